@@ -112,7 +112,7 @@ func edits(files map[string]string) map[string][]string {
 		catalogue:                                                    {"", "", changed(catalogue, "version: ", "version: 7.0.0, of: "), changed(catalogue, fleettest.Component(2)+":", "other:"), changed(catalogue, "enabled: true", "enabled: false")},
 		listed:                                                       {"", "", changed(listed, fleettest.Component(1)+":", "unlisted:"), "+defaults: {syncPolicy: {automated: {selfHeal: false}}}\n"},
 		chart + "templates/applicationsets.yaml":                     {"", "", changed(chart+"templates/applicationsets.yaml", "      project: {{ $entry.project | toYaml }}", "      project: {{ $entry.project | toYaml }}\n      info: [{name: changed, value: here}]")},
-		root:                                                         {"", "", "-", changed(root, "project: platform", "project: default"), changed(root, "view: releases", "view: components")},
+		root:                                                         {"", "", "-", "-", changed(root, "project: platform", "project: default"), changed(root, "view: releases", "view: components")},
 		"fleet/bootstrap/hub-2.yaml":                                 {"", "", changed("fleet/bootstrap/hub-2.yaml", "targetRevision: main", "targetRevision: next")},
 		"README.md":                                                  {"-", "=x\n"},
 	}
@@ -198,6 +198,9 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 			done = append(done, path+" "+text[:min(len(text), 60)])
 		}
 		after := snapshot.FromMap(files)
+		if step < len(alone) && step%2 == 1 { // the other way
+			before, after = after, before
+		}
 		q := Question{}
 		if r.IntN(3) == 0 {
 			q.Facts = live
@@ -238,5 +241,27 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 	t.Logf("%d commits, %d refused; %d clusters shared, %d clusters and objects differ", steps, refused, quick, differing)
 	if quick == 0 || differing == 0 || refused > steps/2 {
 		t.Error("the commits try too little")
+	}
+}
+
+// TestUnchangedClustersAreLookedInto: what a folder or a chart of the repository makes is in the
+// plan, although no response differs.
+func TestUnchangedClustersAreLookedInto(t *testing.T) {
+	t.Parallel()
+	original := repository(t)
+	for _, path := range []string{nested, "charts/leaf/templates/extra.yaml"} {
+		files := maps.Clone(original)
+		files[path] += "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: more}}\n"
+		p, err := New(context.Background(), Options{Tools: expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New(), Kustomizations: kustomize.Kustomizations{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := p.compare(snapshot.FromMap(original), snapshot.FromMap(files), Question{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if objects := c.plan.Hubs[0].Objects; len(objects) == 0 || objects[0].Name != "more" {
+			t.Errorf("a commit of %s: %v", path, objects)
+		}
 	}
 }

@@ -2,10 +2,12 @@ package response_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/cases"
@@ -112,7 +114,60 @@ func TestReusedResponseEqualsAFreshOne(t *testing.T) {
 				if (err == nil) != (beforeErr == nil) || err == nil && (!bytes.Equal(was.Bytes(), before.Bytes()) || !bytes.Equal(is.Bytes(), want.Bytes())) {
 					t.Fatalf("seed %d, step %d: both answers are not those of each state: %v, %v", seed, step, err, beforeErr)
 				}
+				if err == nil && request.View == query.Components {
+					sameOutline(t, previous, st, request, was, is)
+				}
 			}
+		}
+	}
+}
+
+// sameOutline fails unless Alike tells of two responses what they tell.
+func sameOutline(t *testing.T, before, after *fleetstate.State, r query.Query, was, is *response.Response) {
+	t.Helper()
+	var mu sync.Mutex
+	visited := map[string]int{}
+	alike, known := response.Alike(before, after, r, func(o response.Outline) {
+		var set map[string]any
+		if err := json.Unmarshal(o.Set, &set); err != nil {
+			t.Error(err)
+		}
+		set["metadata"], set["helmValues"] = json.RawMessage(o.Metadata), o.Values[0]
+		text, err := json.Marshal(set)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		visited[string(text)]++
+	})
+	if known != before.Facts().Equal(after.Facts()) || known && alike != (was.Fingerprint() == is.Fingerprint()) {
+		t.Fatalf("alike %t, known %t; fingerprints %s, %s", alike, known, was.Fingerprint(), is.Fingerprint())
+	}
+	if !known {
+		return
+	}
+	for text := range is.Texts() {
+		var set map[string]any
+		if err := json.Unmarshal(text, &set); err != nil {
+			t.Fatal(err)
+		}
+		delete(set, "digest")
+		delete(set, "revision")
+		var raw struct{ Metadata json.RawMessage }
+		if err := json.Unmarshal(text, &raw); err != nil {
+			t.Fatal(err)
+		}
+		set["metadata"] = raw.Metadata
+		text, err := json.Marshal(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		visited[string(text)]--
+	}
+	for text, n := range visited {
+		if n != 0 {
+			t.Fatalf("visited %+d times more than the response has it: %s", n, text)
 		}
 	}
 }
