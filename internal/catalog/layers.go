@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/hierarchy"
@@ -26,13 +25,14 @@ func (l Layers) Has(component string) bool {
 
 // Components are the names of all that they have, sorted.
 func (l Layers) Components() []string {
-	names := map[string]bool{}
+	var names []string
 	for _, c := range l {
 		if entries := Entries(c.Root); entries != nil {
 			for _, f := range entries.Fields {
-				names[f.Key] = true
+				names = append(names, f.Key)
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(names))
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -17,6 +17,10 @@ func memberSets(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (o
 	if !is {
 		return out
 	}
+	if q.SubjectsOnly && c.LastKnownGood == nil && len(c.Problems) == 0 {
+		out.Sets = []Set{&MemberSet{Common: commonOf(c, catalog.ApplicationName(fleetstate.Registration, c.Member.Name)), Deletion: deletion}}
+		return out
+	}
 	s, faults := NewMemberSet(st, c, deletion)
 	if out.Problems = relevantProblems(c, faults); s != nil {
 		out.Sets = []Set{s}
