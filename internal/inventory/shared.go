@@ -7,11 +7,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/released"
 )
 
-// Shared are the Applications of a cluster that two states of one hub share, with View, Group, Owner
-// and Unlisted alone, in any order. They are the same in both. It computes no values, and so takes a
-// tenth of the time of Applications. It is false for a cluster that differs, and for one whose
-// Applications have to be computed to be counted: with problems, releases, or a catalog of another
-// revision.
+// Shared are the Applications of a cluster that two states of one hub share, with View, Group,
+// Owner and Unlisted alone, in any order. They are the same in both. It computes no values. It is
+// false for a cluster that differs, and for one whose Applications have to be computed to be
+// counted: with problems, releases, or a catalog of another revision.
 func Shared(before, after Inventory, cluster string) ([]Application, bool) {
 	switch {
 	case before.st == nil || after.st == nil, before.st.HubMember(before.Hub) != after.st.HubMember(after.Hub),

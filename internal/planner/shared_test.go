@@ -143,9 +143,9 @@ func planned(t *testing.T, c *comparison) string {
 	return string(out)
 }
 
-// TestSharedClustersArePlannedAsOthers: a plan visits clusters that both states share in passing. It
-// says byte by byte what a plan of two states says that share none, whose clusters are all computed
-// and compared.
+// TestSharedClustersArePlannedAsOthers: a plan visits clusters that both states share in passing.
+// It says byte by byte what a plan of two states says that share none, whose clusters are all
+// computed and compared.
 func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 	t.Parallel()
 	original := repository(t)
