@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,8 +17,9 @@ import (
 
 var (
 	console = regexp.MustCompile("(?s)```console\n(.*?)```")
-	// steps are commands, and files that a page writes: a block that begins with its path.
-	steps = regexp.MustCompile("(?s)```console\n(.*?)```|```yaml\n# ([^ \n]+/[^ \n]+)\n(.*?)```")
+	// steps are commands, and files that a page writes: a block that begins with its path. One that
+	// begins with "at the end of" and its path is added to the file.
+	steps = regexp.MustCompile("(?s)```console\n(.*?)```|```yaml\n# (at the end of )?([^ \n]+/[^ \n]+)\n(.*?)```")
 )
 
 // A page shows what its commands print, run in order over the files of testdata/how-to. (The
@@ -31,7 +33,19 @@ func TestHowTos(t *testing.T) {
 	}
 }
 
-func runHowTo(t *testing.T, name, of string) {
+// The checks of a pull request let pass what changes a team's applications alone, in the fleet
+// repository and in a mount, and end with status 1 for another team's application and for what
+// leaves the bounds (U3): as the page says, with its commands.
+func TestHowToOfPullRequests(t *testing.T) {
+	const lint, plan, refused, explain = exitGood, exitGood, exitFindings, exitGood
+	want := []int{lint, plan, refused, lint, explain, plan, refused}
+	if got := runHowTo(t, "split-the-repository", "split-the-repository"); !slices.Equal(got, want) {
+		t.Errorf("the commands end with %v; expected %v", got, want)
+	}
+}
+
+// runHowTo compares a page with what its commands print, and returns their exit statuses.
+func runHowTo(t *testing.T, name, of string) (statuses []int) {
 	t.Helper()
 	page, err := filepath.Abs("../../docs/how-to/" + name + ".md")
 	if err != nil {
@@ -50,53 +64,102 @@ func runHowTo(t *testing.T, name, of string) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
-	pattern := console
-	if of == "clusters" {
+	pattern, begin := console, func() {}
+	switch of {
+	case "clusters":
 		pattern = steps
 		if err := os.Rename(name+".yaml", memberOfPage); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
-		gitCommand(t, "init --quiet --initial-branch=main")
-		gitCommand(t, "add --all")
-		gitCommand(t, "commit --quiet --message=fleet")
+		commitAll(t)
+	case "split-the-repository":
+		pattern = steps
+		serveAs(t, dir, "cart", "https://git.example.com/shop/cart.git")
+		serveAs(t, dir, "fleet", "https://git.example.com/platform/fleet.git")
+		begin = func() {
+			t.Chdir(filepath.Join(dir, "fleet"))
+			gitCommand(t, "checkout --quiet -- .")
+		}
 	}
-	blocks := 0
-	got := pattern.ReplaceAllStringFunc(string(text), func(block string) string {
-		if file := steps.FindStringSubmatch(block); file[2] != "" {
-			if err := os.MkdirAll(filepath.Dir(file[2]), 0o755); err != nil {
-				t.Fatal(err)
+	var got strings.Builder
+	for _, section := range strings.SplitAfter(string(text), "\n## ") {
+		begin()
+		got.WriteString(pattern.ReplaceAllStringFunc(section, func(block string) string {
+			if file := steps.FindStringSubmatch(block); file[3] != "" {
+				writeStep(t, file[3], file[4], file[2] != "")
+				return block
 			}
-			if err := os.WriteFile(file[2], []byte(file[3]), 0o644); err != nil {
-				t.Fatal(err)
+			line, _, _ := strings.Cut(strings.TrimPrefix(block, "```console\n$ "), "\n")
+			switch command, arguments, _ := strings.Cut(line, " "); command {
+			case "git":
+				gitCommand(t, arguments)
+				return block
+			case "cd":
+				t.Chdir(arguments)
+				return block
 			}
-			return block
-		}
-		blocks++
-		if arguments, is := strings.CutPrefix(block, "```console\n$ git "); is {
-			gitCommand(t, strings.TrimSuffix(arguments, "\n```"))
-			return block
-		}
-		line, _, _ := strings.Cut(strings.TrimPrefix(block, "```console\n"), "\n")
-		var out, errs bytes.Buffer
-		run(context.Background(), strings.Fields(line)[2:], strings.NewReader(""), &out, &errs)
-		return "```console\n" + line + "\n" + out.String() + errs.String() + "```"
-	})
-	if blocks == 0 {
+			var out, errs bytes.Buffer
+			statuses = append(statuses, run(context.Background(), strings.Fields(line)[1:], strings.NewReader(""), &out, &errs))
+			return "```console\n$ " + line + "\n" + out.String() + errs.String() + "```"
+		}))
+	}
+	if len(statuses) == 0 {
 		t.Fatal("the page shows no command")
 	}
-	if got == string(text) {
-		return
+	if got.String() == string(text) {
+		return statuses
 	}
 	if !*update {
-		t.Errorf("the page (-) and what its commands print (+):\n%s", cmp.Diff(string(text), got))
-	} else if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
+		t.Errorf("the page (-) and what its commands print (+):\n%s", cmp.Diff(string(text), got.String()))
+	} else if err := os.WriteFile(page, []byte(got.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	return statuses
+}
+
+// writeStep writes a page's file, or adds a page's lines to it.
+func writeStep(t *testing.T, path, text string, atEnd bool) {
+	t.Helper()
+	if atEnd {
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = string(before) + text
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// serveAs makes a folder of files a clone of the repository that Git finds at a URL.
+func serveAs(t *testing.T, dir, name, url string) {
+	t.Helper()
+	config := filepath.Join(dir, "gitconfig")
+	t.Setenv("GIT_CONFIG_GLOBAL", config)
+	bare := filepath.Join(dir, name+".git")
+	t.Chdir(filepath.Join(dir, name))
+	commitAll(t)
+	gitCommand(t, "clone --quiet --bare . "+bare)
+	gitCommand(t, "config --global url.file://"+bare+".insteadOf "+url)
+	gitCommand(t, "remote add origin "+url)
+	gitCommand(t, "fetch --quiet origin")
 }
 
 // memberOfPage is the member that the pages on clusters are about, there from the start where a
 // page does not make it.
 const memberOfPage = "fleet/fleet-members/hub/shop-prod-1.yaml"
+
+// commitAll makes a repository of the working directory.
+func commitAll(t *testing.T) {
+	t.Helper()
+	gitCommand(t, "init --quiet --initial-branch=main")
+	gitCommand(t, "add --all")
+	gitCommand(t, "commit --quiet --message=fleet")
+}
 
 func gitCommand(t *testing.T, arguments string) {
 	t.Helper()
