@@ -35,6 +35,7 @@
 //     with no other's.
 //  11. A team's application is applied as the ServiceAccount team-<team> beside Flux, never as Flux
 //     itself (T4). The artifact makes the account; charts/team gives it rights, and the namespaces.
+//     The team's component is removed when its applications on the cluster are gone (D3).
 //  12. A HelmRelease or Kustomization carries the digest of all that decides what it
 //     deploys, as argosy.dev/digest and as the request for a reconciliation, which Flux
 //     notes when it has carried it out. A source carries its own. So a ring's gate

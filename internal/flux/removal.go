@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/team"
 )
 
 // What an artifact lacks stays on the cluster, deployed as before (D1). A removal therefore takes
@@ -32,11 +33,21 @@ func removals(st *fleetstate.State, hub, owner string, runs []paramset.Component
 		if runsNow[object{componentKind(r), r.Name}] || r.Owner != facts.OwnerOf(hub, owner) || isRegistration(r) || !isPicked(r) {
 			continue
 		}
-		if s := removal(st, hub, owner, r); s != nil {
+		if s := removal(st, hub, owner, r); s != nil && (s.Deletion != fleet.Cascade || !isNeeded(st, r, releases)) {
 			out = append(out, *s)
 		}
 	}
 	return out
+}
+
+// isNeeded reports whether a team's applications are there still: Flux removes them with the rights
+// that the team's own component gives its ServiceAccount. What is left out unmarked stays.
+func isNeeded(st *fleetstate.State, release facts.Application, all []facts.Application) bool {
+	apps := st.Resolver().Apps()
+	return release.Group == team.Group && slices.ContainsFunc(all, func(a facts.Application) bool {
+		return a.Group == team.Workloads && a.Cluster == release.Cluster && a.Owner == release.Owner &&
+			team.Account(apps.Owner(a.Group, a.Component)) == release.Component
+	})
 }
 
 // hasHelmReleases reports whether Flux has HelmReleases of an owner.

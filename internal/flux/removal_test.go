@@ -3,8 +3,11 @@ package flux_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -13,6 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // owned is what an artifact holds: what runs by its name, what is to go with its deletion as well.
@@ -117,6 +121,52 @@ func TestDeletionOfHelmReleases(t *testing.T) {
 			}
 			querytest.NoProblems(t, st)
 			if got := owned(t, st, "hub", c.owner); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A team's component is removed after the team's applications on its cluster, which Flux removes
+// with the rights that it gives. Another team's, another cluster's and what Flux keeps do not hold
+// it up. (D3, T4)
+func TestTeamIsRemovedAfterItsApplications(t *testing.T) {
+	archive, err := txtar.ParseFile("testdata/teams.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, f := range archive.Files {
+		files[f.Name] = string(f.Data)
+	}
+	of := func(group, component, cluster string) facts.Application {
+		r := fleettest.HelmRelease(component, cluster, "one")
+		r.Group = group
+		return r
+	}
+	cart, web, unknown := of("teams", "team-cart", "one"), of("workloads", "web", "one"), of("workloads", "gone", "one")
+	const cascade, orphan = "lifecycle: retired, deletion: cascade", "lifecycle: retired"
+	for _, c := range []struct {
+		name, retired string
+		there         []facts.Application
+		want          string
+	}{
+		{"its application is there", cascade, []facts.Application{cart, web}, "web-one:cascade"},
+		{"its application is marked", cascade, []facts.Application{cart, fleettest.WithFinalizer(web)}, ""},
+		{"its application is gone", cascade, []facts.Application{cart}, "team-cart-one:cascade"},
+		{"one of no team", cascade, []facts.Application{cart, unknown}, "team-cart-one:cascade"},
+		{"on another cluster", cascade, []facts.Application{cart, of("workloads", "web", "two")}, "team-cart-one:cascade web-two:orphan"},
+		{"what runs stays", orphan, []facts.Application{cart, web}, "team-cart-one:orphan web-one:orphan"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			retired := maps.Clone(files)
+			const member = "fleet/fleet-members/hub/one.yaml"
+			retired[member] = strings.Replace(files[member], "enable_remote_teams: true", "enable_remote_teams: true, "+c.retired, 1)
+			st, err := fleetstate.Build(nil, snapshot.FromMap(retired), facts.NewSet(false).WithHelmReleases(c.there...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := owned(t, st, "hub", "one"); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
