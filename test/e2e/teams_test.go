@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -19,23 +20,14 @@ import (
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+	"github.com/argosy-hub/argosy/test/e2e/internal/plancheck"
 )
+
+// onboardDocument shows the commands by which the flow's team comes and goes.
+const onboardDocument = "docs/how-to/onboard-a-team.md"
 
 // teamCluster is the member that the flow's team is on.
 const teamCluster = "payments-dev-eu-1"
-
-// ledgerTeam is the flow's team.
-const ledgerTeam = `name: ledger
-tenant: payments
-owners: [ledger-owners]
-viewers: [ledger-viewers]
-clusters: {matchLabels: {cluster: ` + teamCluster + `}}
-namespaces:
-  - {name: ledger, preset: small}
-  - {name: ledger-vault, preset: isolated}
-repositories: [%q]
-deniedKinds: [{group: batch, kind: CronJob}]
-`
 
 var appProjects = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "appprojects"}
 
@@ -44,9 +36,12 @@ var appProjects = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1
 func teams(t *testing.T, e *environment) {
 	const file = "fleet/teams/ledger.yaml"
 	spoke, repository := e.Spoke[teamCluster], e.Git.URL(hub.Repository)
+	page := e.walkOf(t, onboardDocument, "Try it on `make hub`", "FLEET="+repository)
 	mark := e.ledger.mark()
-	e.write(t, file, fmt.Sprintf(ledgerTeam, repository))
-	began := e.push(t, "Add the team ledger")
+	if printed, _ := page.next(t); !strings.Contains(printed, "+ teams/team-ledger  charts/team-project") || !strings.Contains(printed, "+ teams/team-ledger  charts/team ") {
+		t.Errorf("the plan is\n%s", printed)
+	}
+	began := e.follow(t)
 	e.within(t, time.Minute, "the team's Application is synced for the first time", func() string {
 		if s := state(e.app("team-ledger-" + teamCluster)); s != good {
 			return s
@@ -81,8 +76,17 @@ func teams(t *testing.T, e *environment) {
 		})
 	})
 	t.Run("denied kinds", func(t *testing.T) {
+		e.replace(t, file, "repositories:\n", "deniedKinds: [{group: batch, kind: CronJob}]\nrepositories:\n")
 		e.write(t, "fleet/apps/denied/objects.yaml", "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: nightly}\nspec: {schedule: '@daily', jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}}\n")
-		e.push(t, "A CronJob")
+		e.push(t, "A CronJob, which the team may not deploy")
+		e.eventually(t, "the project denies it", func() string {
+			project, err := e.Kube.Get(t.Context(), appProjects, hub.Namespace, "team-ledger")
+			must(t, err)
+			if denied, _, _ := unstructured.NestedSlice(project.Object, "spec", "namespaceResourceBlacklist"); !strings.Contains(fmt.Sprint(denied), "CronJob") {
+				return fmt.Sprint(denied)
+			}
+			return ""
+		})
 		e.applicationOf(t, "team-ledger", "denied", "ledger", repository, "fleet/apps/denied")
 		e.eventually(t, "Argo CD refuses it", func() string {
 			return lacks(e.app("denied"), "is not permitted in project team-ledger")
@@ -95,8 +99,9 @@ func teams(t *testing.T, e *environment) {
 			return err
 		}
 		must(t, config("before"))
-		e.write(t, file, fmt.Sprintf(ledgerTeam, repository)+"cordoned: true\n")
-		e.push(t, "Cordon the team ledger")
+		page.pull(t)
+		page.next(t)
+		e.follow(t)
 		tries := 0
 		e.eventually(t, "nothing new is made", func() string {
 			tries++
@@ -115,6 +120,76 @@ func teams(t *testing.T, e *environment) {
 	}
 	must(t, e.Fleet.Remove("fleet/apps/denied/objects.yaml"))
 	e.push(t, "Without the CronJob")
+	t.Run("removed", func(t *testing.T) { teamRemoved(t, e, page) })
+}
+
+// teamRemoved deletes the file of the cordoned team. Nothing goes before the approval, and the
+// namespaces stay after it, with what is in them.
+func teamRemoved(t *testing.T, e *environment, page *walk) {
+	applications := []string{"team-ledger-" + teamCluster, "team-ledger-" + hub.Name}
+	there := func() (out []string) {
+		for _, name := range applications {
+			if e.app(name) != nil {
+				out = append(out, name)
+			}
+		}
+		return out
+	}
+	e.settle(t) // a plan from before the cordon would say that there was none
+	page.pull(t)
+	if printed, _ := page.next(t); !strings.Contains(printed, "removes 2: team-ledger-") || !strings.Contains(printed, "kind: RemovalApproval") {
+		t.Errorf("the plan is\n%s", printed)
+	}
+	e.follow(t)
+	e.eventually(t, "the removal is refused", func() string {
+		var ready struct {
+			RefusedRemovals []struct{ ApplicationSet, Message string }
+		}
+		e.ask(t, e.Plugin, http.MethodGet, "/readyz", nil, &ready)
+		for _, r := range ready.RefusedRemovals {
+			if strings.Contains(r.ApplicationSet, "team-ledger") && strings.Contains(r.Message, "removal budget") {
+				return ""
+			}
+		}
+		return fmt.Sprint(ready.RefusedRemovals)
+	})
+	if now := there(); len(now) != len(applications) {
+		t.Errorf("without the approval there are %v", now)
+	}
+	page.next(t)
+	began := e.follow(t)
+	e.eventually(t, "the team's Applications are gone", func() string { return strings.Join(there(), ", ") })
+	e.timed("teams", "approval to the team's Applications gone", began)
+	for _, name := range []string{"ledger", "ledger-vault"} {
+		if _, err := e.Spoke[teamCluster].Typed.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{}); err != nil {
+			t.Errorf("namespace %s: %v", name, err)
+		}
+	}
+	if _, err := e.Spoke[teamCluster].Typed.CoreV1().ConfigMaps("ledger").Get(t.Context(), "before", metav1.GetOptions{}); err != nil {
+		t.Errorf("what was in it: %v", err)
+	}
+	// Nobody prunes the ApplicationSet and the project, as the page says.
+	const set = "teams-default-team-ledger"
+	must(t, e.Kube.Delete(t.Context(), kube.ApplicationSets, hub.Namespace, set, "Background"))
+	must(t, e.Kube.Delete(t.Context(), appProjects, hub.Namespace, "team-ledger", "Background"))
+	e.eventually(t, "the ApplicationSet is gone", func() string {
+		if e.ledger.get(hub.Name, "ApplicationSet", set) != nil {
+			return "it is there"
+		}
+		return ""
+	})
+	// While the approval is there: a plan without it would refuse the removal.
+	e.calm(t)
+	e.planCheck.CheckExcept(t, e.patiently(t), plancheck.Exceptions{Deleted: []string{"ApplicationSet " + set}})
+	must(t, e.Fleet.Remove("fleet/approvals/ledger.yaml"))
+	e.push(t, "Without the approval")
+}
+
+// follow has the flows' clone be at what somebody else pushed, and returns the moment.
+func (e *environment) follow(t *testing.T) time.Time {
+	t.Helper()
+	must(t, e.Fleet.Switch(t.Context(), e.Fleet.Branch()))
+	return time.Now()
 }
 
 // applicationOf applies an Application that syncs by itself.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +54,8 @@ type Exceptions struct {
 	// Unknown are objects, by kind and name, whose content comes from a controller that does not
 	// run.
 	Unknown []string
+	// Deleted are objects, by kind and name, that were left behind and that the test has deleted.
+	Deleted []string
 }
 
 // CheckExcept is Check with exceptions.
@@ -75,8 +78,11 @@ func (f *Checker) CheckExcept(t testing.TB, await func(what string, pending func
 			holds[name] = true
 			o.keeps(name, was)
 		}
-		for _, name := range exceptions.Unknown {
+		for _, name := range slices.Concat(exceptions.Unknown, exceptions.Deleted) {
 			delete(o.want, name)
+		}
+		for _, name := range exceptions.Deleted {
+			delete(o.left, name)
 		}
 		if err := await("what is declared by "+now.head+" of "+engine.Owner, func() string {
 			return engine.compare(t, o)
