@@ -59,6 +59,7 @@ func TestAgents(t *testing.T) {
 	a.onboard(t)
 	t.Run("credentials", a.credentials)
 	t.Run("flux credentials", a.fluxCredentials)
+	t.Run("second repository", a.secondRepository)
 	t.Run("outage", a.outage)
 	t.Run("rings", a.rings)
 	t.Run("flip", a.flip)
