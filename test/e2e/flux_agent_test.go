@@ -43,6 +43,7 @@ func TestFluxAgent(t *testing.T) {
 		{"switched off, without the permission to see", fluxNotPermitted},
 		{"switched off", fluxRemoved},
 		{"moved to the hub and back", fluxMovedAway},
+		{"workloads", fluxAgentWorkloads},
 		{"retired", fluxRetired},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { step.run(t, m) }) {

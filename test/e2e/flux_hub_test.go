@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/externalsecrets"
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
 )
 
 // hubOwner is what the service calls the hub's own engine.
@@ -97,10 +98,16 @@ func (m *fluxEngine) store(t *testing.T) {
 	m.secrets = operator
 	must(t, operator.Put(t.Context(), "github/payments/app-creds", `{"githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "of the test"}`))
 	for _, c := range m.others {
-		text, err := json.Marshal(map[string]any{"cluster_name": c.Name, "server": c.URL, "config": json.RawMessage(c.ArgoConfig())})
-		must(t, err)
-		must(t, operator.Put(t.Context(), m.fleet.SecretKeys()[c.Name], string(text)))
+		m.record(t, c)
 	}
+}
+
+// record writes what Terraform would have written of a cluster.
+func (m *fluxEngine) record(t *testing.T, c *testcluster.Cluster) {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"cluster_name": c.Name, "server": c.URL, "config": json.RawMessage(c.ArgoConfig())})
+	must(t, err)
+	must(t, m.secrets.Put(t.Context(), m.fleet.SecretKeys()[c.Name], string(text)))
 }
 
 // registered waits for the kubeconfig of each member, which its registration brings: an External

@@ -144,14 +144,16 @@ func fluxMovedAway(t *testing.T, m *fluxEngine) {
 	m.notRecreated(t, runs)
 }
 
-// fluxRetired retires the member with all that runs on it: every release is uninstalled, and the
-// service, which the hub has brought, is left.
+// fluxRetired retires the member with all that runs on it: every release is uninstalled, a team's
+// application too, and the service, which the hub has brought, is left.
 func fluxRetired(t *testing.T, m *fluxEngine) {
-	m.settle(t)
+	m.calm(t)
 	if len(m.ledger.uids(fluxMember)) == 0 {
 		t.Fatal("there is nothing to retire")
 	}
-	path, text, err := m.fleet.MemberFile(fluxMember)
+	path, _, err := m.fleet.MemberFile(fluxMember)
+	must(t, err)
+	text, err := m.fleet.Read(path)
 	must(t, err)
 	must(t, m.fleet.Write(path, text+"lifecycle: retired\ndeletion: cascade\n"))
 	began := m.push(t, "Retire "+fluxMember)
@@ -161,6 +163,8 @@ func fluxRetired(t *testing.T, m *fluxEngine) {
 	})
 	m.timed("push to a retired member's last release uninstalled", began)
 	m.says(t, fluxMember, "first", "")
+	w := &fluxTeamRepository{fluxEngine: m, team: fluxAgentTeam, cluster: fluxMember, app: fluxAgentApp + "-" + fluxMember}
+	m.eventually(t, "nothing of the team's application is left", func() string { return w.gone(t) })
 	m.eventually(t, "nothing of the manifests is left", func() string { return m.leftOf(t, fluxNotices+"-"+fluxMember) })
 	releases, err := m.Client.List(t.Context(), flux.HelmReleases, flux.Namespace, "")
 	must(t, err)

@@ -2,6 +2,7 @@
 package testcluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -22,6 +23,9 @@ type Cluster struct {
 	Binaries component.Binaries // with the components that were asked for
 	Group    *process.Group     // ends with the test
 	Dir      string             // goes with the test
+
+	options controlplane.Options
+	etcd    *controlplane.Etcd
 }
 
 // Start starts a control plane, and builds it and other components before if need be.
@@ -59,13 +63,7 @@ func StartNamed(t *testing.T, names []string, components ...string) []*Cluster {
 	var wg sync.WaitGroup
 	for i, name := range names {
 		wg.Go(func() {
-			cluster, err := controlplane.Start(t.Context(), o, etcd, name)
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			client, err := kube.New(cluster.Config())
-			clusters[i], errs[i] = &Cluster{Cluster: cluster, Client: client, Binaries: binaries, Group: o.Group, Dir: dir}, err
+			clusters[i], errs[i] = start(t.Context(), o, etcd, name)
 		})
 	}
 	wg.Wait()
@@ -73,6 +71,25 @@ func StartNamed(t *testing.T, names []string, components ...string) []*Cluster {
 		t.Fatal(err)
 	}
 	return clusters
+}
+
+// Beside starts one more control plane, which shares all but the API server with this one.
+func (c *Cluster) Beside(t *testing.T, name string) *Cluster {
+	t.Helper()
+	more, err := start(t.Context(), c.options, c.etcd, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return more
+}
+
+func start(ctx context.Context, o controlplane.Options, etcd *controlplane.Etcd, name string) (*Cluster, error) {
+	cluster, err := controlplane.Start(ctx, o, etcd, name)
+	if err != nil {
+		return nil, err
+	}
+	client, err := kube.New(cluster.Config())
+	return &Cluster{Cluster: cluster, Client: client, Binaries: o.Binaries, Group: o.Group, Dir: o.Dir, options: o, etcd: etcd}, err
 }
 
 // moduleFolder is a folder of the module that the test's package, the working directory, is in.
