@@ -103,11 +103,11 @@ e2e: build bin/hub bin/release $(PROMTOOL) $(COSIGN) $(if $(IMAGE),image-root) #
 
 # Cluster API's webhooks listen on all addresses, hence a network of their own; what has to be built is built before.
 .PHONY: clusters
-clusters: ## Run the class of clusters by Cluster API on real components, with machines in memory: not part of CI
-	cd test/e2e/internal/clusterclass && CLUSTERS=build $(GO) test -count=1 -timeout 60m -run TestClassOfClusterAPI -v .
+clusters: bin/argosy ## Run the classes of Cluster API and Crossplane on real components: not part of CI (TESTFLAGS='-test.run TestClassOfCrossplane')
+	cd test/e2e/internal/clusterclass && CLUSTERS=build $(GO) test -count=1 -timeout 60m -run 'TestClassOfC' -v .
 	cd test/e2e && $(GO) test -c -o ../../bin/clusters.test ./internal/clusterclass
 	cd test/e2e/internal/clusterclass && CLUSTERS=run unshare --net --map-root-user \
-		sh -c 'ip link set lo up && exec ../../../../bin/clusters.test -test.v -test.timeout 20m -test.run TestClassOfClusterAPI'
+		sh -c 'ip link set lo up && exec ../../../../bin/clusters.test -test.v -test.timeout 20m -test.run TestClassOfC $(TESTFLAGS)'
 
 .PHONY: browser
 browser: bin/generator-plugin ## Drive Chromium through the pages of the service

@@ -3,10 +3,6 @@ package clusterclass_test
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,122 +17,28 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
 )
 
-const namespace = "argocd" // that of the charts' goldens
-
 var (
 	eksClusters = schema.GroupVersionResource{Group: "provision.argosy.dev", Version: "v1alpha1", Resource: "eksclusters"}
 	eksNodes    = schema.GroupVersionResource{Group: "provision.argosy.dev", Version: "v1alpha1", Resource: "eksnodes"}
 	definitions = schema.GroupVersionResource{Group: "kro.run", Version: "v1alpha1", Resource: "resourcegraphdefinitions"}
 )
 
-// class is a hub with the class eks-kro, without an engine: the test applies what the chart
-// renders.
-type class struct {
-	*testing.T
-	*testcluster.Cluster
-	cloud *clusterclass.ProviderStandIn
-}
-
-// rendered is what charts/cluster-kro renders, by a golden of its tests.
-func (c *class) rendered(name string) string {
-	c.Helper()
-	return c.golden("cluster-kro", name)
-}
-
-func (c *class) golden(chart, name string) string {
-	c.Helper()
-	archive, err := os.ReadFile(filepath.Join("..", "..", "..", "charts", "testdata", chart, name+".txtar"))
-	c.must(err)
-	_, out, is := strings.Cut(string(archive), "-- want.yaml --\n")
-	if !is {
-		c.Fatalf("the golden %s has no want.yaml", name)
-	}
-	return out
-}
-
-// apply applies the control plane or the nodes of a cluster at a version; the error is the API
-// server's.
-func (c *class) apply(part, cluster, version string) error {
-	text := strings.NewReplacer("shop-prod-1", cluster, `version: "1.33"`, `version: "`+version+`"`, `version: "1.32"`, `version: "`+version+`"`).Replace(c.rendered(part))
-	return c.Client.Apply(c.Context(), namespace, []byte(text))
-}
-
-func (c *class) must(err error) {
-	c.Helper()
-	if err != nil {
-		c.Fatal(err)
-	}
-}
-
-// eventually waits until pending says nothing.
-func (c *class) eventually(what string, pending func() string) {
-	c.Helper()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(90 * time.Second)
-	for {
-		left := pending()
-		if left == "" {
-			return
-		}
-		select {
-		case <-late:
-			c.Fatalf("%s: %s\nthe cloud: %s", what, left, strings.Join(c.cloud.Events(), "\n"))
-		case <-tick.C:
-		}
-	}
-}
-
-// get is an object, empty where there is none.
-func (c *class) get(r schema.GroupVersionResource, name string) *unstructured.Unstructured {
-	c.Helper()
-	o, err := c.Client.Get(c.Context(), r, map[bool]string{true: namespace}[r != definitions], name)
-	c.must(err)
-	if o == nil {
-		return &unstructured.Unstructured{Object: map[string]any{}}
-	}
-	return o
-}
-
-func text(o *unstructured.Unstructured, path ...string) string {
-	v, _, _ := unstructured.NestedString(o.Object, path...)
-	return v
-}
-
-func kindOf(r schema.GroupVersionResource) string {
-	if r == eksNodes {
-		return "nodes"
-	}
-	return "cluster"
-}
-
-// seen waits until objects are seen on their version.
-func (c *class) seen(r schema.GroupVersionResource, version string, clusters ...string) {
-	c.Helper()
-	for _, name := range clusters {
-		c.eventually(r.Resource+" "+name+" on "+version, func() string {
-			if o := c.get(r, name); text(o, "status", "version") != version || text(o, "status", "state") != "ACTIVE" || c.cloud.Things()[kindOf(r)+" "+name] != version {
-				return fmt.Sprint(o.Object["status"])
-			}
-			return ""
-		})
-	}
-}
-
-// refused fails unless the API server refuses with a reason.
-func (c *class) refused(err error, reason string) {
-	c.Helper()
-	if err == nil || !strings.Contains(err.Error(), reason) {
-		c.Errorf("%v; expected %q", err, reason)
-	}
-}
-
 // TestClassOfKro proves charts/cluster-kro with kro's own controller on a real API server: stages
 // in order, an upgrade of six clusters, what admission refuses, and the removal of twenty while kro
 // and the provider are killed (C2, C3).
 func TestClassOfKro(t *testing.T) {
 	began := time.Now()
-	c := &class{T: t, Cluster: testcluster.Start(t, "kro")}
+	c := &class{
+		T: t, Cluster: testcluster.Start(t, "kro"), chart: "cluster-kro", clusters: eksClusters, nodes: eksNodes,
+		removal: metav1.DeletePropagationForeground,
+		active:  func(o *unstructured.Unstructured) bool { return text(o, "status", "state") == "ACTIVE" },
+	}
+	c.waits = func(cluster, _ string) string {
+		if o := c.get(eksClusters, cluster); c.active(o) {
+			return "it is active"
+		}
+		return ""
+	}
 	c.cloud = &clusterclass.ProviderStandIn{Client: c.Client, Endpoint: func(string) (string, []byte) { return c.URL, c.CAData }}
 	c.must(c.Client.Namespace(t.Context(), namespace))
 	kro, err := clusterclass.StartKro(t.Context(), clusterclass.Options{Binaries: c.Binaries, Group: c.Group, Cluster: c.Cluster.Cluster})
@@ -188,54 +90,9 @@ func TestClassOfKro(t *testing.T) {
 	c.refused(c.apply("nodes", "c1", "1.32"), "is ahead of the control plane")
 	c.upgrade(clusters)
 	t.Logf("%.1fs: upgraded from 1.31 to 1.34", time.Since(began).Seconds())
-	c.remove(20, kro.Kill, func() error { return kro.Restart(t.Context()) }, &stop)
+	c.remove(20, &stop, kro)
 	t.Logf("%.1fs: twenty clusters made and removed", time.Since(began).Seconds())
-	for thing := range c.cloud.Things() {
-		if name := strings.Fields(thing)[1]; !slices.Contains(clusters, name) {
-			t.Errorf("the cloud has %s still", thing)
-		}
-	}
-	if got := len(c.cloud.Things()); got != 2*len(clusters) {
-		t.Errorf("the cloud has %v; expected the six clusters with their nodes", c.cloud.Things())
-	}
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
-
-// refusedNodesFirst: the API server refuses nodes until their control plane was seen, once the
-// policy's binding names the cluster.
-func (c *class) refusedNodesFirst() {
-	c.Helper()
-	c.cloud.Stick("cluster early", true)
-	c.must(c.apply("control-plane", "early", "1.31"))
-	c.eventually("that its nodes are refused", func() string {
-		err := c.apply("nodes", "early", "1.31")
-		if err != nil && strings.Contains(err.Error(), "is ahead of the control plane") {
-			return ""
-		}
-		c.must(c.Client.Delete(c.Context(), eksNodes, namespace, "early", metav1.DeletePropagationForeground)) // the binding was too new
-		return fmt.Sprint("not yet: ", err)
-	})
-	c.cloud.Stick("cluster early", false)
-	c.seen(eksClusters, "1.31", "early")
-	c.must(c.Client.Delete(c.Context(), eksClusters, namespace, "early", metav1.DeletePropagationForeground))
-	c.eventually("that it is gone", func() string { return c.left("early") })
-}
-
-// left is what the cloud has of a cluster.
-func (c *class) left(cluster string) string {
-	var out []string
-	for thing := range c.cloud.Things() {
-		if strings.Fields(thing)[1] == cluster {
-			out = append(out, thing)
-		}
-	}
-	return strings.Join(out, ", ")
+	c.onlyHas(clusters)
 }
 
 // connection: the Secret that charts/fleet-secret reads is a kubeconfig of the cluster, without a
@@ -259,109 +116,4 @@ func (c *class) connection(cluster string) {
 		}
 		return ""
 	})
-}
-
-// upgrade takes all clusters to 1.34. The last control plane is stuck for a while: its own nodes
-// wait, and no others.
-func (c *class) upgrade(clusters []string) {
-	c.Helper()
-	mark := len(c.cloud.Events())
-	stuck, others := clusters[len(clusters)-1], clusters[:len(clusters)-1]
-	for minor := 32; minor <= 34; minor++ {
-		version := fmt.Sprintf("1.%d", minor)
-		if minor == 34 {
-			c.cloud.Stick("cluster "+stuck, true)
-		}
-		for _, name := range clusters {
-			c.must(c.apply("control-plane", name, version))
-		}
-		waits := clusters
-		if minor == 34 {
-			waits = others
-		}
-		for _, name := range waits {
-			c.eventually("nodes of "+name+" on "+version, func() string { return message(c.apply("nodes", name, version)) })
-		}
-		c.seen(eksNodes, version, waits...)
-	}
-	c.eventually("that "+stuck+" is seen to be stuck", func() string {
-		if state := text(c.get(eksClusters, stuck), "status", "state"); state == "ACTIVE" {
-			return state
-		}
-		return ""
-	})
-	c.refused(c.apply("nodes", stuck, "1.34"), "is ahead of the control plane")
-	c.cloud.Stick("cluster "+stuck, false)
-	c.eventually("nodes of "+stuck, func() string { return message(c.apply("nodes", stuck, "1.34")) })
-	c.seen(eksNodes, "1.34", stuck)
-
-	events := c.cloud.Events()[mark:]
-	for _, name := range clusters {
-		var got []string
-		for _, e := range events {
-			if thing, is := strings.CutPrefix(e, "cluster "+name+" is on "); is {
-				got = append(got, "cluster "+thing)
-			} else if thing, is := strings.CutPrefix(e, "nodes "+name+" is on "); is {
-				got = append(got, "nodes "+thing)
-			}
-		}
-		if want := "cluster 1.32, nodes 1.32, cluster 1.33, nodes 1.33, cluster 1.34, nodes 1.34"; strings.Join(got, ", ") != want {
-			c.Errorf("%s went %s; expected %s", name, strings.Join(got, ", "), want)
-		}
-	}
-	if i := slices.IndexFunc(events, func(e string) bool { return strings.HasPrefix(e, "refused") }); i >= 0 {
-		c.Errorf("the cloud had to refuse: %s", events[i])
-	}
-}
-
-// remove makes clusters and removes them, nodes first, while kro and the provider are killed.
-func (c *class) remove(n int, kill, restart func() error, stop *func()) {
-	c.Helper()
-	var names []string
-	for i := range n {
-		names = append(names, fmt.Sprintf("gone%d", i))
-		c.must(c.apply("control-plane", names[i], "1.33"))
-	}
-	c.seen(eksClusters, "1.33", names...)
-	for _, name := range names {
-		c.eventually("nodes of "+name, func() string { return message(c.apply("nodes", name, "1.33")) })
-	}
-	c.seen(eksNodes, "1.33", names...)
-	random := rand.New(rand.NewPCG(19, 1))
-	for i, name := range names {
-		c.must(c.Client.Delete(c.Context(), eksNodes, namespace, name, metav1.DeletePropagationForeground))
-		if i%2 == 0 { // the other order, by another hand
-			c.must(c.Client.Delete(c.Context(), eksClusters, namespace, name, metav1.DeletePropagationForeground))
-		}
-		switch random.IntN(6) {
-		case 0:
-			c.must(kill())
-			c.must(restart())
-		case 1:
-			(*stop)()
-			*stop = c.cloud.Start(c.Context())
-		}
-	}
-	for i, name := range names {
-		c.eventually("that the nodes of "+name+" are gone", func() string {
-			if _, has := c.cloud.Things()["nodes "+name]; has {
-				return "they are there"
-			}
-			return ""
-		})
-		if i%2 == 1 {
-			c.must(c.Client.Delete(c.Context(), eksClusters, namespace, name, metav1.DeletePropagationForeground))
-		}
-	}
-	for _, name := range names {
-		c.eventually("that "+name+" is gone", func() string {
-			if left := c.left(name); left != "" {
-				return left
-			}
-			if c.get(eksClusters, name).GetName() != "" {
-				return "its object is there"
-			}
-			return ""
-		})
-	}
 }

@@ -24,14 +24,32 @@ var (
 	Nodegroups = schema.GroupVersionResource{Group: "eks.services.k8s.aws", Version: "v1alpha1", Resource: "nodegroups"}
 )
 
-const (
-	finalizer = "finalizers.eks.services.k8s.aws/stand-in"
-	interval  = 200 * time.Millisecond
-)
+const interval = 200 * time.Millisecond
+
+// A dialect is how the objects of a provider ask for something, and what their status says.
+type dialect struct {
+	kinds     map[string]schema.GroupVersionResource // of things of the cloud, by their kinds there
+	finalizer string
+	version   []string // of an object: the version that it asks for
+	orphan    func(*unstructured.Unstructured) bool
+	status    func(ctx context.Context, p *ProviderStandIn, kind string, o *unstructured.Unstructured, synced bool) (map[string]any, error)
+}
+
+var ack = dialect{
+	kinds:     map[string]schema.GroupVersionResource{"cluster": Clusters, "nodes": Nodegroups},
+	finalizer: "finalizers.eks.services.k8s.aws/stand-in",
+	version:   []string{"spec", "version"},
+	orphan: func(o *unstructured.Unstructured) bool {
+		return o.GetAnnotations()["services.k8s.aws/deletion-policy"] == "retain"
+	},
+	status: ackStatus,
+}
 
 // ProviderStandIn is a cloud in memory with its controller (rule 2).
 type ProviderStandIn struct {
 	Client *kube.Client
+	// Crossplane says that the objects are those of Crossplane's provider-aws-eks, not ACK's.
+	Crossplane bool
 	// Endpoint is where a cluster's API server is, and its authority as PEM.
 	Endpoint func(cluster string) (url string, authority []byte)
 	// Token logs in to a cluster, which has a Secret CLUSTER-token beside it then; nil makes none.
@@ -76,8 +94,8 @@ func (p *ProviderStandIn) Start(ctx context.Context) (stop func()) {
 		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for {
-			for kind, resource := range map[string]schema.GroupVersionResource{"cluster": Clusters, "nodes": Nodegroups} {
-				p.reconcileAll(ctx, kind, resource)
+			for kind := range p.dialect().kinds {
+				p.reconcileAll(ctx, kind)
 			}
 			select {
 			case <-ctx.Done():
@@ -89,15 +107,22 @@ func (p *ProviderStandIn) Start(ctx context.Context) (stop func()) {
 	return func() { cancel(); running.Wait() }
 }
 
+func (p *ProviderStandIn) dialect() dialect {
+	if p.Crossplane {
+		return upjet
+	}
+	return ack
+}
+
 // reconcileAll takes one step with each object; what fails is tried again with the next.
-func (p *ProviderStandIn) reconcileAll(ctx context.Context, kind string, resource schema.GroupVersionResource) {
-	list, err := p.Client.Dynamic.Resource(resource).List(ctx, metav1.ListOptions{})
+func (p *ProviderStandIn) reconcileAll(ctx context.Context, kind string) {
+	list, err := p.Client.Dynamic.Resource(p.dialect().kinds[kind]).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return // the kinds are not there yet, or the API server is away
 	}
 	for i := range list.Items {
 		o := &list.Items[i]
-		if err := p.reconcile(ctx, kind, resource, o); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+		if err := p.reconcile(ctx, kind, o); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && ctx.Err() == nil {
 			p.note("%s %s: %v", kind, o.GetName(), err)
 		}
 	}
@@ -109,38 +134,43 @@ func (p *ProviderStandIn) note(format string, args ...any) {
 	p.events = append(p.events, fmt.Sprintf(format, args...))
 }
 
-func (p *ProviderStandIn) reconcile(ctx context.Context, kind string, resource schema.GroupVersionResource, o *unstructured.Unstructured) error {
-	client := p.Client.Dynamic.Resource(resource).Namespace(o.GetNamespace())
+func (p *ProviderStandIn) reconcile(ctx context.Context, kind string, o *unstructured.Unstructured) error {
+	d := p.dialect()
+	client := p.Client.Dynamic.Resource(d.kinds[kind]).Namespace(o.GetNamespace())
 	if o.GetDeletionTimestamp() != nil {
-		if !slices.Contains(o.GetFinalizers(), finalizer) || !p.remove(kind, o) {
+		if !slices.Contains(o.GetFinalizers(), d.finalizer) || !p.remove(kind, o) {
 			return nil
 		}
-		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == finalizer }))
+		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == d.finalizer }))
 		_, err := client.Update(ctx, o, metav1.UpdateOptions{})
 		return err
 	}
-	if !slices.Contains(o.GetFinalizers(), finalizer) {
-		o.SetFinalizers(append(o.GetFinalizers(), finalizer))
+	if !slices.Contains(o.GetFinalizers(), d.finalizer) {
+		o.SetFinalizers(append(o.GetFinalizers(), d.finalizer))
 		_, err := client.Update(ctx, o, metav1.UpdateOptions{})
 		return err
 	}
-	before := o.DeepCopy()
-	synced := p.apply(kind, o)
+	status, err := d.status(ctx, p, kind, o, p.apply(kind, o))
+	if err != nil || fmt.Sprint(o.Object["status"]) == fmt.Sprint(status) {
+		return err
+	}
+	o.Object["status"] = status
+	_, err = client.UpdateStatus(ctx, o, metav1.UpdateOptions{})
+	return err
+}
+
+// ackStatus is what ACK writes of an object.
+func ackStatus(ctx context.Context, p *ProviderStandIn, kind string, o *unstructured.Unstructured, synced bool) (map[string]any, error) {
 	status := map[string]any{"status": map[bool]string{true: "ACTIVE", false: "UPDATING"}[synced]}
 	if kind == "cluster" {
 		if err := p.writeToken(ctx, o); err != nil {
-			return err
+			return nil, err
 		}
 		url, authority := p.Endpoint(o.GetName())
 		status["endpoint"], status["certificateAuthority"] = url, map[string]any{"data": base64.StdEncoding.EncodeToString(authority)}
 	}
 	status["conditions"] = []any{map[string]any{"type": "ACK.ResourceSynced", "status": map[bool]string{true: "True", false: "False"}[synced]}}
-	o.Object["status"] = status
-	if fmt.Sprint(before.Object["status"]) == fmt.Sprint(status) {
-		return nil
-	}
-	_, err := client.UpdateStatus(ctx, o, metav1.UpdateOptions{})
-	return err
+	return status, nil
 }
 
 // writeToken writes what logs in to a cluster that is as it was asked for.
@@ -163,8 +193,11 @@ func (p *ProviderStandIn) apply(kind string, o *unstructured.Unstructured) bool 
 	if p.things == nil {
 		p.things = map[string]string{}
 	}
+	if kind == connection {
+		return p.things["cluster "+o.GetName()] != ""
+	}
 	thing := kind + " " + o.GetName()
-	asked, _, _ := unstructured.NestedString(o.Object, "spec", "version")
+	asked, _, _ := unstructured.NestedString(o.Object, p.dialect().version...)
 	switch is := p.things[thing]; {
 	case is == asked:
 		return true
@@ -185,7 +218,7 @@ func (p *ProviderStandIn) apply(kind string, o *unstructured.Unstructured) bool 
 func (p *ProviderStandIn) remove(kind string, o *unstructured.Unstructured) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if o.GetAnnotations()["services.k8s.aws/deletion-policy"] == "retain" {
+	if kind == connection || p.dialect().orphan(o) {
 		return true
 	}
 	if _, has := p.things["nodes "+o.GetName()]; kind == "cluster" && has {

@@ -67,6 +67,21 @@ var recipes = map[string]recipe{
 		Rename: map[string]string{"kubeadm": "capi-bootstrap"},
 		Files:  clusterAPI("sigs.k8s.io/cluster-api", "bootstrap/kubeadm/config", "bootstrap"),
 	},
+	"crossplane": {
+		Files: []files{
+			{Module: "github.com/crossplane/crossplane", Glob: "cluster/crds/*.yaml", To: "crds"},
+			{Module: "github.com/crossplane/crossplane", Glob: "cluster/webhookconfigurations/manifests.yaml", To: "webhooks"},
+		},
+		Version: []stamp{{Module: "github.com/crossplane/crossplane", Variables: map[string]string{
+			"github.com/crossplane/crossplane/internal/version.version": "{version}",
+		}}},
+	},
+	"crossplane-function": { // its package is made of these
+		Files: []files{
+			{Module: "github.com/crossplane-contrib/function-patch-and-transform", Glob: "package/crossplane.yaml", To: "package"},
+			{Module: "github.com/crossplane-contrib/function-patch-and-transform", Glob: "package/input/*.yaml", To: "package"},
+		},
+	},
 	"kyverno": { // releases tell their version by their images' tags
 		Files: []files{{Module: "github.com/kyverno/kyverno", Glob: "config/crds/*/*.yaml", To: "crds"}},
 	},
