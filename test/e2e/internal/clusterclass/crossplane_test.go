@@ -87,8 +87,8 @@ func TestClassOfCrossplane(t *testing.T) {
 	c.refused(c.apply("nodes", "c1", "1.30"), "expected no version before the one that is there")
 	c.upgrade(clusters)
 	t.Logf("%.1fs: upgraded from 1.31 to 1.34", time.Since(began).Seconds())
-	// Foreground deletion left one composite of twenty waiting for Kubernetes' garbage collector, when
-	// programs were killed: its parts were gone, and kro's objects do not depend on the collector.
+	// Foreground deletion of these left one composite whose parts were gone: it waited for
+	// Kubernetes' garbage collector. The reason is not known.
 	c.removal = metav1.DeletePropagationBackground
 	c.remove(20, &stop, core, function)
 	c.nothingOf("gone")

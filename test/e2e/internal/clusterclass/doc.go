@@ -12,8 +12,8 @@
 //  5. Cluster API runs with its own providers: kubeadm's of control planes and nodes, and that of
 //     infrastructure with machines in memory, whose API servers are in memory as well. Its webhooks
 //     are called as on a cluster. They listen on all addresses: run it in a network of its own.
-//  6. Crossplane's core has the administrator's rights and its webhooks; it listens on all addresses
-//     too. It installs the package of function-patch-and-transform, which is made of the module's
+//  6. Crossplane's core has the administrator's rights and its webhooks, and listens on all
+//     addresses too. It installs the package of function-patch-and-transform, made of the module's
 //     own files. The function runs beside it, by TLS on both sides: Crossplane would make a
 //     Deployment of an image.
 //  7. upjet.yaml defines the kinds of provider-aws-eks that charts/cluster-crossplane names, with
