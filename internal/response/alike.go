@@ -1,6 +1,7 @@
 package response
 
 import (
+	"bytes"
 	"slices"
 	"sync/atomic"
 
@@ -129,7 +130,7 @@ func equalSets(a, b paramset.ClusterSets) (bool, *queryerr.Error) {
 			return false, failed
 		case fails != nil:
 			return false, fails
-		case string(x.digest()) != string(y.digest()):
+		case !bytes.Equal(x.digest(), y.digest()):
 			return false, nil
 		}
 	}
