@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func (w *walk) next(t *testing.T) (printed string, began time.Time) {
 	script := "set -eu\ncd \"$(cat .walk 2>/dev/null || pwd)\"\n" + w.blocks[0] + "\npwd >\"$WALK/.walk\"\n"
 	w.blocks = w.blocks[1:]
 	command := exec.CommandContext(t.Context(), "sh", "-c", script)
-	command.Dir, command.Env = w.dir, append(w.env, "WALK="+w.dir)
+	command.Dir, command.Env = w.dir, slices.Concat(w.env, []string{"WALK=" + w.dir})
 	began = time.Now()
 	out, err := command.CombinedOutput()
 	if err != nil {

@@ -1,6 +1,7 @@
 package clusterclass
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"fmt"
@@ -82,7 +83,7 @@ func (p *ProviderStandIn) writeKubeconfig(ctx context.Context, o *unstructured.U
 	}
 	to, _, _ := unstructured.NestedStringMap(o.Object, "spec", "writeConnectionSecretToRef")
 	secret, err := p.Client.Typed.CoreV1().Secrets(to["namespace"]).Get(ctx, to["name"], metav1.GetOptions{})
-	if err == nil && string(secret.Data["kubeconfig"]) == string(kubeconfig) {
+	if err == nil && bytes.Equal(secret.Data["kubeconfig"], kubeconfig) {
 		return false, nil
 	} else if err != nil && !apierrors.IsNotFound(err) {
 		return false, err
