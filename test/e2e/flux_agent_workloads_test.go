@@ -40,6 +40,10 @@ func fluxAgentWorkloads(t *testing.T, m *fluxEngine) {
 		"operatorRules: {ack: {apiGroups: [sqs.services.k8s.aws, dynamodb.services.k8s.aws], resources: ['*'], verbs: ['*']}}\n"))
 	must(t, m.fleet.Write(w.level("analytics"), fluxAgentApp+": {enabled: true}\n"))
 	began := m.push(t, "The team "+w.team+" with its application")
+	release := "team-" + w.team + "-" + fluxMember
+	m.eventually(t, "the team", func() string { return fluxReady(m.get(t, flux.HelmReleases, release)) })
+	// At once: what had no namespace yet is tried again after half a minute.
+	must(t, m.flux.Reconcile(t.Context(), flux.Kustomizations, flux.Namespace, w.app))
 	w.replicas(t, 4)
 	m.timed("push of a team and its application, to its objects", began)
 	if account := fluxText(m.get(t, flux.Kustomizations, w.app), "spec", "serviceAccountName"); account != "team-"+w.team {
