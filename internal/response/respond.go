@@ -85,7 +85,7 @@ func onePart(st *fleetstate.State, q query.Checked) ([]*part, *queryerr.Error) {
 	if failure != nil {
 		return nil, failure
 	}
-	return []*part{newPart(nil, []*encodedCluster{all})}, nil
+	return []*part{newPart(nil, []*encodedCluster{all}, nil, nil)}, nil
 }
 
 // partsByCluster is a response of a view that has sets of single members.
@@ -122,7 +122,7 @@ func partsByCluster(st *fleetstate.State, q query.Checked, previous *Response) (
 				return
 			}
 		}
-		parts[i] = newPart(of, all)
+		parts[i] = newPart(of, all, nil, nil)
 	})
 	if i := slices.IndexFunc(errs, func(e *queryerr.Error) bool { return e != nil }); i >= 0 {
 		return nil, errs[i]

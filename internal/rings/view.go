@@ -10,7 +10,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/flux"
-	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/response"
@@ -26,9 +25,15 @@ type view struct {
 	held []*revision
 	at   map[string]int // places by revision
 
+	roster *roster
+	// hasSameMembers reports that all revisions have the members of the newest, in the same order.
+	hasSameMembers bool
+
 	mu       sync.Mutex
 	composed map[composedKey]*response.Response
-	places   map[placeKey]int
+	places   map[placeKey][]int // by member
+	// merged are the merged responses, and like those of the view before, which share their parts.
+	merged, like map[likeKey]*response.Response
 
 	building sync.Mutex
 	artifact flux.Artifact // what an engine with Flux runs, if it has been asked for
@@ -40,10 +45,14 @@ type composedKey struct {
 	view    query.View
 }
 
-type placeKey struct {
-	policy         int
-	cluster, group string
+// likeKey is a query, roughly: sharing looks at the contents.
+type likeKey struct {
+	view                              query.View
+	group, component, release, asking string
 }
+
+// placeKey is a group, and the policies that cover what is asked for.
+type placeKey struct{ group, policies string }
 
 // ringView is a policy with the places of its rings' states: 0 for the newest state, else that in
 // held plus one; lost for none.
@@ -74,7 +83,7 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 		}
 	}
 	r.learn(st)
-	v := &view{st: st, hub: r.o.Hub, composed: map[composedKey]*response.Response{}, places: map[placeKey]int{}, at: map[string]int{st.Revision: 0}}
+	v := &view{st: st, hub: r.o.Hub, composed: map[composedKey]*response.Response{}, places: map[placeKey][]int{}, at: map[string]int{st.Revision: 0}}
 	for _, p := range st.Fleet.Rollouts {
 		known := r.policies[p.Name]
 		if known == nil { // it takes no part here
@@ -126,8 +135,32 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 		}
 		v.rings = append(v.rings, ring)
 	}
-	r.views = append([]*view{v}, r.views[:min(len(r.views), maxViews-1)]...)
+	r.remember(v)
 	return v
+}
+
+// remember takes in a new view, with what it shares with the one before. The caller holds the lock.
+func (r *Rings) remember(v *view) {
+	policies := make([]*rollout.Policy, len(v.rings))
+	for n, x := range v.rings {
+		policies[n] = x.policy
+	}
+	v.merged = map[likeKey]*response.Response{}
+	v.hasSameMembers = !slices.ContainsFunc(v.held, func(held *revision) bool {
+		return !slices.EqualFunc(held.state.Fleet.Members(v.hub), v.st.Fleet.Members(v.hub), func(a, b *fleet.Member) bool { return a == b || a.Name == b.Name })
+	})
+	if len(r.views) == 0 {
+		v.roster = rosterOf(v.st.Fleet.Members(v.hub), policies, nil)
+	} else {
+		before := r.views[0]
+		v.roster = rosterOf(v.st.Fleet.Members(v.hub), policies, before.roster)
+		before.mu.Lock()
+		if v.like = maps.Clone(before.merged); len(v.like) == 0 { // nobody has asked
+			v.like = before.like
+		}
+		before.mu.Unlock()
+	}
+	r.views = append([]*view{v}, r.views[:min(len(r.views), maxViews-1)]...)
 }
 
 // place is the place of a revision in a view, which takes it in; lost if nobody has its files. The
@@ -189,68 +222,6 @@ func (v *view) isHeld(group string) bool {
 	return false
 }
 
-// place is where a parameter set comes from.
-func (v *view) place(i lifecycle.Item) int {
-	for n, r := range v.rings {
-		if r.policy.Scope.Covers(i.Group, i.Component) {
-			if place, covered := v.placeOf(n, i.Cluster, i.Group); covered {
-				return place
-			}
-		}
-	}
-	return 0
-}
-
-// placeOf is the place of a member's ring in a policy; false for a member that it does not cover.
-// Who owns a group is decided by the newest state alone, by what it serves of a member that drains
-// or is quarantined, so that all engines agree (M1); and a member that has moved to another hub
-// leaves this one at once (D4).
-func (v *view) placeOf(policy int, cluster, group string) (int, bool) {
-	v.mu.Lock()
-	place, known := v.places[placeKey{policy, cluster, group}]
-	v.mu.Unlock()
-	now := v.st.Fleet.Member(v.hub, cluster)
-	if !known {
-		place = v.ringPlace(policy, cluster, group, now)
-		v.mu.Lock()
-		v.places[placeKey{policy, cluster, group}] = place
-		v.mu.Unlock()
-	}
-	if place == lost {
-		return 0, false
-	}
-	if place > 0 && now != nil {
-		held := v.held[place-1].state
-		then := held.Fleet.Member(v.hub, cluster)
-		if then == nil || held.ClusterOf(then).Member.Owner(group) != v.st.ClusterOf(now).Member.Owner(group) {
-			return 0, then != nil
-		}
-	}
-	return place, true
-}
-
-// ringPlace finds the place of a member's ring; lost for a member that the policy does not cover.
-func (v *view) ringPlace(policy int, cluster, group string, now *fleet.Member) int {
-	r := v.rings[policy]
-	m := now
-	for i := 0; m == nil && i < len(v.held); i++ { // its file is gone
-		m = v.held[i].state.Fleet.Member(v.hub, cluster)
-	}
-	if m == nil || now == nil && v.st.MovedCluster(v.hub, cluster) != nil {
-		return lost
-	}
-	if x := m.InRollout(); r.policy.Covers(x) {
-		if r.groups != nil {
-			return r.groups[group]
-		}
-		if place, is := r.draining[cluster]; is {
-			return place
-		}
-		return r.places[r.policy.RingOf(x)]
-	}
-	return lost
-}
-
 // Compose returns the response to a query in which later rings keep what their revisions answer.
 // The error is a *queryerr.Error.
 func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.Response) (*response.Response, error) {
@@ -293,12 +264,16 @@ func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.R
 	}
 	if q.View == query.Releases {
 		out = desired.MergeReleases(others)
-	} else {
-		out = desired.Merge(others, v.place)
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.composed[key] = out
+		return out, nil
 	}
+	rough := likeKey{q.View, q.Group, q.Component, q.Release, q.ApplicationSet}
+	out = desired.Merge(response.Merging{Others: others, Pick: v.picker(), Places: v.placesFor(q, group), Like: v.like[rough]})
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.composed[key] = out
+	v.composed[key], v.merged[rough] = out, out
 	return out, nil
 }
 
