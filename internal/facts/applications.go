@@ -160,6 +160,9 @@ func (s Set) ControlledBy(applicationSet string) []Application {
 // as it was and as it is: for one that has changed, twice. Applications of which nothing is known
 // are none.
 func ApplicationsDiffer(s, t Set, f func(Application)) {
+	if s.SharesApplications(t) {
+		return
+	}
 	a, _ := s.Applications()
 	b, _ := t.Applications()
 	for len(a) > 0 && len(b) > 0 {

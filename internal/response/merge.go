@@ -78,14 +78,19 @@ type merger struct {
 // part makes a part of the last clusters: that of the earlier merge, if it is the same.
 func (m *merger) part(i int) *part {
 	defer func() { m.clusters, m.revisions = m.clusters[:0], m.revisions[:0] }()
-	var like *part
-	if m.Like != nil && i < len(m.Like.parts) {
-		like = m.Like.parts[i]
-		if slices.Equal(like.clusters, m.clusters) && slices.EqualFunc(like.revisions, m.revisions, bytes.Equal) {
+	clusters, revisions := m.clusters, m.revisions
+	if m.Like == nil || i >= len(m.Like.parts) {
+		return newPart(nil, slices.Clone(clusters), slices.Clone(revisions), nil)
+	}
+	like := m.Like.parts[i]
+	if slices.Equal(like.clusters, clusters) {
+		if clusters = like.clusters; slices.EqualFunc(like.revisions, revisions, bytes.Equal) {
 			return like
 		}
+	} else {
+		clusters = slices.Clone(clusters)
 	}
-	return newPart(nil, slices.Clone(m.clusters), slices.Clone(m.revisions), like)
+	return newPart(nil, clusters, slices.Clone(revisions), like)
 }
 
 // areAligned reports whether the places of all clusters are known. If they are not, the clusters
