@@ -35,7 +35,7 @@ type Merging struct {
 // than being the same: a part is a list of clusters, each with a revision.
 func (t *Response) Merge(m Merging) *Response {
 	merge := merger{Merging: m, responses: slices.Concat([]*Response{t}, m.Others), isOwn: true}
-	merge.at = make([]*encodedCluster, len(merge.responses))
+	merge.at, merge.atOf = make([]*encodedCluster, len(merge.responses)), make([]*fleetstate.Cluster, len(merge.responses))
 	out := &Response{opening: t.opening, closing: t.closing, revision: t.revision, to: t.to}
 	add := func(p *part) {
 		out.parts = append(out.parts, p)
@@ -68,8 +68,11 @@ type merger struct {
 	Merging
 	responses []*Response
 	cursors   []clusterCursor
-	at        []*encodedCluster // what each response says of the cluster
+	at        []*encodedCluster     // what each response says of the cluster
+	atOf      []*fleetstate.Cluster // which it is there
+	first     *fleetstate.Cluster   // any of them
 	// clusters and revisions become the next part.
+	of        []*fleetstate.Cluster
 	clusters  []*encodedCluster
 	revisions [][]byte
 	isOwn     bool // all is from the response that is merged
@@ -77,10 +80,10 @@ type merger struct {
 
 // part makes a part of the last clusters: that of the earlier merge, if it is the same.
 func (m *merger) part(i int) *part {
-	defer func() { m.clusters, m.revisions = m.clusters[:0], m.revisions[:0] }()
+	defer func() { m.of, m.clusters, m.revisions = m.of[:0], m.clusters[:0], m.revisions[:0] }()
 	clusters, revisions := m.clusters, m.revisions
 	if m.Like == nil || i >= len(m.Like.parts) {
-		return newPart(nil, slices.Clone(clusters), slices.Clone(revisions), nil)
+		return newPart(m.of, slices.Clone(clusters), slices.Clone(revisions), nil)
 	}
 	like := m.Like.parts[i]
 	if slices.Equal(like.clusters, clusters) {
@@ -90,7 +93,7 @@ func (m *merger) part(i int) *part {
 	} else {
 		clusters = slices.Clone(clusters)
 	}
-	return newPart(nil, clusters, slices.Clone(revisions), like)
+	return newPart(m.of, clusters, slices.Clone(revisions), like)
 }
 
 // areAligned reports whether the places of all clusters are known. If they are not, the clusters
@@ -112,13 +115,14 @@ func (t *Response) isOf(clusters int) bool {
 func (m *merger) pickPart(i int) {
 	from := i * partSize
 	for k, place := range m.Places[from:min(from+partSize, len(m.Places))] {
-		m.add(m.responses[place].parts[i].clusters[k], place)
+		from := m.responses[place].parts[i]
+		m.add(from.of[k], from.clusters[k], place)
 	}
 }
 
 // add adds a cluster to the next part, with the revision of the response that it comes from.
-func (m *merger) add(c *encodedCluster, place int) {
-	m.clusters, m.revisions = append(m.clusters, c), append(m.revisions, m.responses[place].revision)
+func (m *merger) add(of *fleetstate.Cluster, c *encodedCluster, place int) {
+	m.of, m.clusters, m.revisions = append(m.of, of), append(m.clusters, c), append(m.revisions, m.responses[place].revision)
 	m.isOwn = m.isOwn && place == 0
 }
 
@@ -128,34 +132,34 @@ type clusterCursor struct {
 	next  int // in the first of the parts
 }
 
-// name is that of the next cluster; false at the end.
-func (c *clusterCursor) name() (string, bool) {
+// cluster is the next cluster, nil at the end.
+func (c *clusterCursor) cluster() *fleetstate.Cluster {
 	for len(c.parts) > 0 && c.next == len(c.parts[0].of) {
 		c.parts, c.next = c.parts[1:], 0
 	}
 	if len(c.parts) == 0 {
-		return "", false
+		return nil
 	}
-	return c.parts[0].of[c.next].Member.Name, true
+	return c.parts[0].of[c.next]
 }
 
 // next sets what each response says of the next cluster, nil for nothing. It reports false at the
 // end.
 func (m *merger) next() bool {
-	first, found := "", false
+	m.first = nil
 	for i := range m.cursors {
-		if name, ok := m.cursors[i].name(); ok && (!found || name < first) {
-			first, found = name, true
+		if c := m.cursors[i].cluster(); c != nil && (m.first == nil || c.Member.Name < m.first.Member.Name) {
+			m.first = c
 		}
 	}
 	for i := range m.cursors {
-		m.at[i] = nil
-		if name, ok := m.cursors[i].name(); ok && name == first {
-			m.at[i] = m.cursors[i].parts[0].clusters[m.cursors[i].next]
+		m.at[i], m.atOf[i] = nil, nil
+		if c := m.cursors[i].cluster(); c != nil && c.Member.Name == m.first.Member.Name {
+			m.at[i], m.atOf[i] = m.cursors[i].parts[0].clusters[m.cursors[i].next], c
 			m.cursors[i].next++
 		}
 	}
-	return found
+	return m.first != nil
 }
 
 // None is a response without parameter sets, of a state that knows nothing of what is asked for.
@@ -166,17 +170,19 @@ func (t *Response) None(st *fleetstate.State) *Response {
 // noSets is a cluster of which nothing is said.
 var noSets = &encodedCluster{}
 
-// cluster adds what the merged response says of the cluster.
+// cluster adds what the merged response says of the cluster. One that no response has as it is here
+// is a cluster of its own, which nobody else shares.
 func (m *merger) cluster() {
 	place, isMixed := m.place()
+	own := &fleetstate.Cluster{Member: m.first.Member}
 	switch {
 	case isMixed:
-		m.add(m.mixed(), 0)
+		m.add(own, m.mixed(), 0)
 		m.isOwn = false
 	case m.at[place] == nil:
-		m.add(noSets, place)
+		m.add(own, noSets, place)
 	default:
-		m.add(m.at[place], place)
+		m.add(m.atOf[place], m.at[place], place)
 	}
 }
 

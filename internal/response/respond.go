@@ -106,13 +106,13 @@ func partsByCluster(st *fleetstate.State, q query.Checked, previous *Response) (
 			return
 		}
 		of := clusters[i*partSize : min((i+1)*partSize, len(clusters))]
-		if i < len(old) && slices.Equal(old[i].of, of) {
+		if i < len(old) && old[i].revisions == nil && slices.Equal(old[i].of, of) {
 			parts[i] = old[i]
 			return
 		}
 		all := make([]*encodedCluster, len(of))
 		for j, c := range of {
-			if all[j] = find(old, c); all[j] != nil {
+			if all[j] = find(old, i, j, c); all[j] != nil {
 				continue
 			}
 			sets := paramset.OfCluster(st, q, c)

@@ -83,11 +83,14 @@ func (p *part) set(cluster int, e encodedSet) encodedSet {
 	return e
 }
 
-// find finds what an earlier response says of a cluster, nil if nothing. The parts are sorted by
-// name, as a hub's members are.
-func find(parts []*part, c *fleetstate.Cluster) *encodedCluster {
+// find finds what an earlier response says of a cluster, nil if nothing. It looks at the j-th of the
+// i-th part first. The parts are sorted by name, as a hub's members are.
+func find(parts []*part, i, j int, c *fleetstate.Cluster) *encodedCluster {
+	if i < len(parts) && j < len(parts[i].of) && parts[i].of[j] == c {
+		return parts[i].clusters[j]
+	}
 	name := c.Member.Name
-	i, _ := slices.BinarySearchFunc(parts, name, func(p *part, name string) int {
+	i, _ = slices.BinarySearchFunc(parts, name, func(p *part, name string) int {
 		if p.of[len(p.of)-1].Member.Name < name {
 			return -1
 		}

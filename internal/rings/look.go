@@ -258,7 +258,19 @@ func (r *Rings) restore(ctx context.Context, log rollout.Log) error {
 
 // composed is the response to a query as it is given now.
 func (r *Rings) composed(v *view, q query.Query) (*response.Response, error) {
-	desired, err := r.o.Responses.Get(v.st, q)
+	key, err := keyOf(q)
+	if err != nil {
+		return nil, err
+	}
+	if out := v.remembered(key); out != nil {
+		return out, nil
+	}
+	var desired *response.Response
+	if like := v.like[key]; like != nil && v.hasSameFacts {
+		desired, err = r.o.Responses.GetLike(v.st, q, like)
+	} else {
+		desired, err = r.o.Responses.Get(v.st, q)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package rings
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,25 +31,15 @@ type view struct {
 	hasSameMembers bool
 
 	mu       sync.Mutex
-	composed map[composedKey]*response.Response
-	places   map[placeKey][]int // by member
-	// merged are the merged responses, and like those of the view before, which share their parts.
-	merged, like map[likeKey]*response.Response
+	composed map[string]*response.Response // by query
+	places   map[placeKey][]int            // by member
+	// like are the composed responses of the view before, whose parts these share, and with the same
+	// facts the desired ones, too.
+	like         map[string]*response.Response
+	hasSameFacts bool
 
 	building sync.Mutex
 	artifact flux.Artifact // what an engine with Flux runs, if it has been asked for
-}
-
-// composedKey is a desired response; the same query has the same one.
-type composedKey struct {
-	desired *response.Response
-	view    query.View
-}
-
-// likeKey is a query, roughly: sharing looks at the contents.
-type likeKey struct {
-	view                              query.View
-	group, component, release, asking string
 }
 
 // placeKey is a group, and the policies that cover what is asked for.
@@ -83,7 +74,7 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 		}
 	}
 	r.learn(st)
-	v := &view{st: st, hub: r.o.Hub, composed: map[composedKey]*response.Response{}, places: map[placeKey][]int{}, at: map[string]int{st.Revision: 0}}
+	v := &view{st: st, hub: r.o.Hub, composed: map[string]*response.Response{}, places: map[placeKey][]int{}, at: map[string]int{st.Revision: 0}}
 	for _, p := range st.Fleet.Rollouts {
 		known := r.policies[p.Name]
 		if known == nil { // it takes no part here
@@ -145,7 +136,6 @@ func (r *Rings) remember(v *view) {
 	for n, x := range v.rings {
 		policies[n] = x.policy
 	}
-	v.merged = map[likeKey]*response.Response{}
 	v.hasSameMembers = !slices.ContainsFunc(v.held, func(held *revision) bool {
 		return !slices.EqualFunc(held.state.Fleet.Members(v.hub), v.st.Fleet.Members(v.hub), func(a, b *fleet.Member) bool { return a == b || a.Name == b.Name })
 	})
@@ -155,8 +145,9 @@ func (r *Rings) remember(v *view) {
 		before := r.views[0]
 		v.roster = rosterOf(v.st.Fleet.Members(v.hub), policies, before.roster)
 		before.mu.Lock()
-		if v.like = maps.Clone(before.merged); len(v.like) == 0 { // nobody has asked
-			v.like = before.like
+		v.hasSameFacts = before.st.Facts().Equal(v.st.Facts())
+		if v.like = maps.Clone(before.composed); len(v.like) == 0 { // nobody has asked
+			v.like, v.hasSameFacts = before.like, v.hasSameFacts && before.hasSameFacts
 		}
 		before.mu.Unlock()
 	}
@@ -229,7 +220,7 @@ func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.R
 		return desired, nil
 	}
 	if q.View == query.Grants {
-		return r.grants(st, desired)
+		return r.grants(st, q, desired)
 	}
 	group, isOne := q.Group, true
 	switch q.View {
@@ -251,10 +242,11 @@ func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.R
 			return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: x.lacks}
 		}
 	}
-	key := composedKey{desired, q.View}
-	v.mu.Lock()
-	out := v.composed[key]
-	v.mu.Unlock()
+	key, err := keyOf(q)
+	if err != nil {
+		return nil, err
+	}
+	out := v.remembered(key)
 	if out != nil {
 		return out, nil
 	}
@@ -264,21 +256,40 @@ func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.R
 	}
 	if q.View == query.Releases {
 		out = desired.MergeReleases(others)
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		v.composed[key] = out
-		return out, nil
+	} else {
+		out = desired.Merge(response.Merging{Others: others, Pick: v.picker(), Places: v.placesFor(q, group), Like: v.like[key]})
 	}
-	rough := likeKey{q.View, q.Group, q.Component, q.Release, q.ApplicationSet}
-	out = desired.Merge(response.Merging{Others: others, Pick: v.picker(), Places: v.placesFor(q, group), Like: v.like[rough]})
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.composed[key], v.merged[rough] = out, out
+	v.remember(key, out)
 	return out, nil
 }
 
+// keyOf is the same text for queries that have the same response.
+func keyOf(q query.Query) (string, error) {
+	if q.View != query.Components || q.Release == "" {
+		q.ApplicationSet = "" // makes no difference
+	}
+	text, err := json.Marshal(q)
+	if err != nil {
+		return "", &queryerr.Error{Kind: queryerr.KindBadRequest, Message: err.Error()}
+	}
+	return string(text), nil
+}
+
+// remembered is the composed response to a query, nil if there is none yet.
+func (v *view) remembered(key string) *response.Response {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.composed[key]
+}
+
+func (v *view) remember(key string, out *response.Response) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.composed[key] = out
+}
+
 // grants is the response of view grants, with the revisions that agents follow.
-func (r *Rings) grants(st *fleetstate.State, desired *response.Response) (*response.Response, error) {
+func (r *Rings) grants(st *fleetstate.State, q query.Query, desired *response.Response) (*response.Response, error) {
 	if !slices.ContainsFunc(st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Agents }) || agentOf(st) != "" {
 		return desired, nil
 	}
@@ -288,15 +299,14 @@ func (r *Rings) grants(st *fleetstate.State, desired *response.Response) (*respo
 			return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: x.lacks}
 		}
 	}
-	key := composedKey{desired, query.Grants}
-	v.mu.Lock()
-	out := v.composed[key]
-	v.mu.Unlock()
+	key, err := keyOf(q)
+	if err != nil {
+		return nil, err
+	}
+	out := v.remembered(key)
 	if out == nil {
 		out = v.announce(desired)
-		v.mu.Lock()
-		v.composed[key] = out
-		v.mu.Unlock()
+		v.remember(key, out)
 	}
 	return out, nil
 }
