@@ -99,6 +99,13 @@ func newEncodedCluster(sets []encodedSet, tally paramset.Tally) *encodedCluster 
 	return out
 }
 
+// equal reports whether two clusters have the same sets.
+func (c *encodedCluster) equal(o *encodedCluster) bool {
+	return c.total == o.total && slices.EqualFunc(c.sets, o.sets, func(a, b encodedSet) bool {
+		return a.hole == b.hole && bytes.Equal(a.text, b.text) && bytes.Equal(a.revision, b.revision) && a.subject.equal(b.subject)
+	})
+}
+
 // rest is the tally but for the number of sets.
 func (c *encodedCluster) rest() paramset.Tally {
 	out := c.Tally

@@ -45,7 +45,7 @@ func RespondBoth(before, after *fleetstate.State, r query.Query) (was, is *Respo
 }
 
 func respondLike(st *fleetstate.State, r query.Query, like *Response) (*Response, error) {
-	response, failure := respond(st, r, like)
+	response, failure := respond(st, r, like, nil)
 	if failure != nil {
 		return nil, failure
 	}
@@ -53,15 +53,15 @@ func respondLike(st *fleetstate.State, r query.Query, like *Response) (*Response
 }
 
 // respond computes a response. Previous is that of another state with the same facts, whose parts
-// it may share; nil for none.
-func respond(st *fleetstate.State, r query.Query, previous *Response) (*Response, *queryerr.Error) {
+// it may share; nil for none. What it computes that a twin says, too, it shares with that.
+func respond(st *fleetstate.State, r query.Query, previous, twin *Response) (*Response, *queryerr.Error) {
 	q, failure := query.Check(st, r)
 	if failure != nil {
 		return nil, failure
 	}
 	var parts []*part
 	if q.View == query.Components || q.View == query.Members {
-		parts, failure = partsByCluster(st, q, previous)
+		parts, failure = partsByCluster(st, q, previous, twin)
 	} else {
 		parts, failure = onePart(st, q)
 	}
@@ -89,7 +89,7 @@ func onePart(st *fleetstate.State, q query.Checked) ([]*part, *queryerr.Error) {
 }
 
 // partsByCluster is a response of a view that has sets of single members.
-func partsByCluster(st *fleetstate.State, q query.Checked, previous *Response) ([]*part, *queryerr.Error) {
+func partsByCluster(st *fleetstate.State, q query.Checked, previous, twin *Response) ([]*part, *queryerr.Error) {
 	var old []*part
 	if previous != nil && previous.to == requesterOf(st, q) {
 		old = previous.parts
@@ -120,6 +120,9 @@ func partsByCluster(st *fleetstate.State, q query.Checked, previous *Response) (
 			if all[j], errs[i] = encodeCluster(sets, now); errs[i] != nil {
 				failed.Store(true)
 				return
+			}
+			if was := twin.at(i, j); was != nil && was.equal(all[j]) {
+				all[j] = was
 			}
 		}
 		parts[i] = newPart(of, all, nil, nil)

@@ -83,6 +83,14 @@ func (p *part) set(cluster int, e encodedSet) encodedSet {
 	return e
 }
 
+// at is what the response says of the j-th cluster of the i-th part, nil if it has none.
+func (t *Response) at(i, j int) *encodedCluster {
+	if t == nil || i >= len(t.parts) || j >= len(t.parts[i].clusters) {
+		return nil
+	}
+	return t.parts[i].clusters[j]
+}
+
 // find finds what an earlier response says of a cluster, nil if nothing. It looks at the j-th of the
 // i-th part first. The parts are sorted by name, as a hub's members are.
 func find(parts []*part, i, j int, c *fleetstate.Cluster) *encodedCluster {

@@ -266,10 +266,13 @@ func (r *Rings) composed(v *view, q query.Query) (*response.Response, error) {
 		return out, nil
 	}
 	var desired *response.Response
-	if like := v.like[key]; like != nil && v.hasSameFacts {
-		desired, err = r.o.Responses.GetLike(v.st, q, like)
-	} else {
+	switch like := v.like[key]; {
+	case like == nil:
 		desired, err = r.o.Responses.Get(v.st, q)
+	case v.hasSameFacts:
+		desired, err = r.o.Responses.GetLike(v.st, q, like)
+	default:
+		desired, err = r.o.Responses.GetTwin(v.st, q, like)
 	}
 	if err != nil {
 		return nil, err

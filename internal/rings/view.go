@@ -33,8 +33,7 @@ type view struct {
 	mu       sync.Mutex
 	composed map[string]*response.Response // by query
 	places   map[placeKey][]int            // by member
-	// like are the composed responses of the view before, whose parts these share, and with the same
-	// facts the desired ones, too.
+	// like are the composed responses of the view before, with which these share what stays.
 	like         map[string]*response.Response
 	hasSameFacts bool
 
