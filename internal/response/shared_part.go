@@ -23,7 +23,8 @@ const partSize = 64
 type part struct {
 	of       []*fleetstate.Cluster // none for views whose sets are not of single members
 	clusters []*encodedCluster     // what is said of each of them
-	// revisions belong into the holes of each cluster's sets; nil for those that have the response's.
+	// revisions belong into the holes of each cluster's sets; nil for those that have the
+	// response's.
 	revisions [][]byte
 	total
 	digests []byte // of all sets, in order
@@ -91,8 +92,8 @@ func (t *Response) at(i, j int) *encodedCluster {
 	return t.parts[i].clusters[j]
 }
 
-// find finds what an earlier response says of a cluster, nil if nothing. It looks at the j-th of the
-// i-th part first. The parts are sorted by name, as a hub's members are.
+// find finds what an earlier response says of a cluster, nil if nothing. It looks at the j-th of
+// the i-th part first. The parts are sorted by name, as a hub's members are.
 func find(parts []*part, i, j int, c *fleetstate.Cluster) *encodedCluster {
 	if i < len(parts) && j < len(parts[i].of) && parts[i].of[j] == c {
 		return parts[i].clusters[j]

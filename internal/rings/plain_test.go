@@ -95,7 +95,8 @@ func plainText(sets []response.ParameterSet) string {
 	return `{"output":{"parameters":[` + strings.Join(texts, ",") + "]}}\n"
 }
 
-// plainHealth is the health of all rings, by policy and ring; nothing where a query has no response.
+// plainHealth is the health of all rings, by policy and ring; nothing where a query has no
+// response.
 func plainHealth(v *view, queries map[string][]query.Query) []map[string]rollout.RingHealth {
 	out := make([]map[string]rollout.RingHealth, len(v.rings))
 	members := make([]map[string]*rollout.MemberHealth, len(v.rings))
