@@ -42,7 +42,8 @@ func (c *Cache) Get(st *fleetstate.State, r query.Query) (*Response, error) {
 		return response, nil
 	}
 	response, failure := g.once(key, func() (*Response, *queryerr.Error) {
-		response, failure := respond(st, r, g.takePrevious(key))
+		like, twin := g.takePrevious(key)
+		response, failure := respond(st, r, like, twin)
 		if failure == nil {
 			g.put(key, remembered[*Response]{topicOf(r), response})
 		}
@@ -55,19 +56,30 @@ func (c *Cache) Get(st *fleetstate.State, r query.Query) (*Response, error) {
 }
 
 // GetLike is Get, and shares with another state's response to the same query what both say alike of
-// the same clusters.
+// the same clusters. Both states have the same facts.
 func (c *Cache) GetLike(st *fleetstate.State, r query.Query, like *Response) (*Response, error) {
+	return c.getBeside(st, r, like, func(g *generation) *map[queryKey]*Response { return &g.previous })
+}
+
+// GetTwin is Get, and shares with another state's response to the same query what both say alike,
+// once it is computed. The facts may differ.
+func (c *Cache) GetTwin(st *fleetstate.State, r query.Query, twin *Response) (*Response, error) {
+	return c.getBeside(st, r, twin, func(g *generation) *map[queryKey]*Response { return &g.twins })
+}
+
+func (c *Cache) getBeside(st *fleetstate.State, r query.Query, other *Response, of func(*generation) *map[queryKey]*Response) (*Response, error) {
 	key, err := queryKeyOf(r)
 	if err != nil {
 		return nil, queryerr.BadRequest("%v", err)
 	}
 	g := c.of(st)
 	g.mu.Lock()
-	if g.previous == nil {
-		g.previous = map[queryKey]*Response{}
+	others := of(g)
+	if *others == nil {
+		*others = map[queryKey]*Response{}
 	}
-	if g.previous[key] == nil {
-		g.previous[key] = like
+	if (*others)[key] == nil {
+		(*others)[key] = other
 	}
 	g.mu.Unlock()
 	return c.Get(st, r)
@@ -132,6 +144,8 @@ type generation struct {
 	pending map[queryKey]*pendingResponse
 	// previous are responses of the state before, each until this one has its own.
 	previous map[queryKey]*Response
+	// twins are responses of states with other facts, which may say the same.
+	twins map[queryKey]*Response
 }
 
 // pendingResponse is there for all who wait when done is closed; both are nil where computing it
@@ -242,14 +256,15 @@ func (g *generation) putFingerprint(key queryKey, f remembered[string]) {
 	g.fingerprints[key] = f
 }
 
-// takePrevious is the previous state's response to a query, nil if there is none. It is given once:
-// a state has no use for it when it has a response of its own.
-func (g *generation) takePrevious(key queryKey) *Response {
+// takePrevious is the previous state's response to a query, nil if there is none, and one of other
+// facts. They are given once: a state has no use for them when it has a response of its own.
+func (g *generation) takePrevious(key queryKey) (response, twin *Response) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	response := g.previous[key]
+	response, twin = g.previous[key], g.twins[key]
 	delete(g.previous, key)
-	return response
+	delete(g.twins, key)
+	return response, twin
 }
 
 // succeed takes over from the previous generation what depends on nothing that has changed since:

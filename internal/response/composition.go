@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 
@@ -118,6 +119,39 @@ func (t *Response) ParameterSets(f func(ParameterSet)) {
 	}
 }
 
+// Section is some clusters of a response. It never changes.
+type Section struct {
+	part *part
+	of   *Response
+}
+
+// Sections are all of a response, in order.
+func (t *Response) Sections() iter.Seq[Section] {
+	return func(yield func(Section) bool) {
+		for _, p := range t.parts {
+			if !yield(Section{p, t}) {
+				return
+			}
+		}
+	}
+}
+
+// HasSetsOf reports whether two sections have the same parameter sets, but for their revisions. It
+// compares what is shared, and takes no time: those that were computed apart differ.
+func (s Section) HasSetsOf(o Section) bool {
+	return s.part == o.part || s.part != nil && o.part != nil && slices.Equal(s.part.clusters, o.part.clusters)
+}
+
+// ParameterSets calls f for each parameter set of the section, in order.
+func (s Section) ParameterSets(f func(ParameterSet)) {
+	for i, c := range s.part.clusters {
+		for _, e := range c.sets {
+			e = s.part.set(i, e)
+			f(ParameterSet{e, e.revisionIn(s.of)})
+		}
+	}
+}
+
 // Composition decides what a response has in the place of one of its parameter sets: the same,
 // another one, or with false none. One from another response keeps that one's revision.
 type Composition func(ParameterSet) (ParameterSet, bool)
@@ -127,11 +161,12 @@ type Composition func(ParameterSet) (ParameterSet, bool)
 func (t *Response) Compose(decide Composition) *Response {
 	parts, changed := slices.Clone(t.parts), false
 	for i, p := range parts {
-		clusters, other := slices.Clone(p.clusters), false
+		clusters, revisions, other := slices.Clone(p.clusters), slices.Clone(p.revisions), false
 		for j, c := range clusters {
 			var sets []encodedSet
 			same := true
 			for _, e := range c.sets {
+				e = p.set(j, e)
 				was := ParameterSet{e, e.revisionIn(t)}
 				is, stays := decide(was)
 				switch {
@@ -148,11 +183,14 @@ func (t *Response) Compose(decide Composition) *Response {
 				}
 			}
 			if !same {
-				clusters[j], other = &encodedCluster{sets: sets, tally: c.tally}, true
+				clusters[j], other = newEncodedCluster(sets, c.rest()), true
+				if revisions != nil {
+					revisions[j] = nil // each set has its own now
+				}
 			}
 		}
 		if other {
-			parts[i], changed = newPart(p.of, clusters), true
+			parts[i], changed = newPart(p.of, clusters, revisions, nil), true
 		}
 	}
 	if !changed {

@@ -86,12 +86,35 @@ func digest(text []byte) string {
 
 // encodedCluster is what a response says of a cluster.
 type encodedCluster struct {
-	sets  []encodedSet
-	tally paramset.Tally // but for the number of sets
+	sets []encodedSet
+	total
+}
+
+// newEncodedCluster sums sets up. The tally counts all but them.
+func newEncodedCluster(sets []encodedSet, tally paramset.Tally) *encodedCluster {
+	out := &encodedCluster{sets: sets, total: total{Tally: tally}}
+	for _, e := range sets {
+		out.add(e.total())
+	}
+	return out
+}
+
+// equal reports whether two clusters have the same sets.
+func (c *encodedCluster) equal(o *encodedCluster) bool {
+	return c.total == o.total && slices.EqualFunc(c.sets, o.sets, func(a, b encodedSet) bool {
+		return a.hole == b.hole && bytes.Equal(a.text, b.text) && bytes.Equal(a.revision, b.revision) && a.subject.equal(b.subject)
+	})
+}
+
+// rest is the tally but for the number of sets.
+func (c *encodedCluster) rest() paramset.Tally {
+	out := c.Tally
+	out.Sets = 0
+	return out
 }
 
 func encodeCluster(s paramset.ClusterSets, computing *computation) (*encodedCluster, *queryerr.Error) {
-	out := &encodedCluster{tally: paramset.Tally{Own: s.Own, Live: s.Live, Known: s.Known}}
+	var sets []encodedSet
 	for _, one := range s.Sets {
 		e, failure := encode(one)
 		if failure == nil {
@@ -100,9 +123,9 @@ func encodeCluster(s paramset.ClusterSets, computing *computation) (*encodedClus
 		if failure != nil {
 			return nil, failure
 		}
-		out.sets = append(out.sets, e)
+		sets = append(sets, e)
 	}
-	return out, nil
+	return newEncodedCluster(sets, paramset.Tally{Own: s.Own, Live: s.Live, Known: s.Known}), nil
 }
 
 // revisionIn is what belongs into the set's hole in a response.

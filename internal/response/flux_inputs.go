@@ -37,7 +37,7 @@ func Inputs(st *fleetstate.State, r query.Query) (*Response, error) {
 			all.sets[i].hole += len(id) - 1
 		}
 	}
-	return newResponse(st, `{"inputs":[`, []*part{newPart(nil, []*encodedCluster{all})}, "]}\n"), nil
+	return newResponse(st, `{"inputs":[`, []*part{newPart(nil, []*encodedCluster{all}, nil, nil)}, "]}\n"), nil
 }
 
 // distinct leaves one of the sets that have one name, as those of component a-b on c and of a on

@@ -45,7 +45,7 @@ func RespondBoth(before, after *fleetstate.State, r query.Query) (was, is *Respo
 }
 
 func respondLike(st *fleetstate.State, r query.Query, like *Response) (*Response, error) {
-	response, failure := respond(st, r, like)
+	response, failure := respond(st, r, like, nil)
 	if failure != nil {
 		return nil, failure
 	}
@@ -53,15 +53,15 @@ func respondLike(st *fleetstate.State, r query.Query, like *Response) (*Response
 }
 
 // respond computes a response. Previous is that of another state with the same facts, whose parts
-// it may share; nil for none.
-func respond(st *fleetstate.State, r query.Query, previous *Response) (*Response, *queryerr.Error) {
+// it may share; nil for none. What it computes that a twin says, too, it shares with that.
+func respond(st *fleetstate.State, r query.Query, previous, twin *Response) (*Response, *queryerr.Error) {
 	q, failure := query.Check(st, r)
 	if failure != nil {
 		return nil, failure
 	}
 	var parts []*part
 	if q.View == query.Components || q.View == query.Members {
-		parts, failure = partsByCluster(st, q, previous)
+		parts, failure = partsByCluster(st, q, previous, twin)
 	} else {
 		parts, failure = onePart(st, q)
 	}
@@ -85,11 +85,11 @@ func onePart(st *fleetstate.State, q query.Checked) ([]*part, *queryerr.Error) {
 	if failure != nil {
 		return nil, failure
 	}
-	return []*part{newPart(nil, []*encodedCluster{all})}, nil
+	return []*part{newPart(nil, []*encodedCluster{all}, nil, nil)}, nil
 }
 
 // partsByCluster is a response of a view that has sets of single members.
-func partsByCluster(st *fleetstate.State, q query.Checked, previous *Response) ([]*part, *queryerr.Error) {
+func partsByCluster(st *fleetstate.State, q query.Checked, previous, twin *Response) ([]*part, *queryerr.Error) {
 	var old []*part
 	if previous != nil && previous.to == requesterOf(st, q) {
 		old = previous.parts
@@ -106,13 +106,13 @@ func partsByCluster(st *fleetstate.State, q query.Checked, previous *Response) (
 			return
 		}
 		of := clusters[i*partSize : min((i+1)*partSize, len(clusters))]
-		if i < len(old) && slices.Equal(old[i].of, of) {
+		if i < len(old) && old[i].revisions == nil && slices.Equal(old[i].of, of) {
 			parts[i] = old[i]
 			return
 		}
 		all := make([]*encodedCluster, len(of))
 		for j, c := range of {
-			if all[j] = find(old, c); all[j] != nil {
+			if all[j] = find(old, i, j, c); all[j] != nil {
 				continue
 			}
 			sets := paramset.OfCluster(st, q, c)
@@ -121,8 +121,11 @@ func partsByCluster(st *fleetstate.State, q query.Checked, previous *Response) (
 				failed.Store(true)
 				return
 			}
+			if was := twin.at(i, j); was != nil && was.equal(all[j]) {
+				all[j] = was
+			}
 		}
-		parts[i] = newPart(of, all)
+		parts[i] = newPart(of, all, nil, nil)
 	})
 	if i := slices.IndexFunc(errs, func(e *queryerr.Error) bool { return e != nil }); i >= 0 {
 		return nil, errs[i]

@@ -108,9 +108,9 @@ func (t *Response) pieces(write func([]byte)) {
 func (t *Response) all() iter.Seq[encodedSet] {
 	return func(yield func(encodedSet) bool) {
 		for _, p := range t.parts {
-			for _, s := range p.clusters {
-				for _, e := range s.sets {
-					if !yield(e) {
+			for i, c := range p.clusters {
+				for _, e := range c.sets {
+					if !yield(p.set(i, e)) {
 						return
 					}
 				}

@@ -23,6 +23,9 @@ const partSize = 64
 type part struct {
 	of       []*fleetstate.Cluster // none for views whose sets are not of single members
 	clusters []*encodedCluster     // what is said of each of them
+	// revisions belong into the holes of each cluster's sets; nil for those that have the
+	// response's.
+	revisions [][]byte
 	total
 	digests []byte // of all sets, in order
 }
@@ -41,24 +44,62 @@ func (t *total) add(other total) {
 	t.holes, t.size, t.ordered = t.holes+other.holes, t.size+other.size, t.ordered+other.ordered
 }
 
-// newPart puts a part together.
-func newPart(of []*fleetstate.Cluster, all []*encodedCluster) *part {
-	p := &part{of: slices.Clone(of), clusters: all}
+// newPart puts a part together. Revisions are nil where all clusters have the response's. It shares
+// with another part what both have alike; nil for none.
+func newPart(of []*fleetstate.Cluster, all []*encodedCluster, revisions [][]byte, like *part) *part {
+	p := &part{of: slices.Clone(of), clusters: all, revisions: revisions}
+	isLike := like != nil && slices.Equal(like.clusters, all)
+	if isLike {
+		p.clusters, p.digests = like.clusters, like.digests
+		if slices.EqualFunc(like.revisions, revisions, func(a, b []byte) bool { return len(a) == len(b) }) {
+			p.total = like.total
+			return p
+		}
+	}
+	for i, c := range all {
+		sum := c.total
+		if revisions != nil && revisions[i] != nil {
+			sum.size, sum.holes = sum.size+sum.holes*len(revisions[i]), 0
+		}
+		p.add(sum)
+	}
+	if isLike {
+		return p
+	}
+	p.digests = make([]byte, 0, p.Sets*digestSize)
 	for _, c := range all {
-		p.add(total{Tally: c.tally})
 		for _, s := range c.sets {
-			p.add(s.total())
 			p.digests = append(p.digests, s.digest()...)
 		}
 	}
 	return p
 }
 
-// find finds what an earlier response says of a cluster, nil if nothing. The parts are sorted by
-// name, as a hub's members are.
-func find(parts []*part, c *fleetstate.Cluster) *encodedCluster {
+// set is one of the sets of a cluster, with the revision that belongs into its hole if that is not
+// the response's.
+func (p *part) set(cluster int, e encodedSet) encodedSet {
+	if p.revisions != nil && e.hole > 0 && e.revision == nil {
+		e.revision = p.revisions[cluster]
+	}
+	return e
+}
+
+// at is what the response says of the j-th cluster of the i-th part, nil if it has none.
+func (t *Response) at(i, j int) *encodedCluster {
+	if t == nil || i >= len(t.parts) || j >= len(t.parts[i].clusters) {
+		return nil
+	}
+	return t.parts[i].clusters[j]
+}
+
+// find finds what an earlier response says of a cluster, nil if nothing. It looks at the j-th of
+// the i-th part first. The parts are sorted by name, as a hub's members are.
+func find(parts []*part, i, j int, c *fleetstate.Cluster) *encodedCluster {
+	if i < len(parts) && j < len(parts[i].of) && parts[i].of[j] == c {
+		return parts[i].clusters[j]
+	}
 	name := c.Member.Name
-	i, _ := slices.BinarySearchFunc(parts, name, func(p *part, name string) int {
+	i, _ = slices.BinarySearchFunc(parts, name, func(p *part, name string) int {
 		if p.of[len(p.of)-1].Member.Name < name {
 			return -1
 		}

@@ -19,6 +19,10 @@ type subject struct {
 	dependsOn []string
 }
 
+func (s subject) equal(o subject) bool {
+	return s.Item == o.Item && slices.Equal(s.clusters, o.clusters) && slices.Equal(s.dependsOn, o.dependsOn)
+}
+
 // subjectOf returns the subject of a set.
 func subjectOf(s paramset.Set) subject {
 	c := s.Shared()

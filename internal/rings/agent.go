@@ -229,16 +229,19 @@ func (v *view) announce(desired *response.Response) *response.Response {
 }
 
 // noteGrant takes in what an agent says of a group, by the Application that delivers the grant.
-func (v *view) noteGrant(members []map[string]*rollout.MemberHealth, seen map[memberGroup]bool, s response.ParameterSet) {
+func (h *healths) noteGrant(s response.ParameterSet) {
 	item := s.Item()
-	m := v.st.Fleet.Member(v.hub, item.Cluster)
+	m := h.v.st.Fleet.Member(h.v.hub, item.Cluster)
 	if m == nil {
 		return
 	}
-	seen[memberGroup{item.Cluster, item.Group}] = true
-	for n, x := range v.rings {
+	h.named[memberGroup{item.Cluster, item.Group}] = true
+	for n, x := range h.v.rings {
 		if followsRings(x.policy, m, item.Group) {
-			v.take(memberIn(members[n], item.Cluster), s)
+			a, there := h.v.st.Facts().Application(item.Name)
+			health := h.member(n, item.Cluster)
+			health.NoteBreak(a.Broken)
+			health.Take(judge(a, there, item.Name, s.Digest()))
 		}
 	}
 }
@@ -253,18 +256,18 @@ func (v *view) hasAgents() bool {
 
 // noteSilent takes in the agents of which nothing is known: nobody has their grants, or the health
 // of grants is no evidence.
-func (v *view) noteSilent(members []map[string]*rollout.MemberHealth, seen map[memberGroup]bool, noEvidence string) {
-	for n, x := range v.rings {
-		for _, m := range v.st.Fleet.Members(v.hub) {
-			for _, group := range v.st.Groups() {
+func (h *healths) noteSilent(noEvidence string) {
+	for n, x := range h.v.rings {
+		for i, m := range h.v.roster.members {
+			for _, group := range h.v.st.Groups() {
 				if !followsRings(x.policy, m, group) {
 					continue
 				}
-				if !seen[memberGroup{m.Name, group}] {
-					memberIn(members[n], m.Name).Take(rollout.Unknown, "the ownership grant of group "+group+" is not answered yet")
+				if !h.named[memberGroup{m.Name, group}] {
+					h.at(n, i).Take(rollout.Unknown, "the ownership grant of group "+group+" is not answered yet")
 				}
 				if noEvidence != "" {
-					memberIn(members[n], m.Name).Take(rollout.Unknown, noEvidence)
+					h.at(n, i).Take(rollout.Unknown, noEvidence)
 				}
 			}
 		}

@@ -14,8 +14,9 @@ import (
 func withJoined(held, now *fleetstate.State, hub string) *snapshot.Snapshot {
 	was := held.Resolver().Snapshot
 	var joined []*snapshot.File
-	for _, m := range now.Fleet.Members(hub) {
-		if held.Fleet.Member(hub, m.Name) != nil {
+	had := held.Fleet.Members(hub)
+	for i, m := range now.Fleet.Members(hub) {
+		if i < len(had) && had[i].Name == m.Name || held.Fleet.Member(hub, m.Name) != nil {
 			continue
 		}
 		files := now.Resolver().Snapshot

@@ -9,10 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/response"
@@ -259,155 +256,40 @@ func (r *Rings) restore(ctx context.Context, log rollout.Log) error {
 	return nil
 }
 
-// health is that of the rings of each policy: by what the composed responses or artifact name.
-func (r *Rings) health(ctx context.Context, v *view) []map[string]rollout.RingHealth {
-	out := make([]map[string]rollout.RingHealth, len(v.rings))
-	if !r.knowsHealth(v.st) {
-		return out
-	}
-	members := make([]map[string]*rollout.MemberHealth, len(v.rings))
-	for n := range members {
-		members[n] = map[string]*rollout.MemberHealth{}
-	}
-	seen := map[memberGroup]bool{}
-	if r.isFlux(v.st) {
-		if !r.fluxHealth(v, func(item lifecycle.Item, broken int64, status rollout.Status, why string) {
-			if m := v.memberOf(members, item); m != nil {
-				m.NoteBreak(broken)
-				m.Take(status, why)
-			}
-		}) {
-			return out
-		}
-	} else if !r.applicationsHealth(v, members, seen) {
-		return out // nothing is known of what it names
-	}
-	if v.hasAgents() {
-		v.noteSilent(members, seen, r.o.GrantHealth(ctx))
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for n, x := range v.rings {
-		out[n] = map[string]rollout.RingHealth{}
-		byRing := map[int][]rollout.MemberHealth{}
-		for _, name := range slices.Sorted(maps.Keys(members[n])) {
-			if why := r.o.Silent(name); why != "" { // the engine repeats what it saw last
-				members[n][name].Take(rollout.Unknown, "its API server does not respond: "+why)
-			}
-			byRing[v.ringOf(n, name)] = append(byRing[v.ringOf(n, name)], *members[n][name])
-		}
-		for i, ring := range x.policy.Rings {
-			if len(byRing[i]) > 0 || !v.hasMembers(n, i) {
-				out[n][ring.Name] = rollout.RingHealth{Revision: v.revision(x.places[i]), Members: byRing[i]}
-			}
-		}
-	}
-	return out
-}
-
-// applicationsHealth takes in the Applications of all queries. It reports whether each query has a
-// response.
-func (r *Rings) applicationsHealth(v *view, members []map[string]*rollout.MemberHealth, seen map[memberGroup]bool) bool {
-	known := r.o.Queries()
-	for _, name := range slices.Sorted(maps.Keys(known)) {
-		for _, q := range known[name] {
-			if q.Hub != r.o.Hub || q.View != query.Components && q.View != query.Grants || v.st.OwnerName(q.Hub, q.Owner) != fleet.OwnerHub {
-				continue
-			}
-			desired, err := r.composed(v, q)
-			if isUnknown(err) {
-				continue
-			}
-			if err != nil {
-				return false
-			}
-			desired.ParameterSets(func(s response.ParameterSet) {
-				if q.View == query.Grants {
-					v.noteGrant(members, seen, s)
-				} else if m := v.memberOf(members, s.Item()); m != nil {
-					v.take(m, s)
-				}
-			})
-		}
-	}
-	return true
-}
-
-// memberOf is the member that an object is about, in the policy that covers it; nil without one.
-func (v *view) memberOf(members []map[string]*rollout.MemberHealth, item lifecycle.Item) *rollout.MemberHealth {
-	for n, x := range v.rings { // several policies may cover a component, each for other tenants
-		if x.policy.Scope.Covers(item.Group, item.Component) && v.ringOf(n, item.Cluster) >= 0 {
-			return memberIn(members[n], item.Cluster)
-		}
-	}
-	return nil
-}
-
-// take takes in the Application of a parameter set.
-func (v *view) take(m *rollout.MemberHealth, s response.ParameterSet) {
-	a, there := v.st.Facts().Application(s.Item().Name)
-	m.NoteBreak(a.Broken)
-	m.Take(judge(a, there, s.Item().Name, s.Digest()))
-}
-
-// memberIn is a member among others, healthy as long as nothing else is known.
-func memberIn(members map[string]*rollout.MemberHealth, name string) *rollout.MemberHealth {
-	if members[name] == nil {
-		members[name] = &rollout.MemberHealth{Member: name, Status: rollout.Healthy}
-	}
-	return members[name]
-}
-
 // composed is the response to a query as it is given now.
 func (r *Rings) composed(v *view, q query.Query) (*response.Response, error) {
-	desired, err := r.o.Responses.Get(v.st, q)
+	key, err := keyOf(q)
+	if err != nil {
+		return nil, err
+	}
+	if out := v.remembered(key); out != nil {
+		return out, nil
+	}
+	var desired *response.Response
+	switch like := v.like[key]; {
+	case like == nil:
+		desired, err = r.o.Responses.Get(v.st, q)
+	case v.hasSameFacts:
+		desired, err = r.o.Responses.GetLike(v.st, q, like)
+	default:
+		desired, err = r.o.Responses.GetTwin(v.st, q, like)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return r.Compose(v.st, q, desired)
 }
 
-// judge says what is known of an engine's object at the digest that it is answered (G8).
-func judge(is facts.Application, there bool, name, digest string) (rollout.Status, string) {
-	switch {
-	case !there:
-		return rollout.Progressing, name + " is not there yet"
-	case is.Digest == "":
-		return rollout.Unknown, name + " carries no digest"
-	case is.Digest != digest:
-		return rollout.Unknown, name + " has not taken what it is answered"
-	case is.Healthy:
-		return rollout.Healthy, ""
-	case is.Degraded:
-		return rollout.Degraded, name + " is degraded"
-	}
-	return rollout.Progressing, name + " is not synced and healthy since it was written"
-}
-
-// ringOf is the index of a member's ring, -1 for a member that the policy does not cover.
-func (v *view) ringOf(policy int, cluster string) int {
-	m := v.st.Fleet.Member(v.hub, cluster)
-	for i := 0; m == nil && i < len(v.held); i++ {
-		m = v.held[i].state.Fleet.Member(v.hub, cluster)
-	}
-	if m == nil || !v.rings[policy].policy.Covers(m.InRollout()) {
-		return -1
-	}
-	return v.rings[policy].policy.RingOf(m.InRollout())
-}
-
 // draining are the members of a policy that drain, with the names of their rings.
 func (v *view) draining(policy *rollout.Policy) map[string]string {
 	out := map[string]string{}
-	for _, m := range v.st.Fleet.Members(v.hub) {
-		if x := m.InRollout(); v.st.DrainingRevision(m) != "" && policy.Covers(x) {
-			out[m.Name] = policy.Rings[policy.RingOf(x)].Name
+	for i, m := range v.st.Fleet.Members(v.hub) {
+		if v.st.ClustersOf(v.hub)[i].LastKnownGood == nil || v.st.DrainingRevision(m) == "" {
+			continue
+		}
+		if i := ringIn(policy, m); i != none {
+			out[m.Name] = policy.Rings[i].Name
 		}
 	}
 	return out
-}
-
-// hasMembers reports whether a ring has any member here.
-func (v *view) hasMembers(policy, ring int) bool {
-	return slices.ContainsFunc(v.st.Fleet.Members(v.hub), func(m *fleet.Member) bool { return v.ringOf(policy, m.Name) == ring })
 }

@@ -66,7 +66,7 @@ func (r Report) For(st *fleetstate.State, sees func(*fleet.Member) bool, seesGro
 		}
 		members := map[string]int{}
 		for _, m := range st.Fleet.Members(r.Hub) {
-			if i := ringIn(st.Fleet.Rollouts[n], m); i >= 0 && sees(m) {
+			if i := ringIn(st.Fleet.Rollouts[n], m); i != none && sees(m) {
 				members[st.Fleet.Rollouts[n].Rings[i].Name]++
 			}
 		}
@@ -128,16 +128,10 @@ func (r *Rings) Report() Report {
 			out.Rollouts = append(out.Rollouts, one)
 			continue
 		}
-		members := make([]int, len(x.policy.Rings))
-		for _, m := range st.Fleet.Members(r.o.Hub) {
-			if i := v.ringOf(n, m.Name); i >= 0 {
-				members[i]++
-			}
-		}
 		for i, ring := range x.policy.Rings {
 			record := p.log.Rings[ring.Name]
 			entry := Ring{
-				Name: ring.Name, Members: members[i], Revision: v.revision(x.places[i]), Train: record.Train.Number, Since: record.Since,
+				Name: ring.Name, Members: v.roster.sizes[n][i], Revision: v.revision(x.places[i]), Train: record.Train.Number, Since: record.Since,
 				HealthySince: record.HealthySince, Passed: record.HasPassed(), IsNewest: x.places[i] == 0, Rejection: record.Rejection,
 			}
 			for _, w := range p.waits {
@@ -178,12 +172,4 @@ func (v *view) followedRing(policy int, log rollout.Log) Ring {
 		out.Text = "keeps what it has: its hub has announced nothing"
 	}
 	return out
-}
-
-// ringIn is the index of a member's ring, -1 for a member that the policy does not cover.
-func ringIn(p *rollout.Policy, m *fleet.Member) int {
-	if x := m.InRollout(); p.Covers(x) {
-		return p.RingOf(x)
-	}
-	return -1
 }

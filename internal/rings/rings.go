@@ -59,6 +59,7 @@ type Rings struct {
 	trigger, checking trigger.Trigger
 
 	looking  sync.Mutex // one look at a time
+	sections sections   // of the last look
 	mu       sync.Mutex
 	policies map[string]*policyState
 	// revisions are the states that rings are answered from, or may be, by revision.

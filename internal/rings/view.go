@@ -1,6 +1,7 @@
 package rings
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,7 +11,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/flux"
-	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/response"
@@ -26,24 +26,23 @@ type view struct {
 	held []*revision
 	at   map[string]int // places by revision
 
+	roster *roster
+	// hasSameMembers reports that all revisions have the members of the newest, in the same order.
+	hasSameMembers bool
+
 	mu       sync.Mutex
-	composed map[composedKey]*response.Response
-	places   map[placeKey]int
+	composed map[string]*response.Response // by query
+	places   map[placeKey][]int            // by member
+	// like are the composed responses of the view before, with which these share what stays.
+	like         map[string]*response.Response
+	hasSameFacts bool
 
 	building sync.Mutex
 	artifact flux.Artifact // what an engine with Flux runs, if it has been asked for
 }
 
-// composedKey is a desired response; the same query has the same one.
-type composedKey struct {
-	desired *response.Response
-	view    query.View
-}
-
-type placeKey struct {
-	policy         int
-	cluster, group string
-}
+// placeKey is a group, and the policies that cover what is asked for.
+type placeKey struct{ group, policies string }
 
 // ringView is a policy with the places of its rings' states: 0 for the newest state, else that in
 // held plus one; lost for none.
@@ -74,7 +73,7 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 		}
 	}
 	r.learn(st)
-	v := &view{st: st, hub: r.o.Hub, composed: map[composedKey]*response.Response{}, places: map[placeKey]int{}, at: map[string]int{st.Revision: 0}}
+	v := &view{st: st, hub: r.o.Hub, composed: map[string]*response.Response{}, places: map[placeKey][]int{}, at: map[string]int{st.Revision: 0}}
 	for _, p := range st.Fleet.Rollouts {
 		known := r.policies[p.Name]
 		if known == nil { // it takes no part here
@@ -126,8 +125,32 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 		}
 		v.rings = append(v.rings, ring)
 	}
-	r.views = append([]*view{v}, r.views[:min(len(r.views), maxViews-1)]...)
+	r.remember(v)
 	return v
+}
+
+// remember takes in a new view, with what it shares with the one before. The caller holds the lock.
+func (r *Rings) remember(v *view) {
+	policies := make([]*rollout.Policy, len(v.rings))
+	for n, x := range v.rings {
+		policies[n] = x.policy
+	}
+	v.hasSameMembers = !slices.ContainsFunc(v.held, func(held *revision) bool {
+		return !slices.EqualFunc(held.state.Fleet.Members(v.hub), v.st.Fleet.Members(v.hub), func(a, b *fleet.Member) bool { return a == b || a.Name == b.Name })
+	})
+	if len(r.views) == 0 {
+		v.roster = rosterOf(v.st.Fleet.Members(v.hub), policies, nil)
+	} else {
+		before := r.views[0]
+		v.roster = rosterOf(v.st.Fleet.Members(v.hub), policies, before.roster)
+		before.mu.Lock()
+		v.hasSameFacts = before.st.Facts().Equal(v.st.Facts())
+		if v.like = maps.Clone(before.composed); len(v.like) == 0 { // nobody has asked
+			v.like, v.hasSameFacts = before.like, v.hasSameFacts && before.hasSameFacts
+		}
+		before.mu.Unlock()
+	}
+	r.views = append([]*view{v}, r.views[:min(len(r.views), maxViews-1)]...)
 }
 
 // place is the place of a revision in a view, which takes it in; lost if nobody has its files. The
@@ -189,68 +212,6 @@ func (v *view) isHeld(group string) bool {
 	return false
 }
 
-// place is where a parameter set comes from.
-func (v *view) place(i lifecycle.Item) int {
-	for n, r := range v.rings {
-		if r.policy.Scope.Covers(i.Group, i.Component) {
-			if place, covered := v.placeOf(n, i.Cluster, i.Group); covered {
-				return place
-			}
-		}
-	}
-	return 0
-}
-
-// placeOf is the place of a member's ring in a policy; false for a member that it does not cover.
-// Who owns a group is decided by the newest state alone, by what it serves of a member that drains
-// or is quarantined, so that all engines agree (M1); and a member that has moved to another hub
-// leaves this one at once (D4).
-func (v *view) placeOf(policy int, cluster, group string) (int, bool) {
-	v.mu.Lock()
-	place, known := v.places[placeKey{policy, cluster, group}]
-	v.mu.Unlock()
-	now := v.st.Fleet.Member(v.hub, cluster)
-	if !known {
-		place = v.ringPlace(policy, cluster, group, now)
-		v.mu.Lock()
-		v.places[placeKey{policy, cluster, group}] = place
-		v.mu.Unlock()
-	}
-	if place == lost {
-		return 0, false
-	}
-	if place > 0 && now != nil {
-		held := v.held[place-1].state
-		then := held.Fleet.Member(v.hub, cluster)
-		if then == nil || held.ClusterOf(then).Member.Owner(group) != v.st.ClusterOf(now).Member.Owner(group) {
-			return 0, then != nil
-		}
-	}
-	return place, true
-}
-
-// ringPlace finds the place of a member's ring; lost for a member that the policy does not cover.
-func (v *view) ringPlace(policy int, cluster, group string, now *fleet.Member) int {
-	r := v.rings[policy]
-	m := now
-	for i := 0; m == nil && i < len(v.held); i++ { // its file is gone
-		m = v.held[i].state.Fleet.Member(v.hub, cluster)
-	}
-	if m == nil || now == nil && v.st.MovedCluster(v.hub, cluster) != nil {
-		return lost
-	}
-	if x := m.InRollout(); r.policy.Covers(x) {
-		if r.groups != nil {
-			return r.groups[group]
-		}
-		if place, is := r.draining[cluster]; is {
-			return place
-		}
-		return r.places[r.policy.RingOf(x)]
-	}
-	return lost
-}
-
 // Compose returns the response to a query in which later rings keep what their revisions answer.
 // The error is a *queryerr.Error.
 func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.Response) (*response.Response, error) {
@@ -258,7 +219,7 @@ func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.R
 		return desired, nil
 	}
 	if q.View == query.Grants {
-		return r.grants(st, desired)
+		return r.grants(st, q, desired)
 	}
 	group, isOne := q.Group, true
 	switch q.View {
@@ -280,10 +241,11 @@ func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.R
 			return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: x.lacks}
 		}
 	}
-	key := composedKey{desired, q.View}
-	v.mu.Lock()
-	out := v.composed[key]
-	v.mu.Unlock()
+	key, err := keyOf(q)
+	if err != nil {
+		return nil, err
+	}
+	out := v.remembered(key)
 	if out != nil {
 		return out, nil
 	}
@@ -294,16 +256,39 @@ func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.R
 	if q.View == query.Releases {
 		out = desired.MergeReleases(others)
 	} else {
-		out = desired.Merge(others, v.place)
+		out = desired.Merge(response.Merging{Others: others, Pick: v.picker(), Places: v.placesFor(q, group), Like: v.like[key]})
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.composed[key] = out
+	v.remember(key, out)
 	return out, nil
 }
 
+// keyOf is the same text for queries that have the same response.
+func keyOf(q query.Query) (string, error) {
+	if q.View != query.Components || q.Release == "" {
+		q.ApplicationSet = "" // makes no difference
+	}
+	text, err := json.Marshal(q)
+	if err != nil {
+		return "", &queryerr.Error{Kind: queryerr.KindBadRequest, Message: err.Error()}
+	}
+	return string(text), nil
+}
+
+// remembered is the composed response to a query, nil if there is none yet.
+func (v *view) remembered(key string) *response.Response {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.composed[key]
+}
+
+func (v *view) remember(key string, out *response.Response) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.composed[key] = out
+}
+
 // grants is the response of view grants, with the revisions that agents follow.
-func (r *Rings) grants(st *fleetstate.State, desired *response.Response) (*response.Response, error) {
+func (r *Rings) grants(st *fleetstate.State, q query.Query, desired *response.Response) (*response.Response, error) {
 	if !slices.ContainsFunc(st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Agents }) || agentOf(st) != "" {
 		return desired, nil
 	}
@@ -313,15 +298,14 @@ func (r *Rings) grants(st *fleetstate.State, desired *response.Response) (*respo
 			return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: x.lacks}
 		}
 	}
-	key := composedKey{desired, query.Grants}
-	v.mu.Lock()
-	out := v.composed[key]
-	v.mu.Unlock()
+	key, err := keyOf(q)
+	if err != nil {
+		return nil, err
+	}
+	out := v.remembered(key)
 	if out == nil {
 		out = v.announce(desired)
-		v.mu.Lock()
-		v.composed[key] = out
-		v.mu.Unlock()
+		v.remember(key, out)
 	}
 	return out, nil
 }

@@ -1,0 +1,250 @@
+package rings
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/rollout"
+)
+
+// healths are what is known of the members of policies, healthy as long as nothing else is known.
+type healths struct {
+	v     *view
+	of    [][]rollout.MemberHealth           // by policy and member of the roster; empty for one without
+	gone  []map[string]*rollout.MemberHealth // by policy, of members whose files are gone
+	named map[memberGroup]bool               // the groups of members of which grants are answered
+}
+
+func newHealths(v *view) *healths {
+	h := &healths{v: v, named: map[memberGroup]bool{}}
+	for range v.rings {
+		h.of = append(h.of, make([]rollout.MemberHealth, len(v.roster.members)))
+		h.gone = append(h.gone, map[string]*rollout.MemberHealth{})
+	}
+	return h
+}
+
+// member is what is known of a member in a policy.
+func (h *healths) member(policy int, name string) *rollout.MemberHealth {
+	if i, is := h.v.roster.index[name]; is {
+		return h.at(policy, i)
+	}
+	if h.gone[policy][name] == nil {
+		h.gone[policy][name] = &rollout.MemberHealth{Member: name, Status: rollout.Healthy}
+	}
+	return h.gone[policy][name]
+}
+
+// at is what is known of a member of the roster in a policy.
+func (h *healths) at(policy, member int) *rollout.MemberHealth {
+	m := &h.of[policy][member]
+	if m.Member == "" {
+		m.Member, m.Status = h.v.roster.members[member].Name, rollout.Healthy
+	}
+	return m
+}
+
+// all are the members of a policy of which anything is known, sorted by name.
+func (h *healths) all(policy int) []*rollout.MemberHealth {
+	out := slices.Collect(maps.Values(h.gone[policy]))
+	for i := range h.of[policy] {
+		if m := &h.of[policy][i]; m.Member != "" {
+			out = append(out, m)
+		}
+	}
+	if len(h.gone[policy]) > 0 {
+		slices.SortFunc(out, func(a, b *rollout.MemberHealth) int { return strings.Compare(a.Member, b.Member) })
+	}
+	return out
+}
+
+// health is that of the rings of each policy: by what the composed responses or artifact name.
+func (r *Rings) health(ctx context.Context, v *view) []map[string]rollout.RingHealth {
+	out := make([]map[string]rollout.RingHealth, len(v.rings))
+	if !r.knowsHealth(v.st) {
+		return out
+	}
+	members := newHealths(v)
+	if r.isFlux(v.st) {
+		if !r.fluxHealth(v, func(item lifecycle.Item, broken int64, status rollout.Status, why string) {
+			if n := v.policyOf(item); n >= 0 {
+				m := members.member(n, item.Cluster)
+				m.NoteBreak(broken)
+				m.Take(status, why)
+			}
+		}) {
+			return out
+		}
+	} else if !r.applicationsHealth(v, members) {
+		return out // nothing is known of what it names
+	}
+	if v.hasAgents() {
+		members.noteSilent(r.o.GrantHealth(ctx))
+	}
+	for n, x := range v.rings {
+		byRing := make([][]rollout.MemberHealth, len(x.policy.Rings))
+		for _, m := range members.all(n) {
+			if why := r.o.Silent(m.Member); why != "" { // the engine repeats what it saw last
+				m.Take(rollout.Unknown, "its API server does not respond: "+why)
+			}
+			ring := v.ringOf(n, m.Member)
+			byRing[ring] = append(byRing[ring], *m)
+		}
+		out[n] = map[string]rollout.RingHealth{}
+		for i, ring := range x.policy.Rings {
+			if len(byRing[i]) > 0 || v.roster.sizes[n][i] == 0 {
+				out[n][ring.Name] = rollout.RingHealth{Revision: v.revision(x.places[i]), Members: byRing[i]}
+			}
+		}
+	}
+	return out
+}
+
+// applicationsHealth takes in the Applications of all queries. It reports whether each query has a
+// response.
+func (r *Rings) applicationsHealth(v *view, members *healths) bool {
+	known := r.o.Queries()
+	before := r.sections
+	if before.roster != v.roster || !before.facts.SharesApplications(v.st.Facts()) {
+		before.of = nil
+	}
+	r.sections = sections{roster: v.roster, facts: v.st.Facts()}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		for _, q := range known[name] {
+			if q.Hub != r.o.Hub || q.View != query.Components && q.View != query.Grants || v.st.OwnerName(q.Hub, q.Owner) != fleet.OwnerHub {
+				continue
+			}
+			desired, err := r.composed(v, q)
+			if isUnknown(err) {
+				continue
+			}
+			if err != nil {
+				return false
+			}
+			if q.View == query.Grants {
+				desired.ParameterSets(members.noteGrant)
+				continue
+			}
+			for s := range desired.Sections() {
+				known := before.next(s)
+				if known == nil {
+					known = v.sectionOf(s)
+				}
+				r.sections.of = append(r.sections.of, known)
+				known.tell(members)
+			}
+		}
+	}
+	return true
+}
+
+// sections are what is known of the sections of all responses, in order, with a roster and facts.
+type sections struct {
+	roster *roster
+	facts  facts.Set
+	of     []*section
+}
+
+// next is what is known of the section that comes next, if it is the same; nil if it is not, or
+// where the members of the section are not all known.
+func (s *sections) next(is response.Section) *section {
+	if len(s.of) == 0 {
+		return nil
+	}
+	was := s.of[0]
+	s.of = s.of[1:]
+	if was.isLasting && was.is.HasSetsOf(is) {
+		return was
+	}
+	return nil
+}
+
+// section is what is known of the Applications of a section of a response.
+type section struct {
+	is response.Section
+	// healthy are the members in each policy, by their indexes in the roster, of which all is well.
+	healthy [][]int
+	others  []finding
+	// isLasting reports that it depends on the section, the roster and the facts alone.
+	isLasting bool
+}
+
+// finding is what is known of one Application.
+type finding struct {
+	policy int
+	member string
+	broken int64
+	status rollout.Status
+	why    string
+}
+
+func (v *view) sectionOf(s response.Section) *section {
+	out := &section{is: s, healthy: make([][]int, len(v.rings)), isLasting: true}
+	s.ParameterSets(func(s response.ParameterSet) {
+		item := s.Item()
+		i, isMember := v.roster.index[item.Cluster]
+		out.isLasting = out.isLasting && isMember
+		n := v.policyOf(item)
+		if n < 0 {
+			return
+		}
+		a, there := v.st.Facts().Application(item.Name)
+		status, why := judge(a, there, item.Name, s.Digest())
+		switch last := len(out.healthy[n]) - 1; {
+		case !isMember || status != rollout.Healthy || a.Broken > 0:
+			out.others = append(out.others, finding{n, item.Cluster, a.Broken, status, why})
+		case last < 0 || out.healthy[n][last] != i:
+			out.healthy[n] = append(out.healthy[n], i)
+		}
+	})
+	return out
+}
+
+// tell has members take in what is known of a section.
+func (s *section) tell(members *healths) {
+	for n, healthy := range s.healthy {
+		for _, i := range healthy {
+			members.at(n, i)
+		}
+	}
+	for _, f := range s.others {
+		m := members.member(f.policy, f.member)
+		m.NoteBreak(f.broken)
+		m.Take(f.status, f.why)
+	}
+}
+
+// policyOf is the index of the policy that covers what an object is about, none without one.
+// Several policies may cover a component, each for other tenants.
+func (v *view) policyOf(item lifecycle.Item) int {
+	for n, x := range v.rings {
+		if x.policy.Scope.Covers(item.Group, item.Component) && v.ringOf(n, item.Cluster) != none {
+			return n
+		}
+	}
+	return none
+}
+
+// judge says what is known of an engine's object at the digest that it is answered (G8).
+func judge(is facts.Application, there bool, name, digest string) (rollout.Status, string) {
+	switch {
+	case !there:
+		return rollout.Progressing, name + " is not there yet"
+	case is.Digest == "":
+		return rollout.Unknown, name + " carries no digest"
+	case is.Digest != digest:
+		return rollout.Unknown, name + " has not taken what it is answered"
+	case is.Healthy:
+		return rollout.Healthy, ""
+	case is.Degraded:
+		return rollout.Degraded, name + " is degraded"
+	}
+	return rollout.Progressing, name + " is not synced and healthy since it was written"
+}

@@ -1,0 +1,149 @@
+package rings
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/rollout"
+)
+
+// What follows says the same as the package, remembers nothing, and shares nothing.
+
+// plainPlace is where a parameter set comes from.
+func plainPlace(v *view, i lifecycle.Item) int {
+	for n, x := range v.rings {
+		if !x.policy.Scope.Covers(i.Group, i.Component) {
+			continue
+		}
+		now := v.st.Fleet.Member(v.hub, i.Cluster)
+		ring := plainRing(v, n, i.Cluster)
+		if ring < 0 || now == nil && v.st.MovedCluster(v.hub, i.Cluster) != nil {
+			continue
+		}
+		place := x.places[ring]
+		if kept, drains := x.draining[i.Cluster]; drains {
+			place = kept
+		}
+		if place <= 0 || now == nil {
+			return max(place, 0)
+		}
+		held := v.held[place-1].state
+		then := held.Fleet.Member(v.hub, i.Cluster)
+		if then == nil {
+			continue
+		}
+		if held.ClusterOf(then).Member.Owner(i.Group) != v.st.ClusterOf(now).Member.Owner(i.Group) {
+			return 0
+		}
+		return place
+	}
+	return 0
+}
+
+// plainRing is the index of a member's ring, -1 for one that the policy does not cover.
+func plainRing(v *view, policy int, cluster string) int {
+	m := v.st.Fleet.Member(v.hub, cluster)
+	for i := 0; m == nil && i < len(v.held); i++ {
+		m = v.held[i].state.Fleet.Member(v.hub, cluster)
+	}
+	if m == nil || !v.rings[policy].policy.Covers(m.InRollout()) {
+		return -1
+	}
+	return v.rings[policy].policy.RingOf(m.InRollout())
+}
+
+// plainSets are the parameter sets of a query: each is picked from what its revision answers.
+func plainSets(v *view, q query.Query) ([]response.ParameterSet, error) {
+	states := []*fleetstate.State{v.st}
+	for _, held := range v.held {
+		states = append(states, held.state)
+	}
+	var out []response.ParameterSet
+	for n, st := range states {
+		all, err := response.Respond(st, q)
+		if n > 0 && isUnknown(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all.ParameterSets(func(s response.ParameterSet) {
+			if plainPlace(v, s.Item()) == n {
+				out = append(out, s)
+			}
+		})
+	}
+	slices.SortStableFunc(out, func(a, b response.ParameterSet) int {
+		return cmp.Or(strings.Compare(a.Item().Cluster, b.Item().Cluster), strings.Compare(a.Item().Component, b.Item().Component))
+	})
+	return out, nil
+}
+
+// plainText is a response with these sets.
+func plainText(sets []response.ParameterSet) string {
+	var texts []string
+	for _, s := range sets {
+		texts = append(texts, s.Save().Text)
+	}
+	return `{"output":{"parameters":[` + strings.Join(texts, ",") + "]}}\n"
+}
+
+// plainHealth is the health of all rings, by policy and ring; nothing where a query has no
+// response.
+func plainHealth(v *view, queries map[string][]query.Query) []map[string]rollout.RingHealth {
+	out := make([]map[string]rollout.RingHealth, len(v.rings))
+	members := make([]map[string]*rollout.MemberHealth, len(v.rings))
+	for n := range members {
+		members[n] = map[string]*rollout.MemberHealth{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(queries)) {
+		for _, q := range queries[name] {
+			sets, err := plainSets(v, q)
+			if isUnknown(err) || q.View != query.Components {
+				continue
+			}
+			if err != nil {
+				return out
+			}
+			for _, s := range sets {
+				item := s.Item()
+				n := slices.IndexFunc(v.rings, func(x ringView) bool { return x.policy.Scope.Covers(item.Group, item.Component) })
+				for n >= 0 && n < len(v.rings) && (!v.rings[n].policy.Scope.Covers(item.Group, item.Component) || plainRing(v, n, item.Cluster) < 0) {
+					n++
+				}
+				if n < 0 || n == len(v.rings) {
+					continue
+				}
+				if members[n][item.Cluster] == nil {
+					members[n][item.Cluster] = &rollout.MemberHealth{Member: item.Cluster, Status: rollout.Healthy}
+				}
+				a, there := v.st.Facts().Application(item.Name)
+				members[n][item.Cluster].NoteBreak(a.Broken)
+				members[n][item.Cluster].Take(judge(a, there, item.Name, s.Digest()))
+			}
+		}
+	}
+	for n, x := range v.rings {
+		out[n] = map[string]rollout.RingHealth{}
+		for i, ring := range x.policy.Rings {
+			is := rollout.RingHealth{Revision: v.revision(x.places[i])}
+			for _, name := range slices.Sorted(maps.Keys(members[n])) {
+				if plainRing(v, n, name) == i {
+					is.Members = append(is.Members, *members[n][name])
+				}
+			}
+			hasMembers := slices.ContainsFunc(v.st.Fleet.Members(v.hub), func(m *fleet.Member) bool { return plainRing(v, n, m.Name) == i })
+			if len(is.Members) > 0 || !hasMembers {
+				out[n][ring.Name] = is
+			}
+		}
+	}
+	return out
+}

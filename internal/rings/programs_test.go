@@ -1,0 +1,345 @@
+package rings
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/cases"
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/state"
+)
+
+// programPolicies are the policies of programs: one of everything, two of other components each,
+// and two of other tenants each.
+var programPolicies = [][2]string{
+	{"", ""},
+	{"scope: {components: [addons/component-000]}\n", "scope: {components: [addons/component-001, addons/component-002]}\n"},
+	{"scope: {tenants: [tenant-0, platform]}\n", "scope: {tenants: [tenant-1, tenant-2]}\n"},
+}
+
+const programRings = `apiVersion: argosy.dev/v1alpha1
+kind: Rollout
+%srings:
+  - {name: canary, maxUnavailable: %d, soak: 3s, onFailure: back, selector: {matchLabels: {environment: dev}}}
+  - {name: staging, maxUnavailable: 100%%, selector: {matchLabels: {environment: staging}}}
+  - {name: prod, selector: {matchLabels: {environment: prod}}}
+`
+
+// program is a random sequence of commits, of what Argo CD makes of them, and of restarts.
+type program struct {
+	*testing.T
+	random *rand.Rand
+	fleet  fleettest.Options
+	files  map[string]*snapshot.File
+	steps  []string
+	now    time.Time
+	folder *state.Folder
+
+	commits     int
+	st          *fleetstate.State
+	apps        map[string]facts.Application
+	known       facts.Set
+	rings       *Rings
+	cache       *response.Cache
+	queries     map[string][]query.Query
+	reconsiders bool
+	sets        int // that were compared
+}
+
+func newProgram(t *testing.T, seed uint64) *program {
+	t.Helper()
+	folder, err := state.NewFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &program{
+		T: t, random: rand.New(rand.NewPCG(seed, 20)), fleet: fleettest.Options{Clusters: 70, Components: 3, Tenants: 3, Overrides: 1, Seed: 1},
+		files: map[string]*snapshot.File{}, folder: folder, now: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), apps: map[string]facts.Application{},
+		queries: map[string][]query.Query{
+			"all":       {{View: query.Components, Hub: fleettest.Hub, Group: fleettest.Group}},
+			"members":   {{View: query.Members, Hub: fleettest.Hub}},
+			"canary":    {{View: query.Components, Hub: fleettest.Hub, Group: fleettest.Group, Release: "canary"}},
+			"selection": {{View: query.Components, Hub: fleettest.Hub, Group: fleettest.Group, Component: fleettest.Component(1), Selector: map[string]any{"matchLabels": map[string]any{"environment": "dev"}}}},
+		},
+	}
+	for c := range p.fleet.Components {
+		p.queries[fleettest.Component(c)] = []query.Query{{View: query.Components, Hub: fleettest.Hub, Group: fleettest.Group, Component: fleettest.Component(c)}}
+	}
+	for path, text := range fleettest.Files(p.fleet) {
+		p.put(path, text)
+	}
+	p.known = facts.NewSet(false).WithApplications().WithHealth()
+	p.restart()
+	p.commit()
+	for i, scope := range programPolicies[seed%uint64(len(programPolicies))] {
+		if i == 0 || scope != "" {
+			p.put(fmt.Sprintf("fleet/rollouts/policy-%d.yaml", i), fmt.Sprintf(programRings, scope, i))
+		}
+	}
+	p.commit()
+	return p
+}
+
+func (p *program) put(path, text string) {
+	p.files[path] = snapshot.NewFile(path, []byte(text), snapshot.MaxFileSize)
+}
+
+// restart begins anew with what the store has.
+func (p *program) restart() {
+	p.cache = new(response.Cache)
+	p.rings = New(Options{
+		Hub: fleettest.Hub, Responses: p.cache, Logger: slog.New(slog.DiscardHandler), Store: state.New(p.folder), Now: func() time.Time { return p.now },
+		State: func() *fleetstate.State { return p.st }, Queries: func() map[string][]query.Query { return p.queries },
+		Reconsider: func() { p.reconsiders = true },
+	})
+	if p.st != nil {
+		p.publish(p.st.Resolver().Snapshot)
+	}
+}
+
+func (p *program) snapshot() *snapshot.Snapshot {
+	p.commits++
+	return snapshot.New(fmt.Sprintf("revision-%d", p.commits), maps.Clone(p.files))
+}
+
+func (p *program) commit() {
+	p.Helper()
+	p.publish(p.snapshot())
+}
+
+// build makes a state, which may be a candidate alone.
+func (p *program) build(s *snapshot.Snapshot) *fleetstate.State {
+	p.Helper()
+	st, err := fleetstate.Build(p.st, s, p.known)
+	if err != nil {
+		p.Fatalf("%v: %v", p.steps, err)
+	}
+	return st
+}
+
+// publish serves a state and has the rings look, until none moves.
+func (p *program) publish(s *snapshot.Snapshot) {
+	p.Helper()
+	for p.reconsiders = true; p.reconsiders; {
+		p.reconsiders = false
+		p.st = p.build(s)
+		if p.rings.Serving(p.st); p.random.IntN(4) == 0 {
+			p.compare(p.st) // before the look
+		}
+		p.rings.Look(context.Background())
+		p.compare(p.st)
+	}
+}
+
+// compare compares what a state is answered, and how healthy the rings are, with the plain
+// computation.
+func (p *program) compare(st *fleetstate.State) {
+	p.Helper()
+	v := p.rings.viewOf(st)
+	for _, name := range slices.Sorted(maps.Keys(p.queries)) {
+		q := p.queries[name][0]
+		desired, err := p.cache.Get(st, q)
+		var is *response.Response
+		if err == nil {
+			is, err = p.rings.Compose(st, q, desired)
+		}
+		if slices.ContainsFunc(v.rings, func(x ringView) bool { return x.lacks != "" }) {
+			continue
+		}
+		sets, failure := plainSets(v, q)
+		if (err == nil) != (failure == nil) {
+			p.Fatalf("%v: query %s: %v, plainly %v", p.steps, name, err, failure)
+		}
+		if err != nil {
+			continue
+		}
+		if want := plainText(sets); string(is.Bytes()) != want || is.Len() != len(want) || is.Sets() != len(sets) {
+			p.Fatalf("%v: query %s: the response is not the plain one", p.steps, name)
+		}
+		p.sets += len(sets)
+	}
+	if len(v.rings) == 0 || slices.ContainsFunc(v.rings, func(x ringView) bool { return x.lacks != "" }) {
+		return
+	}
+	if is, want := p.rings.health(context.Background(), v), plainHealth(v, p.queries); !reflect.DeepEqual(is, want) {
+		p.Fatalf("%v: the health is\n%v\nplainly\n%v", p.steps, is, want)
+	}
+}
+
+// settle has Argo CD take everything, healthy, until all rings have the newest revision.
+func (p *program) settle() {
+	p.Helper()
+	for range 5 {
+		p.apply(1, 0)
+		p.now = p.now.Add(5 * time.Second)
+		p.publish(p.st.Resolver().Snapshot)
+	}
+}
+
+// apply has Argo CD take what one of so many clusters is answered. Some become ill.
+func (p *program) apply(share, illness int) {
+	for c := range p.fleet.Components {
+		q := p.queries[fleettest.Component(c)][0]
+		all, err := p.cache.Get(p.st, q)
+		if err == nil {
+			all, err = p.rings.Compose(p.st, q, all)
+		}
+		if err != nil {
+			continue
+		}
+		before := maps.Clone(p.apps)
+		maps.DeleteFunc(p.apps, func(_ string, a facts.Application) bool { return a.Component == fleettest.Component(c) })
+		all.ParameterSets(func(s response.ParameterSet) { // what is not answered is gone, and what is removed soon
+			item := s.Item()
+			if was, there := before[item.Name]; p.random.IntN(share) > 0 {
+				if there {
+					p.apps[item.Name] = was
+				}
+				return
+			}
+			if item.IsRemoval {
+				return
+			}
+			a := facts.Application{Name: item.Name, Cluster: item.Cluster, Group: item.Group, Component: item.Component, Digest: s.Digest(), Healthy: true}
+			switch {
+			case illness == 1 && p.random.IntN(8) == 0:
+				a.Healthy, a.Degraded = false, true
+			case illness == 2 && p.random.IntN(8) == 0:
+				a.Healthy = false
+			case illness == 3 && p.random.IntN(8) == 0:
+				a.Broken = p.now.UnixMilli()
+			}
+			p.apps[item.Name] = a
+		})
+	}
+	p.known = p.known.WithApplications(slices.Collect(maps.Values(p.apps))...)
+}
+
+// enableInDev has the first ring a component or not.
+func (p *program) enableInDev(component string, is bool) {
+	for t := range p.fleet.Tenants {
+		p.put(fmt.Sprintf("addons/tenants/tenant-%d/environments/dev/application-sets/addons.yaml", t), fmt.Sprintf("components: {%s: {enabled: %t}}\n", component, is))
+	}
+}
+
+// change changes a file.
+func (p *program) change() string {
+	i := p.random.IntN(p.fleet.Clusters)
+	name, tenant := fleettest.Cluster(i), p.fleet.Tenant(i)
+	member := "fleet/fleet-members/" + fleettest.Hub + "/" + name + ".yaml"
+	text := fmt.Sprintf("clusterName: %s\ntenant: %s\nenvironment: %s\nsecretManagerSecretName: %[1]s\n", name, tenant, p.fleet.Environment(i))
+	own := "addons/tenants/" + tenant + "/clusters/" + name + "/"
+	component := fleettest.Component(p.random.IntN(p.fleet.Components))
+	switch p.random.IntN(9) {
+	case 0:
+		p.put("addons/defaults/addons/"+component+"/values.yaml", fmt.Sprintf("replicas: %d\n", p.commits))
+		return "a value of all"
+	case 1, 2:
+		p.put(own+"addons/"+component+"/values.yaml", fmt.Sprintf("replicas: %d\n", p.commits))
+		return "a value of " + name
+	case 3, 4: // of a whole ring: then it may have nothing
+		p.enableInDev(component, p.random.IntN(2) == 0)
+		return component + " of dev on or off"
+	case 5:
+		p.put(own+"application-sets/addons.yaml", fmt.Sprintf("components: {%s: {enabled: %t}}\n", component, p.random.IntN(2) > 0))
+		return component + " of " + name + " on or off"
+	case 6:
+		if p.files[member] != nil {
+			delete(p.files, member)
+			return name + " leaves"
+		}
+		p.put(member, text)
+		return name + " joins"
+	case 7:
+		p.put(member, text+[]string{"lifecycle: draining\n", "use_remote_argo: true\nenable_remote_addons: true\n", "lifecycle: retired\n", ""}[p.random.IntN(4)])
+		return name + " drains, is handed over, retires or is as before"
+	}
+	p.put("fleet/rollouts/policy-0.yaml", string(p.files["fleet/rollouts/policy-0.yaml"].Data)+"# again\n")
+	return "the policy is written anew"
+}
+
+func (p *program) step() {
+	p.Helper()
+	switch p.random.IntN(12) {
+	case 0, 1, 2:
+		p.steps = append(p.steps, p.change())
+		p.commit()
+	case 3:
+		p.steps = append(p.steps, "a candidate is tried: "+p.change())
+		p.compare(p.build(p.snapshot()))
+	case 4:
+		p.steps = append(p.steps, "restart")
+		p.restart()
+	case 5, 6:
+		p.steps = append(p.steps, "time passes")
+		p.now = p.now.Add(time.Duration(1+p.random.IntN(40)) * time.Second)
+		p.publish(p.st.Resolver().Snapshot)
+	case 7, 8:
+		p.steps = append(p.steps, "all rings take the newest")
+		p.settle()
+	default:
+		p.steps = append(p.steps, "Argo CD takes responses")
+		p.apply(1+p.random.IntN(2), p.random.IntN(6))
+		p.publish(p.st.Resolver().Snapshot)
+	}
+}
+
+// TestSharedRingsAreThePlainOnes: in random programs of commits, joins, departures, changes of
+// health and restarts, responses that share what stays have the bytes of those that share nothing,
+// and so has the health of the rings. (G6, G7, G8)
+func TestSharedRingsAreThePlainOnes(t *testing.T) {
+	moves := map[string]bool{}
+	for seed := range uint64(cases.Times(3)) {
+		p := newProgram(t, seed)
+		for range 24 {
+			p.step()
+			for _, x := range p.rings.Report().Rollouts {
+				for _, ring := range x.Rings {
+					moves[fmt.Sprint(seed, x.Name, ring.Name, ring.Revision)] = true
+				}
+			}
+		}
+		if p.sets == 0 {
+			t.Errorf("%v: nothing is compared", p.steps)
+		}
+	}
+	if t.Logf("rings have %d revisions", len(moves)); len(moves) < 20 {
+		t.Error("the programs do too little")
+	}
+}
+
+// TestComponentArrivesWithItsRing: a component that the first ring lacked is answered there as soon
+// as the ring takes it. Until it runs there, the ring is not healthy. (G8)
+func TestComponentArrivesWithItsRing(t *testing.T) {
+	p := newProgram(t, 0)
+	p.settle()
+	p.enableInDev(fleettest.Component(0), false)
+	p.commit()
+	p.settle()
+	p.enableInDev(fleettest.Component(0), true)
+	p.commit()
+	p.now = p.now.Add(time.Minute)
+	p.publish(p.st.Resolver().Snapshot)
+	rings := p.rings.Report().Rollouts[0].Rings
+	if newest := p.st.Revision; rings[0].Revision != newest || rings[0].Passed || rings[2].Revision == newest {
+		t.Errorf("the rings are %+v", rings)
+	}
+	p.settle()
+	for _, ring := range p.rings.Report().Rollouts[0].Rings {
+		if !ring.IsNewest || !ring.Passed {
+			t.Errorf("once it runs, ring %s has %s: %s", ring.Name, ring.Revision, ring.Text)
+		}
+	}
+}
