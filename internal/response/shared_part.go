@@ -58,7 +58,7 @@ func newPart(of []*fleetstate.Cluster, all []*encodedCluster, revisions [][]byte
 	}
 	for i, c := range all {
 		sum := c.total
-		if revisions != nil && revisions[i] != nil {
+		if i < len(revisions) && revisions[i] != nil {
 			sum.size, sum.holes = sum.size+sum.holes*len(revisions[i]), 0
 		}
 		p.add(sum)

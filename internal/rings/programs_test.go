@@ -263,7 +263,8 @@ func (p *program) change() string {
 		p.put(member, text)
 		return name + " joins"
 	case 7:
-		p.put(member, text+[]string{"lifecycle: draining\n", "use_remote_argo: true\nenable_remote_addons: true\n", "lifecycle: retired\n", ""}[p.random.IntN(4)])
+		states := []string{"lifecycle: draining\n", "use_remote_argo: true\nenable_remote_addons: true\n", "lifecycle: retired\n", ""}
+		p.put(member, text+states[p.random.IntN(len(states))])
 		return name + " drains, is handed over, retires or is as before"
 	}
 	p.put("fleet/rollouts/policy-0.yaml", string(p.files["fleet/rollouts/policy-0.yaml"].Data)+"# again\n")
