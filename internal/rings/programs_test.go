@@ -263,8 +263,7 @@ func (p *program) change() string {
 		p.put(member, text)
 		return name + " joins"
 	case 7:
-		states := []string{"lifecycle: draining\n", "use_remote_argo: true\nenable_remote_addons: true\n", "lifecycle: retired\n", ""}
-		p.put(member, text+states[p.random.IntN(len(states))])
+		p.put(member, text+stages[p.random.IntN(len(stages))])
 		return name + " drains, is handed over, retires or is as before"
 	}
 	p.put("fleet/rollouts/policy-0.yaml", string(p.files["fleet/rollouts/policy-0.yaml"].Data)+"# again\n")
@@ -344,3 +343,6 @@ func TestComponentArrivesWithItsRing(t *testing.T) {
 		}
 	}
 }
+
+// stages are what a member file ends with.
+var stages = []string{"lifecycle: draining\n", "use_remote_argo: true\nenable_remote_addons: true\n", "lifecycle: retired\n", ""}
