@@ -16,7 +16,7 @@ import (
 const (
 	defaultReadyTimeout = time.Minute
 	defaultStopTimeout  = 10 * time.Second
-	releaseTimeout      = 5 * time.Second
+	releaseTimeout      = time.Minute
 
 	// maxForward is below what one message takes along of open files: 253 (SCM_MAX_FD, unix(7)).
 	maxForward = 250
