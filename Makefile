@@ -22,6 +22,8 @@ GOLANGCI_LINT_DIR     := $(CACHE)/tools/golangci-lint-$(GOLANGCI_LINT_VERSION)-$
 GOLANGCI_LINT         := $(GOLANGCI_LINT_DIR)/golangci-lint
 COSIGN_VERSION        := v2.6.5
 COSIGN                := $(CACHE)/tools/cosign-$(COSIGN_VERSION)-$(shell $(GO) env GOVERSION)/cosign
+GOTESTSUM_VERSION     := v1.13.0
+GOTESTSUM             := $(CACHE)/tools/gotestsum-$(GOTESTSUM_VERSION)-$(shell $(GO) env GOVERSION)/gotestsum
 GOVULNCHECK_VERSION   := v1.9.0
 GOVULNCHECK           := $(CACHE)/tools/govulncheck-$(GOVULNCHECK_VERSION)-$(shell $(GO) env GOVERSION)/govulncheck
 
@@ -95,11 +97,11 @@ helm4: ## Compare Helm 4 with the Helm 3 that argosy renders with, and with the 
 e2e: export GENERATOR_PLUGIN = $(if $(IMAGE),$(CURDIR)/hack/image-run.sh)
 e2e: export PROMTOOL := $(PROMTOOL)
 e2e: export COSIGN := $(COSIGN)
-e2e: build bin/hub bin/release $(PROMTOOL) $(COSIGN) $(if $(IMAGE),image-root) ## Run the flows on a whole hub of real components (IMAGE=1: the service from its image)
+e2e: build bin/hub bin/release $(PROMTOOL) $(COSIGN) $(GOTESTSUM) $(if $(IMAGE),image-root) ## Run the flows on a whole hub of real components (IMAGE=1: the service from its image)
 	bin/hub --build --argocd $(ARGOCD)
 	cd test/kustomizations && $(GO) vet ./... && $(GO) test ./...
 	cd test/e2e && $(GO) vet ./... && $(GO) test $$($(GO) list ./... | tail -n +2)
-	cd test/e2e && ARGOCD=$(ARGOCD) $(GO) test -count=1 -timeout 60m -v $(TESTFLAGS) .
+	cd test/e2e && ARGOCD=$(ARGOCD) $(GOTESTSUM) --format standard-verbose --no-color -- -count=1 -timeout 60m $(TESTFLAGS) .
 
 # Cluster API's webhooks listen on all addresses, hence a network of their own; what has to be built is built before.
 .PHONY: clusters
@@ -275,6 +277,10 @@ lint: $(GOLANGCI_LINT) ## Run the linters (.golangci.yml); the first time builds
 .PHONY: fmt
 fmt: $(GOLANGCI_LINT) ## Format the Go code
 	$(GOLANGCI_LINT) fmt
+
+# It prints what failed once more at the end, apart from what ran beside it.
+$(GOTESTSUM):
+	GOBIN='$(@D)' $(GO) install -ldflags '-s -w' gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
 
 $(GOLANGCI_LINT):
 	GOBIN='$(GOLANGCI_LINT_DIR)' $(GO) install -ldflags '-s -w' \
