@@ -101,7 +101,7 @@ e2e: build bin/hub bin/release $(PROMTOOL) $(COSIGN) $(GOTESTSUM) $(if $(IMAGE),
 	bin/hub --build --argocd $(ARGOCD)
 	cd test/kustomizations && $(GO) vet ./... && $(GO) test ./...
 	cd test/e2e && $(GO) vet ./... && $(GO) test $$($(GO) list ./... | tail -n +2)
-	cd test/e2e && ARGOCD=$(ARGOCD) $(GOTESTSUM) --format standard-verbose --no-color -- -count=1 -timeout 60m $(TESTFLAGS) .
+	cd test/e2e && ARGOCD=$(ARGOCD) $(GOTESTSUM) --format standard-verbose --no-color $(if $(EVENTS),--jsonfile '$(EVENTS)') -- -count=1 -timeout 60m $(TESTFLAGS) .
 
 # Cluster API's webhooks listen on all addresses, hence a network of their own; what has to be built is built before.
 .PHONY: clusters
