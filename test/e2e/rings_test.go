@@ -54,8 +54,7 @@ type ringStatus struct {
 
 // rings sends changes through two rings of a policy: no ring advances on health from before the
 // change, a member whose API server is dead blocks nobody within the budget, what is deleted in a
-// ring that waits is healed, and a canary that does not become healthy goes back while the ring
-// after it has seen nothing. (G7, G8)
+// ring that waits is healed, and the page's canary that fails goes back. (G7, G8)
 func rings(t *testing.T, e *environment) {
 	plain := e.read(t, ringsValues)
 	off := "addons/tenants/payments/clusters/" + ringsCanary + "/application-sets/addons.yaml"
@@ -101,54 +100,86 @@ func rings(t *testing.T, e *environment) {
 	})
 	e.haveNewest(t)
 
-	t.Run("a canary that does not become healthy", func(t *testing.T) {
-		cluster := e.Spokes[ringsCanary]
-		must(t, cluster.KWOK.Kill()) // no pod becomes ready any more
-		mark, versions, digest := e.ledger.mark(), e.versions(t), e.digestOf(ringsComponent, ringsCanary)
-		e.write(t, ringsPolicy, strings.Replace(ringsText, "soak: 3s", "soak: 3s\n    deadline: 30s", 1))
-		e.replace(t, ringsValues, "replicas: 1\n", "replicas: 2\n")
-		e.push(t, "More replicas")
-		e.eventually(t, "the canary has them", func() string {
-			if e.digestOf(ringsComponent, ringsCanary) == digest {
-				return "not yet"
-			}
-			return ""
-		})
-		e.heals(t)
-		var noticed time.Time
-		e.eventually(t, "the ring goes back", func() string {
-			noticed = time.Now()
-			if canary, _ := e.ringsNow(t); canary.Rejection == "" {
-				return canary.Text
-			}
-			return ""
-		})
-		e.eventually(t, "the canary is on its last good revision", func() string {
-			if have := e.digestOf(ringsComponent, ringsCanary); have != digest {
-				return "it has " + have
-			}
-			return ""
-		})
-		if took := time.Since(noticed); took > 30*time.Second {
-			t.Errorf("the canary is on its last good revision after %s; expected 30s", took)
-		}
-		e.timed("rings", "failure noticed to last good revision", noticed)
-		must(t, cluster.KWOK.Restart(t.Context()))
-		for name, version := range e.versions(t) {
-			if before, there := versions[name]; there && before != version {
-				t.Errorf("%s has changed in a ring that has not taken the commit", name)
-			}
-		}
-		for _, c := range e.ledger.since(mark) {
-			if c.cluster == hub.Name && (strings.HasSuffix(c.name, "-"+ringsProd) || strings.HasSuffix(c.name, "-"+hub.Spare)) {
-				t.Errorf("%s", c)
-			}
-		}
-	})
-
 	must(t, e.Fleet.Remove(ringsPolicy))
 	e.write(t, ringsValues, plain)
 	e.push(t, "No rings")
+	e.settle(t)
+	t.Run("page", func(t *testing.T) { ringsPage(t, e) })
+}
+
+// ringsPage goes through the page's commands on a hub without a policy: a change takes both rings
+// in order, and a canary that does not become healthy goes back while the ring after it has seen
+// nothing. (G7)
+func ringsPage(t *testing.T, e *environment) {
+	page := e.walkOf(t, "docs/how-to/roll-out-in-rings.md", "Try it on `make hub`",
+		"FLEET="+e.Git.URL(hub.Repository), "SERVICE="+e.Plugin.URL, "TOKEN="+e.Plugin.TokenFile())
+	page.next(t)
+	e.follow(t)
+	e.haveNewest(t)
+
+	if printed, _ := page.next(t); !strings.Contains(printed, "tried goes in order: ring canary: ") || !strings.Contains(printed, "; then ring rest: ") {
+		t.Errorf("the plan is\n%s", printed)
+	}
+	began, revision := e.follow(t), e.head(t)
+	e.inRings(t, "the canary takes the change", func(ring int, is ringStatus) bool { return ring > 0 || is.Revision == revision })
+	if printed, _ := page.next(t); !strings.Contains(printed, "waits for the ring before it") {
+		t.Errorf("the status is\n%s", printed)
+	}
+	e.haveNewest(t)
+	e.timed("rings", "push to both rings, with a soak of 10 s", began)
+	for _, cluster := range []string{ringsCanary, ringsProd} {
+		if have := e.value(cluster, ringsComponent, "podLabels", "tried"); have != "true" {
+			t.Errorf("%s has the label %v", cluster, have)
+		}
+	}
+
+	mark, versions, digest := e.ledger.mark(), e.versions(t), e.digestOf(ringsComponent, ringsCanary)
+	page.next(t)
+	e.follow(t)
+	e.eventually(t, "the canary has no place for its pods", func() string {
+		if e.digestOf(ringsComponent, ringsCanary) == digest {
+			return "not yet"
+		}
+		return ""
+	})
+	e.heals(t)
+	var noticed time.Time
+	e.eventually(t, "the ring goes back", func() string {
+		noticed = time.Now()
+		if canary, _ := e.ringsNow(t); canary.Rejection == "" {
+			return canary.Text
+		}
+		return ""
+	})
+	e.eventually(t, "the canary is on its last good revision", func() string {
+		if have := e.digestOf(ringsComponent, ringsCanary); have != digest {
+			return "it has " + have
+		}
+		return ""
+	})
+	if took := time.Since(noticed); took > 30*time.Second {
+		t.Errorf("the canary is on its last good revision after %s; expected 30s", took)
+	}
+	e.timed("rings", "failure noticed to last good revision", noticed)
+	if printed, _ := page.next(t); strings.Count(printed, revision[:10]) != 2 {
+		t.Errorf("the status is\n%s\nexpected both rings on %s", printed, revision)
+	}
+	for name, version := range e.versions(t) {
+		if before, there := versions[name]; there && before != version {
+			t.Errorf("%s has changed in a ring that has not taken the commit", name)
+		}
+	}
+	for _, c := range e.ledger.since(mark) {
+		if c.cluster == hub.Name && (strings.HasSuffix(c.name, "-"+ringsProd) || strings.HasSuffix(c.name, "-"+hub.Spare)) {
+			t.Errorf("%s", c)
+		}
+	}
+
+	page.next(t)
+	e.follow(t)
+	e.haveNewest(t)
+	page.next(t)
+	e.follow(t)
 	e.settle(t)
 }
 

@@ -164,6 +164,10 @@ Try there:
     echo 'tenannt: retail' >>fleet/fleet-members/%[5]s/retail-prod-eu-1.yaml; git commit -qam 'A typo' && git push -q
     curl -s %[6]s/readyz
 
+  Roll out in rings, with a canary that fails and goes back (docs/how-to/roll-out-in-rings.md).
+    export FLEET=%[1]s SERVICE=%[6]s TOKEN=%[11]s
+    argosy rollout status --service $SERVICE --token-file $TOKEN
+
   A team of its own: its namespaces, quotas and project (docs/how-to/onboard-a-team.md).
     argosy new team --name ledger --tenant payments --owner ledger-owners --clusters cluster=payments-dev-eu-1 --repository %[1]s
     git add . && git commit -qm 'Add the team ledger' && git push -q
@@ -186,6 +190,6 @@ Logs: %[10]s
 Ctrl-C ends everything.
 
 `, h.Git.URL(hub.Repository), path, text, hub.Spare, hub.Name, h.Plugin.URL,
-		h.Teams["checkout/orders"].Clone, h.Teams["governance/workloads"].Clone, h.Teams["storefront/web"].Clone, h.Logs())
+		h.Teams["checkout/orders"].Clone, h.Teams["governance/workloads"].Clone, h.Teams["storefront/web"].Clone, h.Logs(), h.Plugin.TokenFile())
 	return nil
 }

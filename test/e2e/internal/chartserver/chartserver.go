@@ -3,9 +3,9 @@
 //
 //  1. A stand-in has the name and the version of the chart it stands for. It renders three objects,
 //     all named after the release: a ServiceAccount, a Deployment of one container that does
-//     nothing, with as many replicas as the values say, and the ConfigMap <release>-values, whose
-//     key values.yaml holds all values that the chart was given. So what a hierarchy of values came
-//     to can be read on a cluster. The templates are in chart/.
+//     nothing, with the replicas and the nodeSelector of the values, and the ConfigMap
+//     <release>-values, whose key values.yaml holds all values that the chart was given. So what a
+//     hierarchy of values came to can be read on a cluster. The templates are in chart/.
 //  2. Charts whose custom resources other charts of this repository use bring their definitions
 //     along (crds/<name>/), with schemas that accept anything. What others are to bring, as its own
 //     release has them, Define says.

@@ -294,6 +294,9 @@ func (p *Plugin) RotateToken(ctx context.Context) error {
 	return p.pod.mount(ctx, p.o.Client) // as the kubelet does within a minute
 }
 
+// TokenFile is the file with the service's bearer token.
+func (p *Plugin) TokenFile() string { return p.tokenFile }
+
 // Token is the bearer token of the service.
 func (p *Plugin) Token() (string, error) {
 	token, err := os.ReadFile(p.tokenFile)
