@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/factsfile"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/hub"
@@ -39,15 +40,13 @@ func (s *Source) ReadClusters(ctx context.Context) ([]expand.Cluster, error) {
 	if s.Context == "" {
 		return out, nil
 	}
-	config, err := hub.LoadContext(s.Kubeconfig, s.Context)
+	var known facts.Set
+	err = s.ask(ctx, func(ctx context.Context, o hub.Options) (err error) {
+		known, _, err = hub.List(ctx, o, hub.Also{})
+		return err
+	})
 	if err != nil {
-		return nil, failure.Usage([]string{s.Failed}, "%w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, hubTimeout)
-	defer cancel()
-	known, _, err := hub.List(ctx, hub.Options{Config: config, Namespace: s.Namespace}, hub.Also{})
-	if err != nil {
-		return nil, s.hubFailure(err, config.Host)
+		return nil, err
 	}
 	for _, c := range importer.FromFacts(known) {
 		if !slices.ContainsFunc(out, func(given expand.Cluster) bool { return given.Name == c.Name }) {

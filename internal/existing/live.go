@@ -86,15 +86,13 @@ func exportedFiles(ctx context.Context, name string) (out []*snapshot.File, err 
 
 // objects lists objects of Argo CD on the hub.
 func (s *Source) objects(ctx context.Context, resource string) ([]verify.Live, error) {
-	config, err := hub.LoadContext(s.Kubeconfig, s.Context)
+	var objects []json.RawMessage
+	err := s.ask(ctx, func(ctx context.Context, o hub.Options) (err error) {
+		objects, err = hub.Objects(ctx, o, resource)
+		return err
+	})
 	if err != nil {
-		return nil, failure.Usage([]string{s.Failed}, "%w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, hubTimeout)
-	defer cancel()
-	objects, err := hub.Objects(ctx, hub.Options{Config: config, Namespace: s.Namespace}, resource)
-	if err != nil {
-		return nil, s.hubFailure(err, config.Host)
+		return nil, err
 	}
 	var out []verify.Live
 	for _, data := range objects {
@@ -109,7 +107,16 @@ func (s *Source) objects(ctx context.Context, resource string) ([]verify.Live, e
 	return out, nil
 }
 
-// hubFailure is an error of the hub at an address.
-func (s *Source) hubFailure(err error, address string) error {
-	return failure.Usage([]string{fmt.Sprintf("the context %s is %s", s.Context, address), "--context and --namespace say where Argo CD is", s.Failed}, "%w", err)
+// ask reads the live hub of the context, which has hubTimeout.
+func (s *Source) ask(ctx context.Context, read func(context.Context, hub.Options) error) error {
+	config, err := hub.LoadContext(s.Kubeconfig, s.Context)
+	if err != nil {
+		return failure.Usage([]string{s.Failed}, "%w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, hubTimeout)
+	defer cancel()
+	if err := read(ctx, hub.Options{Config: config, Namespace: s.Namespace}); err != nil {
+		return failure.Usage([]string{fmt.Sprintf("the context %s is %s", s.Context, config.Host), "--context and --namespace say where Argo CD is", s.Failed}, "%w", err)
+	}
+	return nil
 }
