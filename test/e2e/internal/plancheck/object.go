@@ -64,7 +64,7 @@ func normalized(t testing.TB, o *unstructured.Unstructured) map[string]any {
 	case "ApplicationSet": // its controller writes it with what is empty added or left out
 		out["spec"] = kube.Substance(out["spec"])
 	case "Application": // its controller leaves out what is false when it writes one that others have made
-		out["spec"] = withoutFalse(automatedOrNot(out["spec"]))
+		out["spec"] = withoutNothing(automatedOrNot(out["spec"]))
 	}
 	text, err := json.Marshal(out)
 	if err != nil {
@@ -89,21 +89,22 @@ func automatedOrNot(spec any) any {
 	return out["spec"]
 }
 
-// withoutFalse returns a value without the false entries of its maps.
-func withoutFalse(value any) any {
+// withoutNothing returns a value without the entries of its maps that are false, and without an
+// empty jsonnet, which 2.14 and 3.2 write for each folder, and 3.5 leaves out.
+func withoutNothing(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		out := map[string]any{}
 		for k, x := range v {
-			if x != false {
-				out[k] = withoutFalse(x)
+			if empty, isMap := x.(map[string]any); x != false && (k != "jsonnet" || !isMap || len(empty) > 0) {
+				out[k] = withoutNothing(x)
 			}
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, x := range v {
-			out[i] = withoutFalse(x)
+			out[i] = withoutNothing(x)
 		}
 		return out
 	}
