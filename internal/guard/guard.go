@@ -34,9 +34,9 @@ type Options struct {
 	Store *state.Store
 	// Responses cache those of states; default a cache of its own.
 	Responses *response.Cache
-	// Compose returns a response as it may be given now: with what waits for something else as it
-	// was. Default: as it is.
-	Compose func(st *fleetstate.State, r query.Query, desired *response.Response) (*response.Response, error)
+	// Respond returns a response as it may be given now: with what waits for something else as it
+	// was. Default: that of Responses.
+	Respond func(st *fleetstate.State, r query.Query) (*response.Response, error)
 	// Approved is called once for each removal of a served state that an approval lets pass, with
 	// the approval's position; default none.
 	Approved func(st *fleetstate.State, hub string, r lifecycle.Removal, approval problem.Pos)
@@ -72,10 +72,8 @@ func New(o Options) (*Guard, error) {
 	if o.Responses == nil {
 		o.Responses = new(response.Cache)
 	}
-	if o.Compose == nil {
-		o.Compose = func(_ *fleetstate.State, _ query.Query, desired *response.Response) (*response.Response, error) {
-			return desired, nil
-		}
+	if o.Respond == nil {
+		o.Respond = o.Responses.Get
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -89,7 +87,7 @@ func New(o Options) (*Guard, error) {
 // Response returns the state's response to a query of Argo CD. The error is the state's own
 // *queryerr.Error, or a *Refusal.
 func (g *Guard) Response(st *fleetstate.State, r query.Query) (*response.Response, error) {
-	response, err := g.composed(st, r)
+	response, err := g.o.Respond(st, r)
 	if err != nil {
 		return nil, err
 	}
@@ -114,30 +112,14 @@ func (g *Guard) Inputs(st *fleetstate.State, r query.Query) ([]byte, error) {
 // Fingerprint returns a text that is the same for two states whose responses to a query differ in
 // the revision alone.
 func (g *Guard) Fingerprint(st *fleetstate.State, r query.Query) string {
-	desired, err := g.o.Responses.Get(st, r)
-	if err != nil {
-		return g.o.Responses.Fingerprint(st, r)
-	}
-	composed, err := g.o.Compose(st, r, desired)
+	composed, err := g.o.Respond(st, r)
 	if err != nil {
 		return "error: " + err.Error()
 	}
 	if v := g.judge(proposal{st, r, composed, forArgoCD}); v.err != nil {
 		return "error: " + v.err.Error()
 	}
-	if composed != desired {
-		return composed.Fingerprint()
-	}
-	return g.o.Responses.Fingerprint(st, r)
-}
-
-// composed is a response before it is judged.
-func (g *Guard) composed(st *fleetstate.State, r query.Query) (*response.Response, error) {
-	desired, err := g.o.Responses.Get(st, r)
-	if err != nil {
-		return nil, err
-	}
-	return g.o.Compose(st, r, desired)
+	return composed.Fingerprint()
 }
 
 // allow lets a response be given or refuses it, and remembers which.

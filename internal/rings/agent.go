@@ -171,7 +171,7 @@ func (r *Rings) agentHealth(v *view, health map[string]*rollout.MemberHealth, ta
 			if q.Hub != r.o.Hub || q.View != query.Components || v.st.OwnerName(q.Hub, q.Owner) != agentOf(v.st) || health[q.Group] == nil {
 				continue
 			}
-			desired, err := r.composed(v, q)
+			desired, err := r.Respond(v.st, q)
 			if isUnknown(err) {
 				continue
 			}

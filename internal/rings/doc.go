@@ -1,6 +1,6 @@
 // Package rings answers the members of a rollout's rings from their rings' revisions.
 //
-//	Rings.Compose(state, query, desired) -> the response in which later rings keep their bytes
+//	Rings.Respond(state, query) -> the response in which later rings keep their bytes
 //	Rings.Run                            looks at health, moves rings, writes their records
 //	Rings.Report                         what each ring has and waits for
 //

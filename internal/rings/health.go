@@ -121,7 +121,7 @@ func (r *Rings) applicationsHealth(v *view, members *healths) bool {
 			if q.Hub != r.o.Hub || q.View != query.Components && q.View != query.Grants || v.st.OwnerName(q.Hub, q.Owner) != fleet.OwnerHub {
 				continue
 			}
-			desired, err := r.composed(v, q)
+			desired, err := r.Respond(v.st, q)
 			if isUnknown(err) {
 				continue
 			}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/rollout"
@@ -254,30 +253,6 @@ func (r *Rings) restore(ctx context.Context, log rollout.Log) error {
 		}
 	}
 	return nil
-}
-
-// composed is the response to a query as it is given now.
-func (r *Rings) composed(v *view, q query.Query) (*response.Response, error) {
-	key, err := keyOf(q)
-	if err != nil {
-		return nil, err
-	}
-	if out := v.remembered(key); out != nil {
-		return out, nil
-	}
-	var desired *response.Response
-	switch like := v.like[key]; {
-	case like == nil:
-		desired, err = r.o.Responses.Get(v.st, q)
-	case v.hasSameFacts:
-		desired, err = r.o.Responses.GetLike(v.st, q, like)
-	default:
-		desired, err = r.o.Responses.GetTwin(v.st, q, like)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return r.Compose(v.st, q, desired)
 }
 
 // draining are the members of a policy that drain, with the names of their rings.

@@ -150,11 +150,7 @@ func (p *program) compare(st *fleetstate.State) {
 	v := p.rings.viewOf(st)
 	for _, name := range slices.Sorted(maps.Keys(p.queries)) {
 		q := p.queries[name][0]
-		desired, err := p.cache.Get(st, q)
-		var is *response.Response
-		if err == nil {
-			is, err = p.rings.Compose(st, q, desired)
-		}
+		is, err := p.rings.Respond(st, q)
 		if slices.ContainsFunc(v.rings, func(x ringView) bool { return x.lacks != "" }) {
 			continue
 		}
@@ -192,10 +188,7 @@ func (p *program) settle() {
 func (p *program) apply(share, illness int) {
 	for c := range p.fleet.Components {
 		q := p.queries[fleettest.Component(c)][0]
-		all, err := p.cache.Get(p.st, q)
-		if err == nil {
-			all, err = p.rings.Compose(p.st, q, all)
-		}
+		all, err := p.rings.Respond(p.st, q)
 		if err != nil {
 			continue
 		}

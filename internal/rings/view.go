@@ -212,14 +212,40 @@ func (v *view) isHeld(group string) bool {
 	return false
 }
 
-// Compose returns the response to a query in which later rings keep what their revisions answer.
-// The error is a *queryerr.Error.
-func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.Response) (*response.Response, error) {
+// Respond returns the response to a query in which later rings keep what their revisions answer.
+// What stays as it was is shared with the responses of the state before, however many of these are
+// remembered. The error is a *queryerr.Error.
+func (r *Rings) Respond(st *fleetstate.State, q query.Query) (*response.Response, error) {
 	if len(st.Fleet.Rollouts) == 0 || q.Hub != r.o.Hub || st.OwnerName(q.Hub, q.Owner) != engineOf(st) {
-		return desired, nil
+		return r.o.Responses.Get(st, q)
 	}
+	v := r.viewOf(st)
+	key, err := keyOf(q)
+	if err != nil {
+		return nil, err
+	}
+	if out := v.remembered(key); out != nil {
+		return out, nil
+	}
+	var desired *response.Response
+	switch like := v.like[key]; {
+	case like == nil:
+		desired, err = r.o.Responses.Get(st, q)
+	case v.hasSameFacts:
+		desired, err = r.o.Responses.GetLike(st, q, like)
+	default:
+		desired, err = r.o.Responses.GetTwin(st, q, like)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v.compose(q, key, desired)
+}
+
+// compose is Respond of what the newest state answers.
+func (v *view) compose(q query.Query, key string, desired *response.Response) (*response.Response, error) {
 	if q.View == query.Grants {
-		return r.grants(st, q, desired)
+		return v.grants(key, desired)
 	}
 	group, isOne := q.Group, true
 	switch q.View {
@@ -232,7 +258,6 @@ func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.R
 	if !isOne {
 		return desired, nil
 	}
-	v := r.viewOf(st)
 	if !v.isHeld(group) {
 		return desired, nil
 	}
@@ -241,18 +266,11 @@ func (r *Rings) Compose(st *fleetstate.State, q query.Query, desired *response.R
 			return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: x.lacks}
 		}
 	}
-	key, err := keyOf(q)
-	if err != nil {
-		return nil, err
-	}
-	out := v.remembered(key)
-	if out != nil {
-		return out, nil
-	}
 	others, err := v.responses(q, desired)
 	if err != nil {
 		return nil, err
 	}
+	var out *response.Response
 	if q.View == query.Releases {
 		out = desired.MergeReleases(others)
 	} else {
@@ -288,25 +306,17 @@ func (v *view) remember(key string, out *response.Response) {
 }
 
 // grants is the response of view grants, with the revisions that agents follow.
-func (r *Rings) grants(st *fleetstate.State, q query.Query, desired *response.Response) (*response.Response, error) {
-	if !slices.ContainsFunc(st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Agents }) || agentOf(st) != "" {
+func (v *view) grants(key string, desired *response.Response) (*response.Response, error) {
+	if !slices.ContainsFunc(v.st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Agents }) || agentOf(v.st) != "" {
 		return desired, nil
 	}
-	v := r.viewOf(st)
 	for _, x := range v.rings {
 		if x.policy.Agents && x.lacks != "" {
 			return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: x.lacks}
 		}
 	}
-	key, err := keyOf(q)
-	if err != nil {
-		return nil, err
-	}
-	out := v.remembered(key)
-	if out == nil {
-		out = v.announce(desired)
-		v.remember(key, out)
-	}
+	out := v.announce(desired)
+	v.remember(key, out)
 	return out, nil
 }
 

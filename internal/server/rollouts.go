@@ -13,17 +13,13 @@ import (
 
 // desired is what the repository asks for, by the revision of each ring.
 func (s *Server) desired(st *fleetstate.State, q query.Query) (*response.Response, error) {
-	newest, err := s.responses.Get(st, q)
-	if err != nil {
-		return nil, err
-	}
-	return s.rings.Compose(st, q, newest)
+	return s.rings.Respond(st, q)
 }
 
-// compose is a response as it may be given now: by the revision of each ring, and with what waits
+// composed is a response as it may be given now: by the revision of each ring, and with what waits
 // for another component as it was.
-func (s *Server) compose(st *fleetstate.State, q query.Query, newest *response.Response) (*response.Response, error) {
-	desired, err := s.rings.Compose(st, q, newest)
+func (s *Server) composed(st *fleetstate.State, q query.Query) (*response.Response, error) {
+	desired, err := s.desired(st, q)
 	if err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func New(o Options) (*Server, error) {
 	s.order = order.New(order.Options{Desired: s.desired, Queries: orderedQueries(o), Store: o.Store, Now: o.Now, Logger: o.Logger})
 	s.guard, err = guard.New(guard.Options{
 		Hub: o.Hub, Responses: s.responses, Queries: queries(o), Requesters: requesters(o), Store: o.Store, Now: o.Now, Logger: o.Logger,
-		Approved: s.auditApproval, Compose: s.compose,
+		Approved: s.auditApproval, Respond: s.composed,
 	})
 	if err != nil {
 		return nil, err

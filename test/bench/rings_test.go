@@ -32,6 +32,9 @@ type ringed struct {
 	rings       *rings.Rings // nil without a policy
 	reconsiders bool
 	policyFile  *snapshot.File
+	// answered are all responses of now. With rings they stay in memory; without, a fleet's may be
+	// more than the cache remembers, and both sides are to have the same in memory.
+	answered [components]*response.Response
 }
 
 func (f *fleet) ringed(hasRings bool) *ringed {
@@ -68,16 +71,17 @@ func (w *ringed) serve(s *snapshot.Snapshot) {
 		}
 	}
 	for c := range components {
-		w.response(c)
+		w.answered[c] = w.response(c)
 	}
 }
 
 func (w *ringed) response(component int) *response.Response {
 	w.Helper()
-	out, err := w.cache.Get(w.st, oneComponent(component))
-	if err == nil && w.rings != nil {
-		out, err = w.rings.Compose(w.st, oneComponent(component), out)
+	respond := w.cache.Get
+	if w.rings != nil {
+		respond = w.rings.Respond
 	}
+	out, err := respond(w.st, oneComponent(component))
 	if err != nil {
 		w.Fatal(err)
 	}
