@@ -18,12 +18,16 @@ type set struct {
 	Group             string
 	Name              string            `json:"name"`
 	Component         string            `json:"component"`
+	Namespace         string            `json:"namespace"`
 	HelmValues        string            `json:"helmValues"`
 	SecretLabels      map[string]string `json:"secretLabels"`
 	SecretAnnotations map[string]string `json:"secretAnnotations"`
 	Chart             struct {
 		Path string `json:"path"`
 	} `json:"chart"`
+	Companions map[string]struct {
+		HelmValues string `json:"helmValues"`
+	} `json:"companions"`
 }
 
 // asks returns the engine's parameter sets for this repository's fleet.

@@ -41,6 +41,7 @@ func TestFlows(t *testing.T) {
 		{"centralized", centralized},
 		{"pages", pagesFlow},
 		{"override", override},
+		{"identity", identity},
 		{"release", releaseFlow},
 		{"rollout", rollout},
 		{"rings", rings},

@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
+)
+
+// identityKinds are those of ACK that charts/aws-identity makes, without ACK's schemas.
+const identityKinds = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: roles.iam.services.k8s.aws}
+spec:
+  group: iam.services.k8s.aws
+  names: {kind: Role, plural: roles}
+  scope: Namespaced
+  versions:
+    - {name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: podidentityassociations.eks.services.k8s.aws}
+spec:
+  group: eks.services.k8s.aws
+  names: {kind: PodIdentityAssociation, plural: podidentityassociations}
+  scope: Namespaced
+  versions:
+    - {name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`
+
+// identity: with the catalog of identities behind the group's own, a component of one cluster gets
+// the role of its ServiceAccount by a commit, and loses it by another. The component stays as it
+// is, and so does everything else.
+func identity(t *testing.T, e *environment) {
+	const (
+		cluster, component = "retail-prod-eu-1", "cert-manager"
+		own                = "catalog: charts/application-sets/catalogs/addons.yaml"
+		file               = "addons/tenants/retail/clusters/" + cluster + "/addons/" + component + "/identity.yaml"
+	)
+	spoke := e.Spoke[cluster]
+	must(t, spoke.Apply(t.Context(), "", []byte(identityKinds)))
+	resources := []schema.GroupVersionResource{
+		{Group: "iam.services.k8s.aws", Version: "v1alpha1", Resource: "roles"},
+		{Group: "eks.services.k8s.aws", Version: "v1alpha1", Resource: "podidentityassociations"},
+	}
+	there := func() (out []*unstructured.Unstructured) {
+		for _, r := range resources {
+			o, err := spoke.Get(t.Context(), r, component, component+"-identity")
+			if err == nil {
+				out = append(out, o)
+			} else if !apierrors.IsNotFound(err) {
+				t.Fatal(err)
+			}
+		}
+		return out
+	}
+	e.replace(t, "fleet/layout.yaml", own, "catalog: [charts/application-sets/catalogs/addons.yaml, charts/aws-identity/catalogs/addons.yaml]")
+	e.push(t, "Identities for the group addons")
+	e.settle(t)
+	if found := there(); len(found) > 0 {
+		t.Fatalf("%d objects without the flag", len(found))
+	}
+	mark := e.ledger.mark()
+	for _, is := range []struct {
+		enabled string
+		objects int
+	}{{"true", len(resources)}, {"false", 0}} {
+		e.write(t, file, fmt.Sprintf("enabled: %q\naccountId: \"123456789012\"\n", is.enabled))
+		began := e.push(t, "The identity of "+component+": "+is.enabled)
+		e.eventually(t, fmt.Sprint(is.objects, " objects of the identity"), func() string {
+			if found := there(); len(found) != is.objects {
+				return fmt.Sprint(len(found))
+			}
+			return ""
+		})
+		e.timed("identity", is.enabled+": push to the spoke", began)
+		for _, o := range there() {
+			account, isAssociation, err := unstructured.NestedString(o.Object, "spec", "serviceAccount")
+			must(t, err)
+			if isAssociation && account != component {
+				t.Errorf("the association is of %s", account)
+			}
+		}
+		e.settle(t)
+	}
+	e.only(t, mark, func(c change) bool { return c.cluster == hub.Name && c.name == component+"-"+cluster })
+
+	must(t, e.Fleet.Remove(file))
+	e.replace(t, "fleet/layout.yaml", ", charts/aws-identity/catalogs/addons.yaml]", "]")
+	e.push(t, "Without identities")
+	e.settle(t)
+}
