@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -52,10 +51,9 @@ func identity(t *testing.T, e *environment) {
 	there := func() (out []*unstructured.Unstructured) {
 		for _, r := range resources {
 			o, err := spoke.Get(t.Context(), r, component, component+"-identity")
-			if err == nil {
+			must(t, err)
+			if o != nil {
 				out = append(out, o)
-			} else if !apierrors.IsNotFound(err) {
-				t.Fatal(err)
 			}
 		}
 		return out
