@@ -237,7 +237,7 @@ func (c *class) remove(n int, stop *func(), programs ...*process.Process) {
 		if i%2 == 0 { // the other order, by another hand
 			c.delete(c.clusters, name)
 		}
-		switch random.IntN(6) {
+		switch random.IntN(3) {
 		case 0:
 			p := programs[random.IntN(len(programs))]
 			c.must(p.Kill())
@@ -263,12 +263,40 @@ func (c *class) remove(n int, stop *func(), programs ...*process.Process) {
 			if left := c.left(name); left != "" {
 				return left
 			}
-			if c.get(c.clusters, name).GetName() != "" {
-				return "its object is there"
+			for _, r := range []schema.GroupVersionResource{c.nodes, c.clusters} {
+				if c.get(r, name).GetName() != "" {
+					return "its object of " + r.Resource + " is there"
+				}
 			}
 			return ""
 		})
 	}
+}
+
+// nodesAfter: nodes whose control plane is gone already can be removed.
+func (c *class) nodesAfter(name string) {
+	c.Helper()
+	const held = "argosy.dev/held"
+	c.must(c.apply("control-plane", name, "1.33"))
+	c.seen(c.clusters, "1.33", name)
+	c.eventually("nodes of "+name, func() string { return message(c.apply("nodes", name, "1.33")) })
+	c.seen(c.nodes, "1.33", name)
+	finalizers := func(change func([]string) []string) string {
+		o := c.get(c.nodes, name)
+		o.SetFinalizers(change(o.GetFinalizers()))
+		_, err := c.Client.Dynamic.Resource(c.nodes).Namespace(o.GetNamespace()).Update(c.Context(), o, metav1.UpdateOptions{})
+		return message(err)
+	}
+	c.eventually("a finalizer of "+name, func() string {
+		return finalizers(func(all []string) []string { return append(all, held) })
+	})
+	c.delete(c.nodes, name)
+	c.delete(c.clusters, name)
+	c.eventually("that the control plane of "+name+" is gone", func() string { return c.left(name) + c.get(c.clusters, name).GetName() })
+	c.eventually("that the finalizer of "+name+" is taken", func() string {
+		return finalizers(func(all []string) []string { return slices.DeleteFunc(all, func(f string) bool { return f == held }) })
+	})
+	c.eventually("that the nodes of "+name+" are gone", func() string { return c.get(c.nodes, name).GetName() })
 }
 
 // onlyHas: the cloud has clusters with their nodes, and nothing else.

@@ -87,9 +87,7 @@ func TestClassOfCrossplane(t *testing.T) {
 	c.refused(c.apply("nodes", "c1", "1.30"), "expected no version before the one that is there")
 	c.upgrade(clusters)
 	t.Logf("%.1fs: upgraded from 1.31 to 1.34", time.Since(began).Seconds())
-	// Foreground deletion of these left one composite whose parts were gone: it waited for
-	// Kubernetes' garbage collector. The reason is not known.
-	c.removal = metav1.DeletePropagationBackground
+	c.nodesAfter("after")
 	c.remove(20, &stop, core, function)
 	c.nothingOf("gone")
 	t.Logf("%.1fs: twenty clusters made and removed", time.Since(began).Seconds())

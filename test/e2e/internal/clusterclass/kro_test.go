@@ -90,6 +90,7 @@ func TestClassOfKro(t *testing.T) {
 	c.refused(c.apply("nodes", "c1", "1.32"), "is ahead of the control plane")
 	c.upgrade(clusters)
 	t.Logf("%.1fs: upgraded from 1.31 to 1.34", time.Since(began).Seconds())
+	c.nodesAfter("after")
 	c.remove(20, &stop, kro)
 	t.Logf("%.1fs: twenty clusters made and removed", time.Since(began).Seconds())
 	c.onlyHas(clusters)
