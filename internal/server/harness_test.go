@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -199,6 +200,17 @@ func (s *service) readiness() (reply, server.Readiness) {
 		s.Fatal(err)
 	}
 	return r, body
+}
+
+// lastRefresh is when the source was looked at last, which may be again at any time.
+var lastRefresh = regexp.MustCompile(`"lastRefresh":"[^"]*"`)
+
+// isSettled fails when the service says something else of itself than before.
+func (s *service) isSettled(before reply) {
+	s.Helper()
+	if now, _ := s.readiness(); lastRefresh.ReplaceAllString(now.body, "") != lastRefresh.ReplaceAllString(before.body, "") {
+		s.Errorf("%s, then %s", before.body, now.body)
+	}
 }
 
 // expect checks a refusal: its code, its whole text, and that it is the same when asked again (G5).
