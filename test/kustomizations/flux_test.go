@@ -128,7 +128,8 @@ func (in *input) build(t *testing.T) (string, error) {
 		if !substitutes {
 			continue
 		}
-		replaced, err := kustomize.SubstituteVariables(t.Context(), configMap{data: in.variables}, in.kustomization, r, kustomize.SubstituteWithAlways(strategy == "Always"))
+		replaced, err := kustomize.SubstituteVariables(t.Context(), configMap{data: in.variables}, in.kustomization, r,
+			kustomize.SubstituteWithAlways(strategy == "Always"), kustomize.SubstituteWithStrict(true)) // StrictPostBuildSubstitutions, its default
 		if err != nil {
 			return "", err
 		}

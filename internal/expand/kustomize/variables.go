@@ -23,7 +23,8 @@ type postBuild struct {
 var variable = regexp.MustCompile(`^[_[:alpha:]][_[:alpha:][:digit:]]*$`)
 
 // substitute replaces an object's variables (kustomize_varsub.go, SubstituteVariables). One that is
-// nowhere is empty; one that may be in what is not known is not followed.
+// nowhere and has no default is an error, as with kustomize-controller 1.9 (its feature gate
+// StrictPostBuildSubstitutions); one that may be in what is not known is not followed.
 func (p *postBuild) substitute(f *source.Flux, made resmap.ResMap, r *resource.Resource) error {
 	if r.GetLabels()[api+"substitute"] == "disabled" || r.GetAnnotations()[api+"substitute"] == "disabled" {
 		return nil
@@ -52,7 +53,7 @@ func (p *postBuild) substitute(f *source.Flux, made resmap.ResMap, r *resource.R
 		if !known && f.Unknown != "" && unknown == "" {
 			unknown = name
 		}
-		return value, true
+		return value, known
 	})
 	switch {
 	case unknown != "":
