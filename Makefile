@@ -105,11 +105,14 @@ e2e: build bin/hub bin/release $(PROMTOOL) $(COSIGN) $(GOTESTSUM) $(if $(IMAGE),
 
 # Cluster API's webhooks listen on all addresses, hence a network of their own; what has to be built is built before.
 .PHONY: clusters
-clusters: bin/argosy ## Run the classes of Cluster API and Crossplane on real components: not part of CI (TESTFLAGS='-test.run TestClassOfCrossplane')
+clusters: build bin/hub ## Run the classes of Cluster API and Crossplane on real components: not part of CI (TESTFLAGS='-test.run TestClassOfCrossplane')
+	bin/hub --build --argocd $(ARGOCD)
 	cd test/e2e/internal/clusterclass && CLUSTERS=build $(GO) test -count=1 -timeout 60m -run 'TestClassOfC' -v .
-	cd test/e2e && $(GO) test -c -o ../../bin/clusters.test ./internal/clusterclass
+	cd test/e2e && $(GO) test -c -o ../../bin/clusters.test ./internal/clusterclass && $(GO) test -c -o ../../bin/e2e.test .
 	cd test/e2e/internal/clusterclass && CLUSTERS=run unshare --net --map-root-user \
 		sh -c 'ip link set lo up && exec ../../../../bin/clusters.test -test.v -test.timeout 20m -test.run TestClassOfC $(TESTFLAGS)'
+	cd test/e2e && ARGOCD=$(ARGOCD) PROVISION_CLASS=eks-crossplane unshare --net --map-root-user \
+		sh -c 'ip link set lo up && exec ../../bin/e2e.test -test.v -test.timeout 20m -test.run TestFlows/provisioning$$$$ $(TESTFLAGS)'
 
 .PHONY: browser
 browser: bin/generator-plugin ## Drive Chromium through the pages of the service

@@ -1,11 +1,15 @@
 package e2e
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +22,7 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/clusterclass"
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+	"github.com/argosy-hub/argosy/test/e2e/internal/process"
 )
 
 const (
@@ -25,19 +30,46 @@ const (
 	// member yet: a cloud is not here.
 	made = "retail-staging-eu-2"
 
-	classValues = "provisioning/defaults/provisioning/eks-kro/values.yaml"
-	nodesValues = "provisioning/defaults/provisioning/eks-kro-nodes/values.yaml"
-	classes     = "provisioning/defaults/application-sets/provisioning.yaml"
-	madeSecret  = "fleet/registration/" + made + "/fleet/fleet-secret/values.yaml"
-	approval    = "fleet/approvals/" + made + ".yaml"
-	roleARN     = "  roleARN: arn:aws:iam::111122223333:role/fleet-eks-cluster\n"
+	classes    = "provisioning/defaults/application-sets/provisioning.yaml"
+	madeSecret = "fleet/registration/" + made + "/fleet/fleet-secret/values.yaml"
+	approval   = "fleet/approvals/" + made + ".yaml"
+	roleARN    = "  roleARN: arn:aws:iam::111122223333:role/fleet-eks-cluster\n"
+
+	// The component whose image is that of the Kubernetes version.
+	versioned        = "addons/tenants/retail/clusters/" + made + "/addons/metrics-server/values.yaml.gotmpl"
+	versionedCatalog = "addons/tenants/retail/clusters/" + made + "/application-sets/addons.yaml"
 )
 
-var (
-	graphs      = schema.GroupVersionResource{Group: "kro.run", Version: "v1alpha1", Resource: "resourcegraphdefinitions"}
-	eksClusters = schema.GroupVersionResource{Group: "provision.argosy.dev", Version: "v1alpha1", Resource: "eksclusters"}
-	eksNodes    = schema.GroupVersionResource{Group: "provision.argosy.dev", Version: "v1alpha1", Resource: "eksnodes"}
-)
+// A madeBy is a class with what it is made by.
+type madeBy struct {
+	class, chart string
+	// kinds are those of the cluster and of its nodes; definition and definitions are what defines
+	// them on the hub.
+	cluster, nodes string
+	definition     string
+	definitions    schema.GroupVersionResource
+	// provider are the kinds of the class's provider. Without them, early is said of the cluster,
+	// and stage is the last one that there is anything of.
+	provider []byte
+	early    func(p *provisioningFlow) string
+	stage    string
+	start    func(*hub.Hub, context.Context) ([]*process.Process, error)
+}
+
+// madeByName are the classes that take the flow, by the value of the environment's PROVISION_CLASS.
+var madeByName = map[string]madeBy{
+	"eks-kro": {
+		class: "eks-kro", chart: "kro", cluster: "EKSCluster", nodes: "EKSNodes", definition: "ResourceGraphDefinition",
+		definitions: schema.GroupVersionResource{Group: "kro.run", Version: "v1alpha1", Resource: "resourcegraphdefinitions"},
+		provider:    clusterclass.ACK, early: (*provisioningFlow).unknownKind, stage: "definitions", start: (*hub.Hub).StartKro,
+	},
+	// Its programs listen on all addresses: `make clusters` runs it in a network of its own.
+	"eks-crossplane": {
+		class: "eks-crossplane", chart: "crossplane", cluster: "XEKSCluster", nodes: "XEKSNodes", definition: "CompositeResourceDefinition",
+		definitions: schema.GroupVersionResource{Group: "apiextensions.crossplane.io", Version: "v1", Resource: "compositeresourcedefinitions"},
+		provider:    clusterclass.Upjet, early: (*provisioningFlow).unknownProvider, stage: "cluster", start: (*hub.Hub).StartCrossplane,
+	},
+}
 
 // provisioning: one member file makes a cluster, by kro and a stand-in for its provider. The
 // cluster is registered by the kubeconfig that its class writes, and gets its components, without
@@ -46,19 +78,27 @@ var (
 // later stages, which go on when they are fixed (C1, C2). An upgrade takes the control plane first,
 // and a removal that is approved takes the cluster last (C3).
 func provisioning(t *testing.T, e *environment) {
-	p := &provisioningFlow{environment: e, mark: e.ledger.mark()}
+	by, ok := madeByName[cmp.Or(os.Getenv("PROVISION_CLASS"), "eks-kro")]
+	if !ok {
+		t.Fatalf("PROVISION_CLASS is %q; expected one of %v", os.Getenv("PROVISION_CLASS"), slices.Sorted(maps.Keys(madeByName)))
+	}
+	p := &provisioningFlow{environment: e, madeBy: by, mark: e.ledger.mark()}
 	p.cloud = &clusterclass.ProviderStandIn{
-		Client:   e.Kube,
+		Client: e.Kube, Crossplane: by.class == "eks-crossplane",
 		Endpoint: func(string) (string, []byte) { return e.Spokes[hub.Spare].URL, e.Spokes[hub.Spare].CAData },
 		Token:    func(string) string { return e.Spokes[hub.Spare].AdminToken },
 	}
-	kro, err := e.StartKro(t.Context())
+	programs, err := by.start(e.Hub, t.Context())
 	must(t, err)
-	t.Cleanup(func() { must(t, kro.Kill()) })
+	t.Cleanup(func() {
+		for _, program := range programs {
+			must(t, program.Kill())
+		}
+	})
 	stop := p.cloud.Start(t.Context())
 	t.Cleanup(stop)
 	all := func(*unstructured.Unstructured) bool { return true }
-	e.ledger.watch(t.Context(), t, hub.Name, e.Kube, all, graphs)
+	e.ledger.watch(t.Context(), t, hub.Name, e.Kube, all, by.definitions)
 
 	began := time.Now()
 	p.offer(t)
@@ -66,7 +106,9 @@ func provisioning(t *testing.T, e *environment) {
 	created := p.create(t)
 	p.heldByVariable(t)
 	p.heldByDefinitions(t)
-	e.ledger.watch(t.Context(), t, hub.Name, e.Kube, all, eksClusters, eksNodes)
+	for _, kind := range []string{by.cluster, by.nodes} {
+		e.ledger.watch(t.Context(), t, hub.Name, e.Kube, all, schema.GroupVersionResource{Group: provisionGroup, Version: "v1alpha1", Resource: plural(kind)})
+	}
 	p.heldByControlPlane(t)
 	p.arrives(t, created)
 	p.upgrade(t)
@@ -74,8 +116,14 @@ func provisioning(t *testing.T, e *environment) {
 	e.timed("provisioning", "the whole flow", began)
 }
 
+const provisionGroup = "provision.argosy.dev"
+
+// plural is the resource of a kind of the classes.
+func plural(kind string) string { return strings.TrimSuffix(strings.ToLower(kind), "s") + "s" }
+
 type provisioningFlow struct {
 	*environment
+	madeBy
 	cloud *clusterclass.ProviderStandIn
 	mark  int
 }
@@ -84,14 +132,18 @@ type provisioningFlow struct {
 // and where the connection is read. A variable of the class is missing.
 func (p *provisioningFlow) offer(t *testing.T) {
 	t.Helper()
-	p.write(t, "addons/control-plane/clusters/"+hub.Name+"/fleet/fleet-secret/values.yaml", "externalSecret: {labels: {enable_cluster_kro: 'true'}}\n")
-	for _, file := range []string{classValues, nodesValues, classes} { // which the fleet without provisioned members is without
+	p.write(t, "addons/control-plane/clusters/"+hub.Name+"/fleet/fleet-secret/values.yaml", "externalSecret: {labels: {enable_cluster_"+p.chart+": 'true'}}\n")
+	for _, file := range []string{p.values(""), p.values("-nodes"), classes} { // which the fleet without provisioned members is without
 		text, err := os.ReadFile(filepath.Join("..", "..", file))
 		must(t, err)
 		p.write(t, file, string(text))
 	}
-	p.replace(t, classValues, roleARN, "")
-	p.write(t, classValues+".gotmpl", "inputs: {tokenSecret: '{{ .cluster }}-token'}\n")
+	p.replace(t, p.values(""), roleARN, "")
+	if p.class == "eks-kro" { // ACK makes no credentials
+		p.write(t, p.values("")+".gotmpl", "inputs: {tokenSecret: '{{ .cluster }}-token'}\n")
+	}
+	p.write(t, versionedCatalog, "components: {metrics-server: {dependsOn: [provisioning/"+p.class+"]}}\n")
+	p.write(t, versioned, "image: {tag: 'for-{{ .member.provision.version }}'}\n")
 	// Argo CD would wait minutes after some tries.
 	p.replace(t, "charts/application-sets/catalogs/provisioning.yaml", "retry: {limit: -1}", "retry: {limit: -1, backoff: {duration: 2s, factor: 1, maxDuration: 2s}}")
 	values, err := json.Marshal(map[string]any{
@@ -100,16 +152,24 @@ func (p *provisioningFlow) offer(t *testing.T) {
 	})
 	must(t, err)
 	p.write(t, madeSecret, string(values)+"\n")
-	p.push(t, "Offer clusters made by kro")
+	p.push(t, "Offer clusters of the class "+p.class)
 	p.eventually(t, "the definitions", func() string {
-		return missing(p.ledger.get(hub.Name, "ResourceGraphDefinition", "eksclusters.provision.argosy.dev"))
+		return missing(p.ledger.get(hub.Name, p.definition, p.defines()))
 	})
 }
+
+// values is the file of the class's values, or of those of its nodes.
+func (p *provisioningFlow) values(part string) string {
+	return "provisioning/defaults/provisioning/" + p.class + part + "/values.yaml"
+}
+
+// defines is the name of what defines clusters.
+func (p *provisioningFlow) defines() string { return plural(p.cluster) + "." + provisionGroup }
 
 // create commits the one file of the new cluster, as the command line writes it.
 func (p *provisioningFlow) create(t *testing.T) time.Time {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), argosy, "new", "cluster", "--repo", p.Fleet.Path(), "--hub", hub.Name, "--class", "eks-kro", "--version", "1.33",
+	out, err := exec.CommandContext(t.Context(), argosy, "new", "cluster", "--repo", p.Fleet.Path(), "--hub", hub.Name, "--class", p.class, "--version", "1.33",
 		"--name", made, "--tenant", "retail", "--environment", "staging", "--label", "aws_region=eu-west-1", "--label", "region=eu-west-1").CombinedOutput()
 	if err != nil {
 		t.Fatalf("argosy new cluster: %v\n%s", err, out)
@@ -121,45 +181,62 @@ func (p *provisioningFlow) create(t *testing.T) time.Time {
 func (p *provisioningFlow) heldByVariable(t *testing.T) {
 	t.Helper()
 	p.eventually(t, "that the missing variable is named", func() string {
-		if said := conditions(p.app("eks-kro-" + made)); !strings.Contains(said, "inputs.roleARN is required") {
+		if said := conditions(p.app(p.class + "-" + made)); !strings.Contains(said, "inputs.roleARN is required") {
 			return said
 		}
 		return ""
 	})
 	p.nothingAfter(t, "definitions")
-	p.replace(t, classValues, "inputs:\n", "inputs:\n"+roleARN)
+	p.replace(t, p.values(""), "inputs:\n", "inputs:\n"+roleARN)
 	p.push(t, "The role of control planes")
 }
 
-// heldByDefinitions: kro does not take definitions whose kinds of ACK are not there, so the
-// cluster's own kind is unknown.
+// heldByDefinitions: without the kinds of its provider, a class makes nothing, and says why.
 func (p *provisioningFlow) heldByDefinitions(t *testing.T) {
 	t.Helper()
-	p.eventually(t, "that a cluster without its definition is refused", func() string {
-		app := p.app("eks-kro-" + made)
-		if app == nil {
-			return "there is no Application"
-		}
-		operation, _, _ := unstructured.NestedMap(app.Object, "status", "operationState")
-		said := fmt.Sprint(operation)
-		unknown := strings.Contains(said, "could not find") || strings.Contains(said, "no matches for kind") // as 2.14 and 3.2 say it
-		if !unknown || !strings.Contains(said, "EKSCluster") {
-			return said
-		}
-		if o := p.ledger.get(hub.Name, "ResourceGraphDefinition", "eksclusters.provision.argosy.dev"); fluxText(o, "status", "state") != "Inactive" {
-			return "the definition is " + fluxText(o, "status", "state")
-		}
-		return ""
-	})
-	p.nothingAfter(t, "definitions")
-	must(t, p.Kube.Apply(t.Context(), "", clusterclass.ACK))
-	for _, kind := range []string{"eksclusters", "eksnodes"} {
+	p.eventually(t, "that a cluster without its provider is refused", func() string { return p.early(p) })
+	p.nothingAfter(t, p.stage)
+	must(t, p.Kube.Apply(t.Context(), "", p.provider))
+	for _, kind := range []string{p.cluster, p.nodes} {
 		p.eventually(t, "the kind "+kind, func() string {
-			o, err := p.Kube.Get(t.Context(), kube.CustomResourceDefinitions, "", kind+".provision.argosy.dev")
+			o, err := p.Kube.Get(t.Context(), kube.CustomResourceDefinitions, "", plural(kind)+"."+provisionGroup)
 			must(t, err)
 			return missing(o)
 		})
 	}
+}
+
+// unknownKind: kro does not take definitions whose kinds of ACK are not there, so that the
+// cluster's own kind is unknown.
+func (p *provisioningFlow) unknownKind() string {
+	app := p.app(p.class + "-" + made)
+	if app == nil {
+		return "there is no Application"
+	}
+	operation, _, _ := unstructured.NestedMap(app.Object, "status", "operationState")
+	said := fmt.Sprint(operation)
+	unknown := strings.Contains(said, "could not find") || strings.Contains(said, "no matches for kind") // as 2.14 and 3.2 say it
+	if !unknown || !strings.Contains(said, p.cluster) {
+		return said
+	}
+	if o := p.ledger.get(hub.Name, p.definition, p.defines()); fluxText(o, "status", "state") != "Inactive" {
+		return "the definition is " + fluxText(o, "status", "state")
+	}
+	return ""
+}
+
+// unknownProvider: Crossplane takes definitions without the provider's kinds, and the composite
+// says what is missing.
+func (p *provisioningFlow) unknownProvider() string {
+	app := p.app(p.class + "-" + made)
+	if s := state(app); s != "Synced/Degraded" {
+		return s
+	}
+	health, _, _ := unstructured.NestedSlice(app.Object, "status", "resources")
+	if said := fmt.Sprint(health); !strings.Contains(said, "eks.aws.upbound.io") {
+		return said
+	}
+	return ""
 }
 
 // heldByControlPlane: a control plane that is there and not seen on its version is not Healthy, by
@@ -167,46 +244,44 @@ func (p *provisioningFlow) heldByDefinitions(t *testing.T) {
 func (p *provisioningFlow) heldByControlPlane(t *testing.T) {
 	t.Helper()
 	p.eventually(t, "that the control plane is not ready", func() string {
-		if s := state(p.app("eks-kro-" + made)); s != "Synced/Progressing" && s != "Synced/Degraded" { // without a token yet, kro says so
+		if s := state(p.app(p.class + "-" + made)); s != "Synced/Progressing" && s != "Synced/Degraded" { // without a token yet, kro says so
 			return s
 		}
-		return missing(p.ledger.get(hub.Name, "EKSCluster", made))
+		return missing(p.ledger.get(hub.Name, p.cluster, made))
 	})
 	p.nothingAfter(t, "cluster")
 	p.cloud.Stick("cluster "+made, false)
 }
 
-// stages are what a new cluster gets, in order.
-var stages = []struct {
+// A stage is something that a new cluster gets.
+type stage struct {
 	name string
 	is   func(change) bool
-}{
-	{"definitions", func(c change) bool {
-		return c.kind == "ResourceGraphDefinition" && c.name == "eksclusters.provision.argosy.dev"
-	}},
-	{"cluster", func(c change) bool { return c.kind == "EKSCluster" && c.name == made }},
-	{"registration", func(c change) bool { return c.kind == "Secret" && c.name == made }},
-	{"component", func(c change) bool { return c.kind == "Application" && c.name == "metrics-server-"+made }},
-	{"workload", func(c change) bool { return c.cluster == hub.Spare && c.name == "metrics-server-values" }},
+}
+
+// stages are what a new cluster gets, in order.
+func (p *provisioningFlow) stages() []stage {
+	return []stage{
+		{"definitions", func(c change) bool { return c.kind == p.definition && c.name == p.defines() }},
+		{"cluster", func(c change) bool { return c.kind == p.cluster && c.name == made }},
+		{"registration", func(c change) bool { return c.kind == "Secret" && c.name == made }},
+		{"component", func(c change) bool { return c.kind == "Application" && c.name == "metrics-server-"+made }},
+		{"workload", func(c change) bool { return c.cluster == hub.Spare && c.name == "metrics-server-values" }},
+	}
 }
 
 // nothingAfter fails if something of a later stage than the named one was ever there.
-func (p *provisioningFlow) nothingAfter(t *testing.T, stage string) {
+func (p *provisioningFlow) nothingAfter(t *testing.T, name string) {
 	t.Helper()
-	last := slices.IndexFunc(stages, func(s struct {
-		name string
-		is   func(change) bool
-	},
-	) bool {
-		return s.name == stage
-	})
+	stages := p.stages()
+	last := slices.IndexFunc(stages, func(s stage) bool { return s.name == name })
 	for _, c := range p.ledger.since(p.mark) {
 		for _, later := range stages[last+1:] {
 			if later.is(c) {
-				t.Errorf("%s, before the %s was ready", c, stage)
+				t.Errorf("%s, before the %s was ready", c, name)
 			}
 		}
-		if c.name == "eks-kro-nodes-"+made || c.kind == "EKSNodes" {
+		if c.name == p.class+"-nodes-"+made || c.kind == p.nodes {
 			t.Errorf("%s, before its control plane was ready", c)
 		}
 	}
@@ -217,13 +292,14 @@ func (p *provisioningFlow) arrives(t *testing.T, created time.Time) {
 	t.Helper()
 	p.eventually(t, "its registration", func() string { return missing(p.ledger.get(hub.Name, "Secret", made)) })
 	p.timed("provisioning", "member file to registered", created)
-	p.eventually(t, "its nodes", func() string { return missing(p.ledger.get(hub.Name, "EKSNodes", made)) })
+	p.eventually(t, "its nodes", func() string { return missing(p.ledger.get(hub.Name, p.nodes, made)) })
 	p.eventually(t, "its first component", func() string { return missing(p.ledger.get(hub.Spare, "ConfigMap", "metrics-server-values")) })
 	p.calm(t)
 	p.timed("provisioning", "member file to all components synced", created)
 	p.expected(t)
+	stages := p.stages()
 	p.inOrder(t, "added", stages[0].is, stages[1].is, stages[2].is, stages[3].is, stages[4].is)
-	p.inOrder(t, "added", stages[1].is, func(c change) bool { return c.kind == "EKSNodes" && c.name == made })
+	p.inOrder(t, "added", stages[1].is, func(c change) bool { return c.kind == p.nodes && c.name == made })
 	for _, c := range p.ledger.since(p.mark) {
 		if strings.HasPrefix(c.cluster, "retail-") && c.cluster != hub.Spare || strings.HasPrefix(c.cluster, "payments-") {
 			t.Errorf("another cluster changed: %s", c)
@@ -246,7 +322,14 @@ func (p *provisioningFlow) inOrder(t *testing.T, what string, steps ...func(chan
 	}
 }
 
-// upgrade: the nodes' Application stays as it is until the control plane is seen on its version.
+// image is what the component on the cluster that follows its version was given.
+func (p *provisioningFlow) image() string {
+	o := p.ledger.get(hub.Spare, "ConfigMap", "metrics-server-values")
+	return regexp.MustCompile(`for-[0-9.]+`).FindString(fmt.Sprint(o))
+}
+
+// upgrade: the nodes' Application, and that of a component whose image is the version's, stay as
+// they are until the control plane is seen on its version.
 func (p *provisioningFlow) upgrade(t *testing.T) {
 	t.Helper()
 	mark := len(p.cloud.Events())
@@ -254,21 +337,30 @@ func (p *provisioningFlow) upgrade(t *testing.T) {
 	p.replace(t, memberFile(made), `version: "1.33"`, `version: "1.34"`)
 	began := p.push(t, "Upgrade "+made)
 	p.eventually(t, "that the control plane is asked for", func() string {
-		if v := fluxText(p.ledger.get(hub.Name, "EKSCluster", made), "spec", "version"); v != "1.34" {
+		if v := fluxText(p.ledger.get(hub.Name, p.cluster, made), "spec", "version"); v != "1.34" {
 			return "it is asked for " + v
 		}
-		if s := state(p.app("eks-kro-" + made)); s != "Synced/Progressing" {
+		if s := state(p.app(p.class + "-" + made)); s != "Synced/Progressing" {
 			return s
 		}
 		return ""
 	})
-	if v := fluxText(p.ledger.get(hub.Name, "EKSNodes", made), "spec", "version"); v != "1.33" {
+	if v := fluxText(p.ledger.get(hub.Name, p.nodes, made), "spec", "version"); v != "1.33" {
 		t.Errorf("the nodes are asked for %s before their control plane is there", v)
+	}
+	if image := p.image(); image != "for-1.33" {
+		t.Errorf("the component that follows the version has the image %q before its control plane is there; expected that of 1.33", image)
 	}
 	p.cloud.Stick("cluster "+made, false)
 	p.eventually(t, "the nodes on 1.34", func() string {
 		if got := p.cloud.Things()["nodes "+made]; got != "1.34" {
 			return "they are on " + got
+		}
+		return ""
+	})
+	p.eventually(t, "the image of 1.34", func() string {
+		if image := p.image(); image != "for-1.34" {
+			return "it is " + image
 		}
 		return ""
 	})
@@ -284,38 +376,38 @@ func (p *provisioningFlow) remove(t *testing.T) {
 	t.Helper()
 	p.write(t, memberFile(made), p.read(t, memberFile(made))+"lifecycle: retired\ndeletion: cascade\ninfrastructure: delete\n")
 	p.write(t, approval, fmt.Sprintf("apiVersion: argosy.dev/v1alpha1\nkind: RemovalApproval\nexpires: %s\nremovals:\n"+
-		"  - {hub: %s, clusters: [%s], components: [provisioning/eks-kro], reason: the end of the flow}\n", time.Now().AddDate(0, 0, 7).Format(time.DateOnly), hub.Name, made))
+		"  - {hub: %s, clusters: [%s], components: [provisioning/%s], reason: the end of the flow}\n", time.Now().AddDate(0, 0, 7).Format(time.DateOnly), hub.Name, made, p.class))
 	began := p.push(t, "Remove "+made)
 	p.eventually(t, "that nothing is left in the cloud", func() string {
 		if things := p.cloud.Things(); len(things) > 0 {
 			return fmt.Sprint(things)
 		}
-		return present(p.environment, "eks-kro-"+made)
+		return present(p.environment, p.class+"-"+made)
 	})
 	p.timed("provisioning", "removal: push to nothing left in the cloud", began)
 	app := func(name string) func(change) bool {
 		return func(c change) bool { return c.kind == "Application" && c.name == name+"-"+made }
 	}
-	p.inOrder(t, "deleted", app("metrics-server"), app("fleet-secret"), app("eks-kro-nodes"), app("eks-kro"))
+	p.inOrder(t, "deleted", app("metrics-server"), app("fleet-secret"), app(p.class+"-nodes"), app(p.class))
 	if left := p.ledger.uids(hub.Spare); len(left) > 0 {
 		t.Errorf("%d objects still run on the cluster, such as %v", len(left), left)
 	}
-	for _, file := range []string{memberFile(made), approval, madeSecret} {
+	for _, file := range []string{memberFile(made), approval, madeSecret, versioned, versionedCatalog} {
 		must(t, p.Fleet.Remove(file))
 	}
 	p.push(t, "Without the file of "+made)
 	p.eventually(t, "no release has the class", func() string {
-		if spec := fmt.Sprint(p.app("application-sets-provisioning-default").Object["spec"]); strings.Contains(spec, "eks-kro") {
+		if spec := fmt.Sprint(p.app("application-sets-provisioning-default").Object["spec"]); strings.Contains(spec, p.class) {
 			return "one has"
 		}
 		return ""
 	})
 	// What a release no longer has stays, without an Application: nothing of that kind is pruned.
-	for _, set := range []string{"provisioning-default-eks-kro", "provisioning-default-eks-kro-nodes"} {
+	for _, set := range []string{"provisioning-default-" + p.class, "provisioning-default-" + p.class + "-nodes"} {
 		must(t, p.Kube.Delete(t.Context(), kube.ApplicationSets, hub.Namespace, set, metav1.DeletePropagationBackground))
 	}
 	p.eventually(t, "the ApplicationSets are gone", func() string {
-		for _, set := range []string{"provisioning-default-eks-kro", "provisioning-default-eks-kro-nodes"} {
+		for _, set := range []string{"provisioning-default-" + p.class, "provisioning-default-" + p.class + "-nodes"} {
 			if p.ledger.get(hub.Name, "ApplicationSet", set) != nil {
 				return set
 			}
