@@ -71,8 +71,8 @@ bin/summary:
 	@$(GO) build -ldflags '-s -w' -o $@ ./hack/summary
 
 .PHONY: hub
-hub: build bin/hub ## Start a whole hub of real components on 127.0.0.1, show what happens, end it on Ctrl-C
-	@exec bin/hub --argocd $(ARGOCD)
+hub: build bin/hub ## Start a whole hub of real components on 127.0.0.1, show what happens, end it on Ctrl-C (HUBFLAGS=-clusters: it makes clusters, too)
+	@exec bin/hub --argocd $(ARGOCD) $(HUBFLAGS)
 
 .PHONY: bin/hub
 bin/hub:

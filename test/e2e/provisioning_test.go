@@ -3,11 +3,9 @@ package e2e
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -26,14 +24,8 @@ import (
 )
 
 const (
-	// made is a member that the hub makes. Its control plane is the one of hub.Spare, which is no
-	// member yet: a cloud is not here.
-	made = "retail-staging-eu-2"
-
-	classes    = "provisioning/defaults/application-sets/provisioning.yaml"
-	madeSecret = "fleet/registration/" + made + "/fleet/fleet-secret/values.yaml"
-	approval   = "fleet/approvals/" + made + ".yaml"
-	roleARN    = "  roleARN: arn:aws:iam::111122223333:role/fleet-eks-cluster\n"
+	made    = hub.Made
+	roleARN = "  roleARN: arn:aws:iam::111122223333:role/fleet-eks-cluster\n"
 
 	// The component whose image is that of the Kubernetes version.
 	versioned        = "addons/tenants/retail/clusters/" + made + "/addons/metrics-server/values.yaml.gotmpl"
@@ -42,7 +34,7 @@ const (
 
 // A madeBy is a class with what it is made by.
 type madeBy struct {
-	class, chart string
+	class string
 	// kinds are those of the cluster and of its nodes; definition and definitions are what defines
 	// them on the hub.
 	cluster, nodes string
@@ -59,13 +51,13 @@ type madeBy struct {
 // madeByName are the classes that take the flow, by the value of the environment's PROVISION_CLASS.
 var madeByName = map[string]madeBy{
 	"eks-kro": {
-		class: "eks-kro", chart: "kro", cluster: "EKSCluster", nodes: "EKSNodes", definition: "ResourceGraphDefinition",
+		class: "eks-kro", cluster: "EKSCluster", nodes: "EKSNodes", definition: "ResourceGraphDefinition",
 		definitions: schema.GroupVersionResource{Group: "kro.run", Version: "v1alpha1", Resource: "resourcegraphdefinitions"},
 		provider:    clusterclass.ACK, early: (*provisioningFlow).unknownKind, stage: "definitions", start: (*hub.Hub).StartKro,
 	},
 	// Its programs listen on all addresses: `make clusters` runs it in a network of its own.
 	"eks-crossplane": {
-		class: "eks-crossplane", chart: "crossplane", cluster: "XEKSCluster", nodes: "XEKSNodes", definition: "CompositeResourceDefinition",
+		class: "eks-crossplane", cluster: "XEKSCluster", nodes: "XEKSNodes", definition: "CompositeResourceDefinition",
 		definitions: schema.GroupVersionResource{Group: "apiextensions.crossplane.io", Version: "v1", Resource: "compositeresourcedefinitions"},
 		provider:    clusterclass.Upjet, early: (*provisioningFlow).unknownProvider, stage: "cluster", start: (*hub.Hub).StartCrossplane,
 	},
@@ -82,12 +74,8 @@ func provisioning(t *testing.T, e *environment) {
 	if !ok {
 		t.Fatalf("PROVISION_CLASS is %q; expected one of %v", os.Getenv("PROVISION_CLASS"), slices.Sorted(maps.Keys(madeByName)))
 	}
-	p := &provisioningFlow{environment: e, madeBy: by, mark: e.ledger.mark()}
-	p.cloud = &clusterclass.ProviderStandIn{
-		Client: e.Kube, Crossplane: by.class == "eks-crossplane",
-		Endpoint: func(string) (string, []byte) { return e.Spokes[hub.Spare].URL, e.Spokes[hub.Spare].CAData },
-		Token:    func(string) string { return e.Spokes[hub.Spare].AdminToken },
-	}
+	p := &provisioningFlow{environment: e, madeBy: by, mark: e.ledger.mark(), cloud: e.Cloud(by.class)}
+	p.pages(t)
 	programs, err := by.start(e.Hub, t.Context())
 	must(t, err)
 	t.Cleanup(func() {
@@ -103,7 +91,7 @@ func provisioning(t *testing.T, e *environment) {
 	began := time.Now()
 	p.offer(t)
 	p.cloud.Stick("cluster "+made, true)
-	created := p.create(t)
+	_, created := p.next(t)
 	p.heldByVariable(t)
 	p.heldByDefinitions(t)
 	for _, kind := range []string{by.cluster, by.nodes} {
@@ -124,6 +112,7 @@ func plural(kind string) string { return strings.TrimSuffix(strings.ToLower(kind
 type provisioningFlow struct {
 	*environment
 	madeBy
+	walk  *walk
 	cloud *clusterclass.ProviderStandIn
 	mark  int
 }
@@ -132,49 +121,45 @@ type provisioningFlow struct {
 // and where the connection is read. A variable of the class is missing.
 func (p *provisioningFlow) offer(t *testing.T) {
 	t.Helper()
-	p.write(t, "addons/control-plane/clusters/"+hub.Name+"/fleet/fleet-secret/values.yaml", "externalSecret: {labels: {enable_cluster_"+p.chart+": 'true'}}\n")
-	for _, file := range []string{p.values(""), p.values("-nodes"), classes} { // which the fleet without provisioned members is without
-		text, err := os.ReadFile(filepath.Join("..", "..", file))
-		must(t, err)
-		p.write(t, file, string(text))
-	}
-	p.replace(t, p.values(""), roleARN, "")
-	if p.class == "eks-kro" { // ACK makes no credentials
-		p.write(t, p.values("")+".gotmpl", "inputs: {tokenSecret: '{{ .cluster }}-token'}\n")
-	}
+	must(t, p.OfferClass(p.class))
+	p.replace(t, hub.ClassValues(p.class), roleARN, "")
 	p.write(t, versionedCatalog, "components: {metrics-server: {dependsOn: [provisioning/"+p.class+"]}}\n")
 	p.write(t, versioned, "image: {tag: 'for-{{ .member.provision.version }}'}\n")
 	// Argo CD would wait minutes after some tries.
 	p.replace(t, "charts/application-sets/catalogs/provisioning.yaml", "retry: {limit: -1}", "retry: {limit: -1, backoff: {duration: 2s, factor: 1, maxDuration: 2s}}")
-	values, err := json.Marshal(map[string]any{
-		"externalSecret":   map[string]any{"refreshInterval": "2s"},
-		"connectionSecret": map[string]any{"namespace": "clusters", "server": map[string]any{"url": p.Control.URL, "caBundle": p.Control.CAData}},
-	})
-	must(t, err)
-	p.write(t, madeSecret, string(values)+"\n")
 	p.push(t, "Offer clusters of the class "+p.class)
 	p.eventually(t, "the definitions", func() string {
 		return missing(p.ledger.get(hub.Name, p.definition, p.defines()))
 	})
 }
 
-// values is the file of the class's values, or of those of its nodes.
-func (p *provisioningFlow) values(part string) string {
-	return "provisioning/defaults/provisioning/" + p.class + part + "/values.yaml"
-}
-
 // defines is the name of what defines clusters.
 func (p *provisioningFlow) defines() string { return plural(p.cluster) + "." + provisionGroup }
 
-// create commits the one file of the new cluster, as the command line writes it.
-func (p *provisioningFlow) create(t *testing.T) time.Time {
+// pages are the sections of three pages that say what one does on `make hub`, walked in one clone.
+func (p *provisioningFlow) pages(t *testing.T) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), argosy, "new", "cluster", "--repo", p.Fleet.Path(), "--hub", hub.Name, "--class", p.class, "--version", "1.33",
-		"--name", made, "--tenant", "retail", "--environment", "staging", "--label", "aws_region=eu-west-1", "--label", "region=eu-west-1").CombinedOutput()
-	if err != nil {
-		t.Fatalf("argosy new cluster: %v\n%s", err, out)
+	for _, page := range []string{"provision", "upgrade", "remove"} {
+		w := p.walkOf(t, "docs/how-to/"+page+"-a-cluster.md", "Try it on `make hub`", "FLEET="+p.Git.URL(hub.Repository))
+		if p.walk != nil {
+			w.blocks = append(p.walk.blocks, w.blocks...)
+		}
+		p.walk = w
 	}
-	return p.push(t, "Add "+made)
+	for i := range p.walk.blocks {
+		p.walk.blocks[i] = strings.ReplaceAll(p.walk.blocks[i], "eks-kro", p.class)
+	}
+}
+
+// next does what the pages say next, and pushes it.
+func (p *provisioningFlow) next(t *testing.T) (printed string, began time.Time) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(p.walk.dir, "fleet")); err == nil {
+		p.walk.pull(t)
+	}
+	printed, began = p.walk.next(t)
+	p.follow(t)
+	return printed, began
 }
 
 // heldByVariable: the class cannot be rendered, and nothing of the cluster is made.
@@ -187,7 +172,7 @@ func (p *provisioningFlow) heldByVariable(t *testing.T) {
 		return ""
 	})
 	p.nothingAfter(t, "definitions")
-	p.replace(t, p.values(""), "inputs:\n", "inputs:\n"+roleARN)
+	p.replace(t, hub.ClassValues(p.class), "inputs:\n", "inputs:\n"+roleARN)
 	p.push(t, "The role of control planes")
 }
 
@@ -334,8 +319,10 @@ func (p *provisioningFlow) upgrade(t *testing.T) {
 	t.Helper()
 	mark := len(p.cloud.Events())
 	p.cloud.Stick("cluster "+made, true)
-	p.replace(t, memberFile(made), `version: "1.33"`, `version: "1.34"`)
-	began := p.push(t, "Upgrade "+made)
+	printed, began := p.next(t)
+	if !strings.Contains(printed, `version: "1.33" -> "1.34"`) || !strings.Contains(printed, "waits for provisioning/"+p.class) {
+		t.Errorf("the plan is\n%s", printed)
+	}
 	p.eventually(t, "that the control plane is asked for", func() string {
 		if v := fluxText(p.ledger.get(hub.Name, p.cluster, made), "spec", "version"); v != "1.34" {
 			return "it is asked for " + v
@@ -371,13 +358,13 @@ func (p *provisioningFlow) upgrade(t *testing.T) {
 	}
 }
 
-// remove retires the cluster with what it is made of, and takes the file away afterwards.
+// remove retires the cluster with what it is made of, and takes its files away afterwards.
 func (p *provisioningFlow) remove(t *testing.T) {
 	t.Helper()
-	p.write(t, memberFile(made), p.read(t, memberFile(made))+"lifecycle: retired\ndeletion: cascade\ninfrastructure: delete\n")
-	p.write(t, approval, fmt.Sprintf("apiVersion: argosy.dev/v1alpha1\nkind: RemovalApproval\nexpires: %s\nremovals:\n"+
-		"  - {hub: %s, clusters: [%s], components: [provisioning/%s], reason: the end of the flow}\n", time.Now().AddDate(0, 0, 7).Format(time.DateOnly), hub.Name, made, p.class))
-	began := p.push(t, "Remove "+made)
+	printed, began := p.next(t)
+	if !strings.Contains(printed, "all ") || !strings.Contains(printed, "of cluster "+made+" (retired)") {
+		t.Errorf("the plan is\n%s", printed)
+	}
 	p.eventually(t, "that nothing is left in the cloud", func() string {
 		if things := p.cloud.Things(); len(things) > 0 {
 			return fmt.Sprint(things)
@@ -392,10 +379,11 @@ func (p *provisioningFlow) remove(t *testing.T) {
 	if left := p.ledger.uids(hub.Spare); len(left) > 0 {
 		t.Errorf("%d objects still run on the cluster, such as %v", len(left), left)
 	}
-	for _, file := range []string{memberFile(made), approval, madeSecret, versioned, versionedCatalog} {
+	p.next(t)
+	for _, file := range []string{hub.MadeConnection, versioned, versionedCatalog} {
 		must(t, p.Fleet.Remove(file))
 	}
-	p.push(t, "Without the file of "+made)
+	p.push(t, "Nothing of "+made)
 	p.eventually(t, "no release has the class", func() string {
 		if spec := fmt.Sprint(p.app("application-sets-provisioning-default").Object["spec"]); strings.Contains(spec, p.class) {
 			return "one has"

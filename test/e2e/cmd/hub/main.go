@@ -45,6 +45,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("hub", flag.ContinueOnError)
 	checkout := flags.String("checkout", ".", "the repository's checkout, with bin/generator-plugin built")
 	argoCD := flags.String("argocd", "v2", "which Argo CD: v2 (2.14), v3 (3.2) or v3.5")
+	clusters := flags.Bool("clusters", false, "the hub makes clusters, by kro and a stand-in for AWS")
 	build := flags.Bool("build", false, "build what the hub and the tests need and the cache lacks, and leave")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -98,6 +99,11 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	if err := h.Bootstrap(ctx); err != nil {
 		return err
+	}
+	if *clusters {
+		if err := h.MakeClusters(ctx); err != nil {
+			return err
+		}
 	}
 	if !kustomizes {
 		fmt.Fprintln(out, "There is no kustomize and no kubectl in PATH: checkout-orders, a kustomization, stays out of sync")
@@ -172,6 +178,10 @@ Try there:
     argosy new team --name ledger --tenant payments --owner ledger-owners --clusters cluster=payments-dev-eu-1 --repository %[1]s
     git add . && git commit -qm 'Add the team ledger' && git push -q
 
+  Have the hub make a cluster, upgrade it and remove it (docs/how-to/provision-a-cluster.md; make hub HUBFLAGS=-clusters).
+    argosy new cluster --hub %[5]s --class eks-kro --version 1.33 --name %[12]s --tenant retail --environment staging --label region=eu-west-1 --label aws_region=eu-west-1
+    git add . && git commit -qm 'Add %[12]s' && git push -q
+
 The fleet mounts three repositories of others (mounts in fleet/layout.yaml; docs/how-to/split-the-repository.md). The last
 two ask for credentials, which the service has from Secrets. Governance says which applications of checkout are where:
   git clone %[7]s orders
@@ -190,6 +200,6 @@ Logs: %[10]s
 Ctrl-C ends everything.
 
 `, h.Git.URL(hub.Repository), path, text, hub.Spare, hub.Name, h.Plugin.URL,
-		h.Teams["checkout/orders"].Clone, h.Teams["governance/workloads"].Clone, h.Teams["storefront/web"].Clone, h.Logs(), h.Plugin.TokenFile())
+		h.Teams["checkout/orders"].Clone, h.Teams["governance/workloads"].Clone, h.Teams["storefront/web"].Clone, h.Logs(), h.Plugin.TokenFile(), hub.Made)
 	return nil
 }

@@ -44,7 +44,6 @@ import (
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/argocd"
 	"github.com/argosy-hub/argosy/test/e2e/internal/chartserver"
-	"github.com/argosy-hub/argosy/test/e2e/internal/clusterclass"
 	"github.com/argosy-hub/argosy/test/e2e/internal/component"
 	"github.com/argosy-hub/argosy/test/e2e/internal/controlplane"
 	"github.com/argosy-hub/argosy/test/e2e/internal/externalsecrets"
@@ -424,31 +423,6 @@ func (h *Hub) startPlugin(ctx, life context.Context) error {
 		_ = h.ArgoCD.Refresh(ctx, Root, false)
 	})
 	return nil
-}
-
-// StartKro builds kro if need be, and starts it on the hub.
-func (h *Hub) StartKro(ctx context.Context) ([]*process.Process, error) {
-	binaries, err := Build(ctx, h.o.Checkout, h.o.Progress, "kro")
-	if err != nil {
-		return nil, err
-	}
-	kro, err := clusterclass.StartKro(ctx, clusterclass.Options{Binaries: binaries, Group: h.group, Cluster: h.Control})
-	return []*process.Process{kro}, err
-}
-
-// StartCrossplane builds Crossplane if need be, and starts it on the hub. It listens on all
-// addresses.
-func (h *Hub) StartCrossplane(ctx context.Context) ([]*process.Process, error) {
-	binaries, err := Build(ctx, h.o.Checkout, h.o.Progress, clusterclass.CrossplaneComponents...)
-	if err != nil {
-		return nil, err
-	}
-	dir := filepath.Join(h.o.Dir, "crossplane")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	core, function, err := clusterclass.StartCrossplane(ctx, clusterclass.Options{Binaries: binaries, Group: h.group, Cluster: h.Control}, dir)
-	return []*process.Process{core, function}, err
 }
 
 // Bootstrap applies the one manifest that a hub starts from.
