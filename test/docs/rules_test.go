@@ -125,6 +125,37 @@ func hasTest(t *testing.T, folder, name string) bool {
 	return false
 }
 
+// The tests that topologies.md names exist, with their parts, and each row has one.
+func TestTopologiesHaveTheirTests(t *testing.T) {
+	t.Parallel()
+	const page = "docs/topologies.md"
+	_, table, _ := strings.Cut(read(t, page), "\n| part | page | proof |\n")
+	tests, rows := allTests(t), strings.Split(strings.TrimSpace(table), "\n")[1:]
+	flows := ""
+	files, err := filepath.Glob(filepath.Join(root, "test/e2e/*_test.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no flows", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flows += string(data)
+	}
+	for _, row := range rows {
+		names := regexp.MustCompile("`(Test\\w+)(/[^`]+)?`").FindAllStringSubmatch(row, -1)
+		if len(names) == 0 {
+			t.Errorf("%s: a row without a test: %s", page, row)
+		}
+		for _, name := range names {
+			if part := strings.TrimPrefix(name[2], "/"); !tests[name[1]] || part != "" && !strings.Contains(flows, `{"`+part+`", `) {
+				t.Errorf("%s: no test %s%s", page, name[1], name[2])
+			}
+		}
+	}
+}
+
 // The tests and scripts that security.md names exist, and each of its sections about protection
 // has a table of them, no row of which is without.
 func TestSecurityPromisesHaveTheirTests(t *testing.T) {

@@ -31,6 +31,7 @@ func TestFluxHub(t *testing.T) {
 	}{
 		{"override", fluxHubOverride},
 		{"manifests", fluxHubManifests},
+		{"chain", fluxHubChain},
 		{"spoke away", fluxHubSpokeAway},
 		{"sealed secrets", fluxHubSealed},
 		{"least rights", fluxHubLeastRights},

@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/fleetrepo"
@@ -174,4 +178,84 @@ func fluxHubManifests(t *testing.T, m *fluxEngine) {
 	m.settle(t)
 	m.only(t, mark, func(change) bool { return false })
 	m.notRecreated(t, before)
+}
+
+// fluxHubChain has a kind defined on the spoke, and then an object of it, by two components of
+// which one depends on the other. A variable that the first one does not have is an error that
+// names it, nothing is applied, and the second one waits; mended, both go on.
+func fluxHubChain(t *testing.T, m *fluxEngine) {
+	const (
+		catalog           = "resources/tenants/payments/clusters/" + neighbour + "/application-sets/resources.yaml"
+		kinds, things     = "kinds-" + neighbour, "things-" + neighbour
+		definition, thing = "chain/kinds/definition.yaml", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: one}}\n"
+	)
+	m.settle(t)
+	mark := m.ledger.mark()
+	before, err := os.ReadFile(filepath.Join(m.fleet.Path(), catalog))
+	must(t, err)
+	entry := func(name string, enabled bool, keys string) string {
+		return fmt.Sprintf("%s: {enabled: %t, kind: manifests, substitute: true, chart: {repoURL: %q, path: %q, version: %s}%s}\n", name, enabled, m.git.URL("fleet"), "chain/"+name, fleetrepo.Main, keys)
+	}
+	entries := func(enabled bool) string {
+		return string(before) + entry("kinds", enabled, "") + entry("things", enabled, ", dependsOn: [kinds]")
+	}
+	must(t, m.fleet.Write(catalog, entries(true)))
+	must(t, m.fleet.Write(definition, `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com, annotations: {of: '${nobody}'}}
+spec:
+  group: example.com
+  names: {kind: Thing, listKind: ThingList, plural: things, singular: thing}
+  scope: Cluster
+  versions:
+    - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+`))
+	must(t, m.fleet.Write("chain/things/one.yaml", thing))
+	m.push(t, "A kind, and an object of it")
+	m.eventually(t, "that the missing variable is named", func() string {
+		if said := fluxReady(m.get(t, flux.Kustomizations, kinds)); !strings.Contains(said, "nobody") {
+			return said
+		}
+		return ""
+	})
+	m.eventually(t, "that the object waits for its kind", func() string {
+		if said := fluxReady(m.get(t, flux.Kustomizations, things)); !strings.Contains(said, "DependencyNotReady") {
+			return said
+		}
+		return ""
+	})
+	isDefined := func() bool {
+		o, err := m.client(t, neighbour).Get(t.Context(), kube.CustomResourceDefinitions, "", "things.example.com")
+		must(t, err)
+		return o != nil
+	}
+	if isDefined() {
+		t.Error("a definition without its variable is on the cluster")
+	}
+
+	must(t, m.fleet.Replace(definition, "${nobody}", "${cluster}"))
+	m.push(t, "A variable that there is")
+	must(t, m.flux.Reconcile(t.Context(), flux.GitRepositories, flux.Namespace, kinds))
+	m.eventually(t, "the kind", func() string { return fluxReady(m.get(t, flux.Kustomizations, kinds)) })
+	must(t, m.flux.Reconcile(t.Context(), flux.Kustomizations, flux.Namespace, things)) // it looks every 30 seconds
+	m.eventually(t, "the object", func() string { return fluxReady(m.get(t, flux.Kustomizations, things)) })
+	one := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "things"}
+	if o, err := m.client(t, neighbour).Get(t.Context(), one, "", "one"); err != nil || o == nil {
+		t.Errorf("the object is not there: %v", err)
+	}
+	m.settle(t)
+
+	must(t, m.fleet.Write(catalog, entries(false)))
+	m.push(t, "No kind any more")
+	for _, name := range []string{things, kinds} {
+		m.eventually(t, "nothing of "+name+" is left", func() string { return m.leftOf(t, name) })
+	}
+	m.eventually(t, "the kind is gone", func() string {
+		if isDefined() {
+			return "it is there"
+		}
+		return ""
+	})
+	m.settle(t)
+	m.only(t, mark, func(change) bool { return false })
 }
