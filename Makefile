@@ -103,7 +103,7 @@ e2e: build bin/hub bin/release $(PROMTOOL) $(COSIGN) $(GOTESTSUM) $(if $(IMAGE),
 	cd test/e2e && $(GO) vet ./... && $(GO) test $$($(GO) list ./... | tail -n +2)
 	cd test/e2e && ARGOCD=$(ARGOCD) $(GOTESTSUM) --format standard-verbose --no-color $(if $(EVENTS),--jsonfile '$(EVENTS)') -- -count=1 -timeout 60m $(TESTFLAGS) .
 
-# Cluster API's webhooks listen on all addresses, hence a network of their own; what has to be built is built before.
+# Cluster API and Crossplane listen on all addresses, hence a network of their own; what has to be built is built before.
 .PHONY: clusters
 clusters: build bin/hub ## Run the classes of Cluster API and Crossplane on real components: not part of CI (TESTFLAGS='-test.run TestClassOfCrossplane')
 	bin/hub --build --argocd $(ARGOCD)
@@ -111,8 +111,8 @@ clusters: build bin/hub ## Run the classes of Cluster API and Crossplane on real
 	cd test/e2e && $(GO) test -c -o ../../bin/clusters.test ./internal/clusterclass && $(GO) test -c -o ../../bin/e2e.test .
 	cd test/e2e/internal/clusterclass && CLUSTERS=run unshare --net --map-root-user \
 		sh -c 'ip link set lo up && exec ../../../../bin/clusters.test -test.v -test.timeout 20m -test.run TestClassOfC $(TESTFLAGS)'
-	cd test/e2e && ARGOCD=$(ARGOCD) PROVISION_CLASS=eks-crossplane unshare --net --map-root-user \
-		sh -c 'ip link set lo up && exec ../../bin/e2e.test -test.v -test.timeout 20m -test.run TestFlows/provisioning$$$$ $(TESTFLAGS)'
+	set -e; cd test/e2e; for class in eks-capi eks-crossplane; do ARGOCD=$(ARGOCD) PROVISION_CLASS=$$class unshare --net --map-root-user \
+		sh -c 'ip link set lo up && exec ../../bin/e2e.test -test.v -test.timeout 20m -test.run TestFlows/provisioning$$$$ $(TESTFLAGS)'; done
 
 .PHONY: browser
 browser: bin/generator-plugin ## Drive Chromium through the pages of the service

@@ -26,6 +26,7 @@ import (
 const (
 	made    = hub.Made
 	roleARN = "  roleARN: arn:aws:iam::111122223333:role/fleet-eks-cluster\n"
+	region  = "region: eu-central-1\n"
 
 	// The component whose image is that of the Kubernetes version.
 	versioned        = "addons/tenants/retail/clusters/" + made + "/addons/metrics-server/values.yaml.gotmpl"
@@ -35,32 +36,79 @@ const (
 // A madeBy is a class with what it is made by.
 type madeBy struct {
 	class string
-	// kinds are those of the cluster and of its nodes; definition and definitions are what defines
-	// them on the hub.
-	cluster, nodes string
-	definition     string
-	definitions    schema.GroupVersionResource
+	// variable is a line of the class's values, and says what the chart says without it.
+	variable, says string
+	// cluster and nodes are the kinds of a cluster and of its nodes; a class without a component for
+	// nodes has no kind for them. definition defines them on the hub, by the name defines.
+	cluster, nodes      string
+	definition, defines string
+	definitions         schema.GroupVersionResource
+	objects             []schema.GroupVersionResource // of cluster and nodes
+	version             []string                      // of a cluster: what it is asked for
 	// provider are the kinds of the class's provider. Without them, early is said of the cluster,
 	// and stage is the last one that there is anything of.
 	provider []byte
 	early    func(p *provisioningFlow) string
 	stage    string
-	start    func(*hub.Hub, context.Context) ([]*process.Process, error)
+	start    func(context.Context, *environment) (cloud, []*process.Process, error)
+}
+
+// A cloud is where clusters are made.
+type cloud interface {
+	Start(context.Context) (stop func())
+	// Stick keeps a thing, such as "cluster c1", on its version, or lets it go on.
+	Stick(thing string, is bool)
+	// Things are what there is, "cluster c1" and "nodes c1", with their versions.
+	Things() map[string]string
+	// Events are what became of things, in order.
+	Events() []string
+}
+
+// classKind is a kind of the classes' own definitions.
+func classKind(resource string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "provision.argosy.dev", Version: "v1alpha1", Resource: resource}
 }
 
 // madeByName are the classes that take the flow, by the value of the environment's PROVISION_CLASS.
 var madeByName = map[string]madeBy{
 	"eks-kro": {
-		class: "eks-kro", cluster: "EKSCluster", nodes: "EKSNodes", definition: "ResourceGraphDefinition",
+		class: "eks-kro", variable: roleARN, says: "inputs.roleARN is required", cluster: "EKSCluster", nodes: "EKSNodes",
+		definition: "ResourceGraphDefinition", defines: "eksclusters.provision.argosy.dev",
 		definitions: schema.GroupVersionResource{Group: "kro.run", Version: "v1alpha1", Resource: "resourcegraphdefinitions"},
-		provider:    clusterclass.ACK, early: (*provisioningFlow).unknownKind, stage: "definitions", start: (*hub.Hub).StartKro,
+		objects:     []schema.GroupVersionResource{classKind("eksclusters"), classKind("eksnodes")}, version: []string{"spec", "version"},
+		provider: clusterclass.ACK, early: (*provisioningFlow).unknownKind, stage: "definitions",
+		start: func(ctx context.Context, e *environment) (cloud, []*process.Process, error) {
+			programs, err := e.StartKro(ctx)
+			return e.Cloud("eks-kro"), programs, err
+		},
 	},
-	// Its programs listen on all addresses: `make clusters` runs it in a network of its own.
+	// Its programs listen on all addresses: `make clusters` runs it, and the next, in a network of
+	// their own.
 	"eks-crossplane": {
-		class: "eks-crossplane", cluster: "XEKSCluster", nodes: "XEKSNodes", definition: "CompositeResourceDefinition",
+		class: "eks-crossplane", variable: roleARN, says: "inputs.roleARN is required", cluster: "XEKSCluster", nodes: "XEKSNodes",
+		definition: "CompositeResourceDefinition", defines: "xeksclusters.provision.argosy.dev",
 		definitions: schema.GroupVersionResource{Group: "apiextensions.crossplane.io", Version: "v1", Resource: "compositeresourcedefinitions"},
-		provider:    clusterclass.Upjet, early: (*provisioningFlow).unknownProvider, stage: "cluster", start: (*hub.Hub).StartCrossplane,
+		objects:     []schema.GroupVersionResource{classKind("xeksclusters"), classKind("xeksnodes")}, version: []string{"spec", "version"},
+		provider: clusterclass.Upjet, early: (*provisioningFlow).unknownProvider, stage: "cluster",
+		start: func(ctx context.Context, e *environment) (cloud, []*process.Process, error) {
+			programs, err := e.StartCrossplane(ctx)
+			return e.Cloud("eks-crossplane"), programs, err
+		},
 	},
+	"eks-capi": {
+		class: "eks-capi", variable: region, says: "region is required", cluster: "Cluster",
+		definition: "ClusterClass", defines: "eks-capi", definitions: capi("clusterclasses"),
+		objects: []schema.GroupVersionResource{capi("clusters")}, version: []string{"spec", "topology", "version"},
+		start: startClusterAPI,
+	},
+}
+
+// parts are the components of the class, in the order of a removal.
+func (m madeBy) parts() []string {
+	if m.nodes == "" {
+		return []string{m.class}
+	}
+	return []string{m.class + "-nodes", m.class}
 }
 
 // provisioning: one member file makes a cluster, by kro and a stand-in for its provider. The
@@ -74,9 +122,11 @@ func provisioning(t *testing.T, e *environment) {
 	if !ok {
 		t.Fatalf("PROVISION_CLASS is %q; expected one of %v", os.Getenv("PROVISION_CLASS"), slices.Sorted(maps.Keys(madeByName)))
 	}
-	p := &provisioningFlow{environment: e, madeBy: by, mark: e.ledger.mark(), cloud: e.Cloud(by.class)}
+	p := &provisioningFlow{environment: e, madeBy: by, mark: e.ledger.mark()}
 	p.pages(t)
-	programs, err := by.start(e.Hub, t.Context())
+	var programs []*process.Process
+	var err error
+	p.cloud, programs, err = by.start(t.Context(), e)
 	must(t, err)
 	t.Cleanup(func() {
 		for _, program := range programs {
@@ -94,9 +144,7 @@ func provisioning(t *testing.T, e *environment) {
 	_, created := p.next(t)
 	p.heldByVariable(t)
 	p.heldByDefinitions(t)
-	for _, kind := range []string{by.cluster, by.nodes} {
-		e.ledger.watch(t.Context(), t, hub.Name, e.Kube, all, schema.GroupVersionResource{Group: provisionGroup, Version: "v1alpha1", Resource: plural(kind)})
-	}
+	e.ledger.watch(t.Context(), t, hub.Name, e.Kube, all, by.objects...)
 	p.heldByControlPlane(t)
 	p.arrives(t, created)
 	p.upgrade(t)
@@ -104,17 +152,14 @@ func provisioning(t *testing.T, e *environment) {
 	e.timed("provisioning", "the whole flow", began)
 }
 
-const provisionGroup = "provision.argosy.dev"
-
-// plural is the resource of a kind of the classes.
-func plural(kind string) string { return strings.TrimSuffix(strings.ToLower(kind), "s") + "s" }
-
 type provisioningFlow struct {
 	*environment
 	madeBy
 	walk  *walk
-	cloud *clusterclass.ProviderStandIn
+	cloud cloud
 	mark  int
+
+	values string // the class's, with all variables
 }
 
 // offer commits what the platform says once: the definitions of the class on the hub, its values,
@@ -122,19 +167,20 @@ type provisioningFlow struct {
 func (p *provisioningFlow) offer(t *testing.T) {
 	t.Helper()
 	must(t, p.OfferClass(p.class))
-	p.replace(t, hub.ClassValues(p.class), roleARN, "")
+	if p.class == "eks-capi" {
+		p.inMemory(t)
+	}
+	p.values = p.read(t, hub.ClassValues(p.class))
+	p.replace(t, hub.ClassValues(p.class), p.variable, "")
 	p.write(t, versionedCatalog, "components: {metrics-server: {dependsOn: [provisioning/"+p.class+"]}}\n")
 	p.write(t, versioned, "image: {tag: 'for-{{ .member.provision.version }}'}\n")
 	// Argo CD would wait minutes after some tries.
 	p.replace(t, "charts/application-sets/catalogs/provisioning.yaml", "retry: {limit: -1}", "retry: {limit: -1, backoff: {duration: 2s, factor: 1, maxDuration: 2s}}")
 	p.push(t, "Offer clusters of the class "+p.class)
 	p.eventually(t, "the definitions", func() string {
-		return missing(p.ledger.get(hub.Name, p.definition, p.defines()))
+		return missing(p.ledger.get(hub.Name, p.definition, p.defines))
 	})
 }
-
-// defines is the name of what defines clusters.
-func (p *provisioningFlow) defines() string { return plural(p.cluster) + "." + provisionGroup }
 
 // pages are the sections of three pages that say what one does on `make hub`, walked in one clone.
 func (p *provisioningFlow) pages(t *testing.T) {
@@ -166,25 +212,28 @@ func (p *provisioningFlow) next(t *testing.T) (printed string, began time.Time) 
 func (p *provisioningFlow) heldByVariable(t *testing.T) {
 	t.Helper()
 	p.eventually(t, "that the missing variable is named", func() string {
-		if said := conditions(p.app(p.class + "-" + made)); !strings.Contains(said, "inputs.roleARN is required") {
+		if said := conditions(p.app(p.class + "-" + made)); !strings.Contains(said, p.says) {
 			return said
 		}
 		return ""
 	})
 	p.nothingAfter(t, "definitions")
-	p.replace(t, hub.ClassValues(p.class), "inputs:\n", "inputs:\n"+roleARN)
-	p.push(t, "The role of control planes")
+	p.write(t, hub.ClassValues(p.class), p.values)
+	p.push(t, "The variable that was missing")
 }
 
 // heldByDefinitions: without the kinds of its provider, a class makes nothing, and says why.
 func (p *provisioningFlow) heldByDefinitions(t *testing.T) {
 	t.Helper()
+	if p.early == nil {
+		return
+	}
 	p.eventually(t, "that a cluster without its provider is refused", func() string { return p.early(p) })
 	p.nothingAfter(t, p.stage)
 	must(t, p.Kube.Apply(t.Context(), "", p.provider))
-	for _, kind := range []string{p.cluster, p.nodes} {
-		p.eventually(t, "the kind "+kind, func() string {
-			o, err := p.Kube.Get(t.Context(), kube.CustomResourceDefinitions, "", plural(kind)+"."+provisionGroup)
+	for _, kind := range p.objects {
+		p.eventually(t, "the kind "+kind.Resource, func() string {
+			o, err := p.Kube.Get(t.Context(), kube.CustomResourceDefinitions, "", kind.GroupResource().String())
 			must(t, err)
 			return missing(o)
 		})
@@ -204,7 +253,7 @@ func (p *provisioningFlow) unknownKind() string {
 	if !unknown || !strings.Contains(said, p.cluster) {
 		return said
 	}
-	if o := p.ledger.get(hub.Name, p.definition, p.defines()); fluxText(o, "status", "state") != "Inactive" {
+	if o := p.ledger.get(hub.Name, p.definition, p.defines); fluxText(o, "status", "state") != "Inactive" {
 		return "the definition is " + fluxText(o, "status", "state")
 	}
 	return ""
@@ -247,7 +296,7 @@ type stage struct {
 // stages are what a new cluster gets, in order.
 func (p *provisioningFlow) stages() []stage {
 	return []stage{
-		{"definitions", func(c change) bool { return c.kind == p.definition && c.name == p.defines() }},
+		{"definitions", func(c change) bool { return c.kind == p.definition && c.name == p.defines }},
 		{"cluster", func(c change) bool { return c.kind == p.cluster && c.name == made }},
 		{"registration", func(c change) bool { return c.kind == "Secret" && c.name == made }},
 		{"component", func(c change) bool { return c.kind == "Application" && c.name == "metrics-server-"+made }},
@@ -266,7 +315,7 @@ func (p *provisioningFlow) nothingAfter(t *testing.T, name string) {
 				t.Errorf("%s, before the %s was ready", c, name)
 			}
 		}
-		if c.name == p.class+"-nodes-"+made || c.kind == p.nodes {
+		if p.nodes != "" && (c.name == p.class+"-nodes-"+made || c.kind == p.nodes) {
 			t.Errorf("%s, before its control plane was ready", c)
 		}
 	}
@@ -277,14 +326,18 @@ func (p *provisioningFlow) arrives(t *testing.T, created time.Time) {
 	t.Helper()
 	p.eventually(t, "its registration", func() string { return missing(p.ledger.get(hub.Name, "Secret", made)) })
 	p.timed("provisioning", "member file to registered", created)
-	p.eventually(t, "its nodes", func() string { return missing(p.ledger.get(hub.Name, p.nodes, made)) })
+	if p.nodes != "" {
+		p.eventually(t, "its nodes", func() string { return missing(p.ledger.get(hub.Name, p.nodes, made)) })
+	}
 	p.eventually(t, "its first component", func() string { return missing(p.ledger.get(hub.Spare, "ConfigMap", "metrics-server-values")) })
 	p.calm(t)
 	p.timed("provisioning", "member file to all components synced", created)
 	p.expected(t)
 	stages := p.stages()
 	p.inOrder(t, "added", stages[0].is, stages[1].is, stages[2].is, stages[3].is, stages[4].is)
-	p.inOrder(t, "added", stages[1].is, func(c change) bool { return c.kind == p.nodes && c.name == made })
+	if p.nodes != "" {
+		p.inOrder(t, "added", stages[1].is, func(c change) bool { return c.kind == p.nodes && c.name == made })
+	}
 	for _, c := range p.ledger.since(p.mark) {
 		if strings.HasPrefix(c.cluster, "retail-") && c.cluster != hub.Spare || strings.HasPrefix(c.cluster, "payments-") {
 			t.Errorf("another cluster changed: %s", c)
@@ -324,7 +377,7 @@ func (p *provisioningFlow) upgrade(t *testing.T) {
 		t.Errorf("the plan is\n%s", printed)
 	}
 	p.eventually(t, "that the control plane is asked for", func() string {
-		if v := fluxText(p.ledger.get(hub.Name, p.cluster, made), "spec", "version"); v != "1.34" {
+		if v := fluxText(p.ledger.get(hub.Name, p.cluster, made), p.version...); !strings.Contains(v, "1.34") {
 			return "it is asked for " + v
 		}
 		if s := state(p.app(p.class + "-" + made)); s != "Synced/Progressing" {
@@ -332,8 +385,10 @@ func (p *provisioningFlow) upgrade(t *testing.T) {
 		}
 		return ""
 	})
-	if v := fluxText(p.ledger.get(hub.Name, p.nodes, made), "spec", "version"); v != "1.33" {
-		t.Errorf("the nodes are asked for %s before their control plane is there", v)
+	if p.nodes != "" {
+		if v := fluxText(p.ledger.get(hub.Name, p.nodes, made), p.version...); v != "1.33" {
+			t.Errorf("the nodes are asked for %s before their control plane is there", v)
+		}
 	}
 	if image := p.image(); image != "for-1.33" {
 		t.Errorf("the component that follows the version has the image %q before its control plane is there; expected that of 1.33", image)
@@ -375,7 +430,11 @@ func (p *provisioningFlow) remove(t *testing.T) {
 	app := func(name string) func(change) bool {
 		return func(c change) bool { return c.kind == "Application" && c.name == name+"-"+made }
 	}
-	p.inOrder(t, "deleted", app("metrics-server"), app("fleet-secret"), app(p.class+"-nodes"), app(p.class))
+	steps := []func(change) bool{app("metrics-server"), app("fleet-secret")}
+	for _, component := range p.parts() {
+		steps = append(steps, app(component))
+	}
+	p.inOrder(t, "deleted", steps...)
 	if left := p.ledger.uids(hub.Spare); len(left) > 0 {
 		t.Errorf("%d objects still run on the cluster, such as %v", len(left), left)
 	}
@@ -391,13 +450,13 @@ func (p *provisioningFlow) remove(t *testing.T) {
 		return ""
 	})
 	// What a release no longer has stays, without an Application: nothing of that kind is pruned.
-	for _, set := range []string{"provisioning-default-" + p.class, "provisioning-default-" + p.class + "-nodes"} {
-		must(t, p.Kube.Delete(t.Context(), kube.ApplicationSets, hub.Namespace, set, metav1.DeletePropagationBackground))
+	for _, component := range p.parts() {
+		must(t, p.Kube.Delete(t.Context(), kube.ApplicationSets, hub.Namespace, "provisioning-default-"+component, metav1.DeletePropagationBackground))
 	}
 	p.eventually(t, "the ApplicationSets are gone", func() string {
-		for _, set := range []string{"provisioning-default-" + p.class, "provisioning-default-" + p.class + "-nodes"} {
-			if p.ledger.get(hub.Name, "ApplicationSet", set) != nil {
-				return set
+		for _, component := range p.parts() {
+			if p.ledger.get(hub.Name, "ApplicationSet", "provisioning-default-"+component) != nil {
+				return component
 			}
 		}
 		return ""
