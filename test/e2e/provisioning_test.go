@@ -38,8 +38,8 @@ type madeBy struct {
 	class string
 	// variable is a line of the class's values, and says what the chart says without it.
 	variable, says string
-	// cluster and nodes are the kinds of a cluster and of its nodes; a class without a component for
-	// nodes has no kind for them. definition defines them on the hub, by the name defines.
+	// cluster and nodes are the kinds of a cluster and of its nodes; a class without a component
+	// for nodes has no kind for them. definition defines them on the hub, by the name defines.
 	cluster, nodes      string
 	definition, defines string
 	definitions         schema.GroupVersionResource

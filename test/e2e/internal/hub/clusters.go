@@ -17,8 +17,8 @@ const Made = "retail-staging-eu-2"
 // MadeConnection is the file that says where the connection of Made is read.
 const MadeConnection = "fleet/registration/" + Made + "/fleet/fleet-secret/values.yaml"
 
-// ClassNamespace is where clusters are made, and MadeSecret the kubeconfig of Made there, of a class
-// that writes none for its API server.
+// ClassNamespace is where clusters are made, and MadeSecret the kubeconfig of Made there, of a
+// class that writes none for its API server.
 const (
 	ClassNamespace = "clusters"
 	MadeSecret     = Made + "-connection"
