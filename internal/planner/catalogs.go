@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
@@ -33,13 +34,21 @@ func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot) catal
 		case other == nil, other == s:
 			return nil
 		default:
-			key := other.Revision + " " + file + " " + st.Fleet.Layout.Shape
-			if p.catalogs[key] == nil {
-				p.catalogs[key] = catalog.ReadReleaseCatalog(other, file, source.TargetRevision, st.Fleet.Layout.Mapping, st.Fleet.Layout.DuplicateKeys)
-			}
-			return p.catalogs[key]
+			return p.releaseCatalog(other, file, source.TargetRevision, st.Fleet.Layout)
 		}
 	}
+}
+
+// releaseCatalog reads the catalog in a file of another revision, once for both states of a plan,
+// which ask for it side by side.
+func (p *Pipelines) releaseCatalog(other *snapshot.Snapshot, file, name string, layout *fleet.Layout) *catalog.ReleaseCatalog {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := other.Revision + " " + file + " " + layout.Shape
+	if p.catalogs[key] == nil {
+		p.catalogs[key] = catalog.ReadReleaseCatalog(other, file, name, layout.Mapping, layout.DuplicateKeys)
+	}
+	return p.catalogs[key]
 }
 
 // missingCatalogs are the catalogs of releases at revisions that cannot be read, where the one that
