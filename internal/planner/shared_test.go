@@ -170,7 +170,7 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 			}
 		}
 	}
-	steps := len(alone) + cases.Times(20)
+	steps := len(alone) + cases.Times(5)
 	r := rand.New(rand.NewPCG(7, 7))
 	files := maps.Clone(original)
 	for step := range steps {

@@ -294,7 +294,7 @@ func (p *program) step() {
 // and so has the health of the rings. (G6, G7, G8)
 func TestSharedRingsAreThePlainOnes(t *testing.T) {
 	moves := map[string]bool{}
-	for seed := range uint64(cases.Times(3)) {
+	for seed := range uint64(cases.Times(1)) {
 		p := newProgram(t, seed)
 		for range 24 {
 			p.step()
@@ -308,7 +308,7 @@ func TestSharedRingsAreThePlainOnes(t *testing.T) {
 			t.Errorf("%v: nothing is compared", p.steps)
 		}
 	}
-	if t.Logf("rings have %d revisions", len(moves)); len(moves) < 20 {
+	if t.Logf("rings have %d revisions", len(moves)); len(moves) < 7*cases.Times(1) {
 		t.Error("the programs do too little")
 	}
 }

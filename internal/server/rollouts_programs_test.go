@@ -159,7 +159,7 @@ func (p *program) step() {
 // budget, a later ring keeps its bytes until it takes a commit, and quarantine, hand-over and
 // draining do in a rollout what they do without one. (D2, G2, G3, G7, M1)
 func TestProgramsKeepAllPromisesInRollouts(t *testing.T) {
-	for seed := range uint64(cases.Times(6)) {
+	for seed := range uint64(cases.Times(2)) {
 		p := newProgram(t, seed)
 		for range 12 {
 			if p.step(); t.Failed() {

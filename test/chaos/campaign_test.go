@@ -17,7 +17,7 @@ const hub = "hub-eu"
 const defaultBudget = -1
 
 var (
-	count = flag.Int("accidents", 10, "accidents of a campaign")
+	count = flag.Int("accidents", 5, "accidents of a campaign")
 	seed  = flag.Uint64("seed", 1, "what the accidents come from")
 
 	groups = []string{"addons", "monitoring", "fleet", "resources"}
