@@ -170,6 +170,9 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 			}
 		}
 	}
+	if testing.Short() { // the race detector takes minutes for all
+		alone = alone[:5]
+	}
 	steps := len(alone) + cases.Times(5)
 	r := rand.New(rand.NewPCG(7, 7))
 	files := maps.Clone(original)
