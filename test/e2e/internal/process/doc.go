@@ -12,7 +12,7 @@
 //     context bounds the start, not the process.
 //  4. Standard output and error go to DIR/NAME.log, appended to by later starts; the lines that
 //     begin with "=== " are this package's.
-//  5. The environment is Spec.Env and PATH, standard input is empty.
+//  5. The environment is Spec.Env, PATH and GOGC, standard input is empty.
 //  6. With Spec.Forward a process lives in a private network namespace: what it serves there cannot
 //     be reached from outside, not even from this machine, and it reaches nothing but the ports
 //     named.

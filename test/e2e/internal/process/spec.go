@@ -32,7 +32,8 @@ type Spec struct {
 	// Argv0 is the name that the program gets; the default is Path.
 	Argv0 string
 	Args  []string
-	// Env is the whole environment. Only PATH is taken from this program's, when Env has none.
+	// Env is the whole environment. Only PATH, and GOGC where it is set, are taken from this
+	// program's, when Env has none.
 	Env []string
 	// Dir is the working directory; the default is this program's.
 	Dir string
@@ -113,13 +114,11 @@ func (s Spec) complete() (Spec, error) {
 // environment is never nil: os/exec would take that for all of ours.
 func environment(given []string) []string {
 	env := append([]string{}, given...)
-	for _, e := range given {
-		if strings.HasPrefix(e, "PATH=") {
-			return env
+	for _, name := range []string{"PATH", "GOGC"} {
+		isGiven := slices.ContainsFunc(given, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+		if value, ok := os.LookupEnv(name); ok && !isGiven {
+			env = append(env, name+"="+value)
 		}
-	}
-	if path, ok := os.LookupEnv("PATH"); ok {
-		env = append(env, "PATH="+path)
 	}
 	return env
 }
