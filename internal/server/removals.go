@@ -3,7 +3,7 @@ package server
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/argosy-hub/argosy/internal/appsets"
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/query"
 )
@@ -58,7 +58,7 @@ func orderedQueries(o Options) func() map[string][]query.Query {
 }
 
 // queriesOf returns the queries of an ApplicationSet.
-func queriesOf(o Options, s appsets.ApplicationSet, complete bool) guard.Queries {
+func queriesOf(o Options, s facts.ApplicationSet, complete bool) guard.Queries {
 	out := guard.Queries{Complete: complete && !s.Templated}
 	for _, parameters := range s.Requests {
 		r, err := query.Parse(parameters, o.Hub)
