@@ -8,12 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-hub/argosy/charts"
+	"github.com/argosy-hub/argosy/cmd/argosy/draft"
 	"github.com/argosy-hub/argosy/internal/scaffold"
 )
 
 func newInit(o *options) *cobra.Command {
 	var f scaffold.Fleet
-	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "init --hub NAME --repo-url URL",
 		Short: "Write a fleet to begin with into an empty repository",
@@ -28,13 +28,11 @@ Init builds and lints the fleet first. It writes all files or none, and says wha
 		Example: `  argosy init --hub hub --repo-url https://git.example.com/platform/fleet.git
   argosy init --hub hub --repo-url https://git.example.com/platform/fleet.git --minimal
   argosy init --hub hub-eu --repo-url git@git.example.com:platform/fleet.git --tenant retail --member retail-prod-eu-1 --environment prod`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		PreRun: func(cmd *cobra.Command, _ []string) {
 			if !cmd.Flags().Changed("repo") { // an empty folder is no fleet's, whatever is around it
 				o.repo.Location = "."
 			}
 			f.Member = cmp.Or(f.Member, f.Tenant+"-"+f.Environment+"-1")
-			return o.write(cmd, dryRun, func(r scaffold.Repository) (*scaffold.Draft, error) { return scaffold.NewFleet(r, f) })
 		},
 	}
 	hubFlags(cmd, &f.Installation, "hub", "main")
@@ -42,9 +40,7 @@ Init builds and lints the fleet first. It writes all files or none, and says wha
 	cmd.Flags().StringVar(&f.Tenant, "tenant", "shop", "whose cluster the first one is")
 	cmd.Flags().StringVar(&f.Member, "member", "", "the first cluster's `name` (default TENANT-ENVIRONMENT-1)")
 	cmd.Flags().StringVar(&f.Environment, "environment", "dev", "the first cluster's environment")
-	dryRunFlag(cmd, &dryRun)
-	_ = cmd.MarkFlagRequired("repo-url")
-	return cmd
+	return draft.Command(o.write, cmd, &f, scaffold.NewFleet, "hub", "repo-url")
 }
 
 // hubFlags adds what describes a hub and its repository.
@@ -57,7 +53,6 @@ func hubFlags(cmd *cobra.Command, h *scaffold.Installation, name, revision strin
 	flags.StringVar(&h.HubEnvironment, "hub-environment", "prod", "the hub's environment")
 	flags.StringVar(&h.Charts, "charts", scaffold.Charts, "registry or Helm `repository` of Argosy's charts")
 	flags.StringVar(&h.Version, "charts-version", releasedVersion(), "their version")
-	_ = cmd.MarkFlagRequired(name)
 }
 
 // release is the version of a release, not of a commit.

@@ -25,13 +25,8 @@ func newNew(o *options) *cobra.Command {
 		Args: noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newHub(o), newMember(o), newCluster(o), newTenant(o), newTeam(o), apps.New(o.write, o.completeFleet, dryRunFlag), newComponent(o))
+	cmd.AddCommand(newHub(o), newMember(o), newCluster(o), newTenant(o), newTeam(o), apps.New(o.write, o.completeFleet), newComponent(o))
 	return cmd
-}
-
-// dryRunFlag adds --dry-run.
-func dryRunFlag(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "dry-run", false, "print the files instead of writing them")
 }
 
 // write makes a draft in the folder of --repo and writes it, or with dryRun prints it.

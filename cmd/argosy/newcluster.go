@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/cmd/argosy/draft"
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/provision"
@@ -13,7 +14,6 @@ import (
 
 func newCluster(o *options) *cobra.Command {
 	var m scaffold.Member
-	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "cluster --class CLASS --version VERSION --hub HUB --name NAME --tenant TENANT --environment ENVIRONMENT",
 		Short: "Write the file of a cluster that the hub makes",
@@ -25,12 +25,8 @@ After the merge the hub makes the cluster, registers it by the kubeconfig that t
 deploys the components that the command names.`,
 		Example: `  argosy new cluster --class eks --version 1.33 --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod \
       --account 111122223333 --region eu-west-1 --input nodeCount=3`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.write(cmd, dryRun, func(r scaffold.Repository) (*scaffold.Draft, error) { return scaffold.NewMember(cmd.Context(), r, m) })
-		},
 	}
-	o.memberFlags(cmd, &m, &dryRun)
+	o.memberFlags(cmd, &m)
 	flags := cmd.Flags()
 	flags.StringVar(&m.Class, "class", "", "the class of the cluster, a component of the group provisioning")
 	flags.StringVar(&m.Version, "version", "", "Kubernetes' `version` of the control plane")
@@ -38,11 +34,8 @@ deploys the components that the command names.`,
 	flags.StringVar(&m.Account, "account", "", "the cloud account (default the class's)")
 	flags.StringVar(&m.Region, "region", "", "the cloud region (default the class's)")
 	flags.StringArrayVar(&m.Inputs, "input", nil, "an input of the class, `key=value`; may be repeated")
-	for _, name := range []string{"class", "version"} {
-		_ = cmd.MarkFlagRequired(name)
-	}
 	o.completeFleet(cmd, "class", func(st *fleetstate.State) []string {
 		return slices.DeleteFunc(catalog.Layers(st.Resolver().Catalogs[provision.Group]).Components(), provision.IsForNodes)
 	})
-	return cmd
+	return draft.Command(o.write, cmd, &m, scaffold.NewMember, "hub", "name", "tenant", "environment", "class", "version")
 }

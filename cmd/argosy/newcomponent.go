@@ -3,12 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/cmd/argosy/draft"
 	"github.com/argosy-hub/argosy/internal/scaffold"
 )
 
 func newComponent(o *options) *cobra.Command {
 	var c scaffold.Component
-	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "component --name NAME --repo-url URL --version VERSION",
 		Short: "Add a component to a group's catalog",
@@ -17,12 +17,6 @@ without one to the catalog of the first level. It builds the fleet with the entr
 that a catalog has, and names the clusters that get it. Everything else in the file stays as it is.`,
 		Example: `  argosy new component --name podinfo --repo-url https://stefanprodan.github.io/podinfo --version 6.9.0
   argosy new component --name quotas --repo-url https://git.example.com/platform/quotas.git --path base --manifests --version v1.2.0`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.write(cmd, dryRun, func(r scaffold.Repository) (*scaffold.Draft, error) {
-				return scaffold.NewComponent(cmd.Context(), r, c)
-			})
-		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&c.Name, "name", "", "the component's name")
@@ -33,10 +27,6 @@ that a catalog has, and names the clusters that get it. Everything else in the f
 	flags.StringVar(&c.Version, "version", "", "the chart's version; of a folder in Git the revision")
 	flags.StringVar(&c.Namespace, "namespace", "", "where it is deployed (default: the component's name)")
 	flags.BoolVar(&c.Manifests, "manifests", false, "the folder has manifests or a kustomization, not a chart")
-	dryRunFlag(cmd, &dryRun)
-	for _, name := range []string{"name", "repo-url", "version"} {
-		_ = cmd.MarkFlagRequired(name)
-	}
 	o.completeFleet(cmd, "group", groups)
-	return cmd
+	return draft.Command(o.write, cmd, &c, scaffold.NewComponent, "name", "repo-url", "version")
 }

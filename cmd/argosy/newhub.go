@@ -3,12 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/cmd/argosy/draft"
 	"github.com/argosy-hub/argosy/internal/scaffold"
 )
 
 func newHub(o *options) *cobra.Command {
 	var h scaffold.Installation
-	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "hub --name NAME",
 		Short: "Write a further hub: its member file and its installation",
@@ -17,14 +17,9 @@ fleet/bootstrap/NAME. A fleet without releases gets its ApplicationSets there, t
 the files first, and writes them only if the fleet has no further error. It never overwrites a file.`,
 		Example: `  argosy new hub --name hub-us
   argosy new hub --name hub-us --repo-url https://git.example.com/platform/fleet.git --hub-environment staging`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.write(cmd, dryRun, func(r scaffold.Repository) (*scaffold.Draft, error) { return scaffold.NewHub(cmd.Context(), r, h) })
-		},
 	}
 	hubFlags(cmd, &h, "name", "")
 	cmd.Flags().Lookup("repo-url").Usage += " (default that of another hub)"
 	cmd.Flags().Lookup("revision").Usage += " (default that of another hub)"
-	dryRunFlag(cmd, &dryRun)
-	return cmd
+	return draft.Command(o.write, cmd, &h, scaffold.NewHub, "name")
 }

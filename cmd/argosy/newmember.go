@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/cmd/argosy/draft"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/scaffold"
@@ -12,7 +13,6 @@ import (
 
 func newMember(o *options) *cobra.Command {
 	var m scaffold.Member
-	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "member --hub HUB --name NAME --tenant TENANT --environment ENVIRONMENT",
 		Short: "Write the file that registers a cluster",
@@ -26,21 +26,17 @@ Afterwards it names the components that the cluster would get.`,
       --secret hub-eu/payments-prod-eu-2 --agent argocd --enable-remote addons,resources
   argosy new member --hub hub-ap --name hub-ap --tenant platform --environment prod --hub-cluster
   argosy new member --hub hub-eu --name try --tenant retail --environment dev --label region=eu-west-1 --dry-run`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.write(cmd, dryRun, func(r scaffold.Repository) (*scaffold.Draft, error) { return scaffold.NewMember(cmd.Context(), r, m) })
-		},
 	}
-	o.memberFlags(cmd, &m, &dryRun)
+	o.memberFlags(cmd, &m)
 	flags := cmd.Flags()
 	flags.BoolVar(&m.HubCluster, "hub-cluster", false, "the file describes the hub itself")
 	flags.StringVar(&m.Secret, "secret", "", "`name` or ARN of its credential in the secret store")
 	flags.StringVar(&m.GitHubSecret, "github-secret", "", "`name` of the repository credentials in the secret store")
-	return cmd
+	return draft.Command(o.write, cmd, &m, scaffold.NewMember, "hub", "name", "tenant", "environment")
 }
 
 // memberFlags are what each file of a member needs, with their completions.
-func (o *options) memberFlags(cmd *cobra.Command, m *scaffold.Member, dryRun *bool) {
+func (o *options) memberFlags(cmd *cobra.Command, m *scaffold.Member) {
 	flags := cmd.Flags()
 	flags.StringVar(&m.Hub, "hub", "", "the hub that manages the cluster")
 	flags.StringVar(&m.Name, "name", "", "the cluster's name, also the file's")
@@ -50,10 +46,6 @@ func (o *options) memberFlags(cmd *cobra.Command, m *scaffold.Member, dryRun *bo
 	flags.StringSliceVar(&m.EnableRemote, "enable-remote", nil, "with --agent: the `groups` that the cluster's engine owns")
 	flags.StringArrayVar(&m.Labels, "label", nil, "a label of the cluster, `key=value`; may be repeated")
 	flags.StringArrayVar(&m.Annotations, "annotation", nil, "an annotation of the cluster, `key=value`; may be repeated")
-	dryRunFlag(cmd, dryRun)
-	for _, name := range []string{"hub", "name", "tenant", "environment"} {
-		_ = cmd.MarkFlagRequired(name)
-	}
 	complete(cmd, "agent", func() []string { return scaffold.Engines })
 	o.completeFleet(cmd, "hub", hubs)
 	o.completeFleet(cmd, "enable-remote", groups)

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/cmd/argosy/draft"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/scaffold"
@@ -10,7 +11,6 @@ import (
 
 func newTeam(o *options) *cobra.Command {
 	var t scaffold.Team
-	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "team --name NAME --tenant TENANT --owner GROUP --repository URL",
 		Short: "Write the file of a team",
@@ -20,10 +20,6 @@ refuses a namespace that is another's.`,
 		Example: `  argosy new team --name checkout --tenant payments --owner payments-checkout --repository https://git.example.com/checkout/app
   argosy new team --name checkout --tenant payments --owner payments-checkout --viewer payments --clusters environment=dev \
       --namespace checkout --namespace checkout-cards=isolated --repository 'https://git.example.com/checkout/*'`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.write(cmd, dryRun, func(r scaffold.Repository) (*scaffold.Draft, error) { return scaffold.NewTeam(cmd.Context(), r, t) })
-		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&t.Name, "name", "", "the team's name, also the file's")
@@ -34,12 +30,8 @@ refuses a namespace that is another's.`,
 	flags.StringArrayVar(&t.Namespaces, "namespace", nil, "a namespace, `NAME or NAME=PRESET`; may be repeated (default the team's name)")
 	flags.StringVar(&t.Preset, "preset", "small", "the preset of namespaces without one")
 	flags.StringArrayVar(&t.Repositories, "repository", nil, "a repository's `URL`, with * for any text after the host; may be repeated")
-	dryRunFlag(cmd, &dryRun)
-	for _, name := range []string{"name", "tenant", "owner", "repository"} {
-		_ = cmd.MarkFlagRequired(name)
-	}
 	o.completeFleet(cmd, "tenant", func(st *fleetstate.State) []string {
 		return identities(st, func(m *fleet.Member) string { return m.Tenant })
 	})
-	return cmd
+	return draft.Command(o.write, cmd, &t, scaffold.NewTeam, "name", "tenant", "owner", "repository")
 }

@@ -140,7 +140,7 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return failure.Usage([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
 	})
-	root.AddCommand(newLint(o), newParams(o), newExplain(o), newPlan(o), newRender(o), newInit(o), newImport(o), newVerify(o), newAdopt(o), newNew(o), apps.NewMove(o.write, o.completeFleet, dryRunFlag, noCommand), rollout.New(o.write, dryRunFlag), newFacts(), newVersion())
+	root.AddCommand(newLint(o), newParams(o), newExplain(o), newPlan(o), newRender(o), newInit(o), newImport(o), newVerify(o), newAdopt(o), newNew(o), apps.NewMove(o.write, o.completeFleet, noCommand), rollout.New(o.write), newFacts(), newVersion())
 	return root
 }
 

@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/hub"
-	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/server"
 )
@@ -56,7 +54,6 @@ func (f *flags) kubernetesFacts(log *slog.Logger) (refresh.FactsProvider, appset
 	if err != nil {
 		return nil, nil, err
 	}
-	provider := kubernetes{hub: h, log: log}
 	f.applications = h.Statuses()
 	if f.grants == "" {
 		if f.healthCheck, err = hub.NewHealthCheck(o); err != nil {
@@ -64,13 +61,13 @@ func (f *flags) kubernetesFacts(log *slog.Logger) (refresh.FactsProvider, appset
 		}
 	}
 	if !f.refreshSets {
-		return provider, nil, nil
+		return h, nil, nil
 	}
 	sets, err := hub.NewApplicationSets(o, f.pluginConfigMap)
 	if err != nil {
 		return nil, nil, err
 	}
-	return provider, applicationSets{sets}, nil
+	return h, sets, nil
 }
 
 // extended adds the facts of another watch to those of a provider.
@@ -138,52 +135,4 @@ func (f *flags) addGrants(o *server.Options, log *slog.Logger) error {
 	}
 	o.Facts, o.Grants = withGrants(o.Facts, grants), grants
 	return nil
-}
-
-// applicationSets adapts a hub's ApplicationSets to appsets.
-type applicationSets struct{ *hub.ApplicationSets }
-
-// List returns those that query this plugin.
-func (a applicationSets) List() ([]appsets.ApplicationSet, bool) {
-	sets, complete := a.ApplicationSets.List()
-	out := make([]appsets.ApplicationSet, len(sets))
-	for i, s := range sets {
-		out[i] = appsets.ApplicationSet(s)
-	}
-	return out, complete
-}
-
-// kubernetes adapts the facts of a hub to refresh.
-type kubernetes struct {
-	hub *hub.Hub
-	log *slog.Logger
-}
-
-// Current returns the facts of Secrets and Applications.
-func (k kubernetes) Current() (facts.Set, bool) {
-	s := k.hub.State()
-	return s.Facts, s.Synced
-}
-
-// Err is why the API server cannot be reached.
-func (k kubernetes) Err() error { return k.hub.State().Err }
-
-// Refresh does nothing: a watch is always up to date.
-func (kubernetes) Refresh() {}
-
-// Run watches them.
-func (k kubernetes) Run(ctx context.Context, changed func()) {
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	wg.Go(func() { k.hub.Run(ctx) })
-	var reported []problem.Problem
-	k.hub.Watch(ctx, func(s hub.State) {
-		for _, p := range s.Problems {
-			if !slices.ContainsFunc(reported, func(q problem.Problem) bool { return problem.Compare(p, q) == 0 }) {
-				k.log.Warn("cluster secrets", "reason", p.Reason, "problem", p.Error())
-			}
-		}
-		reported = s.Problems
-		changed()
-	})
 }

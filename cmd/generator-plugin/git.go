@@ -54,7 +54,7 @@ func newGitCommand(f *gitFlags, serve func(context.Context) error) *cobra.Comman
 }
 
 // serve answers the service until the context ends.
-func (f *gitFlags) serve(ctx context.Context, stderr io.Writer) (err error) {
+func (f *gitFlags) serve(ctx context.Context, stderr io.Writer) error {
 	if f.repository.StateDir != "" {
 		if err := os.MkdirAll(f.repository.StateDir, 0o700); err != nil {
 			return fmt.Errorf("--state-dir: %w", err)
@@ -65,17 +65,22 @@ func (f *gitFlags) serve(ctx context.Context, stderr io.Writer) (err error) {
 		return err
 	}
 	defer stop()
-	repository, err := git.New(f.repository)
+	return f.serveAt(ctx, f.socket, f.repository, stderr)
+}
+
+// serveAt serves a repository at a socket until the context ends.
+func (f *gitFlags) serveAt(ctx context.Context, socket string, o git.Options, stderr io.Writer) (err error) {
+	repository, err := git.New(o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, repository.Close()) }()
-	l, err := gitsocket.Listen(ctx, f.socket)
+	l, err := gitsocket.Listen(ctx, socket)
 	if err != nil {
 		return fmt.Errorf("--socket: %w", err)
 	}
-	fmt.Fprintf(stderr, "generator-plugin git: serving %s at %s\n", repository, f.socket)
-	_, ref, _ := f.repository.Name() // New has accepted it
+	fmt.Fprintf(stderr, "generator-plugin git: serving %s at %s\n", repository, socket)
+	_, ref, _ := o.Name() // New has accepted it
 	return (&gitsocket.Server{Source: repository, Ref: ref, Log: f.log.logger(stderr)}).Serve(ctx, l)
 }
 

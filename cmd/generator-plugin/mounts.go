@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -131,25 +130,5 @@ func (f *gitFlags) serveMount(ctx context.Context, path string, o git.Options, s
 	if o.StateDir, err = mountState(f.repository.StateDir, path); err != nil {
 		return err
 	}
-	repository, err := git.New(o)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, repository.Close()) }()
-	socket := mountSocket(f.socket, path)
-	l, err := gitsocket.Listen(ctx, socket)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(stderr, "generator-plugin git: serving %s at %s\n", repository, socket)
-	_, ref, _ := o.Name() // New has accepted it
-	return errors.Join((&gitsocket.Server{Source: repository, Ref: ref, Log: f.log.logger(stderr)}).Serve(ctx, l), removed(socket))
-}
-
-// removed removes a socket that may have gone with its listener.
-func removed(socket string) error {
-	if err := os.Remove(socket); !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
+	return f.serveAt(ctx, mountSocket(f.socket, path), o, stderr)
 }

@@ -55,11 +55,11 @@ func (f *flags) site(s *server.Server, store *state.Store) (site *web.Site, watc
 	if err != nil {
 		return nil, nil, err
 	}
-	var watches []func(context.Context)
+	watch = func(context.Context) {}
 	if statuses != nil {
 		o.Live = func() overview.Live { return live(statuses) }
 		if statuses != f.applications {
-			watches = append(watches, statuses.Run)
+			watch = statuses.Run
 		}
 		if f.prober != nil {
 			o.Live = func() overview.Live {
@@ -75,13 +75,7 @@ func (f *flags) site(s *server.Server, store *state.Store) (site *web.Site, watc
 	}
 	o.TLS, o.VerifyClient = s.TLS()
 	site, err = web.New(o)
-	return site, func(ctx context.Context) {
-		var running sync.WaitGroup
-		for _, run := range watches {
-			running.Go(func() { run(ctx) })
-		}
-		running.Wait()
-	}, err
+	return site, watch, err
 }
 
 // addresses returns the known addresses of members' API servers, which change with the state alone.

@@ -2,7 +2,6 @@ package appsets
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
@@ -28,24 +28,13 @@ const (
 	timeout = 10 * time.Second
 )
 
-// ApplicationSet is one whose generator queries this service.
-type ApplicationSet struct {
-	Name string
-	// Requests are the input.parameters that Argo CD sends for it.
-	Requests []json.RawMessage
-	// Templated says that it sends more than Requests, which only Argo CD knows.
-	Templated bool
-	// Failed says that Argo CD could not make its Applications after its last query.
-	Failed bool
-}
-
 // Client reaches Argo CD's ApplicationSets.
 type Client interface {
 	// Run keeps List up to date and calls changed, which does not block, after changes, until the
 	// context ends.
 	Run(ctx context.Context, changed func())
 	// List returns the ApplicationSets that query this service, and whether these are all of them.
-	List() (sets []ApplicationSet, complete bool)
+	List() (sets []facts.ApplicationSet, complete bool)
 	// Refresh makes Argo CD refresh one, which may be gone. The error has the same text for the
 	// same cause.
 	Refresh(ctx context.Context, name string) error
@@ -239,7 +228,7 @@ func (n *Notifier) arrived(st *fleetstate.State) []string {
 
 // differs reports whether a state changes a response to an ApplicationSet, or the response deploys
 // to a cluster that has arrived (rule 2).
-func (n *Notifier) differs(s ApplicationSet, st *fleetstate.State, arrived []string) bool {
+func (n *Notifier) differs(s facts.ApplicationSet, st *fleetstate.State, arrived []string) bool {
 	for _, parameters := range s.Requests {
 		r, err := query.Parse(parameters, n.o.Hub)
 		if err != nil {

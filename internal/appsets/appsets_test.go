@@ -25,7 +25,7 @@ import (
 // argo is an Argo CD that notes which ApplicationSets are refreshed.
 type argo struct {
 	mu       sync.Mutex
-	sets     []appsets.ApplicationSet
+	sets     []facts.ApplicationSet
 	complete bool
 	fails    map[string]error
 	asked    []string
@@ -41,7 +41,7 @@ func (a *argo) Run(ctx context.Context, changed func()) {
 	<-ctx.Done()
 }
 
-func (a *argo) List() ([]appsets.ApplicationSet, bool) {
+func (a *argo) List() ([]facts.ApplicationSet, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.sets), a.complete
@@ -71,8 +71,8 @@ func (a *argo) refreshed() []string {
 	return asked
 }
 
-func set(name string, requests ...string) appsets.ApplicationSet {
-	s := appsets.ApplicationSet{Name: name}
+func set(name string, requests ...string) facts.ApplicationSet {
+	s := facts.ApplicationSet{Name: name}
 	for _, r := range requests {
 		s.Requests = append(s.Requests, json.RawMessage(r))
 	}
@@ -81,7 +81,7 @@ func set(name string, requests ...string) appsets.ApplicationSet {
 
 // The questions of the tests: all members, the components of one group on each of two clusters, and
 // what cannot be asked.
-var sets = []appsets.ApplicationSet{
+var sets = []facts.ApplicationSet{
 	set("members", `{"view":"members"}`),
 	set("dns-a", `{"view":"components","group":"addons","selector":{"matchLabels":{"environment":"dev"}}}`),
 	set("both", `{"view":"agents"}`, `{"view":"components","group":"addons","selector":{"matchLabels":{"environment":"prod"}}}`),
@@ -213,7 +213,7 @@ func TestNotifier_Failed(t *testing.T) {
 		f := running(t, true)
 		failed := func(is bool) {
 			f.mu.Lock()
-			f.sets = []appsets.ApplicationSet{set("members", `{"view":"members"}`), {Name: "other", Failed: is}}
+			f.sets = []facts.ApplicationSet{set("members", `{"view":"members"}`), {Name: "other", Failed: is}}
 			wake := f.wake
 			f.mu.Unlock()
 			wake()
@@ -361,7 +361,7 @@ func TestNotifier_MoveBetweenReleases(t *testing.T) {
 			return `{"view":"components","group":"addons","component":"dns","release":"` + release + `"}`
 		}
 		f.mu.Lock()
-		f.sets = []appsets.ApplicationSet{set("canary", question("canary")), set("default", question("default"))}
+		f.sets = []facts.ApplicationSet{set("canary", question("canary")), set("default", question("default"))}
 		f.mu.Unlock()
 		at := func(revision, releaseOfA, release, controller string) *fleetstate.State {
 			const versions = "versions/applicationSets.yaml"

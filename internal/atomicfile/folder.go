@@ -19,7 +19,24 @@ const listName = ".argosy-rendered"
 
 // WriteFolder writes a folder of files, all of it or nothing: it fills a folder beside it, then
 // renames. It replaces only a folder that WriteFolder wrote.
-func WriteFolder(dir string, files map[string][]byte) (err error) {
+func WriteFolder(dir string, files map[string][]byte) error {
+	listed := maps.Clone(files)
+	listed[listName] = []byte(strings.Join(slices.Sorted(maps.Keys(files)), "\n") + "\n")
+	return writeFolder(dir, listed, replaceable)
+}
+
+// ErrNotEmpty refuses a folder that has something in it.
+var ErrNotEmpty = errors.New("the folder is not empty")
+
+// CreateFolder writes a new folder of files, all of it or nothing, as WriteFolder does. The folder
+// is the user's from then on: WriteFolder does not replace it. The error wraps ErrNotEmpty where
+// the folder has something in it.
+func CreateFolder(dir string, files map[string][]byte) error {
+	return writeFolder(dir, files, CheckEmpty)
+}
+
+// writeFolder writes a folder unless it is refused.
+func writeFolder(dir string, files map[string][]byte, refuse func(dir string) error) (err error) {
 	dir, err = filepath.Abs(dir)
 	defer func() {
 		if err != nil {
@@ -35,40 +52,7 @@ func WriteFolder(dir string, files map[string][]byte) (err error) {
 	if err := removeLeftovers(dir); err != nil {
 		return err
 	}
-	if err := replaceable(dir); err != nil {
-		return err
-	}
-	w, err := newWorkFolder(dir)
-	if err != nil {
-		return err
-	}
-	listed := maps.Clone(files)
-	listed[listName] = []byte(strings.Join(slices.Sorted(maps.Keys(files)), "\n") + "\n")
-	return errors.Join(w.replace(dir, listed), w.end(dir))
-}
-
-// ErrNotEmpty refuses a folder that has something in it.
-var ErrNotEmpty = errors.New("the folder is not empty")
-
-// CreateFolder writes a new folder of files, all of it or nothing, as WriteFolder does. The folder
-// is the user's from then on: WriteFolder does not replace it. The error wraps ErrNotEmpty where
-// the folder has something in it.
-func CreateFolder(dir string, files map[string][]byte) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write %s: %w", dir, err)
-		}
-	}()
-	if dir, err = filepath.Abs(dir); err != nil {
-		return err
-	}
-	if err := CheckEmpty(dir); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // as any folder of a repository
-		return err
-	}
-	if err := removeLeftovers(dir); err != nil {
+	if err := refuse(dir); err != nil {
 		return err
 	}
 	w, err := newWorkFolder(dir)

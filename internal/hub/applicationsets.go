@@ -13,11 +13,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/hub/reach"
 )
 
@@ -38,20 +38,6 @@ const (
 )
 
 var applicationSets = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applicationsets"}
-
-// ApplicationSet has the queries of an ApplicationSet to our plugin.
-type ApplicationSet struct {
-	Name string
-	// Requests are the input.parameters of its plugin generators, in order.
-	Requests []json.RawMessage
-	// Templated reports that it has further queries that Argo CD alone knows: parameters of a
-	// plugin generator inside a matrix or merge generator that are templates over what another
-	// generator gives.
-	Templated bool
-	// Failed reports that Argo CD could not make its Applications last time (its condition
-	// ErrorOccurred).
-	Failed bool
-}
 
 // ApplicationSets watches the ApplicationSets of one namespace.
 type ApplicationSets struct {
@@ -74,10 +60,8 @@ func NewApplicationSets(o Options, configMap string) (*ApplicationSets, error) {
 		return nil, err
 	}
 	a := &ApplicationSets{client: client.Resource(applicationSets).Namespace(o.Namespace), configMap: configMap}
-	a.follower, err = newFollower(followed{
+	a.follower, err = newFollower(a.client, followed{
 		what: "applicationsets", permission: "list, watch and patch on applicationsets.argoproj.io", namespace: o.Namespace, log: o.Log,
-		list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return a.client.List(ctx, o) },
-		watch:    a.client.Watch,
 		expected: &unstructured.Unstructured{},
 		trim:     a.trim,
 		same:     sameQueries,
@@ -98,17 +82,17 @@ func (a *ApplicationSets) Run(ctx context.Context, changed func()) {
 }
 
 // List returns those that query our plugin, sorted by name, and whether these are all.
-func (a *ApplicationSets) List() ([]ApplicationSet, bool) {
+func (a *ApplicationSets) List() ([]facts.ApplicationSet, bool) {
 	if !a.follower.synced() {
 		return nil, false
 	}
-	var out []ApplicationSet
+	var out []facts.ApplicationSet
 	for _, o := range a.follower.objects() {
 		if s, ok := o.(*applicationSet); ok && (s.asks.Templated || len(s.asks.Requests) > 0) {
 			out = append(out, s.asks)
 		}
 	}
-	slices.SortFunc(out, func(x, y ApplicationSet) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortFunc(out, func(x, y facts.ApplicationSet) int { return strings.Compare(x.Name, y.Name) })
 	return out, true
 }
 
@@ -130,7 +114,7 @@ func (a *ApplicationSets) Refresh(ctx context.Context, name string) error {
 // applicationSet is what is stored of an ApplicationSet.
 type applicationSet struct {
 	metav1.ObjectMeta
-	asks ApplicationSet
+	asks facts.ApplicationSet
 }
 
 // sameQueries reports whether two versions of an ApplicationSet have the same queries, with the
@@ -147,7 +131,7 @@ func (a *ApplicationSets) trim(o any) (any, error) {
 	if !ok {
 		return o, nil // trimmed already, or a tombstone
 	}
-	s := &applicationSet{asks: ApplicationSet{Name: u.GetName()}}
+	s := &applicationSet{asks: facts.ApplicationSet{Name: u.GetName()}}
 	s.Name, s.Namespace, s.UID, s.ResourceVersion = u.GetName(), u.GetNamespace(), u.GetUID(), u.GetResourceVersion()
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range conditions {
@@ -164,7 +148,7 @@ func (a *ApplicationSets) trim(o any) (any, error) {
 	// What contradicts the custom resource definition is skipped: Argo CD cannot use it either.
 	_ = json.Unmarshal(text, &generators)
 	for _, g := range generators {
-		s.asks.add(g, a.configMap, false)
+		add(&s.asks, g, a.configMap, false)
 	}
 	return s, nil
 }
@@ -189,7 +173,7 @@ type combination struct {
 }
 
 // add adds the queries of a generator. Argo CD templates the parameters of nested generators alone.
-func (s *ApplicationSet) add(g generator, configMap string, nested bool) {
+func add(s *facts.ApplicationSet, g generator, configMap string, nested bool) {
 	if p := g.Plugin; p != nil && p.ConfigMapRef.Name == configMap {
 		parameters := p.Input.Parameters
 		if len(parameters) == 0 || string(parameters) == "null" {
@@ -206,7 +190,7 @@ func (s *ApplicationSet) add(g generator, configMap string, nested bool) {
 			continue
 		}
 		for _, inner := range c.Generators {
-			s.add(inner, configMap, true)
+			add(s, inner, configMap, true)
 		}
 	}
 }

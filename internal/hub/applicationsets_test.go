@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/trigger"
 
 	"github.com/argosy-hub/argosy/internal/hub/reach"
@@ -41,7 +42,7 @@ func watched(t *testing.T, a *api, log *slog.Logger) (*ApplicationSets, <-chan s
 }
 
 // until waits for a list.
-func until(t *testing.T, s *ApplicationSets, changes <-chan struct{}, what string, ok func([]ApplicationSet, bool) bool) []ApplicationSet {
+func until(t *testing.T, s *ApplicationSets, changes <-chan struct{}, what string, ok func([]facts.ApplicationSet, bool) bool) []facts.ApplicationSet {
 	t.Helper()
 	end := time.After(deadline)
 	for {
@@ -74,8 +75,8 @@ func TestApplicationSets_Questions(t *testing.T) {
 	a.ask("deep", `[{"merge":{"generators":[{"matrix":{"generators":[`+plugin(ours, `{"view":"members"}`)+`,{"git":{}}]}},`+plugin("other", `{"x":"{{ .y }}"}`)+`]}}]`)
 	a.ask("strange", `[{"plugin":"?"}]`)
 	s, changes := watched(t, a, nil)
-	got := until(t, s, changes, "the first list", func(_ []ApplicationSet, complete bool) bool { return complete })
-	want := []ApplicationSet{
+	got := until(t, s, changes, "the first list", func(_ []facts.ApplicationSet, complete bool) bool { return complete })
+	want := []facts.ApplicationSet{
 		{Name: "deep", Requests: raw(`{"view":"members"}`)},
 		{Name: "literal", Requests: raw(`{"view":"{{ .x }}"}`)},
 		{Name: "matrix", Templated: true},
@@ -87,7 +88,7 @@ func TestApplicationSets_Questions(t *testing.T) {
 	}
 	a.removeFrom("applicationsets", "two")
 	a.ask("members", "["+plugin(ours, `{"view":"members"}`)+"]")
-	until(t, s, changes, "the changes", func(l []ApplicationSet, _ bool) bool {
+	until(t, s, changes, "the changes", func(l []facts.ApplicationSet, _ bool) bool {
 		return len(l) == 4 && cmp.Equal(l[3].Requests, raw(`{"view":"members"}`))
 	})
 }
@@ -106,7 +107,7 @@ func TestApplicationSets_Refresh(t *testing.T) {
 	a := newAPI(t)
 	a.ask("members", "["+plugin("generator-plugin", `{"view":"members"}`)+"]")
 	s, changes := watched(t, a, nil)
-	until(t, s, changes, "the first list", func(_ []ApplicationSet, complete bool) bool { return complete })
+	until(t, s, changes, "the first list", func(_ []facts.ApplicationSet, complete bool) bool { return complete })
 	var at []string
 	for range 2 {
 		if err := s.Refresh(t.Context(), "members"); err != nil {
@@ -146,11 +147,11 @@ func TestApplicationSets_Forbidden(t *testing.T) {
 	a.failFor(http.StatusForbidden, "applicationsets")
 	log := &logs{}
 	s, changes := watched(t, a, slog.New(slog.NewTextHandler(log, nil)))
-	until(t, s, changes, "the log", func(_ []ApplicationSet, complete bool) bool {
+	until(t, s, changes, "the log", func(_ []facts.ApplicationSet, complete bool) bool {
 		return !complete && strings.Contains(log.String(), "access denied; allow list, watch and patch on applicationsets.argoproj.io")
 	})
 	a.failFor(0, "applicationsets")
-	until(t, s, changes, "the list", func(l []ApplicationSet, complete bool) bool { return complete && len(l) == 1 })
+	until(t, s, changes, "the list", func(l []facts.ApplicationSet, complete bool) bool { return complete && len(l) == 1 })
 	if n := strings.Count(log.String(), "access denied"); n != 1 {
 		t.Errorf("logged %d times:\n%s", n, log)
 	}

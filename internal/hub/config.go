@@ -49,16 +49,7 @@ func lower(level slog.Level) slog.Level {
 // LoadContext returns a context of a kubeconfig: of the given file, else of the variable
 // KUBECONFIG, else of ~/.kube/config. An empty context is the current one.
 func LoadContext(kubeconfig, name string) (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
-	c, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: name}).ClientConfig()
-	if clientcmd.IsEmptyConfig(err) {
-		return nil, errors.New("no kubernetes configuration: give --kubeconfig, or set KUBECONFIG")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("kubernetes configuration: %w", err)
-	}
-	return c, nil
+	return load(kubeconfig, name, "give --kubeconfig, or set KUBECONFIG")
 }
 
 // LoadConfig finds the API server: by the given file, else by the variable KUBECONFIG, else by the
@@ -71,11 +62,16 @@ func LoadConfig(kubeconfig string) (*rest.Config, error) {
 			return nil, fmt.Errorf("kubernetes configuration of the pod: %w", err)
 		}
 	}
+	return load(kubeconfig, "", "run in a pod, set KUBECONFIG, or use --facts none or a file")
+}
+
+// load reads a kubeconfig; the hint says what to do where there is none.
+func load(kubeconfig, context, hint string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
-	c, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	c, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context}).ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, errors.New("no kubernetes configuration: run in a pod, set KUBECONFIG, or use --facts none or a file")
+		return nil, errors.New("no kubernetes configuration: " + hint)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes configuration: %w", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,8 +21,6 @@ type followed struct {
 	of         string // in texts: whose resource it is; "" for Argo CD
 	namespace  string
 	selector   string
-	list       func(context.Context, metav1.ListOptions) (runtime.Object, error)
-	watch      func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	expected   runtime.Object
 	trim       cache.TransformFunc
 	// same reports whether a change of a trimmed object is of no interest. It may be nil.
@@ -38,23 +37,30 @@ type follower struct {
 	stop     context.CancelFunc // ends requests under way
 
 	mu     sync.Mutex
-	err    error // short
+	err    error     // short
+	since  time.Time // when requests began to fail
 	denied bool
 }
 
-func newFollower(what followed) (*follower, error) {
+// objectsOf are the objects of a resource, whose list has a type of its own.
+type objectsOf[L runtime.Object] interface {
+	List(context.Context, metav1.ListOptions) (L, error)
+	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
+}
+
+func newFollower[L runtime.Object](from objectsOf[L], what followed) (*follower, error) {
 	requests, stop := context.WithCancel(context.Background())
 	f := &follower{followed: what, stop: stop}
 	f.informer = cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListFunc: func(o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = f.selector
-			list, err := f.list(requests, o)
+			list, err := from.List(requests, o)
 			f.report(err)
 			return list, err
 		},
 		WatchFunc: func(o metav1.ListOptions) (watch.Interface, error) {
 			o.LabelSelector = f.selector
-			w, err := f.watch(requests, o)
+			w, err := from.Watch(requests, o)
 			f.report(err)
 			return w, err
 		},
@@ -111,6 +117,9 @@ func (f *follower) report(err error) {
 	short := f.short(err, f.permission)
 	f.mu.Lock()
 	changed := textOf(short) != textOf(f.err)
+	if f.err == nil {
+		f.since = time.Now()
+	}
 	f.err, f.denied = short, isDenied(err)
 	f.mu.Unlock()
 	if !changed {

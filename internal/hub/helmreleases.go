@@ -6,12 +6,10 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -65,12 +63,9 @@ func NewFlux(o Options) (*Flux, error) {
 	f := &Flux{dirty: trigger.New(), breaks: breaks{at: map[types.UID]int64{}}}
 	f.state.Store(&FluxState{})
 	follow := func(what string, which schema.GroupVersionResource) (*follower, error) {
-		resource := client.Resource(which).Namespace(o.Namespace)
-		return newFollower(followed{
+		return newFollower(client.Resource(which).Namespace(o.Namespace), followed{
 			what: what, permission: "list and watch on " + which.GroupResource().String(), of: "Flux",
 			namespace: o.Namespace, log: o.Log, selector: facts.OwnerLabel,
-			list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return resource.List(ctx, o) },
-			watch:    resource.Watch,
 			expected: &unstructured.Unstructured{},
 			trim:     trimFlux,
 			same:     f.breaks.note,
@@ -99,23 +94,11 @@ func (f *Flux) State() FluxState { return *f.state.Load() }
 // Run watches until the context ends, and calls changed, which must not block, after each change of
 // State. It may be called once.
 func (f *Flux) Run(ctx context.Context, changed func()) {
-	done := make(chan struct{})
-	defer func() { <-done }()
-	go func() {
-		defer close(done)
-		var wg sync.WaitGroup
-		wg.Go(func() { f.releases.run(ctx) })
-		wg.Go(func() { f.kustomizations.run(ctx) })
-		for _, source := range f.sources {
-			wg.Go(func() { source.run(ctx) })
-		}
-		wg.Wait()
-	}()
-	for settled(ctx, f.dirty) {
-		if f.update() {
-			changed()
-		}
+	watches := []func(context.Context){f.releases.run, f.kustomizations.run}
+	for _, source := range f.sources {
+		watches = append(watches, source.run)
 	}
+	update(ctx, f.dirty, f.update, changed, watches...)
 }
 
 // update makes the new state and reports whether it differs.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -62,12 +61,10 @@ type Hub struct {
 	secrets, applications *follower
 	statuses              *Statuses
 	dirty                 trigger.Trigger
+	log                   *slog.Logger
 
 	state atomic.Pointer[State]
 	known map[string]facts.Cluster // all clusters ever seen; belongs to Run
-
-	mu       sync.Mutex
-	watchers map[trigger.Trigger]bool
 }
 
 // New makes a Hub. It sends no request before Run.
@@ -79,15 +76,11 @@ func New(o Options) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hub{dirty: trigger.New(), known: map[string]facts.Cluster{}, watchers: map[trigger.Trigger]bool{}}
+	h := &Hub{dirty: trigger.New(), log: o.Log, known: map[string]facts.Cluster{}}
 	h.state.Store(&State{Facts: facts.NewSet(true)})
 	follow := func(r schema.GroupVersionResource, f followed) *follower {
-		resource := client.Resource(r).Namespace(o.Namespace)
-		f.namespace, f.log, f.expected = o.Namespace, o.Log, &metav1.PartialObjectMetadata{}
-		f.changed = h.dirty.Fire
-		f.list = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return resource.List(ctx, o) }
-		f.watch = resource.Watch
-		out, failed := newFollower(f)
+		f.namespace, f.log, f.expected, f.changed = o.Namespace, o.Log, &metav1.PartialObjectMetadata{}, h.dirty.Fire
+		out, failed := newFollower(client.Resource(r).Namespace(o.Namespace), f)
 		err = errors.Join(err, failed)
 		return out
 	}
@@ -101,7 +94,7 @@ func New(o Options) (*Hub, error) {
 	o.Log = nil // the follower logs what both lack
 	statuses, failed := NewApplicationStatuses(o)
 	if h.statuses = statuses; failed == nil {
-		h.statuses.all[0].moved = h.dirty.Fire
+		h.statuses.all[0].changed = h.dirty.Fire
 	}
 	return h, errors.Join(err, failed)
 }
@@ -122,15 +115,36 @@ func (h *Hub) Statuses() *Statuses { return h.statuses }
 // State returns what is known now; its contents must not be changed.
 func (h *Hub) State() State { return *h.state.Load() }
 
-// Run watches until the context ends. It may be called once.
-func (h *Hub) Run(ctx context.Context) {
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	wg.Go(func() { h.secrets.run(ctx) })
-	wg.Go(func() { h.applications.run(ctx) })
-	wg.Go(func() { h.statuses.Run(ctx) })
-	for settled(ctx, h.dirty) {
-		h.update()
+// Current returns the facts of now, and whether they are complete.
+func (h *Hub) Current() (facts.Set, bool) {
+	s := h.State()
+	return s.Facts, s.Synced
+}
+
+// Err is State.Err.
+func (h *Hub) Err() error { return h.State().Err }
+
+// Refresh does nothing: a watch is always up to date.
+func (*Hub) Refresh() {}
+
+// Run watches until the context ends, and calls changed, which must not block, after each change of
+// State. It may be called once.
+func (h *Hub) Run(ctx context.Context, changed func()) {
+	update(ctx, h.dirty, h.update, changed, h.secrets.run, h.applications.run, h.statuses.Run)
+}
+
+// update runs what watches, until the context ends. Whenever that has made something dirty, it makes
+// the new state, and calls changed if the state differs.
+func update(ctx context.Context, dirty trigger.Trigger, differs func() bool, changed func(), watches ...func(context.Context)) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	for _, watch := range watches {
+		running.Go(func() { watch(ctx) })
+	}
+	for settled(ctx, dirty) {
+		if differs() {
+			changed()
+		}
 	}
 }
 
@@ -156,8 +170,8 @@ func settled(ctx context.Context, dirty trigger.Trigger) bool {
 	}
 }
 
-// update makes the new state, and calls the watchers if it differs.
-func (h *Hub) update() {
+// update makes the new state, and reports whether it differs.
+func (h *Hub) update() bool {
 	old := h.state.Load()
 	next := &State{Facts: old.Facts, Problems: old.Problems}
 	_, next.Err = h.secrets.failure()
@@ -172,6 +186,11 @@ func (h *Hub) update() {
 		clusters, problems := read(h.secrets.objects())
 		if !slices.EqualFunc(problems, old.Problems, func(a, b problem.Problem) bool { return problem.Compare(a, b) == 0 }) {
 			next.Problems, changed = problems, true
+			for _, p := range problems {
+				if !slices.ContainsFunc(old.Problems, func(q problem.Problem) bool { return problem.Compare(p, q) == 0 }) {
+					h.log.Warn("cluster secrets", "reason", p.Reason, "problem", p.Error())
+				}
+			}
 		}
 		for name, c := range h.known { // rule 3
 			c.Secret = ""
@@ -186,35 +205,8 @@ func (h *Hub) update() {
 			next.Facts, changed = set, true
 		}
 	}
-	if !changed {
-		return
+	if changed {
+		h.state.Store(next)
 	}
-	h.state.Store(next)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for w := range h.watchers {
-		w.Fire()
-	}
-}
-
-// Watch calls changed at once, and after each change of State until the context ends. Calls do not
-// overlap; one call may report several changes.
-func (h *Hub) Watch(ctx context.Context, changed func(State)) {
-	w := trigger.New()
-	h.mu.Lock()
-	h.watchers[w] = true
-	h.mu.Unlock()
-	defer func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.watchers, w)
-	}()
-	for {
-		changed(h.State())
-		select {
-		case <-ctx.Done():
-			return
-		case <-w:
-		}
-	}
+	return changed
 }

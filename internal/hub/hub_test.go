@@ -46,20 +46,15 @@ func running(t *testing.T, a *api) (*Hub, <-chan State) {
 func start(t *testing.T, h *Hub) <-chan State {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	ran, watched := make(chan struct{}), make(chan struct{})
+	ran := make(chan struct{})
 	states := make(chan State, 1000)
 	go func() {
 		defer close(ran)
-		h.Run(ctx)
-	}()
-	go func() {
-		defer close(watched)
-		h.Watch(ctx, func(s State) { states <- s })
+		h.Run(ctx, func() { states <- h.State() })
 	}()
 	t.Cleanup(func() {
 		cancel()
 		<-ran
-		<-watched
 	})
 	return states
 }

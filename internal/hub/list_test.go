@@ -2,7 +2,6 @@ package hub
 
 import (
 	"bytes"
-	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -24,12 +23,7 @@ func TestList_SaysWhatAHubKnows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ran := make(chan struct{})
-	go func() { defer close(ran); h.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-ran })
-	states := make(chan State, 100)
-	go h.Watch(ctx, func(s State) { states <- s })
+	states := start(t, h)
 	var live State
 	for !live.Synced {
 		live = <-states

@@ -14,7 +14,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/metadata"
 
 	"github.com/argosy-hub/argosy/internal/facts"
@@ -75,10 +74,8 @@ func NewOwnershipGrants(o Options, member string) (*OwnershipGrants, error) {
 	}
 	g := &OwnershipGrants{member: member, client: client.Resource(configMaps).Namespace(o.Namespace), log: o.Log, dirty: trigger.New()}
 	g.state.Store(&OwnershipGrantsState{})
-	g.follower, err = newFollower(followed{
+	g.follower, err = newFollower(g.client, followed{
 		what: "grants", permission: grantsPermission, namespace: o.Namespace, log: o.Log, selector: facts.GrantLabel + "," + clusterLabel + "=" + member,
-		list:     func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return g.client.List(ctx, o) },
-		watch:    g.client.Watch,
 		expected: &metav1.PartialObjectMetadata{},
 		trim:     trimGrant,
 		changed:  g.dirty.Fire,
@@ -119,15 +116,14 @@ func (g *OwnershipGrants) Report(health map[string]string) {
 // Run watches and holds until the context ends, and calls changed, which must not block, after each
 // change of State. It may be called once.
 func (g *OwnershipGrants) Run(ctx context.Context, changed func()) {
-	var running sync.WaitGroup
-	defer running.Wait()
-	running.Go(func() { g.follower.run(ctx) })
-	for settled(ctx, g.dirty) {
+	step := func() bool {
 		if g.update() {
 			changed()
 		}
 		g.act(ctx)
+		return false
 	}
+	update(ctx, g.dirty, step, changed, g.follower.run)
 }
 
 // update makes the new state and reports whether it differs.

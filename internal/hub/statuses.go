@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,15 +32,13 @@ type Statuses struct{ all []*statusTable }
 
 // statusTable is the columns of one resource. It keeps the status alone, each different one once.
 type statusTable struct {
-	follower // for its texts
+	// follower notes how requests go. Its changed is called when an object has become healthy or has
+	// ceased to be, too.
+	follower
 	client   *rest.RESTClient
 	resource schema.GroupVersionResource
 	read     func(cells map[string]string) Status
-	stop     context.CancelFunc
 	requests context.Context //nolint:containedctx // list and watch functions of client-go have none
-
-	// moved is called, without blocking, when an object has become healthy or has ceased to be.
-	moved func()
 
 	mu      sync.RWMutex
 	columns []string
@@ -50,9 +47,6 @@ type statusTable struct {
 	awaited map[string]uint64
 	shared  map[Status]*Status
 	synced  bool
-	denied  bool
-	failed  error
-	since   time.Time
 }
 
 // seen is the status of an object at a version, and when it was seen to change: seconds since 1970,
@@ -93,8 +87,11 @@ func newStatusTable(o Options, of schema.GroupVersionResource, selector string, 
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
-	t := &statusTable{resource: of, read: read, moved: func() {}, byName: map[string]seen{}, awaited: map[string]uint64{}, shared: map[Status]*Status{}}
-	t.followed = followed{what: "status of " + of.Resource, namespace: o.Namespace, selector: selector, log: o.Log}
+	t := &statusTable{resource: of, read: read, byName: map[string]seen{}, awaited: map[string]uint64{}, shared: map[Status]*Status{}}
+	t.followed = followed{
+		what: "status of " + of.Resource, permission: "list and watch on " + of.GroupResource().String(),
+		namespace: o.Namespace, selector: selector, changed: func() {}, log: o.Log,
+	}
 	config := reach.Columns(o.Config, collection(of, o.Namespace))
 	config.GroupVersion, config.APIPath = &schema.GroupVersion{Group: of.Group, Version: of.Version}, "/apis"
 	config.ContentType, config.AcceptContentTypes = "application/json", reach.TableType
@@ -146,9 +143,12 @@ func (s *Statuses) Version() (out uint64) {
 func (s *Statuses) Silent() (since time.Time, err error) {
 	for _, t := range s.all {
 		t.mu.RLock()
-		since, err, denied := t.since, t.failed, t.denied
+		synced := t.synced
 		t.mu.RUnlock()
-		if err != nil && !denied {
+		t.follower.mu.Lock()
+		since, err, denied := t.since, t.err, t.denied
+		t.follower.mu.Unlock()
+		if err != nil && (synced || !denied) {
 			return since, err
 		}
 	}
@@ -156,14 +156,15 @@ func (s *Statuses) Silent() (since time.Time, err error) {
 }
 
 // healthAt is an object's health at a version, or at a later one. A table and the metadata arrive
-// apart: if the table is behind, the health is not current, and moved is called when it is.
+// apart: if the table is behind, the health is not current, and changed is called when it is.
 func (t *statusTable) healthAt(name, version string) (now health, isCurrent bool) {
 	at, err := strconv.ParseUint(version, 10, 64)
+	_, failed := t.failure()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	found := t.byName[name]
 	now.broken = found.broken
-	if err != nil || t.failed != nil {
+	if err != nil || failed != nil {
 		return now, true
 	}
 	if found.version < at {
@@ -176,9 +177,10 @@ func (t *statusTable) healthAt(name, version string) (now health, isCurrent bool
 
 // isReady reports whether the first list is complete, or has failed: then nothing is healthy.
 func (t *statusTable) isReady() bool {
+	_, failed := t.failure()
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return t.synced || t.failed != nil
+	return t.synced || failed != nil
 }
 
 // run follows until the context ends.
@@ -253,27 +255,6 @@ func (t *statusTable) object(row *metav1.TableRow, version string) *metav1.Parti
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: cells["Name"], Namespace: t.namespace, ResourceVersion: version, Annotations: cells}}
 }
 
-// report notes how the last request went.
-func (t *statusTable) report(err error) {
-	if errors.Is(err, context.Canceled) { // we are being stopped
-		return
-	}
-	failed := t.short(err, "list and watch on "+t.resource.GroupResource().String())
-	t.mu.Lock()
-	changed := textOf(failed) != textOf(t.failed)
-	if failed != nil && t.failed == nil {
-		t.since = time.Now()
-	}
-	t.failed, t.denied = failed, !t.synced && isDenied(err)
-	t.mu.Unlock()
-	if changed {
-		t.moved()
-	}
-	if changed && failed != nil {
-		t.log.LogAttrs(t.requests, slog.LevelWarn, "kubernetes cannot be asked", slog.Any("problem", failed), slog.Any("error", err))
-	}
-}
-
 // applicationStatus reads the columns of an Application (argo-cd v2.14 and v3.2,
 // pkg/apis/application/v1alpha1/types.go, printcolumn).
 func applicationStatus(cells map[string]string) Status {
@@ -328,7 +309,7 @@ func (s statusStore) put(o any) {
 	was := s.byName[m.Name]
 	if was.isHealthy() != shared.isHealthy() || was.isDegraded() != shared.isDegraded() || is && version >= awaited {
 		delete(s.awaited, m.Name)
-		s.moved()
+		s.changed()
 	}
 	since, broken := was.since, was.broken
 	if was.Status != nil && was.isHealthy() != shared.isHealthy() { // each event counts, not the last alone
@@ -386,7 +367,7 @@ func (s statusStore) Replace(all []any, _ string) error {
 		s.put(o)
 	}
 	s.synced = true
-	s.moved()
+	s.changed()
 	return nil
 }
 

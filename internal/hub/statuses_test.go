@@ -217,7 +217,7 @@ func healthy(t *statusTable, name, version string) bool {
 // facts, is healthy again, and says when it was not. One whose status is behind its metadata stays
 // what it was at its digest. (G8)
 func TestShortFlapIsAFact(t *testing.T) {
-	table := &statusTable{read: applicationStatus, moved: func() {}, byName: map[string]seen{}, awaited: map[string]uint64{}, shared: map[Status]*Status{}}
+	table := &statusTable{read: applicationStatus, follower: follower{followed: followed{changed: func() {}}}, byName: map[string]seen{}, awaited: map[string]uint64{}, shared: map[Status]*Status{}}
 	row := func(version, sync, health string) {
 		cells := map[string]string{"Sync Status": sync, "Health Status": health}
 		if err := (statusStore{table}).Add(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "dns-one", ResourceVersion: version, Annotations: cells}}); err != nil {
@@ -258,7 +258,7 @@ func TestShortFlapIsAFact(t *testing.T) {
 // (P1)
 func TestHealthOfAnOlderVersionDoesNotCount(t *testing.T) {
 	moved := 0
-	table := &statusTable{read: applicationStatus, moved: func() { moved++ }, byName: map[string]seen{}, awaited: map[string]uint64{}, shared: map[Status]*Status{}}
+	table := &statusTable{read: applicationStatus, follower: follower{followed: followed{changed: func() { moved++ }}}, byName: map[string]seen{}, awaited: map[string]uint64{}, shared: map[Status]*Status{}}
 	row := func(version, health string) {
 		cells := map[string]string{"Name": "dns-one", "Sync Status": "Synced", "Health Status": health}
 		if err := (statusStore{table}).Add(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "dns-one", ResourceVersion: version, Annotations: cells}}); err != nil {
@@ -281,7 +281,7 @@ func TestHealthOfAnOlderVersionDoesNotCount(t *testing.T) {
 	if moved != 3 || healthy(table, "dns-one", "7") || healthy(table, "dns-two", "1") {
 		t.Fatalf("at 8: %d", moved)
 	}
-	table.failed = errors.New("away")
+	table.err = errors.New("away")
 	if row("9", "Healthy"); healthy(table, "dns-one", "9") {
 		t.Error("it counts while the API server is silent")
 	}

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write examples/fleet and examples/minim
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	for dir, minimal := range map[string]bool{"fleet": false, "minimal": true} {
-		d, err := NewFleet(Repository{Folder: t.TempDir(), Findings: lint.Run}, Fleet{
+		d, err := NewFleet(t.Context(), Repository{Folder: t.TempDir(), Findings: lint.Run}, Fleet{
 			Installation: Installation{
 				Hub: "hub", RepoURL: "https://git.example.com/platform/fleet.git", Revision: "main", Platform: Platform, HubEnvironment: "prod",
 				Charts: Charts, Version: charts.Version(), Minimal: minimal,

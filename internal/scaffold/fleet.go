@@ -149,7 +149,7 @@ func (d *Draft) texts(data any, names map[string]string) error {
 }
 
 // NewFleet makes a whole fleet. The folder must be empty, but for Git's own.
-func NewFleet(r Repository, f Fleet) (*Draft, error) {
+func NewFleet(_ context.Context, r Repository, f Fleet) (*Draft, error) {
 	f.Charts = strings.TrimPrefix(f.Charts, "oci://")
 	if err := f.check(); err != nil {
 		return nil, err

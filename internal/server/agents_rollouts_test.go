@@ -10,7 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/querytest"
@@ -83,7 +82,7 @@ func newFederation(t *testing.T, engine string, change ...func(*server.Options))
 	f := &federation{engine: engine, grant: facts.OwnershipGrant{Group: "addons", UID: "7", Held: true}}
 	f.hub = newOrderly(t, func(o *server.Options) {
 		o.GrantHealth = func(context.Context) string { return f.noHealthCheck }
-		o.ApplicationSets = &asking{refreshed: make(chan string, 1000), sets: []appsets.ApplicationSet{
+		o.ApplicationSets = &asking{refreshed: make(chan string, 1000), sets: []facts.ApplicationSet{
 			{Name: ofDNS, Requests: []json.RawMessage{[]byte(askDNS)}}, {Name: "grants", Requests: []json.RawMessage{[]byte(allGrants)}},
 		}}
 	})
@@ -100,7 +99,7 @@ func (f *federation) startAgent(t *testing.T, change ...func(*server.Options)) {
 	}
 	f.agent = newOrderly(t, append([]func(*server.Options){func(o *server.Options) {
 		o.Grants = f.says
-		o.ApplicationSets = &asking{refreshed: make(chan string, 1000), sets: []appsets.ApplicationSet{{Name: ofDNS, Requests: []json.RawMessage{[]byte(dnsOfB)}}}}
+		o.ApplicationSets = &asking{refreshed: make(chan string, 1000), sets: []facts.ApplicationSet{{Name: ofDNS, Requests: []json.RawMessage{[]byte(dnsOfB)}}}}
 		o.Facts.(*changingFacts).set = f.onAgent(apps)
 	}}, change...)...)
 	f.agent.apps = apps

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/appsets"
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/server"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -22,8 +22,8 @@ type controller struct {
 
 func (c *controller) Run(ctx context.Context, _ func()) { <-ctx.Done() }
 
-func (c *controller) List() ([]appsets.ApplicationSet, bool) {
-	return []appsets.ApplicationSet{
+func (c *controller) List() ([]facts.ApplicationSet, bool) {
+	return []facts.ApplicationSet{
 		{Name: "members", Requests: []json.RawMessage{[]byte(`{"view":"members"}`)}},
 		{Name: "dns", Requests: []json.RawMessage{[]byte(`{"view":"components","group":"addons","component":"dns"}`)}},
 	}, true

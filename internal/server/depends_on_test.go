@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/querytest"
 	"github.com/argosy-hub/argosy/internal/refresh"
@@ -41,7 +40,7 @@ func newOrderly(t *testing.T, change ...func(*server.Options)) *orderly {
 	t.Helper()
 	h := &orderly{
 		facts: &changingFacts{running: make(chan struct{}), set: facts.NewSet(false).WithApplications().WithHealth()},
-		sets: &asking{refreshed: make(chan string, 1000), sets: []appsets.ApplicationSet{
+		sets: &asking{refreshed: make(chan string, 1000), sets: []facts.ApplicationSet{
 			{Name: ofDNS, Requests: []json.RawMessage{[]byte(askDNS)}}, {Name: ofWeb, Requests: []json.RawMessage{[]byte(askWeb)}},
 		}},
 		apps: map[string]facts.Application{},

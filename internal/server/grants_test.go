@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/server"
 )
@@ -77,7 +76,7 @@ func (s *service) clustersOf(set, parameters string) string {
 // at once, and no wait is a removal. (M3)
 func TestHubGrantsAGroupItNoLongerHas(t *testing.T) {
 	known := &changingFacts{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(dnsOnA, dnsOnB)}
-	sets := &asking{refreshed: make(chan string, 1000), sets: []appsets.ApplicationSet{
+	sets := &asking{refreshed: make(chan string, 1000), sets: []facts.ApplicationSet{
 		{Name: setOfDNS, Requests: []json.RawMessage{[]byte(dnsOfHub)}}, {Name: "grants", Requests: []json.RawMessage{[]byte(allGrants)}},
 	}}
 	s := start(t, func(o *server.Options) { o.Facts, o.ApplicationSets = known, sets })

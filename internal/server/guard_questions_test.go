@@ -8,19 +8,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/appsets"
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/server"
 )
 
 // asking are ApplicationSets that a test makes up.
 type asking struct {
 	mu        sync.Mutex
-	sets      []appsets.ApplicationSet
+	sets      []facts.ApplicationSet
 	refreshed chan string
 }
 
 func (a *asking) Run(ctx context.Context, changed func()) { changed(); <-ctx.Done() }
-func (a *asking) List() ([]appsets.ApplicationSet, bool) {
+func (a *asking) List() ([]facts.ApplicationSet, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.sets, true
@@ -40,11 +40,11 @@ func TestRequesterIsJudgedByAllItsQueries(t *testing.T) {
 	ring := each(1, 4, func(s string) string { return s + "labels: {ring: a}\n" })
 	known := running()
 	for _, templated := range []bool{false, true} {
-		asks := appsets.ApplicationSet{Name: ofDNS, Requests: []json.RawMessage{[]byte(some), []byte(others)}}
+		asks := facts.ApplicationSet{Name: ofDNS, Requests: []json.RawMessage{[]byte(some), []byte(others)}}
 		if templated {
-			asks = appsets.ApplicationSet{Name: ofDNS, Templated: true}
+			asks = facts.ApplicationSet{Name: ofDNS, Templated: true}
 		}
-		sets := &asking{refreshed: make(chan string, 100), sets: []appsets.ApplicationSet{asks}}
+		sets := &asking{refreshed: make(chan string, 100), sets: []facts.ApplicationSet{asks}}
 		s := start(t, func(o *server.Options) {
 			o.Facts, o.ApplicationSets = &changingFacts{running: make(chan struct{}), set: known}, sets
 			o.Now = func() time.Time { return today }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/server"
@@ -44,7 +43,7 @@ func twoOwners() []facts.Application {
 
 // bothAsk are the ApplicationSets of twoReleases.
 func bothAsk() *asking {
-	return &asking{refreshed: make(chan string, 1000), sets: []appsets.ApplicationSet{
+	return &asking{refreshed: make(chan string, 1000), sets: []facts.ApplicationSet{
 		{Name: ofDNS, Requests: []json.RawMessage{[]byte(askDNS)}}, {Name: ofNext, Requests: []json.RawMessage{[]byte(askNext)}},
 	}}
 }
@@ -121,9 +120,9 @@ func TestMovedSetWaitsForARequester(t *testing.T) {
 		askReleases = `{"view":"releases","group":"addons"}`
 	)
 	allow := map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {clusters: [m01], component: \"*\", reason: r}\n"}
-	old := appsets.ApplicationSet{Name: ofDNS, Requests: []json.RawMessage{[]byte(askDNS)}}
-	root := appsets.ApplicationSet{Name: "addons", Requests: []json.RawMessage{[]byte(askReleases)}}
-	moved := func(t *testing.T, known *changingFacts, sets ...appsets.ApplicationSet) (*service, *asking) {
+	old := facts.ApplicationSet{Name: ofDNS, Requests: []json.RawMessage{[]byte(askDNS)}}
+	root := facts.ApplicationSet{Name: "addons", Requests: []json.RawMessage{[]byte(askReleases)}}
+	moved := func(t *testing.T, known *changingFacts, sets ...facts.ApplicationSet) (*service, *asking) {
 		t.Helper()
 		asks := &asking{refreshed: make(chan string, 1000), sets: sets}
 		s := start(t, func(o *server.Options) {
@@ -149,7 +148,7 @@ func TestMovedSetWaitsForARequester(t *testing.T) {
 			s.refuses(ofDNS, askDNS, waits)
 			made(s)
 			asks.mu.Lock()
-			asks.sets = []appsets.ApplicationSet{old, root, {Name: ofNext, Requests: []json.RawMessage{[]byte(askNext)}}}
+			asks.sets = []facts.ApplicationSet{old, root, {Name: ofNext, Requests: []json.RawMessage{[]byte(askNext)}}}
 			asks.mu.Unlock()
 			if _, all := set.Applications(); all {
 				s.gives(ofNext, askNext, 0) // as long as it is the old one's (0011)
@@ -172,7 +171,7 @@ func TestMovedSetWaitsForARequester(t *testing.T) {
 		s.say(twelve(with(moving(1, 1), allow)))
 		s.gives(ofDNS, askDNS, dozen-1)
 	})
-	for name, sets := range map[string][]appsets.ApplicationSet{
+	for name, sets := range map[string][]facts.ApplicationSet{
 		"one asks what Argo CD alone knows": {old, root, {Name: "x", Templated: true}},
 		"one asks for all releases":         {old, {Name: "x", Requests: []json.RawMessage{[]byte(`{"view":"components","group":"addons"}`)}}},
 		"the caller is not known":           {root},

@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/argosy-hub/argosy/internal/connlimit"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/refresh"
@@ -67,7 +66,7 @@ func newMetrics() *metrics {
 }
 
 func (m *metrics) register(r prometheus.Registerer, s *Server) error {
-	for _, c := range []prometheus.Collector{m.requests, m.durations, m.sizes, m.sets, m.refreshes, m.failures, m.building, m.notices, m.unnoticed, stateMetrics{s}, removalMetrics{s.guard}, connectionMetrics{s.listener}} {
+	for _, c := range []prometheus.Collector{m.requests, m.durations, m.sizes, m.sets, m.refreshes, m.failures, m.building, m.notices, m.unnoticed, stateMetrics{s}} {
 		if err := r.Register(c); err != nil {
 			return err
 		}
@@ -100,7 +99,7 @@ func (m *metrics) notified(err error) {
 	m.notices.Inc()
 }
 
-// stateMetrics describe the served state.
+// stateMetrics describe the served state, the removal budget and the connections.
 type stateMetrics struct{ s *Server }
 
 var (
@@ -121,11 +120,17 @@ var (
 	expiryDesc  = prometheus.NewDesc("argosy_tls_certificate_not_after_timestamp_seconds", "When the certificate of the service expires; absent without TLS.", nil, nil)
 	membersDesc = prometheus.NewDesc("argosy_members", "Members in the served revision.", []string{"hub"}, nil)
 	ringsDesc   = prometheus.NewDesc("argosy_rollout_waiting", "1 while the ring of a rollout waits for the reason.", []string{"rollout", "ring", "reason"}, nil)
+	refusedDesc = prometheus.NewDesc("argosy_removals_refused", "Queries without a response now, as it is beyond the removal budget.", []string{"view"}, nil)
+	baselines   = prometheus.NewDesc("argosy_removal_baselines", "Responses that are remembered to compare the next ones with.", nil, nil)
+	storeDesc   = prometheus.NewDesc("argosy_removal_baseline_failures_total",
+		"Remembered responses that were damaged, could not be written, or were given up because there were too many.", []string{"failure"}, nil)
+	openDesc   = prometheus.NewDesc("argosy_http_connections", "Open connections.", nil, nil)
+	closedDesc = prometheus.NewDesc("argosy_http_connections_closed_total", "Connections that were closed without a request under way, to make room for others.", nil, nil)
 )
 
 // Describe names the metrics.
 func (stateMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, mountDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, stateDesc, expiryDesc, membersDesc, ringsDesc} {
+	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, mountDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, stateDesc, expiryDesc, membersDesc, ringsDesc, refusedDesc, baselines, storeDesc, openDesc, closedDesc} {
 		ch <- d
 	}
 }
@@ -134,6 +139,20 @@ func (stateMetrics) Describe(ch chan<- *prometheus.Desc) {
 func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	}
+	open, closed := c.s.listener.Figures()
+	gauge(openDesc, float64(open))
+	counter(closedDesc, float64(closed))
+	removals := c.s.guard.Stats()
+	for view, n := range removals.Refused {
+		gauge(refusedDesc, float64(n), string(view))
+	}
+	gauge(baselines, float64(removals.Baselines))
+	for failure, n := range map[string]int{"damaged": removals.Damaged, "unwritten": removals.Failures, "evicted": removals.Evicted} {
+		counter(storeDesc, float64(n), failure)
 	}
 	st := c.s.refresher.Status()
 	ready := 0.0
@@ -204,25 +223,4 @@ func seconds(t time.Time) float64 {
 		return 0
 	}
 	return float64(t.UnixMilli()) / 1000
-}
-
-// connectionMetrics describe the connections.
-type connectionMetrics struct{ c *connlimit.Listener }
-
-var (
-	openDesc   = prometheus.NewDesc("argosy_http_connections", "Open connections.", nil, nil)
-	closedDesc = prometheus.NewDesc("argosy_http_connections_closed_total", "Connections that were closed without a request under way, to make room for others.", nil, nil)
-)
-
-// Describe names the metrics.
-func (connectionMetrics) Describe(ch chan<- *prometheus.Desc) {
-	ch <- openDesc
-	ch <- closedDesc
-}
-
-// Collect reads the metrics.
-func (c connectionMetrics) Collect(ch chan<- prometheus.Metric) {
-	open, closed := c.c.Figures()
-	ch <- prometheus.MustNewConstMetric(openDesc, prometheus.GaugeValue, float64(open))
-	ch <- prometheus.MustNewConstMetric(closedDesc, prometheus.CounterValue, float64(closed))
 }

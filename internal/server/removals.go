@@ -1,9 +1,7 @@
 package server
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/argosy-hub/argosy/internal/appsets"
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/query"
 )
@@ -58,7 +56,7 @@ func orderedQueries(o Options) func() map[string][]query.Query {
 }
 
 // queriesOf returns the queries of an ApplicationSet.
-func queriesOf(o Options, s appsets.ApplicationSet, complete bool) guard.Queries {
+func queriesOf(o Options, s facts.ApplicationSet, complete bool) guard.Queries {
 	out := guard.Queries{Complete: complete && !s.Templated}
 	for _, parameters := range s.Requests {
 		r, err := query.Parse(parameters, o.Hub)
@@ -83,33 +81,4 @@ func (s *Server) refusedRemovals(detailed bool) []guard.RefusedRemoval {
 		}
 	}
 	return out
-}
-
-var (
-	refusedDesc   = prometheus.NewDesc("argosy_removals_refused", "Queries without a response now, as it is beyond the removal budget.", []string{"view"}, nil)
-	baselinesDesc = prometheus.NewDesc("argosy_removal_baselines", "Responses that are remembered to compare the next ones with.", nil, nil)
-	storeDesc     = prometheus.NewDesc("argosy_removal_baseline_failures_total",
-		"Remembered responses that were damaged, could not be written, or were given up because there were too many.", []string{"failure"}, nil)
-)
-
-// removalMetrics describe the removal budget.
-type removalMetrics struct{ guard *guard.Guard }
-
-// Describe names the metrics.
-func (removalMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{refusedDesc, baselinesDesc, storeDesc} {
-		ch <- d
-	}
-}
-
-// Collect reads the metrics.
-func (m removalMetrics) Collect(ch chan<- prometheus.Metric) {
-	s := m.guard.Stats()
-	for view, n := range s.Refused {
-		ch <- prometheus.MustNewConstMetric(refusedDesc, prometheus.GaugeValue, float64(n), string(view))
-	}
-	ch <- prometheus.MustNewConstMetric(baselinesDesc, prometheus.GaugeValue, float64(s.Baselines))
-	for failure, n := range map[string]int{"damaged": s.Damaged, "unwritten": s.Failures, "evicted": s.Evicted} {
-		ch <- prometheus.MustNewConstMetric(storeDesc, prometheus.CounterValue, float64(n), failure)
-	}
 }

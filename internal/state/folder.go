@@ -86,10 +86,7 @@ func (f *Folder) Put(_ context.Context, name string, data []byte, version string
 func (f *Folder) Delete(_ context.Context, name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := os.Remove(f.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return os.RemoveAll(f.path(name))
 }
 
 // List lists the files.

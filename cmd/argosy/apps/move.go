@@ -3,11 +3,12 @@ package apps
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/cmd/argosy/draft"
 	"github.com/argosy-hub/argosy/internal/scaffold"
 )
 
 // NewMove is `argosy move`; none refuses unknown commands.
-func NewMove(write Write, complete Complete, dryRunFlag DryRun, none cobra.PositionalArgs) *cobra.Command {
+func NewMove(write draft.Write, complete Complete, none cobra.PositionalArgs) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "move",
 		Short:   "Change where something of the fleet is",
@@ -15,13 +16,12 @@ func NewMove(write Write, complete Complete, dryRunFlag DryRun, none cobra.Posit
 		Args:    none,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(moveApp(write, complete, dryRunFlag))
+	cmd.AddCommand(moveApp(write, complete))
 	return cmd
 }
 
-func moveApp(write Write, complete Complete, dryRunFlag DryRun) *cobra.Command {
+func moveApp(write draft.Write, complete Complete) *cobra.Command {
 	var m scaffold.Move
-	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "app NAME [--from CLUSTER] [--to CLUSTER]",
 		Short: "Add, update, remove or move a team's application on a cluster",
@@ -38,20 +38,16 @@ The cluster that loses it removes its workloads. The command refuses a cluster t
 		Example: `  argosy move app checkout-api --to payments-staging-eu-1
   argosy move app checkout-api --to payments-staging-eu-1 --keep --version v1.4.0
   argosy move app checkout-api --from payments-dev-eu-1`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			m.Name = args[0]
-			return write(cmd, dryRun, func(r scaffold.Repository) (*scaffold.Draft, error) { return scaffold.MoveApp(cmd.Context(), r, m) })
-		},
+		Args:   cobra.ExactArgs(1),
+		PreRun: func(_ *cobra.Command, args []string) { m.Name = args[0] },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&m.To, "to", "", "the `cluster` that gets it")
 	flags.StringVar(&m.From, "from", "", "the `cluster` that loses it")
 	flags.BoolVar(&m.Keep, "keep", false, "with --to: no other cluster loses it")
 	flags.StringVar(&m.Version, "version", "", "with --to: its version there")
-	dryRunFlag(cmd, &dryRun)
 	for _, flag := range []string{"to", "from"} {
 		complete(cmd, flag, clusters)
 	}
-	return cmd
+	return draft.Command(write, cmd, &m, scaffold.MoveApp)
 }

@@ -6,23 +6,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/cmd/argosy/draft"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/scaffold"
 )
 
-// Write writes a draft, or prints it.
-type Write func(cmd *cobra.Command, dryRun bool, draft func(scaffold.Repository) (*scaffold.Draft, error)) error
-
 // Complete lets the shell complete a flag's value from the repository.
 type Complete func(cmd *cobra.Command, flag string, values func(*fleetstate.State) []string)
 
-// DryRun adds --dry-run to a command.
-type DryRun func(cmd *cobra.Command, to *bool)
-
 // New is `argosy new app`.
-func New(write Write, complete Complete, dryRunFlag DryRun) *cobra.Command {
+func New(write draft.Write, complete Complete) *cobra.Command {
 	var a scaffold.App
-	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "app NAME --team TEAM --repo-url URL --version VERSION",
 		Short: "Add a team's application to the catalog of the group workloads",
@@ -36,11 +30,8 @@ application that is there, a cluster that is not the team's and a namespace that
 		Example: `  argosy new app storefront-web --team storefront --repo-url https://git.example.com/storefront/web --path chart --version main
   argosy new app checkout-api --team checkout --namespace checkout --cluster payments-dev-eu-1 \
       --repo-url https://git.example.com/checkout/api --path 'overlays/{{ .environment }}' --manifests --version main`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			a.Name = args[0]
-			return write(cmd, dryRun, func(r scaffold.Repository) (*scaffold.Draft, error) { return scaffold.NewApp(cmd.Context(), r, a) })
-		},
+		Args:   cobra.ExactArgs(1),
+		PreRun: func(_ *cobra.Command, args []string) { a.Name = args[0] },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&a.Team, "team", "", "whose application it is")
@@ -51,13 +42,9 @@ application that is there, a cluster that is not the team's and a namespace that
 	flags.StringVar(&a.Namespace, "namespace", "", "one of the team's (default: its only one, or the one with the application's name)")
 	flags.BoolVar(&a.Manifests, "manifests", false, "the folder has manifests or a kustomization, not a chart")
 	flags.StringArrayVar(&a.Clusters, "cluster", nil, "a `cluster` of the team that gets it; may be repeated (default all)")
-	dryRunFlag(cmd, &dryRun)
-	for _, name := range []string{"team", "repo-url", "version"} {
-		_ = cmd.MarkFlagRequired(name)
-	}
 	complete(cmd, "team", teams)
 	complete(cmd, "cluster", clusters)
-	return cmd
+	return draft.Command(write, cmd, &a, scaffold.NewApp, "team", "repo-url", "version")
 }
 
 // clusters are the names of all members.

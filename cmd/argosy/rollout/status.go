@@ -51,7 +51,9 @@ func newStatus() *cobra.Command {
 	flags.StringVar(&service, "service", "", "the `URL` of the service")
 	flags.StringVar(&tokenFile, "token-file", "", "the `file` with the service's bearer token")
 	flags.StringVarP(&output, "output", "o", "text", "text or json")
-	require(cmd, "service", "token-file")
+	for _, name := range []string{"service", "token-file"} {
+		_ = cmd.MarkFlagRequired(name)
+	}
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -9,37 +10,6 @@ import (
 	"path"
 	"path/filepath"
 )
-
-// Create writes a file below dir that does not exist yet, all of it or nothing. Its error wraps
-// fs.ErrExist if the name is taken. Create writes nothing outside of dir, whatever symbolic links
-// there are (rule H8).
-func Create(dir, name string, data []byte) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write %s: %w", name, err)
-		}
-	}()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	made, err := makeFolders(root, path.Dir(name))
-	defer func() {
-		for i := len(made) - 1; err != nil && i >= 0; i-- {
-			_ = root.Remove(made[i]) // fails, as it should, if somebody else has written into it
-		}
-	}()
-	if err != nil {
-		return err
-	}
-	temporary := path.Join(path.Dir(name), ".argosy-"+rand.Text())
-	if err = writeSynced(root, temporary, data); err == nil {
-		err = root.Link(temporary, name) // a link, unlike a rename, fails when the name is taken
-	}
-	_ = root.Remove(temporary)
-	return err
-}
 
 // Export replaces a file for other users to read, all of it or nothing; Write keeps it to its
 // owner.
@@ -87,16 +57,6 @@ func writeSynced(root *os.Root, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if _, err := f.Write(data); err != nil {
-		_ = f.Close()
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		_ = f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("close: %w", err)
-	}
-	return nil
+	_, err = f.Write(data)
+	return cmp.Or(err, f.Sync(), f.Close())
 }

@@ -1,9 +1,4 @@
-// Package schema generates the JSON Schemas of the reports' envelopes from their Go types. It is a
-// package of its own so that the programs do not link the generator. The command
-// `go test ./internal/report/schema -update` rewrites docs/schemas.
 package schema
-
-//go:generate go test . -run TestSchemasAreUpToDate -update
 
 import (
 	"encoding/json"

@@ -38,15 +38,15 @@ var three = map[string][]byte{"a.yaml": []byte("1"), "b/c/d.yaml": []byte("2"), 
 
 const threeThere = "a.yaml=1 b/ b/c/ b/c/d.yaml=2 b/e.yaml=3"
 
-func TestCreateAllWritesAllOrNothing(t *testing.T) {
+func TestWriteAllWritesAllOrNothing(t *testing.T) {
 	dir := t.TempDir()
-	if err := CreateAll(dir, three); err != nil {
+	if err := WriteAll(dir, three, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := tree(t, dir); got != threeThere {
 		t.Error(got)
 	}
-	err := CreateAll(dir, map[string][]byte{"new/x": nil, "a.yaml": nil, "b/e.yaml": nil})
+	err := WriteAll(dir, map[string][]byte{"new/x": nil, "a.yaml": nil, "b/e.yaml": nil}, nil)
 	if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "a.yaml, b/e.yaml") {
 		t.Error(err)
 	}
@@ -54,7 +54,7 @@ func TestCreateAllWritesAllOrNothing(t *testing.T) {
 		t.Error(got)
 	}
 	// A file where a folder is to be: found only when the others have their names.
-	err = CreateAll(dir, map[string][]byte{"0.yaml": nil, "a.yaml/x": nil, "z/y/x": nil})
+	err = WriteAll(dir, map[string][]byte{"0.yaml": nil, "a.yaml/x": nil, "z/y/x": nil}, nil)
 	if err == nil {
 		t.Error("a folder is made in the place of a file")
 	}
@@ -64,12 +64,12 @@ func TestCreateAllWritesAllOrNothing(t *testing.T) {
 }
 
 // Nothing is written through a link that leaves the folder (H8).
-func TestCreateAllStaysBelowItsFolder(t *testing.T) {
+func TestWriteAllStaysBelowItsFolder(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(dir, "b")); err != nil {
 		t.Fatal(err)
 	}
-	if err := CreateAll(dir, three); err == nil {
+	if err := WriteAll(dir, three, nil); err == nil {
 		t.Error("a link is followed out of the folder")
 	}
 	if got := tree(t, outside); got != "" {
@@ -82,7 +82,7 @@ func TestCreateAllStaysBelowItsFolder(t *testing.T) {
 
 // A process that is killed between two files leaves a part; the next call removes it, and what
 // others have put there stays. One that is killed at its very end has written all.
-func TestCreateAllUndoesWhatAKilledOneLeft(t *testing.T) {
+func TestNewFilesOfAKilledProcessAreUndone(t *testing.T) {
 	for after := range len(three) + 1 {
 		dir := t.TempDir()
 		if err := os.MkdirAll(filepath.Join(dir, "b"), 0o755); err != nil {
@@ -108,7 +108,7 @@ func TestCreateAllUndoesWhatAKilledOneLeft(t *testing.T) {
 	}
 }
 
-// killed is a CreateAll that ends after some files have their names.
+// killed is a WriteAll that ends after some files have their names.
 func killed(t *testing.T, dir string, after int) {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
@@ -157,7 +157,7 @@ func TestWriteAllUndoesWhatAKilledOneLeft(t *testing.T) {
 	const done = "a.yaml=one b/ b/c/ b/c/d.yaml=two b/e.yaml=3 b/new.yaml=new z/ z/new.yaml=new"
 	for after := range 6 {
 		dir := t.TempDir()
-		if err := CreateAll(dir, three); err != nil {
+		if err := WriteAll(dir, three, nil); err != nil {
 			t.Fatal(err)
 		}
 		root, err := os.OpenRoot(dir)
@@ -204,7 +204,7 @@ func TestWriteAllUndoesWhatAKilledOneLeft(t *testing.T) {
 // Nobody's change is overwritten, and then nothing at all is written.
 func TestWriteAllKeepsWhatSomebodyElseChanged(t *testing.T) {
 	dir := t.TempDir()
-	if err := CreateAll(dir, three); err != nil {
+	if err := WriteAll(dir, three, nil); err != nil {
 		t.Fatal(err)
 	}
 	err := WriteAll(dir, map[string][]byte{"new.yaml": nil}, []Replacement{{"a.yaml", []byte("1"), []byte("one")}, {"b/e.yaml", []byte("mine"), []byte("x")}})

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// allName begins the names of the work folders of CreateAll.
+// allName begins the names of the work folders of WriteAll.
 const allName = "files"
 
 // Replacement is a file that gets another content, unless it is no longer what it was.
@@ -22,9 +22,6 @@ type Replacement struct {
 	Name    string
 	Was, Is []byte
 }
-
-// CreateAll is WriteAll for new files alone.
-func CreateAll(dir string, files map[string][]byte) error { return WriteAll(dir, files, nil) }
 
 // WriteAll writes new files below dir and then replaces others, all of them or none. None of the
 // new files may exist: the error names the files that exist and wraps fs.ErrExist. It wraps
