@@ -133,8 +133,8 @@ func (h *Hub) Run(ctx context.Context, changed func()) {
 	update(ctx, h.dirty, h.update, changed, h.secrets.run, h.applications.run, h.statuses.Run)
 }
 
-// update runs what watches, until the context ends. Whenever that has made something dirty, it makes
-// the new state, and calls changed if the state differs.
+// update runs watches until the context ends. Whenever they have made something dirty, it makes the
+// new state, and calls changed if the state differs.
 func update(ctx context.Context, dirty trigger.Trigger, differs func() bool, changed func(), watches ...func(context.Context)) {
 	var running sync.WaitGroup
 	defer running.Wait()

@@ -32,8 +32,8 @@ type Statuses struct{ all []*statusTable }
 
 // statusTable is the columns of one resource. It keeps the status alone, each different one once.
 type statusTable struct {
-	// follower notes how requests go. Its changed is called when an object has become healthy or has
-	// ceased to be, too.
+	// follower notes how requests go. Its changed is also called when an object becomes healthy, or
+	// is healthy no more.
 	follower
 	client   *rest.RESTClient
 	resource schema.GroupVersionResource
