@@ -87,6 +87,8 @@ type Entry struct {
 	Substitute bool
 	// Companions are the names of further charts, sorted (internal/companion).
 	Companions []string
+	// MayHaveCompanions reports whether any catalog names companions of the component.
+	MayHaveCompanions bool
 
 	isTemplate [6]bool // which of Templates hold one
 }
@@ -100,9 +102,12 @@ func (e *Entry) FindTemplates(isTemplate func(path []string) bool) {
 	}
 }
 
+// HasTemplates reports whether Templates returns any.
+func (e *Entry) HasTemplates() bool { return e.isTemplate != [6]bool{} }
+
 // Templates are the keys that hold templates, of the chart's coordinates and the names.
 func (e *Entry) Templates(c *Chart, namespace, releaseName *string) []Text {
-	if e.isTemplate == [6]bool{} {
+	if !e.HasTemplates() {
 		return nil // nearly always
 	}
 	var out []Text

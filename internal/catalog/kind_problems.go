@@ -16,9 +16,9 @@ func KindProblems(group, component string, e *Entry, tree *hierarchy.Tree, isFlu
 			Subject: fmt.Sprintf("key %q of component %q of group %q", key, component, group), Found: found, Expected: expected,
 		}}
 	}
-	if first := tree.Layers(); len(first) > 0 && first[0].Level == Level {
+	if first := tree.First(); first.Level == Level {
 		said := "" // in the catalog
-		if n := first[0].Root.Get(KeyKind); n != nil && n.Text == KindManifests {
+		if n := first.Root.Get(KeyKind); n != nil && n.Text == KindManifests {
 			said = KindManifests
 		}
 		if said != e.Kind {

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/placement"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/team"
@@ -36,7 +37,7 @@ type Cluster struct {
 	account *budget.Account
 	// broken are problems that make every answer about the cluster impossible.
 	Broken    []problem.Problem
-	placement *placement
+	placement *placement.Placement
 	// problems are all errors found when the state was built; faults are those of the hub's own
 	// member file, which every member of the hub depends on.
 	Problems, HubProblems []problem.Problem
@@ -59,18 +60,9 @@ type Cluster struct {
 	IsNewcomer bool
 }
 
-// placement is where a cluster's files are: a function of the layout, the member file, the hub's
-// and the facts, so that it outlives changes of other files.
-type placement struct {
-	data   tmpl.Facts // without the hierarchy's labels
-	roots  map[string]string
-	dirs   map[string][]hierarchy.Dir // by group; those of one root may be one slice
-	broken []problem.Problem
-}
-
 // NewCluster computes a member, whose placement may be known already (else it is nil). It never
 // fails: what is wrong is kept where it belongs.
-func (b *Resolver) NewCluster(m *fleet.Member, known *placement, f facts.Set) *Cluster {
+func (b *Resolver) NewCluster(m *fleet.Member, known *placement.Placement, f facts.Set) *Cluster {
 	c := &Cluster{Member: m, Groups: map[string]*Group{}, placement: known, account: budget.NewAccount(m.Name)}
 	c.Facts, c.Registered = f.Of(m.Name)
 	c.Broken = problem.Errors(m.Problems)
@@ -78,16 +70,21 @@ func (b *Resolver) NewCluster(m *fleet.Member, known *placement, f facts.Set) *C
 		return c
 	}
 	if c.placement == nil {
-		c.placement = b.newPlacement(c)
+		c.placement = placement.New(b.Fleet, b.Mounts, c.Member, c.Facts)
 	}
-	if c.Broken = c.placement.broken; len(c.Broken) == 0 {
-		c.templateFacts = c.placement.data
-		folders := map[*hierarchy.Dir][]hierarchy.Folder{} // groups of one root share them
-		for name, dirs := range c.placement.dirs {
-			if folders[&dirs[0]] == nil {
-				folders[&dirs[0]] = b.index.Folders(dirs)
+	if c.Broken = c.placement.Broken; len(c.Broken) == 0 {
+		c.templateFacts = c.placement.Facts
+		byDirs := map[*hierarchy.Dir]*Group{} // groups of one root share their folders
+		for name, dirs := range c.placement.Dirs {
+			g := &Group{Name: name, Root: c.placement.Roots[name]}
+			if same := byDirs[&dirs[0]]; same != nil {
+				g.Folders, g.stack = same.Folders, same.stack
+			} else {
+				g.Folders = b.index.Folders(dirs)
+				g.stack = b.index.Stack(g.Folders)
+				byDirs[&dirs[0]] = g
 			}
-			c.Groups[name] = &Group{Name: name, Root: c.placement.roots[name], Folders: folders[&dirs[0]]}
+			c.Groups[name] = g
 		}
 		b.labels(c)
 	}
@@ -110,70 +107,6 @@ func (c *Cluster) Attribute(ps []problem.Problem) []problem.Problem {
 		out[i].Hub, out[i].Cluster = c.Member.Hub, c.Member.Name
 	}
 	return out
-}
-
-// templateFacts are what templates see, with labels and annotations to be added.
-func (b *Resolver) templateFacts(c *Cluster) tmpl.Facts {
-	m := c.Member
-	return tmpl.Facts{
-		"name": m.Name, "cluster": m.Name, "hub": m.Hub, "tenant": m.Tenant, "environment": m.Environment,
-		"server": c.Facts.Server, "model": m.Model(), "member": m.Content(),
-	}
-}
-
-// reserved are the labels that cannot be declared otherwise (L1).
-func reserved(m *fleet.Member) map[string]string {
-	kind := fleet.Spoke
-	if m.IsHub {
-		kind = fleet.HubCluster
-	}
-	return map[string]string{
-		labels.SecretType: labels.SecretTypeValue, labels.FleetMember: kind, labels.Tenant: m.Tenant, labels.Environment: m.Environment,
-	}
-}
-
-// newPlacement computes the levels' folders of every group, from the facts without the hierarchy's
-// labels.
-func (b *Resolver) newPlacement(c *Cluster) *placement {
-	l, refused := labels.Compute(labels.Input{
-		Kind: labels.Label, Live: c.Facts.Labels, Declared: slices.Concat(c.Member.FlagLabels, c.Member.Labels), Reserved: reserved(c.Member),
-	})
-	a, _ := labels.Compute(labels.Input{Kind: labels.Annotation, Live: c.Facts.Annotations, Declared: b.declaredAnnotations(c.Member, nil)})
-	p := &placement{
-		data:  b.templateFacts(c).WithLabels(l.All, a.All),
-		roots: map[string]string{}, dirs: map[string][]hierarchy.Dir{},
-	}
-	levels := b.Fleet.Layout.LevelsOf(c.Member)
-	own := levels.Reads("group") // else groups of one root have the same folders
-	byRoot := map[string][]hierarchy.Dir{}
-	for _, name := range b.Fleet.Layout.GroupNames() {
-		root := b.Fleet.Root(c.Member, name)
-		if byRoot[root] == nil || own {
-			dirs, err := levels.Dirs(p.data.With(name, "", root))
-			if err != nil {
-				p.broken = append(p.broken, problem.From(err, problem.TemplateFailed, c.Member.Pos)...)
-				continue
-			}
-			byRoot[root] = dirs
-		}
-		dirs, err := b.Mounts.Levels(c.Member, name, byRoot[root], func(root string) map[string]any { return p.data.With(name, "", root) })
-		p.broken = append(p.broken, problem.From(err, problem.InvalidLayout, c.Member.Pos)...)
-		p.roots[name], p.dirs[name] = root, dirs
-	}
-	if len(p.broken) > 0 { // most likely for want of a label that is declared, but refused: that is to fix
-		p.broken = slices.Concat(refused, p.broken)
-	}
-	return p
-}
-
-// declaredAnnotations are what Git declares for a member, least specific first: the hub's
-// repository keys, the hierarchy's annotations, the member's own repository keys and annotations.
-func (b *Resolver) declaredAnnotations(m *fleet.Member, fromHierarchy []labels.Entry) []labels.Entry {
-	var inherited []labels.Entry
-	if self := b.Fleet.HubMember(m.Hub); self != nil && self != m {
-		inherited = self.RepositoryAnnotations
-	}
-	return slices.Concat(inherited, fromHierarchy, m.RepositoryAnnotations, m.Annotations)
 }
 
 // labels merges fleet/fleet-secret and computes the cluster's labels and annotations (L1 to L3).
@@ -200,23 +133,11 @@ func (b *Resolver) labels(c *Cluster) {
 		c.Broken = append(c.Broken, slices.Concat(problemsL, problemsA)...)
 	}
 	var problems []problem.Problem
-	c.Labels, c.Annotations, problems = b.compute(c, declaredLabels, declaredAnnotations)
+	c.Labels, c.Annotations, problems = placement.Labels(b.Fleet, m, c.Facts, declaredLabels, declaredAnnotations)
 	c.Broken = append(c.Broken, problems...)
 	c.Broken = append(c.Broken, m.Contradictions(c.Labels)...)
 	c.templateFacts = c.templateFacts.WithLabels(c.Labels.All, c.Annotations.All)
 	c.Metadata = labels.NewMetadata(c.Labels.All, c.Annotations.All)
-}
-
-// compute computes a cluster's labels and annotations from those that the hierarchy declares.
-func (b *Resolver) compute(c *Cluster, declaredLabels, declaredAnnotations []labels.Entry) (l, a labels.Set, problems []problem.Problem) {
-	m := c.Member
-	l, problems = labels.Compute(labels.Input{
-		Kind: labels.Label, Live: c.Facts.Labels, Declared: slices.Concat(declaredLabels, m.FlagLabels, m.Labels), Reserved: reserved(m),
-	})
-	a, more := labels.Compute(labels.Input{
-		Kind: labels.Annotation, Live: c.Facts.Annotations, Declared: b.declaredAnnotations(m, declaredAnnotations),
-	})
-	return l, a, append(problems, more...)
 }
 
 // ReleaseProblems is the problem of choosing a release, at the place of the label that chose it, if
@@ -248,7 +169,7 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 		return c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))
 	}
 	out := c.Attribute(b.Fleet.Twins(c.Member))
-	used := map[string]bool{FleetGroup + "/" + Registration: true}
+	used := map[string]usedComponents{}
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		out = append(out, g.Errors...)
@@ -258,14 +179,16 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 				out = append(out, c.Attribute(b.memo.CatalogErrors(l.Root))...)
 			}
 		}
-		own, err := b.chargeOwn(c, g)
+		names := g.Components()
+		own, err := b.chargeOwn(c, g, names)
 		if err != nil {
 			return append(out, c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))...)
 		}
 		for _, component := range own {
 			out = append(out, b.forbiddenName(c, g, component)...)
 		}
-		for _, component := range g.Components() {
+		isEnabled := make([]bool, len(names))
+		for i, component := range names {
 			if !labels.IsName(component) && !g.InCatalog(component) {
 				continue // reported where a level names it
 			}
@@ -274,11 +197,12 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 			}
 			r, problems := b.resolve(c, g, component, nil, c.account)
 			out = append(out, problems...)
-			used[name+"/"+component] = r.Enabled
+			isEnabled[i] = r.Enabled
 			if r.Enabled && g.InCatalog(component) {
 				out = append(out, c.Attribute(b.teams.Of(c.Member).Taken(r.Namespace, name, component))...)
 			}
 		}
+		used[name] = usedComponents{names, isEnabled}
 	}
 	if len(out) == 0 || c.account.Exceeded() == nil {
 		out = append(out, c.Attribute(b.readUnused(c, used))...)

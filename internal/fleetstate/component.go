@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/memo"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/team"
 	"github.com/argosy-hub/argosy/internal/tenancy"
@@ -100,7 +101,8 @@ func (b *Resolver) ResolveCoordinates(c *Cluster, g *Group, component string) (C
 	if !out.Enabled || len(problems) > 0 {
 		return out, problems
 	}
-	problems = b.coordinates(c, g, component, out.Entry, c.factsFor(g, component), false, &out, budget.NewAccount(c.Member.Name))
+	r := renderer{c: c, g: g, component: component, memo: b.memoOf(out.catalogs), account: budget.NewAccount(c.Member.Name)}
+	problems = b.coordinates(&r, out.Entry, false, &out)
 	return out, problems
 }
 
@@ -132,66 +134,32 @@ func (b *Resolver) Complete(c *Cluster, g *Group, component string, base *yamldo
 
 // complete is Complete that charges an account.
 func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldoc.Node, out Component, account *budget.Account) (Component, []problem.Problem) {
-	facts := c.factsFor(g, component)
-	e, m := out.Entry, b.memoOf(out.catalogs)
+	e := out.Entry
 	if problems := catalog.KindProblems(g.Name, component, e, out.EntryTree, b.IsDeployedByFlux(c, g.Name)); len(problems) > 0 {
 		return out, c.Attribute(problems)
 	}
-	if problems := b.coordinates(c, g, component, e, facts, base != nil, &out, account); len(problems) > 0 {
+	r := renderer{c: c, g: g, component: component, memo: b.memoOf(out.catalogs), account: account}
+	if problems := b.coordinates(&r, e, base != nil, &out); len(problems) > 0 {
 		return out, problems
 	}
-	ofQuery := budget.NewAccount(c.Member.Name) // what the query's own entry takes is not the tenant's
-	render := func(n *yamldoc.Node) (*yamldoc.Node, error) {
-		account := account
-		if n.Doc != nil && n.Doc.File == basePath {
-			account = ofQuery
-		}
-		root, err := m.Render(n, facts(n), account)
-		if err == nil && root != n {
-			err = account.Charge(n.Pos(), budget.Cost{budget.Text: root.WrittenSize()})
-		}
-		return root, err
-	}
-	layers := make([]hierarchy.Layer, 0, len(out.catalogValues)+len(g.Folders))
-	for _, l := range out.catalogValues {
-		root, err := render(l.Root)
-		if err != nil {
-			return out, c.Attribute(problem.From(err, problem.TemplateFailed, l.Root.Pos()))
-		}
-		l.Root = root
-		layers = append(layers, l)
-	}
-	files, problems := b.valueLayers(c, g, component, account)
+	layers, problems := r.catalogValues(out.catalogValues)
 	if len(problems) > 0 {
 		return out, problems
 	}
-	if problems := b.forbiddenValues(c, g.Name, component, files); len(problems) > 0 {
-		return out, problems
-	}
-	if b.CatalogValuesWin(g.Name) {
-		layers, files = files, layers
-	}
-	layers = slices.Concat(layers, files)
-	if g.Name == team.Group {
-		if problems := c.Attribute(b.teams.Of(c.Member).Forbidden(component, layers)); len(problems) > 0 {
+	var isDone bool
+	if out.Values, isDone = b.mergeStack(&r, e, layers); !isDone {
+		if problems := b.mergeLayers(&r, base, layers, &out); len(problems) > 0 {
 			return out, problems
 		}
 	}
-	if e.Kind == catalog.KindManifests {
-		if problems := catalog.UnexpectedValues(component, layers); len(problems) > 0 {
-			if base == nil || len(catalog.UnexpectedValues(component, tenancy.PlatformLayers(b.Fleet.Layout, layers))) > 0 {
-				return out, c.Attribute(problems)
-			}
-			layers, out.Quarantine = nil, quarantineText(problems[0])
-		}
-	}
-	out.Values = m.Merge(layers, b.names.Rules(b.Fleet.Layout.Merge, g.Name, component), g.Name+"/"+component)
 	if problems := c.Member.Provision.Unoffered(g.Name, out.Values); len(problems) > 0 {
 		return out, c.Attribute(problems)
 	}
-	var err error
-	if out.Companions, err = companion.Resolve(b.companions(c, g, component, out, render, account)); err != nil {
-		return out, c.Attribute(problem.From(err, problem.InvalidValue, c.Member.Pos))
+	if e.MayHaveCompanions {
+		var err error
+		if out.Companions, err = companion.Resolve(b.companions(r, out)); err != nil {
+			return out, c.Attribute(problem.From(err, problem.InvalidValue, c.Member.Pos))
+		}
 	}
 	if g.Name == team.Workloads {
 		engine := team.EngineOf(b.IsDeployedByFlux(c, g.Name), c.Member.Owner(g.Name) == fleet.OwnerHub)
@@ -200,17 +168,71 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 	return out, nil
 }
 
+// mergeStack merges a component's values from what clusters with the same folders share. It reports
+// false where mergeLayers has to.
+func (b *Resolver) mergeStack(r *renderer, e *catalog.Entry, catalogs []hierarchy.Layer) (*hierarchy.Tree, bool) {
+	c, g := r.c, r.g
+	if b.Mounts != nil || g.Name == team.Group || g.Name == provision.Group || e.Kind == catalog.KindManifests || !c.Member.IsHub && b.onHub.Has(g.Name, r.component) {
+		return nil, false // not all of the files count, or their layers are looked at one by one
+	}
+	path, err := b.valuesFile(c, g, r.component)
+	if err != nil {
+		return nil, false
+	}
+	file := memo.File{Path: path, Rules: b.names.Rules(b.Fleet.Layout.Merge, g.Name, r.component)}
+	if len(file.Rules) > 0 {
+		file.Scope = g.Name + "/" + r.component
+	}
+	if b.CatalogValuesWin(g.Name) {
+		t, isDone := r.memo.MergeStack(nil, g.stack, file, b.Documents, r.account)
+		return r.memo.MergeOnto(t, catalogs, file.Rules, file.Scope), isDone
+	}
+	return r.memo.MergeStack(r.memo.MergeOnto(nil, catalogs, file.Rules, file.Scope), g.stack, file, b.Documents, r.account)
+}
+
+// mergeLayers merges a component's values level by level.
+func (b *Resolver) mergeLayers(r *renderer, base *yamldoc.Node, layers []hierarchy.Layer, out *Component) []problem.Problem {
+	c, g, component := r.c, r.g, r.component
+	files, problems := b.valueLayers(c, g, component, r.account)
+	if len(problems) > 0 {
+		return problems
+	}
+	if problems := b.forbiddenValues(c, g.Name, component, files); len(problems) > 0 {
+		return problems
+	}
+	if b.CatalogValuesWin(g.Name) {
+		layers, files = files, layers
+	}
+	layers = slices.Concat(layers, files)
+	if g.Name == team.Group {
+		if problems := c.Attribute(b.teams.Of(c.Member).Forbidden(component, layers)); len(problems) > 0 {
+			return problems
+		}
+	}
+	if out.Entry.Kind == catalog.KindManifests {
+		if problems := catalog.UnexpectedValues(component, layers); len(problems) > 0 {
+			if base == nil || len(catalog.UnexpectedValues(component, tenancy.PlatformLayers(b.Fleet.Layout, layers))) > 0 {
+				return c.Attribute(problems)
+			}
+			layers, out.Quarantine = nil, quarantineText(problems[0])
+		}
+	}
+	out.Values = r.memo.Merge(layers, b.names.Rules(b.Fleet.Layout.Merge, g.Name, component), g.Name+"/"+component)
+	return nil
+}
+
 // companions are what a component's further charts are resolved by.
-func (b *Resolver) companions(c *Cluster, g *Group, component string, r Component, render func(*yamldoc.Node) (*yamldoc.Node, error), account *budget.Account) companion.Component {
+func (b *Resolver) companions(r renderer, out Component) companion.Component {
+	c, g, component := r.c, r.g, r.component
 	facts := c.templateFacts.Lazy(g.Name, component, g.Root)
 	return companion.Component{
-		Name: component, Group: g.Name, ReleaseName: r.ReleaseName, Entry: r.Entry, Tree: r.EntryTree, Render: render,
-		ValuesFile: func() (string, error) { return b.file(b.Fleet.Layout.Values, g.Name, component, "", facts) },
+		Name: component, Group: g.Name, ReleaseName: out.ReleaseName, Entry: out.Entry, Tree: out.EntryTree, Render: r.render,
+		ValuesFile: func() (string, error) { return b.valuesFile(c, g, component) },
 		Layers: func(file string) ([]hierarchy.Layer, error) {
-			return b.onHub.Companion(b.memo, b.Fleet.Layout, c.Member, g.Name, component)(hierarchy.Resolve(b.Mounts.ReadBy(g.Folders, g.Name, component), b.Documents, file, facts, account))
+			return b.onHub.Companion(b.memo, b.Fleet.Layout, c.Member, g.Name, component)(hierarchy.Resolve(b.Mounts.ReadBy(g.Folders, g.Name, component), b.Documents, file, facts, r.account))
 		},
 		Merge: func(layers []hierarchy.Layer) *hierarchy.Tree {
-			return b.memoOf(r.catalogs).Merge(layers, b.names.Rules(b.Fleet.Layout.Merge, g.Name, component), g.Name+"/"+component)
+			return r.memo.Merge(layers, b.names.Rules(b.Fleet.Layout.Merge, g.Name, component), g.Name+"/"+component)
 		},
 	}
 }
@@ -270,16 +292,13 @@ const basePath = "base"
 
 // coordinates executes the templates of an entry's own keys and checks that the chart can be
 // deployed.
-func (b *Resolver) coordinates(c *Cluster, g *Group, component string, e *catalog.Entry, facts factsOf, based bool, out *Component, account *budget.Account) []problem.Problem {
-	m := b.memoOf(out.catalogs)
+func (b *Resolver) coordinates(r *renderer, e *catalog.Entry, based bool, out *Component) []problem.Problem {
+	c, g, component := r.c, r.g, r.component
 	out.Chart, out.Namespace, out.ReleaseName = e.Chart, e.Namespace, e.ReleaseName
-	for _, text := range e.Templates(&out.Chart, &out.Namespace, &out.ReleaseName) {
-		n := out.EntryTree.At(text.Path)
-		rendered, err := m.Render(n, facts(n), account)
-		if err != nil {
-			return c.Attribute(problem.From(err, problem.TemplateFailed, n.Pos()))
+	if e.HasTemplates() {
+		if problems := r.ownTexts(e, out); len(problems) > 0 {
+			return problems
 		}
-		*text.To = rendered.Text
 	}
 	out.Chart.RepoURL = release.WithoutScheme(out.Chart.RepoURL)
 	found, expected := e.Incomplete(out.Chart, true)
@@ -308,11 +327,11 @@ func (b *Resolver) ValueLayers(c *Cluster, g *Group, component string) ([]hierar
 
 // valueLayers is ValueLayers that charges an account.
 func (b *Resolver) valueLayers(c *Cluster, g *Group, component string, account *budget.Account) ([]hierarchy.Layer, []problem.Problem) {
-	facts := c.templateFacts.Lazy(g.Name, component, g.Root)
-	file, err := b.file(b.Fleet.Layout.Values, g.Name, component, "", facts)
+	file, err := b.valuesFile(c, g, component)
 	if err != nil {
 		return nil, c.Attribute(problem.From(err, problem.TemplateFailed, c.Member.Pos))
 	}
+	facts := c.templateFacts.Lazy(g.Name, component, g.Root)
 	layers, err := hierarchy.Resolve(b.Mounts.ReadBy(g.Folders, g.Name, component), b.Documents, file, facts, account)
 	if err != nil {
 		return nil, c.Attribute(problem.From(err, problem.InvalidYAML, c.Member.Pos))

@@ -11,6 +11,7 @@ import (
 type Group struct {
 	Name, Root string
 	Folders    []hierarchy.Folder
+	stack      *hierarchy.Stack // the same folders
 	// Catalogs are the layout's catalogs and the hierarchy's, least specific first; only those that
 	// are there.
 	Catalogs catalog.Layers

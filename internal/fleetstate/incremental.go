@@ -6,6 +6,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/placement"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -17,8 +18,8 @@ import (
 // anew is a member whose cluster is to be computed.
 type anew struct {
 	member *fleet.Member
-	at     int        // among its hub's
-	place  *placement // if that is as it was, else nil
+	at     int                  // among its hub's
+	place  *placement.Placement // if that is as it was, else nil
 }
 
 // takeOver takes over the clusters of a previous state, which may be nil, but for those that depend
@@ -157,7 +158,7 @@ func (st *State) indexFolders(previous *State, computed []anew) {
 	if st.folders == nil {
 		st.folders = fleet.NewFolderIndex(func(yield func(*fleet.Member, iter.Seq[string]) bool) {
 			for m, c := range st.Clusters() {
-				if !yield(m, c.Desired().placement.folders()) {
+				if !yield(m, c.Desired().placement.Folders()) {
 					return
 				}
 			}
@@ -167,25 +168,9 @@ func (st *State) indexFolders(previous *State, computed []anew) {
 
 // foldersOf are those of a member's levels, none for a member that the state has not.
 func (st *State) foldersOf(m *fleet.Member) iter.Seq[string] {
-	var p *placement
+	var p *placement.Placement
 	if c := st.ClusterOf(m); c != nil {
 		p = c.Desired().placement
 	}
-	return p.folders()
-}
-
-// folders are those of all levels, some of them more than once.
-func (p *placement) folders() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if p == nil {
-			return
-		}
-		for _, dirs := range p.dirs {
-			for _, d := range dirs {
-				if !yield(d.Path) {
-					return
-				}
-			}
-		}
-	}
+	return p.Folders()
 }

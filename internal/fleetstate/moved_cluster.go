@@ -1,11 +1,8 @@
 package fleetstate
 
-// A member file that one commit takes from a hub's folder and puts into another's is the same
-// cluster, which has moved. The hub that it leaves lets go of what it runs there, as the new one
-// has it (D4). That the new hub has a file of that name does not say so by itself: clusters of
-// several hubs may be called the same. So it takes the commit in which one file went and the other
-// came, which a State knows by the one before it; a service that starts later takes such a cluster
-// for lost.
+// A member file that one commit takes from a hub's folder to another's is the same cluster, moved.
+// The old hub lets go of what it runs there, as the new one has it (D4). The commit alone says so,
+// as clusters of several hubs may have one name: a service that starts later takes it for lost.
 
 // movedSince are the moves of a previous State that last, and those since.
 func (st *State) movedSince(previous *State) map[ID]string {

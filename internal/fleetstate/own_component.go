@@ -27,18 +27,24 @@ func (b *Resolver) isOfPlatform(g *Group, component string) bool {
 	})
 }
 
-// ownComponents are those of a group that are in a tenant's catalogs alone. Team files are the
-// platform's.
-func (b *Resolver) ownComponents(c *Cluster, g *Group) []string {
+// ownComponents are those of all of a group's that are in a tenant's catalogs alone. Team files are
+// the platform's.
+func (b *Resolver) ownComponents(c *Cluster, g *Group, all []string) (own []string) {
 	if c.Member.IsHub || g.Name == team.Group {
 		return nil
 	}
-	return slices.DeleteFunc(g.Components(), func(component string) bool { return g.InCatalog(component) || b.isOfPlatform(g, component) })
+	ofLayout := g.Catalogs.OfLayout()
+	for _, component := range all {
+		if !ofLayout.Has(component) && !b.isOfPlatform(g, component) {
+			own = append(own, component)
+		}
+	}
+	return own
 }
 
 // chargeOwn charges a tenant's own components.
-func (b *Resolver) chargeOwn(c *Cluster, g *Group) ([]string, error) {
-	own := b.ownComponents(c, g)
+func (b *Resolver) chargeOwn(c *Cluster, g *Group, all []string) ([]string, error) {
+	own := b.ownComponents(c, g, all)
 	if len(own) == 0 {
 		return nil, nil
 	}

@@ -20,22 +20,36 @@ type spare struct {
 	resolver *Resolver
 }
 
+// usedComponents are a group's components, sorted, and which of them are enabled.
+type usedComponents struct {
+	names     []string
+	isEnabled []bool
+}
+
+func (u usedComponents) has(component string) bool {
+	i, found := slices.BinarySearch(u.names, component)
+	return found && u.isEnabled[i]
+}
+
 // readUnused reads the files of a tenant's folders that a query's entry alone has a cluster read,
 // but those of used components. The problem is that of the account.
-func (b *Resolver) readUnused(c *Cluster, used map[string]bool) []problem.Problem {
+func (b *Resolver) readUnused(c *Cluster, used map[string]usedComponents) []problem.Problem {
 	var large companion.Large
 	c.faulty = map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		folders := slices.DeleteFunc(slices.Clone(g.Folders), func(f hierarchy.Folder) bool { return c.Member.IsHub || !b.Fleet.Layout.OfTenant(f.Level) })
 		seen := map[companion.ValuesFile]bool{}
+		t := b.Fleet.Layout.Values
+		path := func(component string) (string, error) { return b.FilePath(t, c, g, component, "") }
 		for _, folder := range folders {
-			for _, file := range b.valuesFiles(c, g, folder) {
-				key := name + "/" + file.Component
-				if seen[file] || !b.Mounts.Reads(folder, name, file.Component) || used[key] && !file.OfCompanion || c.account.Exceeded() != nil {
+			for _, file := range b.paths.ValuesFiles(folder, t, name, t.Shared && !t.ReadsFolder, path) {
+				isUsed := used[name].has(file.Component) || name == FleetGroup && file.Component == Registration && !slices.Contains(used[name].names, Registration)
+				if seen[file] || !b.Mounts.Reads(folder, name, file.Component) || isUsed && !file.OfCompanion || c.account.Exceeded() != nil {
 					continue
 				}
 				seen[file] = true
+				key := name + "/" + file.Component
 				if large.Add(folders, file) { // unread: a query that needs it resolves it
 					c.faulty[key] = true
 					continue
@@ -48,14 +62,6 @@ func (b *Resolver) readUnused(c *Cluster, used map[string]bool) []problem.Proble
 		}
 	}
 	return problem.From(c.account.Exceeded(), problem.LimitExceeded, c.Member.Pos)
-}
-
-// valuesFiles are the files of a folder that components may read.
-func (b *Resolver) valuesFiles(c *Cluster, g *Group, folder hierarchy.Folder) []companion.ValuesFile {
-	t := b.Fleet.Layout.Values
-	return companion.ValuesFiles(folder, t, g.Name, t.Shared && !t.ReadsFolder, func(component string) (string, error) {
-		return b.FilePath(t, c, g, component, "")
-	})
 }
 
 // spares are the last good clusters of a cluster's broken components.

@@ -2,7 +2,7 @@ package fleetstate
 
 import (
 	"github.com/argosy-hub/argosy/internal/budget"
-	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/companion"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/memo"
@@ -25,6 +25,7 @@ type Resolver struct {
 	Catalogs  map[string][]hierarchy.Layer // by group: the layout's catalogs, the later wins
 	mapped    *memo.Mapped
 	names     *memo.Names
+	paths     *companion.Paths
 	index     *hierarchy.Index
 	onHub     tenancy.Schemas
 	teams     *team.Table  // nil without team files
@@ -56,9 +57,10 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot, served func(*fleet.Me
 	}
 	g.Documents = g.Documents.Lenient(g.Fleet.Layout.DuplicateKeys == problem.Warning)
 	if previous != nil && previousFleet.Layout == g.Fleet.Layout {
-		g.memo, g.queried, g.names = previous.memo.Succeed(), previous.queried.Succeed(), previous.names
+		g.memo, g.queried, g.names, g.paths = previous.memo.Succeed(), previous.queried.Succeed(), previous.names, previous.paths
 	} else {
-		g.memo, g.queried, g.names = memo.New(budget.MemoryShare(maxRemembered, 10)), memo.New(budget.MemoryShare(maxQueried, 3)), memo.NewNames()
+		g.memo, g.queried = memo.New(budget.MemoryShare(maxRemembered, 10)), memo.New(budget.MemoryShare(maxQueried, 3))
+		g.names, g.paths = memo.NewNames(), companion.NewPaths()
 	}
 	if err := g.loadCatalogs(previous); err != nil {
 		return nil, err
@@ -86,35 +88,14 @@ func (st *State) ResolverOf(c *Cluster) *Resolver {
 
 // loadCatalogs reads the files that the layout names as groups' catalogs.
 func (b *Resolver) loadCatalogs(previous *Resolver) error {
-	b.Catalogs = map[string][]hierarchy.Layer{}
-	var problems problem.List
-	for _, name := range b.Fleet.Layout.GroupNames() {
-		group := b.Fleet.Layout.Groups[name]
-		for _, path := range group.Catalogs {
-			file := b.Snapshot.File(path)
-			if file == nil {
-				problems = append(problems, problem.Problem{
-					Reason: problem.MissingFile, Severity: problem.Error, Pos: group.Pos, Subject: "catalog of group " + name,
-					Found: "no file " + path, Expected: "a catalog, as the layout says",
-				})
-				continue
-			}
-			doc, err := b.Documents.Doc(file)
-			if err != nil {
-				problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: path})...)
-				continue
-			}
-			b.Catalogs[name] = append(b.Catalogs[name], hierarchy.Layer{Level: catalog.Level, Path: path, Root: doc.Root})
-		}
-	}
+	var problems, faults problem.List
+	b.Catalogs, problems = memo.ReadCatalogs(b.Fleet.Layout, b.Snapshot, b.Documents)
 	var known *memo.Mapped
 	if previous != nil {
 		known = previous.mapped
 	}
-	mapped, faults := b.memo.MapCatalogs(b.Fleet.Layout, known, b.Catalogs)
-	b.mapped, problems = mapped, append(problems, faults...)
-	if len(problems) > 0 {
-		return problems
+	if b.mapped, faults = b.memo.MapCatalogs(b.Fleet.Layout, known, b.Catalogs); len(problems)+len(faults) > 0 {
+		return append(problems, faults...)
 	}
 	return nil
 }
@@ -122,6 +103,17 @@ func (b *Resolver) loadCatalogs(previous *Resolver) error {
 // file is the path of a layout's file inside a level's folder.
 func (b *Resolver) file(t *fleet.FileTemplate, group, component, level string, facts func() any) (string, error) {
 	return b.names.File(t, memo.FileOf{Group: group, Component: component, Level: level, Folder: b.mapped.Folder(group, component)}, facts)
+}
+
+// valuesFile is the path of a component's values file inside a level's folder.
+func (b *Resolver) valuesFile(c *Cluster, g *Group, component string) (string, error) {
+	t := b.Fleet.Layout.Values
+	if t.Shared {
+		if known := b.names.KnownFile(t, memo.FileOf{Group: g.Name, Component: component, Folder: b.mapped.Folder(g.Name, component)}); known != "" {
+			return known, nil
+		}
+	}
+	return b.FilePath(t, c, g, component, "")
 }
 
 // FilePath is the path of a layout's file inside the folder of a level of a cluster's group.

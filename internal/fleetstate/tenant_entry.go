@@ -5,8 +5,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/placement"
 	"github.com/argosy-hub/argosy/internal/tenancy"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // What a tenant's level says may not fit the entry that a query sends (`base`): chart.path beside
@@ -64,27 +64,9 @@ func (b *Resolver) withoutTenantLabels(c *Cluster) (_ *Cluster, file string) {
 	secret := hierarchy.Merge(tenancy.PlatformLayers(b.Fleet.Layout, layers), b.names.Rules(b.Fleet.Layout.Merge, FleetGroup, Registration)).At([]string{"externalSecret"})
 	declaredLabels, _ := labels.FromNode(labels.Label, secret.Get("labels"))
 	declaredAnnotations, _ := labels.FromNode(labels.Annotation, secret.Get("annotations"))
-	l, a, _ := b.compute(c, declaredLabels, declaredAnnotations)
+	l, a, _ := placement.Labels(b.Fleet, c.Member, c.Facts, declaredLabels, declaredAnnotations)
 	out.entryFacts = c.templateFacts.WithLabels(l.All, a.All)
 	return &out, file
-}
-
-// factsOf are what the templates of a node see.
-type factsOf func(*yamldoc.Node) func() any
-
-// factsFor are the facts of a component's nodes: a query's own entry may see other labels.
-func (c *Cluster) factsFor(g *Group, component string) factsOf {
-	facts := c.templateFacts.Lazy(g.Name, component, g.Root)
-	if c.entryFacts == nil {
-		return func(*yamldoc.Node) func() any { return facts }
-	}
-	ofEntry := c.entryFacts.Lazy(g.Name, component, g.Root)
-	return func(n *yamldoc.Node) func() any {
-		if n.Doc != nil && n.Doc.File == basePath {
-			return ofEntry
-		}
-		return facts
-	}
 }
 
 // withoutForm is a group whose tenant's levels say nothing of some keys of a component, or of its

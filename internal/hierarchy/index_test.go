@@ -56,3 +56,45 @@ func TestIndexForgetsWhatIsGone(t *testing.T) {
 		t.Errorf("%d folders are known, of which two are there", n)
 	}
 }
+
+// TestStacksForgetWhatIsGone: nor does it keep stacks of folders with files that are no more.
+func TestStacksForgetWhatIsGone(t *testing.T) {
+	t.Parallel()
+	x := NewIndex(snapshot.FromMap(nil))
+	for step := range 4 * indexSlack {
+		dir := fmt.Sprint("clusters/", step%3)
+		x = x.Next(snapshot.FromMap(map[string]string{"defaults/x": fmt.Sprint(step / 2), dir + "/x": fmt.Sprint(step)}))
+		folders := x.Folders([]Dir{{Path: "defaults"}, {Path: dir}})
+		s := x.Stack(folders)
+		if s != x.Stack(folders) || !s.Below().IsShared() || s.Below() != x.Stack(folders[:1]) {
+			t.Fatal(step)
+		}
+	}
+	if n := len(x.shared.stacks); n > 2*indexSlack {
+		t.Errorf("%d stacks are known, of which two are there", n)
+	}
+}
+
+// TestStacksHoldNoFilesOfEarlierSnapshots: of a large folder that changes again and again, stacks
+// hold no more earlier states in memory than the snapshot has files.
+func TestStacksHoldNoFilesOfEarlierSnapshots(t *testing.T) {
+	t.Parallel()
+	const files = 2 * indexSlack
+	contents := map[string]string{"small/x": "1"}
+	for i := range files {
+		contents[fmt.Sprint("large/", i)] = "1"
+	}
+	x := NewIndex(snapshot.FromMap(contents))
+	for step := range 10 {
+		contents["large/0"] = fmt.Sprint(step)
+		x = x.Next(snapshot.FromMap(contents))
+		x.Stack(x.Folders([]Dir{{Path: "large"}, {Path: "small"}}))
+		held := 0
+		for key := range x.shared.stacks {
+			held += len(key.folder.list)
+		}
+		if held > 3*files+indexSlack+10 {
+			t.Fatalf("step %d: %d files are held, and the snapshot has %d", step, held, files)
+		}
+	}
+}

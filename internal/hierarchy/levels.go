@@ -160,6 +160,10 @@ type sharedIndex struct {
 	numbers int
 	in      map[string]*indexed // by folder
 	limit   int                 // number of folders beyond which changed ones are forgotten
+
+	stacks     map[stackKey]*Stack
+	stackLimit int // number of stacks beyond which those of changed folders are forgotten
+	stale      int // number of the files that changed folders had, which stacks may hold in memory
 }
 
 // indexed are the files of a folder.
@@ -168,8 +172,10 @@ type indexed struct {
 	files map[string]*snapshot.File // by path inside the folder
 	// broken are the folders that cannot be read: inside this one, or one that this one is in.
 	broken []*snapshot.File
-	same   int // the number of the last snapshot that is known to have them
-	found  sync.Map
+	// templates reports whether any file is a template.
+	templates bool
+	same      int // the number of the last snapshot that is known to have them
+	found     sync.Map
 }
 
 // indexSlack is the least number of folders that are known before some are forgotten.
@@ -177,7 +183,9 @@ const indexSlack = 1000
 
 // NewIndex makes an index of a snapshot.
 func NewIndex(s *snapshot.Snapshot) *Index {
-	return &Index{s: s, shared: &sharedIndex{in: map[string]*indexed{}, limit: indexSlack}}
+	return &Index{s: s, shared: &sharedIndex{
+		in: map[string]*indexed{}, limit: indexSlack, stacks: map[stackKey]*Stack{}, stackLimit: indexSlack,
+	}}
 }
 
 // Next makes an index of another snapshot, which shares with this one the folders that did not
@@ -211,12 +219,16 @@ func (x *Index) folder(dir string) *indexed {
 		if len(x.shared.in) >= x.shared.limit {
 			x.trim()
 		}
+		if known != nil {
+			x.shared.stale += len(known.list)
+		}
 		known = &indexed{list: slices.Clone(list), files: make(map[string]*snapshot.File, len(list))}
 		for _, f := range list {
 			if f.Folder {
 				known.broken = append(known.broken, f)
 			} else {
 				known.files[strings.TrimPrefix(f.Path, dir+"/")] = f
+				known.templates = known.templates || IsTemplate(f.Path)
 			}
 		}
 		x.shared.in[dir] = known

@@ -91,6 +91,17 @@ func (t *Tree) ConflictsBut(seen map[*Tree]bool) []problem.Problem {
 	return out
 }
 
+// First is the least specific layer, the zero value for an empty tree.
+func (t *Tree) First() Layer {
+	if t == nil {
+		return Layer{}
+	}
+	for t.below != nil {
+		t = t.below
+	}
+	return t.layer
+}
+
 // Layers are the layers of the tree, least specific first, missing ones included.
 func (t *Tree) Layers() []Layer {
 	var out []Layer

@@ -193,7 +193,7 @@ func (l *linter) there(folders []hierarchy.Folder) (out []hierarchy.Folder) {
 // for its suffix.
 func (l *linter) reads(c *fleetstate.Cluster, g *fleetstate.Group, in []hierarchy.Folder, f func(p string)) {
 	named := func(t *fleet.FileTemplate, component string) {
-		file := ""
+		file, companions := "", l.companions(g, component)
 		for _, d := range in {
 			if file == "" || t.ReadsLevel {
 				var err error
@@ -202,7 +202,7 @@ func (l *linter) reads(c *fleetstate.Cluster, g *fleetstate.Group, in []hierarch
 				}
 			}
 			f(d.Path + "/" + file)
-			for _, name := range l.companions(g, component) {
+			for _, name := range companions {
 				f(d.Path + "/" + companion.File(file, name))
 			}
 		}
@@ -219,10 +219,14 @@ func (l *linter) reads(c *fleetstate.Cluster, g *fleetstate.Group, in []hierarch
 
 // companions are the names of a component's further charts.
 func (l *linter) companions(g *fleetstate.Group, component string) []string {
-	if r, _ := l.st.Resolver().MergeEntry(g.Catalogs, component); component != "" && r.Entry != nil {
-		return r.Entry.Companions
+	if component == "" {
+		return nil
 	}
-	return nil
+	r, _ := l.st.Resolver().MergeEntry(g.Catalogs, component)
+	if r.Entry == nil {
+		return nil
+	}
+	return r.Entry.Companions
 }
 
 // tenants reports members whose tenant has no folder while other tenants have: most often a typo.

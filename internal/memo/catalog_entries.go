@@ -84,6 +84,7 @@ func (m *Memo) Entry(t *hierarchy.Tree) *catalog.Entry {
 		m.spend(t.Root.Memory())
 		e := catalog.ReadEntry(t.Root)
 		e.FindTemplates(func(path []string) bool { return m.IsDynamic(t.At(path)) })
+		e.MayHaveCompanions = slices.ContainsFunc(t.Layers(), func(l hierarchy.Layer) bool { return l.Root.Get(catalog.KeyCompanions) != nil })
 		return e, nil
 	})
 	return e

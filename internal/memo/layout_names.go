@@ -50,3 +50,14 @@ func (n *Names) File(t *fleet.FileTemplate, of FileOf, facts func() any) (string
 	}
 	return Remember(&n.mu, n.files, fileKey{t, of}, path)
 }
+
+// KnownFile is File for a path that is the same for all clusters, empty before the first time. It
+// needs no facts.
+func (n *Names) KnownFile(t *fleet.FileTemplate, of FileOf) string {
+	if !t.ReadsLevel {
+		of.Level = ""
+	}
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.files[fileKey{t, of}]
+}

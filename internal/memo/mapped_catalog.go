@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -31,6 +32,32 @@ type Mapped struct {
 // Folder is the name of the folder of a component's value files.
 func (m *Mapped) Folder(group, component string) string {
 	return cmp.Or(m.folders[group][component], component)
+}
+
+// ReadCatalogs reads the files that a layout names as groups' catalogs, by group, the later wins.
+func ReadCatalogs(layout *fleet.Layout, s *snapshot.Snapshot, documents *hierarchy.Cache) (map[string][]hierarchy.Layer, []problem.Problem) {
+	out := map[string][]hierarchy.Layer{}
+	var problems []problem.Problem
+	for _, name := range layout.GroupNames() {
+		group := layout.Groups[name]
+		for _, path := range group.Catalogs {
+			file := s.File(path)
+			if file == nil {
+				problems = append(problems, problem.Problem{
+					Reason: problem.MissingFile, Severity: problem.Error, Pos: group.Pos, Subject: "catalog of group " + name,
+					Found: "no file " + path, Expected: "a catalog, as the layout says",
+				})
+				continue
+			}
+			doc, err := documents.Doc(file)
+			if err != nil {
+				problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: path})...)
+				continue
+			}
+			out[name] = append(out[name], hierarchy.Layer{Level: catalog.Level, Path: path, Root: doc.Root})
+		}
+	}
+	return out, problems
 }
 
 // MapCatalogs makes Argosy's format of the layout's catalogs, by group, in place. Equal mappers of

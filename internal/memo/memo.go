@@ -36,6 +36,7 @@ type Memo struct {
 	documents map[*yamldoc.Doc]struct{}
 
 	trees     map[treeKey]*hierarchy.Tree
+	stacks    map[stackKey]stackValues
 	texts     map[*yamldoc.Node]string
 	rendered  map[renderKey]*yamldoc.Node
 	parsed    map[*yamldoc.Node]*tmpl.Template
@@ -72,7 +73,7 @@ type renderKey struct {
 func New(limit int) *Memo {
 	return &Memo{
 		needed: -1, limit: limit, documents: map[*yamldoc.Doc]struct{}{},
-		trees: map[treeKey]*hierarchy.Tree{}, texts: map[*yamldoc.Node]string{}, rendered: map[renderKey]*yamldoc.Node{},
+		trees: map[treeKey]*hierarchy.Tree{}, stacks: map[stackKey]stackValues{}, texts: map[*yamldoc.Node]string{}, rendered: map[renderKey]*yamldoc.Node{},
 		parsed: map[*yamldoc.Node]*tmpl.Template{}, bases: map[string]*yamldoc.Node{}, dynamic: map[*yamldoc.Node]bool{},
 		entries: map[*hierarchy.Tree]*catalog.Entry{}, shortened: map[*yamldoc.Node]*yamldoc.Node{}, without: map[withoutKey]*yamldoc.Node{},
 		catalogs: map[*yamldoc.Node][]problem.Problem{}, mapped: map[mapKey]mappedCatalog{}, forbidden: map[schemaKey][]problem.Problem{},
@@ -97,7 +98,7 @@ func (m *Memo) Succeed() *Memo {
 
 // size is the number of all entries. The caller holds the lock.
 func (m *Memo) size() int {
-	return len(m.trees) + len(m.texts) + len(m.rendered) + len(m.parsed) + len(m.bases) + len(m.dynamic) + len(m.entries) +
+	return len(m.trees) + len(m.stacks) + len(m.texts) + len(m.rendered) + len(m.parsed) + len(m.bases) + len(m.dynamic) + len(m.entries) +
 		len(m.shortened) + len(m.without) + len(m.catalogs) + len(m.mapped) + len(m.forbidden)
 }
 
@@ -114,6 +115,7 @@ func (m *Memo) spend(bytes int) {
 	m.bytes = bytes
 	clear(m.documents)
 	clear(m.trees)
+	clear(m.stacks)
 	clear(m.texts)
 	clear(m.rendered)
 	clear(m.parsed)
@@ -179,22 +181,30 @@ func Remember[K comparable, V any](mu *sync.RWMutex, m map[K]V, key K, compute f
 // component named by scope. Layers that are missing are left out: they change nothing, and without
 // them clusters share what they have in common.
 func (m *Memo) Merge(layers []hierarchy.Layer, rules hierarchy.Rules, scope string) *hierarchy.Tree {
+	return m.MergeOnto(nil, layers, rules, scope)
+}
+
+// MergeOnto is Merge onto a tree, nil for none.
+func (m *Memo) MergeOnto(t *hierarchy.Tree, layers []hierarchy.Layer, rules hierarchy.Rules, scope string) *hierarchy.Tree {
 	if len(rules) == 0 {
 		scope = ""
 	}
-	var t *hierarchy.Tree
 	for _, l := range layers {
-		if l.Missing() {
-			continue
+		if !l.Missing() {
+			t = m.with(t, l, rules, scope)
 		}
-		below := t
-		t, _ = Remember(&m.mu, m.trees, treeKey{below, l.Root, l.Level, l.Path, scope}, func() (*hierarchy.Tree, error) {
-			merged := below.With(l, rules)
-			m.spend(costNode * (1 + merged.Written()))
-			m.hold(l.Root)
-			return merged, nil
-		})
 	}
+	return t
+}
+
+// with merges one layer onto a tree.
+func (m *Memo) with(below *hierarchy.Tree, l hierarchy.Layer, rules hierarchy.Rules, scope string) *hierarchy.Tree {
+	t, _ := Remember(&m.mu, m.trees, treeKey{below, l.Root, l.Level, l.Path, scope}, func() (*hierarchy.Tree, error) {
+		merged := below.With(l, rules)
+		m.spend(costNode * (1 + merged.Written()))
+		m.hold(l.Root)
+		return merged, nil
+	})
 	return t
 }
 

@@ -292,7 +292,7 @@ func CleanPath(p string) (string, error) {
 	case strings.ContainsAny(p, "\\\x00"):
 		return "", fmt.Errorf("path %q holds a backslash or NUL: separate folders by slashes", p)
 	}
-	for _, part := range strings.Split(p, "/") {
+	for part := range strings.SplitSeq(p, "/") {
 		if part == ".." {
 			return "", fmt.Errorf("path %q leads upwards (..): paths stay inside the repository", p)
 		}

@@ -1,10 +1,12 @@
-// Package startup shortens the start of a program that links much: argosy.
+// Package startup shortens the start of a program that links much, and that ends soon: argosy.
 //
-// Most of that start is the initialisation of packages that one command seldom needs. A program
-// that imports this package starts with two differences:
+// Most of that start is the initialisation of packages that one command seldom needs, and most of
+// a command's garbage never has to be collected. A program that imports this package differs in two
+// ways:
 //
-//  1. The first garbage collection is at 32 MB of heap instead of 4 MB. From then on GOGC is as
-//     ever. Where the user sets GOGC, nothing differs.
+//  1. Between two garbage collections the heap grows by 128 MB at least, instead of by 4 MB or by
+//     what is in use. From 128 MB in use on, GOGC is as ever. Where the user sets GOGC, nothing
+//     differs; GOMEMLIMIT holds, too.
 //  2. kubectl, which Argo CD's types link, loads no translations of its help texts.
 //
 // Go initialises the package with the lowest import path among those whose imports are
@@ -16,23 +18,41 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 
 	"k8s.io/kubectl/pkg/util/i18n"
 )
 
-// firstCollection is a GOGC for a first collection at eight times the usual heap.
-const firstCollection = 800
+// headroom is how much the heap grows between two collections at least, in bytes.
+const headroom = 128 << 20
+
+// smallestHeap is the heap for which GOGC says that it may double before the first collection
+// (runtime, gcController.heapMinimum).
+const smallestHeap = 4 << 20
 
 func init() {
 	_ = i18n.SetLoadTranslationsFunc(func() error { return nil }) // it refuses nil alone
 	if os.Getenv("GOGC") == "" {
-		delayCollection()
+		delayCollections()
 	}
 }
 
-// delayCollection delays the first collection, which sets back what this sets.
-func delayCollection() {
-	usual := debug.SetGCPercent(firstCollection)
+// delayCollections delays the next collection until the heap has grown by headroom, and those after
+// it alike.
+func delayCollections() { delayCollection(debug.SetGCPercent(100 * headroom / smallestHeap)) }
+
+// delayCollection has the next collection set GOGC by what is then in use, at least to usual.
+func delayCollection(usual int) {
 	unreachable := &struct{ self *int }{}
-	runtime.AddCleanup(unreachable, func(percent int) { debug.SetGCPercent(percent) }, usual)
+	runtime.AddCleanup(unreachable, func(usual int) {
+		read := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(read)
+		debug.SetGCPercent(percentFor(read[0].Value.Uint64(), usual))
+		delayCollection(usual)
+	}, usual)
+}
+
+// percentFor is the GOGC with which a heap of bytes in use grows by headroom, at least usual.
+func percentFor(inUse uint64, usual int) int {
+	return max(usual, int(100*headroom/max(inUse, smallestHeap)))
 }

@@ -92,6 +92,9 @@ func LoadSchemas(layout *fleet.Layout, catalogs map[string][]hierarchy.Layer, s 
 	return out, nil
 }
 
+// Has reports whether a component lands on the hub.
+func (s Schemas) Has(group, component string) bool { return s[group+"/"+component] != nil }
+
 // isElsewhere reports whether a patch of an Application may change its destination.
 func isElsewhere(patch *yamldoc.Node) bool {
 	if patch == nil {

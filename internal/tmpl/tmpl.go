@@ -27,6 +27,7 @@ type Template struct {
 	pos     problem.Pos // of the template's first line
 	text    string      // the text itself when it holds no action: executing it is free
 	pure    bool
+	parts   []plainPart
 	// reads are the paths of the facts that the result may depend on.
 	reads [][]string
 	// lines are the lines at which the literal texts start, by address.
@@ -48,7 +49,7 @@ func Parse(pos problem.Pos, text string) (*Template, error) {
 	if err != nil {
 		return nil, failure(pos, err)
 	}
-	t := &Template{pos: pos, lines: textLines(trees, text), reads: readsOf(trees)}
+	t := &Template{pos: pos, lines: textLines(trees, text), reads: readsOf(trees), parts: plainParts(trees)}
 	t.program = newProgram(trees)
 	t.steps = steps(trees)
 	return t, nil
@@ -74,6 +75,9 @@ type Output struct {
 // Execute runs the template; errors are problem.Problem with reason template-failed or
 // limit-exceeded.
 func (t *Template) Execute(data any) (string, error) {
+	if text, ok := t.plain(data); ok {
+		return text, nil
+	}
 	out, err := t.ExecuteCounted(data)
 	return out.Text, err
 }

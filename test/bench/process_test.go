@@ -154,7 +154,7 @@ func (b *bench) commands(f *fleet, program string) {
 		{"lint", []string{"lint", "--repo", f.dir}},
 		{"params", []string{"params", "--repo", f.dir, "--view", string(query.Components), "--group", "addons", "--component", "component-000"}},
 	} {
-		row := figure{what: "argosy " + c.name, fleet: f.name, against: "reading the files", goal: atMost(10, "x")}
+		row := figure{what: "argosy " + c.name, fleet: f.name, against: "reading the files", goal: atMost(5, "x")}
 		var took, reading []float64
 		for i := range b.rounds() {
 			reading = append(reading, timed(func() { f.readFiles() }))

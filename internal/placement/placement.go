@@ -1,0 +1,77 @@
+package placement
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/mount"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/tmpl"
+)
+
+// Placement is where a cluster's files are.
+type Placement struct {
+	Facts tmpl.Facts // without the hierarchy's labels
+	Roots map[string]string
+	Dirs  map[string][]hierarchy.Dir // by group; those of one root may be one slice
+	// Broken are problems that leave folders out.
+	Broken []problem.Problem
+}
+
+// New computes the levels' folders of every group, from the facts without the hierarchy's labels.
+func New(f *fleet.Fleet, mounts *mount.Table, m *fleet.Member, known facts.Cluster) *Placement {
+	l, refused := labels.Compute(labels.Input{
+		Kind: labels.Label, Live: known.Labels, Declared: slices.Concat(m.FlagLabels, m.Labels), Reserved: reserved(m),
+	})
+	a, _ := labels.Compute(labels.Input{Kind: labels.Annotation, Live: known.Annotations, Declared: annotations(f, m, nil)})
+	p := &Placement{Facts: templateFacts(m, known).WithLabels(l.All, a.All), Roots: map[string]string{}, Dirs: map[string][]hierarchy.Dir{}}
+	levels := f.Layout.LevelsOf(m)
+	own := levels.Reads("group") // else groups of one root have the same folders
+	byRoot := map[string][]hierarchy.Dir{}
+	for _, name := range f.Layout.GroupNames() {
+		root := f.Root(m, name)
+		if byRoot[root] == nil || own {
+			dirs, err := levels.Dirs(p.Facts.With(name, "", root))
+			if err != nil {
+				p.Broken = append(p.Broken, problem.From(err, problem.TemplateFailed, m.Pos)...)
+				continue
+			}
+			byRoot[root] = dirs
+		}
+		dirs, err := mounts.Levels(m, name, byRoot[root], func(root string) map[string]any { return p.Facts.With(name, "", root) })
+		p.Broken = append(p.Broken, problem.From(err, problem.InvalidLayout, m.Pos)...)
+		p.Roots[name], p.Dirs[name] = root, dirs
+	}
+	if len(p.Broken) > 0 { // most likely for want of a label that is declared, but refused: that is to fix
+		p.Broken = slices.Concat(refused, p.Broken)
+	}
+	return p
+}
+
+// Folders are those of all levels, some of them more than once; none of nil.
+func (p *Placement) Folders() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if p == nil {
+			return
+		}
+		for _, dirs := range p.Dirs {
+			for _, d := range dirs {
+				if !yield(d.Path) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// templateFacts are what templates see, with labels and annotations to be added.
+func templateFacts(m *fleet.Member, known facts.Cluster) tmpl.Facts {
+	return tmpl.Facts{
+		"name": m.Name, "cluster": m.Name, "hub": m.Hub, "tenant": m.Tenant, "environment": m.Environment,
+		"server": known.Server, "model": m.Model(), "member": m.Content(),
+	}
+}
