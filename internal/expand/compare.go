@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/parallel"
+	"github.com/argosy-hub/argosy/internal/response"
 )
 
 // Pair is an object before and after, nil where there is none.
@@ -40,7 +41,7 @@ func Compare(before, after *Hub) iter.Seq[Pair] {
 	return func(yield func(Pair) bool) {
 		goesOn := true
 		visit := func(p Pair) { goesOn = goesOn && yield(p) }
-		c := &comparison{before: before, after: after, visit: visit, removed: map[object.Key]lazyObject{}, added: map[object.Key]lazyObject{}, seen: map[object.Key]bool{}}
+		c := &comparison{before: before, after: after, visit: visit, removed: map[object.Key]lazyObject{}, added: map[object.Key]lazyObject{}, seen: map[object.Key]bool{}, compared: map[bool]*response.Outlines{}}
 		c.followed = c.followedFolders()
 		c.lists(nil, before.roots, after.roots, false)
 		c.finish()
@@ -56,6 +57,8 @@ type comparison struct {
 	// gone and come are what one parent has no more, and another one may have.
 	removed, added map[object.Key]lazyObject
 	seen           map[object.Key]bool
+	// compared are the responses of both revisions, apart for sets that may bring objects.
+	compared map[bool]*response.Outlines
 	// silent is the base without problems: for what removed Applications read, of which whatever
 	// fails is no fault of the change.
 	silent *Hub

@@ -6,12 +6,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/expand/source"
-	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -52,10 +50,11 @@ func (c *comparison) sameResponses(o *object.Object) (alike, look bool) {
 		if err != nil {
 			return false, true
 		}
-		if same, known, found := c.alike(r, brings); known {
-			if alike = alike && same; found {
-				return alike, true
-			}
+		switch same, known, found := c.outlines(brings).Alike(r); {
+		case found:
+			return false, true
+		case known:
+			alike = alike && same
 			continue
 		}
 		was, is, err := response.RespondBoth(c.before.o.State, c.after.o.State, r)
@@ -72,20 +71,15 @@ func (c *comparison) sameResponses(o *object.Object) (alike, look bool) {
 	return alike, false
 }
 
-// alike is sameResponses for one query of components, without the responses, where that is known.
-func (c *comparison) alike(r query.Query, brings bool) (alike, known, look bool) {
-	var found atomic.Bool
-	alike, known = response.Alike(c.before.o.State, c.after.o.State, r, func(o response.Outline) {
-		if found.Load() {
-			return
-		}
-		if slices.ContainsFunc(o.Values, source.IsFollowed[string]) || slices.ContainsFunc([][]byte{o.Set, o.Metadata}, func(text []byte) bool {
-			return source.IsFollowed(text) || c.found(text, brings)
-		}) {
-			found.Store(true)
-		}
-	})
-	return alike, known, found.Load()
+// outlines compares responses without making them, and looks for what their sets name: brings as in
+// found.
+func (c *comparison) outlines(brings bool) *response.Outlines {
+	if c.compared[brings] == nil {
+		c.compared[brings] = response.NewOutlines(c.before.o.State, c.after.o.State, func(o response.Outline) bool {
+			return source.IsFollowed(o.JSON) || c.found(o.JSON, brings) || slices.ContainsFunc(o.Values, source.IsFollowed[string])
+		})
+	}
+	return c.compared[brings]
 }
 
 // found reports whether a set in JSON names something that is looked into.

@@ -68,8 +68,10 @@ func (d Decision) IsOverBudget() bool { return d.Verdict == OverBudget }
 func DryRun(before, after *fleetstate.State, now time.Time) []Decision {
 	var out []Decision
 	var holds []fleetstate.Hold
+	baseline := map[string]*holdings{}
 	for _, hub := range before.Fleet.Hubs() {
-		c := judgeCommit(after, before, hub, holdingsOf(before, hub, nil), nil, now)
+		baseline[hub] = holdingsOf(before, hub, nil)
+		c := judgeCommit(after, before, hub, baseline[hub], nil, now)
 		held := c.holds(after, before, hub)
 		holds = append(holds, held...)
 		out = append(out, c.decisions(hub, held)...)
@@ -77,7 +79,7 @@ func DryRun(before, after *fleetstate.State, now time.Time) []Decision {
 	after = after.Hold(before, holds) // as a service serves it
 	x := dryRun{before, after, now, map[wideQuery]*contentIndex{}, map[string]*commit{}}
 	for _, hub := range before.Fleet.Hubs() {
-		x.commits[hub] = judgeCommit(after, nil, hub, holdingsOf(before, hub, nil), nil, now)
+		x.commits[hub] = judgeCommit(after, nil, hub, baseline[hub], nil, now)
 		for _, owner := range owners(before.Fleet, hub) {
 			for _, q := range x.queries(hub, owner) {
 				if d := x.decide(owner, q); d.Verdict != "" || len(d.Unapproved)+len(d.Approved) > 0 {
@@ -167,16 +169,38 @@ type contentIndex struct {
 
 func (x dryRun) index(st *fleetstate.State, r query.Query) *contentIndex {
 	key := wideQuery{st, r.View, r.Hub, r.Group, r.Owner}
-	if x.indexes[key] == nil {
-		all, err := response.Items(st, r)
-		found := &contentIndex{all: all, byComponent: map[[2]string][]lifecycle.Item{}, err: err}
-		for _, i := range all {
-			k := [2]string{i.Component, i.Release}
-			found.byComponent[k] = append(found.byComponent[k], i)
-		}
-		x.indexes[key] = found
+	if found := x.indexes[key]; found != nil {
+		return found
+	}
+	if r.View != query.Components && r.View != query.Members {
+		items, err := response.Items(st, r)
+		x.indexes[key] = newContentIndex(response.Contents{Items: items, Err: err})
+		return x.indexes[key]
+	}
+	was, is, equal := response.ItemsOfBoth(x.before, x.after, r) // what one state is asked, the other is, too
+	ofBefore, ofAfter := key, key
+	ofBefore.st, ofAfter.st = x.before, x.after
+	x.indexes[ofBefore] = newContentIndex(was)
+	if x.indexes[ofAfter] = x.indexes[ofBefore]; !equal {
+		x.indexes[ofAfter] = newContentIndex(is)
 	}
 	return x.indexes[key]
+}
+
+func newContentIndex(c response.Contents) *contentIndex {
+	out := &contentIndex{all: c.Items, byComponent: map[[2]string][]lifecycle.Item{}, err: c.Err}
+	sizes := map[[2]string]int{}
+	for _, i := range c.Items {
+		sizes[[2]string{i.Component, i.Release}]++
+	}
+	for _, i := range c.Items {
+		k := [2]string{i.Component, i.Release}
+		if out.byComponent[k] == nil {
+			out.byComponent[k] = make([]lifecycle.Item, 0, sizes[k])
+		}
+		out.byComponent[k] = append(out.byComponent[k], i)
+	}
+	return out
 }
 
 // dryQuery is a query, and the wide one whose response contains its own: a component that no
@@ -216,6 +240,9 @@ func (x dryRun) loss(q dryQuery) (loss, Verdict, error) {
 		return loss{}, Unknown, fmt.Errorf("the base has no answer to compare with: %w", err)
 	}
 	removals := lifecycle.Diff(x.after, q.query, before, now)
+	if len(removals) == 0 {
+		return loss{}, "", nil // nearly always
+	}
 	found := lossOf(x.after.Fleet, q.query.Hub, removals, x.now)
 	return found.count(before, x.after.Fleet.Layout.Guard.MaxRemovals), "", nil
 }

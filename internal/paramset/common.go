@@ -14,3 +14,6 @@ func commonOf(c *fleetstate.Cluster, application string) Common {
 	}
 	return out
 }
+
+// CommonOf are the fields that all sets of components of a cluster share, without an Application.
+func CommonOf(c *fleetstate.Cluster) Common { return commonOf(c, "") }

@@ -14,8 +14,48 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
+// ResolvedComponent is a component of a cluster that a response has a set of.
+type ResolvedComponent struct {
+	fleetstate.Component
+	Resolver *fleetstate.Resolver
+	Cluster  *fleetstate.Cluster
+	Group    *fleetstate.Group
+	Name     string
+	Deletion string
+}
+
+// Set is the component's parameter set.
+func (r *ResolvedComponent) Set() (*ComponentSet, []problem.Problem) {
+	return NewComponentSet(r.Resolver, r.Cluster, r.Group, r.Name, r.Component, r.Deletion)
+}
+
+// EachComponent visits what OfCluster makes sets of in the view of components, without making them.
+// Visit returns problems.
+func EachComponent(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, visit func(*ResolvedComponent) []problem.Problem) ClusterSets {
+	is, problems := isAbout(st, q, c)
+	if !is {
+		return ClusterSets{Problems: problems}
+	}
+	out := eachComponent(st, q, c, visit)
+	out.Live, out.Problems = !c.IsRetired(), append(problems, out.Problems...)
+	return out
+}
+
 // componentSets are one set per component that is enabled on a cluster and owned by the requester.
-func componentSets(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (out ClusterSets) {
+func componentSets(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) ClusterSets {
+	var sets []Set
+	out := eachComponent(st, q, c, func(r *ResolvedComponent) []problem.Problem {
+		s, problems := r.Set()
+		if s != nil {
+			sets = append(sets, s)
+		}
+		return problems
+	})
+	out.Sets = sets
+	return out
+}
+
+func eachComponent(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, visit func(*ResolvedComponent) []problem.Problem) (out ClusterSets) {
 	g := c.Groups[q.Group]
 	if g == nil {
 		return out
@@ -32,14 +72,14 @@ func componentSets(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster)
 		return out
 	}
 	for _, component := range componentsOf(q, g) {
-		s, problems := componentSet(st, q, c, g, component)
-		out.Problems = append(out.Problems, problems...)
-		if s != nil {
-			out.Sets = append(out.Sets, s)
-			if !st.IsOfPlatform(c, q.Group, component) {
+		r, problems := resolvedComponent(st, q, c, g, component)
+		if r != nil {
+			problems = visit(r)
+			if len(problems) == 0 && !st.IsOfPlatform(c, q.Group, component) {
 				out.Own++
 			}
 		}
+		out.Problems = append(out.Problems, problems...)
 	}
 	return out
 }
@@ -52,10 +92,10 @@ func componentsOf(q query.Checked, g *fleetstate.Group) []string {
 	return g.Components()
 }
 
-// componentSet is one cluster's set of one component, nil when there is to be no Application: it is
-// not to run there, and what runs has been taken care of (D3); or when it belongs to another
+// resolvedComponent is a component of one cluster, nil when there is to be no Application: it is not
+// to run there, and what runs has been taken care of (D3); or when it belongs to another
 // ApplicationSet yet.
-func componentSet(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, component string) (*ComponentSet, []problem.Problem) {
+func resolvedComponent(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, component string) (*ResolvedComponent, []problem.Problem) {
 	resolver := st.ResolverOf(c)
 	resolve := resolver.Resolve
 	if q.SubjectsOnly && q.BaseEntry == nil && c.LastKnownGood == nil && len(c.Problems) == 0 {
@@ -72,7 +112,7 @@ func componentSet(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, 
 		if lifecycle.WaitsForRelease(st, q, c, g, component) {
 			return nil, nil
 		}
-		return NewComponentSet(resolver, c, g, component, written(q, r), fleet.Orphan)
+		return &ResolvedComponent{written(q, r), resolver, c, g, component, fleet.Orphan}, nil
 	}
 	waits := lifecycle.InfrastructureWaits(st, c, g.Name)
 	if r.EntryTree == nil || lifecycle.RemovalStep(st, q, c, g, component) != lifecycle.Wanted || !lifecycle.RemovesWorkloads(st, c, g.Name, r) && !waits {
@@ -87,7 +127,7 @@ func componentSet(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, 
 	if waits {
 		deletion = fleet.Orphan
 	}
-	return NewComponentSet(resolver, c, g, component, written(q, r), deletion)
+	return &ResolvedComponent{written(q, r), resolver, c, g, component, deletion}, nil
 }
 
 // written is what is encoded of a component.

@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/cases"
 	"github.com/argosy-hub/argosy/internal/facts"
@@ -90,6 +94,9 @@ func TestReusedResponseEqualsAFreshOne(t *testing.T) {
 				if gotErr != nil {
 					continue
 				}
+				if r.IntN(4) == 0 {
+					sameValues(t, st, request)
+				}
 				if !bytes.Equal(got.Bytes(), want.Bytes()) {
 					t.Fatalf("seed %d, step %d: the answer differs from one that is computed anew:\n%s\n%s", seed, step, got.Bytes(), want.Bytes())
 				}
@@ -102,6 +109,9 @@ func TestReusedResponseEqualsAFreshOne(t *testing.T) {
 				}
 				if fmt.Sprint(got.Items()) != fmt.Sprint(want.Items()) {
 					t.Fatalf("seed %d, step %d: items %v, computed anew %v", seed, step, got.Items(), want.Items())
+				}
+				if previous != nil {
+					sameItems(t, previous, st, request)
 				}
 				if items, err := response.Items(fresh, request); err != nil || fmt.Sprint(items) != fmt.Sprint(want.Items()) {
 					t.Fatalf("seed %d, step %d: items alone %v, of the answer %v: %v", seed, step, items, want.Items(), err)
@@ -122,54 +132,115 @@ func TestReusedResponseEqualsAFreshOne(t *testing.T) {
 	}
 }
 
-// sameOutline fails unless Alike tells of two responses what they tell.
+var digests = regexp.MustCompile(`,"digest":"[0-9a-f]*"`)
+
+// sameValues fails unless values that files alone make are as if they were merged with those of an
+// entry.
+func sameValues(t *testing.T, st *fleetstate.State, r query.Query) {
+	t.Helper()
+	if r.View != query.Components {
+		return
+	}
+	texts := map[bool]string{}
+	for _, alone := range []bool{true, false} {
+		values := map[string]any{}
+		if !alone {
+			values["filler"] = nil
+		}
+		r.Base = map[string]any{"chart": map[string]any{"repoURL": "https://charts.example.com", "name": "x", "version": "1.0.0"}, "values": values}
+		found, err := response.Bytes(st, r)
+		text := strings.ReplaceAll(digests.ReplaceAllString(fmt.Sprintf("%s%v", found, err), ""), `filler: null\n`, "")
+		texts[alone] = strings.ReplaceAll(text, `"helmValues":""`, `"helmValues":"{}\n"`)
+	}
+	if d := cmp.Diff(texts[false], texts[true]); d != "" {
+		t.Fatalf("values merged anew (-) and values of files (+): %s", d)
+	}
+}
+
+// sameItems fails unless two states together have the items that each has alone.
+func sameItems(t *testing.T, before, after *fleetstate.State, r query.Query) {
+	t.Helper()
+	was, is, equal := response.ItemsOfBoth(before, after, r)
+	for st, got := range map[*fleetstate.State]response.Contents{before: was, after: is} {
+		want, err := response.Items(st, r)
+		if fmt.Sprint(got.Items, got.Err) != fmt.Sprint(want, err) {
+			t.Fatalf("items %v, %v; of the state alone %v, %v", got.Items, got.Err, want, err)
+		}
+	}
+	if equal && !slices.Equal(was.Items, is.Items) {
+		t.Fatalf("not equal: %v, %v", was.Items, is.Items)
+	}
+}
+
+// sameOutline fails unless Outlines tells of two responses what they tell, and looks into all that
+// the second one says.
 func sameOutline(t *testing.T, before, after *fleetstate.State, r query.Query, was, is *response.Response) {
 	t.Helper()
 	var mu sync.Mutex
-	visited := map[string]int{}
-	alike, known := response.Alike(before, after, r, func(o response.Outline) {
-		var set map[string]any
-		if err := json.Unmarshal(o.Set, &set); err != nil {
-			t.Error(err)
-		}
-		set["metadata"], set["helmValues"] = json.RawMessage(o.Metadata), o.Values[0]
-		text, err := json.Marshal(set)
-		if err != nil {
-			t.Error(err)
-		}
+	looked := map[string]bool{}
+	alike, known, found := response.NewOutlines(before, after, func(o response.Outline) bool {
 		mu.Lock()
 		defer mu.Unlock()
-		visited[string(text)]++
-	})
-	if known != before.Facts().Equal(after.Facts()) || known && alike != (was.Fingerprint() == is.Fingerprint()) {
-		t.Fatalf("alike %t, known %t; fingerprints %s, %s", alike, known, was.Fingerprint(), is.Fingerprint())
+		leaves(t, o.JSON, looked)
+		for _, v := range o.Values {
+			looked["helmValues="+v] = true
+		}
+		return false
+	}).Alike(r)
+	if found || known != before.Facts().Equal(after.Facts()) || known && alike != (was.Fingerprint() == is.Fingerprint()) {
+		t.Fatalf("alike %t, known %t, found %t; fingerprints %s, %s", alike, known, found, was.Fingerprint(), is.Fingerprint())
 	}
 	if !known {
 		return
 	}
+	said := map[string]bool{}
 	for text := range is.Texts() {
-		var set map[string]any
-		if err := json.Unmarshal(text, &set); err != nil {
-			t.Fatal(err)
-		}
-		delete(set, "digest")
-		delete(set, "revision")
-		var raw struct{ Metadata json.RawMessage }
-		if err := json.Unmarshal(text, &raw); err != nil {
-			t.Fatal(err)
-		}
-		set["metadata"] = raw.Metadata
-		text, err := json.Marshal(set)
-		if err != nil {
-			t.Fatal(err)
-		}
-		visited[string(text)]--
+		leaves(t, text, said)
 	}
-	for text, n := range visited {
-		if n != 0 {
-			t.Fatalf("visited %+d times more than the response has it: %s", n, text)
+	if d := cmp.Diff(said, looked); d != "" {
+		t.Fatalf("what a response says (-), and what is looked into (+): %s", d)
+	}
+	for leaf := range said {
+		_, _, found := response.NewOutlines(before, after, func(o response.Outline) bool {
+			here := map[string]bool{}
+			leaves(t, o.JSON, here)
+			return here[leaf] || slices.ContainsFunc(o.Values, func(v string) bool { return "helmValues="+v == leaf })
+		}).Alike(r)
+		if !found {
+			t.Fatalf("not found: %s", leaf)
+		}
+		break // any of them
+	}
+}
+
+// leaves adds the texts in a JSON object by their keys, but for those that each set has of its own:
+// its name, the digest and the revision.
+func leaves(t *testing.T, text []byte, into map[string]bool) {
+	t.Helper()
+	var root map[string]any
+	if err := json.Unmarshal(text, &root); err != nil {
+		t.Error(err)
+		return
+	}
+	var visit func(key string, v any)
+	visit = func(key string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for k, below := range v {
+				visit(k, below)
+			}
+		case []any:
+			for _, below := range v {
+				visit(key, below)
+			}
+		case nil:
+		default:
+			if text := fmt.Sprint(v); text != "" && key != "applicationName" && key != "digest" && key != "revision" {
+				into[key+"="+text] = true
+			}
 		}
 	}
+	visit("", root)
 }
 
 // TestUnchangedClustersAreReused: after a commit of one cluster's file, an answer computes that

@@ -3,10 +3,13 @@ package response
 import (
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/parallel"
 	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
@@ -72,19 +75,78 @@ func Items(st *fleetstate.State, r query.Query) ([]lifecycle.Item, error) {
 	if failure != nil {
 		return nil, failure
 	}
-	var out [][]lifecycle.Item
-	if q.View == query.Components || q.View == query.Members {
-		q.SubjectsOnly = true
-		out, failure = paramset.ByCluster(st, q, func(s paramset.ClusterSets) []lifecycle.Item { return itemsOf(s.Sets) })
-	} else {
-		var sets []paramset.Set
-		sets, failure = paramset.Generate(st, q)
-		out = [][]lifecycle.Item{itemsOf(sets)}
+	if q.View != query.Components && q.View != query.Members {
+		sets, failure := paramset.Generate(st, q)
+		if failure != nil {
+			return nil, failure
+		}
+		return itemsOf(sets), nil
 	}
-	if failure != nil {
+	q.SubjectsOnly = true
+	clusters := paramset.Candidates(st, q)
+	j, out := newJudgement(st, q, len(clusters)), make([][]lifecycle.Item, len(clusters))
+	parallel.Each(len(clusters), func(i int) { out[i] = j.items(i, clusters[i]) })
+	if failure := j.failure(); failure != nil {
 		return nil, failure
 	}
 	return slices.Concat(out...), nil
+}
+
+// Contents are the items of a response, or why there is none.
+type Contents struct {
+	Items []lifecycle.Item
+	Err   error
+}
+
+// ItemsOfBoth returns the Items of two states. Clusters that both share are computed once; equal is
+// set where both responses contain the same.
+func ItemsOfBoth(before, after *fleetstate.State, r query.Query) (was, is Contents, equal bool) {
+	old, failed := query.Check(before, r)
+	q, fails := query.Check(after, r)
+	if failed != nil || fails != nil || q.View != query.Components && q.View != query.Members ||
+		!before.Facts().Equal(after.Facts()) || requesterOf(before, old) != requesterOf(after, q) {
+		was.Items, was.Err = Items(before, r)
+		is.Items, is.Err = Items(after, r)
+		return was, is, false
+	}
+	old.SubjectsOnly, q.SubjectsOnly = true, true
+	pairs := pairsOf(paramset.Candidates(before, old), paramset.Candidates(after, q))
+	x, y := newJudgement(before, old, len(pairs)), newJudgement(after, q, len(pairs))
+	olds, news := make([][]lifecycle.Item, len(pairs)), make([][]lifecycle.Item, len(pairs))
+	parallel.Each(len(pairs), func(i int) {
+		news[i] = y.items(i, pairs[i].after)
+		if pairs[i].before == pairs[i].after {
+			olds[i], x.tallies[i], x.problems[i] = news[i], y.tallies[i], y.problems[i]
+			return
+		}
+		olds[i] = x.items(i, pairs[i].before)
+	})
+	contents := func(j *judgement, items [][]lifecycle.Item) Contents {
+		if failure := j.failure(); failure != nil {
+			return Contents{Err: failure}
+		}
+		return Contents{Items: slices.Concat(items...)}
+	}
+	was = contents(x, olds)
+	if y.failure() == nil && was.Err == nil && slices.EqualFunc(olds, news, slices.Equal[[]lifecycle.Item]) {
+		return was, was, true
+	}
+	return was, contents(y, news), false
+}
+
+// items are those of a cluster, which may be nil.
+func (j *judgement) items(i int, c *fleetstate.Cluster) (out []lifecycle.Item) {
+	if c == nil || j.q.View != query.Components {
+		return itemsOf(j.sets(i, c).Sets)
+	}
+	j.each(i, c, func(r *paramset.ResolvedComponent) []problem.Problem {
+		out = append(out, lifecycle.Item{
+			Name: catalog.ApplicationName(r.Name, c.Member.Name), Cluster: c.Member.Name,
+			Group: r.Group.Name, Component: r.Name, Release: r.Group.Release.Type, IsRemoval: r.Deletion == fleet.Cascade,
+		})
+		return nil
+	})
+	return out
 }
 
 func itemsOf(sets []paramset.Set) []lifecycle.Item {
