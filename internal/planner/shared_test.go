@@ -162,16 +162,27 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 	next := maps.Clone(original)
 	next[listed] = strings.ReplaceAll(strings.ReplaceAll(next[listed], fleettest.Component(0)+":", "unlisted:"), "enabled: false", "enabled: true")
 	quick, differing, refused := 0, 0, 0
-	var alone [][2]string // each edit by itself, before random ones
+	// Each edit by itself, before random ones. A hub whose own revision is another one takes another
+	// catalog for its releases, in both directions: components are not listed any more, or are again,
+	// on clusters that both states share.
+	type single struct {
+		path, text         string
+		isReleased, isBack bool
+	}
+	var alone []single
 	for _, path := range paths {
 		for _, text := range all[path] {
 			if text != "" && (text != "-" || original[path] != "") {
-				alone = append(alone, [2]string{path, text})
+				alone = append(alone, single{path: path, text: text, isBack: len(alone)%2 == 1})
 			}
 		}
 	}
+	const ownRevision = "fleet/bootstrap/hub-2.yaml"
+	for _, isBack := range []bool{false, true} {
+		alone = append(alone, single{ownRevision, all[ownRevision][len(all[ownRevision])-1], true, isBack})
+	}
 	if testing.Short() { // the race detector takes minutes for all
-		alone = alone[:5]
+		alone = alone[len(alone)-5:]
 	}
 	steps := len(alone) + cases.Times(5)
 	r := rand.New(rand.NewPCG(7, 7))
@@ -179,10 +190,11 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 	for step := range steps {
 		if step < len(alone) || step%4 == 0 { // else the fleet is broken after a while
 			files = maps.Clone(original)
-			if r.IntN(2) == 0 {
+			isReleased := step < len(alone) && alone[step].isReleased
+			if r.IntN(2) == 0 || isReleased {
 				files[layout] = ofChart
 			}
-			if r.IntN(3) == 0 {
+			if r.IntN(3) == 0 || isReleased {
 				files[versions] = strings.ReplaceAll(releases, "{type: default}", "{type: default, chartRepoRevision: next}")
 			}
 		}
@@ -193,7 +205,7 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 			path := paths[r.IntN(len(paths))]
 			text := all[path][r.IntN(len(all[path]))]
 			if step < len(alone) {
-				if path, text = alone[step][0], alone[step][1]; n > 0 {
+				if path, text = alone[step].path, alone[step].text; n > 0 {
 					break
 				}
 			}
@@ -201,7 +213,7 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 			done = append(done, path+" "+text[:min(len(text), 60)])
 		}
 		after := snapshot.FromMap(files)
-		if step < len(alone) && step%2 == 1 { // the other way
+		if step < len(alone) && alone[step].isBack {
 			before, after = after, before
 		}
 		q := Question{}
