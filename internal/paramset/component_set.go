@@ -92,8 +92,8 @@ func componentsOf(q query.Checked, g *fleetstate.Group) []string {
 	return g.Components()
 }
 
-// resolvedComponent is a component of one cluster, nil when there is to be no Application: it is not
-// to run there, and what runs has been taken care of (D3); or when it belongs to another
+// resolvedComponent is a component of one cluster, nil when there is to be no Application: it is
+// not to run there, and what runs has been taken care of (D3); or when it belongs to another
 // ApplicationSet yet.
 func resolvedComponent(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *fleetstate.Group, component string) (*ResolvedComponent, []problem.Problem) {
 	resolver := st.ResolverOf(c)

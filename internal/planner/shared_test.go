@@ -162,9 +162,9 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 	next := maps.Clone(original)
 	next[listed] = strings.ReplaceAll(strings.ReplaceAll(next[listed], fleettest.Component(0)+":", "unlisted:"), "enabled: false", "enabled: true")
 	quick, differing, refused := 0, 0, 0
-	// Each edit by itself, before random ones. A hub whose own revision is another one takes another
-	// catalog for its releases, in both directions: components are not listed any more, or are again,
-	// on clusters that both states share.
+	// Each edit by itself, before random ones. A hub whose own revision is another one takes
+	// another catalog for its releases, in both directions: components are not listed any more, or
+	// are again, on clusters that both states share.
 	type single struct {
 		path, text         string
 		isReleased, isBack bool

@@ -16,9 +16,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/queryerr"
 )
 
-// Outline is what parameter sets of components say, in parts: JSON, and the values of charts. It is
-// a whole set, or what all sets of a cluster share, or a set that stands for all that differ from it
-// in that alone.
+// Outline is what parameter sets of components say, in parts: JSON, and the values of charts. It
+// is a whole set, or what all sets of a cluster share, or a set that stands for all that differ
+// from it in that alone.
 type Outline struct {
 	JSON   []byte
 	Values []string
