@@ -1,27 +1,17 @@
 package inventory
 
 import (
-	"slices"
-
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/released"
 )
 
-// Count counts Applications of a cluster that differ in nothing that it says.
-type Count struct {
-	View         query.View
-	Group, Owner string
-	Unlisted     bool
-	Number       int
-}
-
-// Shared counts the Applications of a cluster that two states of one hub share, in any order. They
-// are the same in both. It computes no values. It is false for a cluster that differs, and for one
-// whose Applications have to be computed to be counted: with problems, releases, or a catalog of
-// another revision.
-func Shared(before, after Inventory, cluster string) ([]Count, bool) {
+// Shared are the Applications of a cluster that two states of one hub share, with View, Group,
+// Owner and Unlisted alone, in any order. They are the same in both. It computes no values. It is
+// false for a cluster that differs, and for one whose Applications have to be computed to be
+// counted: with problems, releases, or a catalog of another revision.
+func Shared(before, after Inventory, cluster string) ([]Application, bool) {
 	switch {
 	case before.st == nil || after.st == nil, before.st.HubMember(before.Hub) != after.st.HubMember(after.Hub),
 		(before.st.ReleaseCatalogs() == nil) != (after.st.ReleaseCatalogs() == nil):
@@ -36,35 +26,27 @@ func Shared(before, after Inventory, cluster string) ([]Count, bool) {
 	case len(before.releases[cluster])+len(after.releases[cluster]) > 0:
 		return nil, false
 	}
-	var out []Count
+	var out []Application
 	if !c.Member.IsHub {
-		out = append(out, Count{View: query.Members, Group: fleetstate.FleetGroup, Owner: fleet.OwnerHub, Number: 1})
+		out = append(out, Application{View: query.Members, Group: fleetstate.FleetGroup, Owner: fleet.OwnerHub})
 	}
 	if !c.Registered {
 		return out, true
 	}
 	if c.Member.Remote {
-		out = append(out, Count{View: query.Agents, Owner: fleet.OwnerHub, Number: 1})
+		out = append(out, Application{View: query.Agents, Owner: fleet.OwnerHub})
 	}
 	for _, g := range c.Groups {
 		group := released.GroupOf(after.st, c, g)
 		if group.IsOther() || released.GroupOf(before.st, c, g).IsOther() {
 			return nil, false
 		}
-		counts := [2]Count{{View: query.Components, Group: g.Name, Owner: c.Member.Owner(g.Name)}}
-		counts[1] = counts[0]
-		counts[1].Unlisted = true
 		for _, component := range group.Components() {
 			g, listed := group.Component(component)
 			if r, _ := after.st.Resolver().ResolveEntry(c, g, component, nil); r.Enabled {
-				i := 0
-				if !listed {
-					i = 1
-				}
-				counts[i].Number++
+				out = append(out, Application{View: query.Components, Group: g.Name, Owner: c.Member.Owner(g.Name), Unlisted: !listed})
 			}
 		}
-		out = append(out, slices.DeleteFunc(counts[:], func(x Count) bool { return x.Number == 0 })...)
 	}
 	return out, true
 }

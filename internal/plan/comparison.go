@@ -200,10 +200,10 @@ func (c *comparison) shared(hub, cluster string, before, after *fleetOf) (unchan
 	if !isShared {
 		return 0, nil, false
 	}
-	for _, x := range all {
+	for _, a := range all {
 		base, head := true, true
 		if c.requested != nil {
-			base, head = c.requested(hub, inventory.Application{View: x.View, Group: x.Group, Owner: x.Owner})
+			base, head = c.requested(hub, a)
 		}
 		switch {
 		case base != head:
@@ -212,9 +212,9 @@ func (c *comparison) shared(hub, cluster string, before, after *fleetOf) (unchan
 			if apart == nil {
 				apart = map[NotRequested]int{}
 			}
-			apart[NotRequested{View: x.View, Group: x.Group}] += x.Number
-		case !x.Unlisted:
-			unchanged += x.Number
+			apart[NotRequested{View: a.View, Group: a.Group}]++
+		case !a.Unlisted:
+			unchanged++
 		}
 	}
 	return unchanged, apart, true
