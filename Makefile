@@ -46,6 +46,21 @@ ARGOCD ?= v2
 # Arguments for go test, for example: make test TESTFLAGS='-run TestGolden -update'
 TESTFLAGS ?=
 
+# The packages of `make race`; 1 for `make e2e` with the service from its image; and a file for the events of its tests.
+RACE   ?= ./...
+IMAGE  ?=
+EVENTS ?=
+
+# More flags of `make hub`, and the folder of another build for `make responses`.
+HUBFLAGS ?=
+BEFORE   ?=
+
+# Which fleets `make bench` measures, how often, and what else to tell it: BENCHFLAGS='-save before.json', and after a
+# change BENCHFLAGS='-compare before.json'.
+CLUSTERS   ?= 100,1000,10000
+ROUNDS     ?= 3
+BENCHFLAGS ?=
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
