@@ -143,7 +143,7 @@ func (f *fleet) sets(answer []byte) []map[string]any {
 // asked; Argo CD's own matrix finds the same. And it asks again after a commit.
 func (b *bench) members(f *fleet, st *fleetstate.State) {
 	b.Helper()
-	row := figure{what: "members, first answer", fleet: f.name, against: "Argo CD's matrix, per member", goal: atLeast(50, "x")}
+	row := figure{what: "members, first answer", fleet: f.name, against: "Argo CD's matrix, per member", goal: atLeast(100, "x")}
 	again := figure{what: "members, after a commit of one cluster's file", fleet: f.name, against: "the first answer", goal: goal{unit: "%"}}
 	s := f.read()
 	argo := newMatrix(b.T, s)
