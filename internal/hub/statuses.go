@@ -40,7 +40,7 @@ type statusTable struct {
 	read     func(cells map[string]string) Status
 	requests context.Context //nolint:containedctx // list and watch functions of client-go have none
 
-	mu      sync.RWMutex
+	rows    sync.RWMutex // guards what follows; the follower has a lock of its own
 	columns []string
 	byName  map[string]seen
 	changes uint64
@@ -114,9 +114,9 @@ func (s *Statuses) Run(ctx context.Context) {
 // Of returns the status of an Application, or of Flux's object of that name; false for none.
 func (s *Statuses) Of(name string) (Status, bool) {
 	for _, t := range s.all {
-		t.mu.RLock()
+		t.rows.RLock()
 		found := t.byName[name]
-		t.mu.RUnlock()
+		t.rows.RUnlock()
 		if found.Status != nil {
 			s := *found.Status
 			if found.since > 0 {
@@ -131,9 +131,9 @@ func (s *Statuses) Of(name string) (Status, bool) {
 // Version changes with any status.
 func (s *Statuses) Version() (out uint64) {
 	for _, t := range s.all {
-		t.mu.RLock()
+		t.rows.RLock()
 		out += t.changes
-		t.mu.RUnlock()
+		t.rows.RUnlock()
 	}
 	return out
 }
@@ -142,12 +142,12 @@ func (s *Statuses) Version() (out uint64) {
 // missing permission or resource is no silence.
 func (s *Statuses) Silent() (since time.Time, err error) {
 	for _, t := range s.all {
-		t.mu.RLock()
+		t.rows.RLock()
 		synced := t.synced
-		t.mu.RUnlock()
-		t.follower.mu.Lock()
+		t.rows.RUnlock()
+		t.mu.Lock()
 		since, err, denied := t.since, t.err, t.denied
-		t.follower.mu.Unlock()
+		t.mu.Unlock()
 		if err != nil && (synced || !denied) {
 			return since, err
 		}
@@ -160,8 +160,8 @@ func (s *Statuses) Silent() (since time.Time, err error) {
 func (t *statusTable) healthAt(name, version string) (now health, isCurrent bool) {
 	at, err := strconv.ParseUint(version, 10, 64)
 	_, failed := t.failure()
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.rows.Lock()
+	defer t.rows.Unlock()
 	found := t.byName[name]
 	now.broken = found.broken
 	if err != nil || failed != nil {
@@ -178,8 +178,8 @@ func (t *statusTable) healthAt(name, version string) (now health, isCurrent bool
 // isReady reports whether the first list is complete, or has failed: then nothing is healthy.
 func (t *statusTable) isReady() bool {
 	_, failed := t.failure()
-	t.mu.RLock()
-	defer t.mu.RUnlock()
+	t.rows.RLock()
+	defer t.rows.RUnlock()
 	return t.synced || failed != nil
 }
 
@@ -234,8 +234,8 @@ func (t *statusTable) learn(table *metav1.Table) {
 	if len(table.ColumnDefinitions) == 0 {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.rows.Lock()
+	defer t.rows.Unlock()
 	t.columns = t.columns[:0]
 	for _, c := range table.ColumnDefinitions {
 		t.columns = append(t.columns, c.Name)
@@ -244,8 +244,8 @@ func (t *statusTable) learn(table *metav1.Table) {
 
 // object is a row with its columns as annotations.
 func (t *statusTable) object(row *metav1.TableRow, version string) *metav1.PartialObjectMetadata {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
+	t.rows.RLock()
+	defer t.rows.RUnlock()
 	cells := map[string]string{}
 	for i, c := range row.Cells {
 		if text, is := c.(string); is && i < len(t.columns) {
@@ -329,8 +329,8 @@ const maxStatuses = 10_000
 
 // Add keeps a status.
 func (s statusStore) Add(o any) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.rows.Lock()
+	defer s.rows.Unlock()
 	s.put(o)
 	return nil
 }
@@ -341,8 +341,8 @@ func (s statusStore) Update(o any) error { return s.Add(o) }
 // Delete forgets a status.
 func (s statusStore) Delete(o any) error {
 	if m, is := o.(*metav1.PartialObjectMetadata); is {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		s.rows.Lock()
+		defer s.rows.Unlock()
 		delete(s.byName, m.Name)
 		s.changes++
 		delete(s.awaited, m.Name)
@@ -352,8 +352,8 @@ func (s statusStore) Delete(o any) error {
 
 // Replace keeps these statuses and no others.
 func (s statusStore) Replace(all []any, _ string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.rows.Lock()
+	defer s.rows.Unlock()
 	before := s.byName
 	s.byName = make(map[string]seen, len(all))
 	s.changes++

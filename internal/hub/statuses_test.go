@@ -141,12 +141,7 @@ func TestStatusesAreColumns(t *testing.T) {
 	ctx, cancel = context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); refused.Run(ctx) }()
-	until("denied", func() bool {
-		table := refused.all[0]
-		table.mu.RLock()
-		defer table.mu.RUnlock()
-		return table.denied
-	})
+	until("denied", func() bool { denied, _ := refused.all[0].failure(); return denied })
 	if _, err := refused.Silent(); err != nil {
 		t.Errorf("a missing permission is silence: %v", err)
 	}
