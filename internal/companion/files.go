@@ -42,22 +42,26 @@ func NewPaths() *Paths { return &Paths{known: map[pathKey][]ValuesFile{}} }
 // catalogs have them. Values returns the path of a component's values file in a group, by a
 // template; with shared it depends on nothing else, and what is found is remembered.
 func (p *Paths) ValuesFiles(folder hierarchy.Folder, template any, group string, shared bool, values func(component string) (string, error)) []ValuesFile {
+	pathOf := func(component string) string {
+		at, _ := values(component) // one that has no path reads no file
+		return at
+	}
 	if !shared {
-		paths := map[string]string{} // by component, "" where there is none
-		once := func(component string) (string, error) {
+		paths := map[string]string{} // by component
+		once := func(component string) string {
 			at, known := paths[component]
 			if !known {
-				at, _ = values(component)
+				at = pathOf(component)
 				paths[component] = at
 			}
-			return at, nil
+			return at
 		}
 		return valuesFiles(folder, func(file string) []ValuesFile { return readersOf(file, once) })
 	}
 	found, _ := folder.Remember([2]any{template, group}, func() any {
 		return valuesFiles(folder, func(file string) []ValuesFile {
 			known, _ := memo.Remember(&p.mu, p.known, pathKey{template, group, file}, func() ([]ValuesFile, error) {
-				return readersOf(file, values), nil
+				return readersOf(file, pathOf), nil
 			})
 			return known
 		})
@@ -74,11 +78,11 @@ func valuesFiles(folder hierarchy.Folder, readersOf func(file string) []ValuesFi
 	return slices.Compact(out) // a file and its template are one
 }
 
-// readersOf are the components that may read a path, which has no suffix of templates.
-func readersOf(file string, values func(component string) (string, error)) (out []ValuesFile) {
+// readersOf are the components that may read a path, which has no suffix of templates. PathOf is
+// empty for a component without a values file.
+func readersOf(file string, pathOf func(component string) string) (out []ValuesFile) {
 	for component := range componentsIn(file) {
-		at, _ := values(component) // one that has no path reads no file
-		at = strings.TrimSuffix(at, hierarchy.TemplateSuffix)
+		at := strings.TrimSuffix(pathOf(component), hierarchy.TemplateSuffix)
 		switch {
 		case at == "":
 		case at == file:

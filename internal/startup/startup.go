@@ -54,5 +54,5 @@ func delayCollection(usual int) {
 
 // percentFor is the GOGC with which a heap of bytes in use grows by headroom, at least usual.
 func percentFor(inUse uint64, usual int) int {
-	return max(usual, int(100*headroom/max(inUse, smallestHeap)))
+	return max(usual, int(100*headroom/max(inUse, smallestHeap))) //nolint:gosec // at most 3,200
 }
