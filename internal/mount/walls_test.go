@@ -172,3 +172,17 @@ func TestUnknownMountConcernsItsMembersAlone(t *testing.T) {
 		t.Error(err, next.Problems)
 	}
 }
+
+// TestForeignValuesOfMountAreNotRead is U3 behind the bounds: where a file beyond them is joined
+// all the same, as one that the store has of an earlier build may be, the component of another team
+// does not read it.
+func TestForeignValuesOfMountAreNotRead(t *testing.T) {
+	main := fleettest.Snapshot("rev", fleetFiles())
+	at := mountsOf(t, main).Scopes[0].Path
+	foreign := snapshot.NewFile(at+"/defaults/workloads/card-web/values.yaml", []byte("from: elsewhere\n"), snapshot.MaxFileSize)
+	st := state(t, main.Join([]snapshot.Part{snapshot.NewPart(at, "r", "1", []*snapshot.File{foreign})}))
+	before, after := sets(t, state(t, main), "workloads"), sets(t, st, "workloads")
+	if len(before) == 0 || !maps.Equal(before, after) {
+		t.Errorf("%v\n%v", before, after)
+	}
+}
