@@ -1,7 +1,7 @@
 package fleetstate
 
 // A member file that one commit takes from a hub's folder to another's is the same cluster, moved.
-// The old hub lets go of what it runs there, as the new one has it (D4). The commit alone says so,
+// The old hub gives up its workloads there, as the new one has them (D4). The commit alone says so,
 // as clusters of several hubs may have one name: a service that starts later takes it for lost.
 
 // movedSince are the moves of a previous State that last, and those since.

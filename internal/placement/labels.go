@@ -9,8 +9,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// Labels computes a cluster's labels and annotations from those of the facts, of the member file
-// and those that the hierarchy declares.
+// Labels computes a cluster's labels and annotations from the facts, the member file and the
+// hierarchy, whose declared ones are given.
 func Labels(f *fleet.Fleet, m *fleet.Member, known facts.Cluster, declaredLabels, declaredAnnotations []labels.Entry) (l, a labels.Set, problems []problem.Problem) {
 	l, problems = labels.Compute(labels.Input{
 		Kind: labels.Label, Live: known.Labels, Declared: slices.Concat(declaredLabels, m.FlagLabels, m.Labels), Reserved: reserved(m),

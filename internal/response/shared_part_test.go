@@ -213,7 +213,7 @@ func sameOutline(t *testing.T, before, after *fleetstate.State, r query.Query, w
 	}
 }
 
-// leaves adds the texts in a JSON object by their keys, but for those that each set has of its own:
+// leaves adds the texts in a JSON object by their keys, without the keys that differ in each set:
 // its name, the digest and the revision.
 func leaves(t *testing.T, text []byte, into map[string]bool) {
 	t.Helper()
