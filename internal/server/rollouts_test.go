@@ -53,7 +53,14 @@ func (h *orderly) texts() map[string]string {
 // ring waits until a ring has a revision, and returns what is said of it.
 func (h *orderly) ring(name, revision string) (out rings.Ring) {
 	h.Helper()
-	h.until("ring "+name+" has "+revision, func(refresh.Status) bool {
+	return h.ringSays(name, revision, "")
+}
+
+// ringSays waits until a ring has a revision, and a text that contains this one: the service looks
+// at the rings after it has taken in the facts.
+func (h *orderly) ringSays(name, revision, text string) (out rings.Ring) {
+	h.Helper()
+	h.until("ring "+name+" has "+revision+" and says "+text, func(refresh.Status) bool {
 		for _, x := range h.Rollouts().Rollouts {
 			for _, r := range x.Rings {
 				if r.Name == name {
@@ -61,7 +68,7 @@ func (h *orderly) ring(name, revision string) (out rings.Ring) {
 				}
 			}
 		}
-		return out.Revision == revision
+		return out.Revision == revision && strings.Contains(out.Text, text)
 	})
 	return out
 }
@@ -107,13 +114,10 @@ func TestLaterRingKeepsItsBytes(t *testing.T) {
 	}
 	// Everything is green, from before.
 	h.report()
-	if r := h.ring("prod", first); r.Text == "" {
-		t.Errorf("it waits for nothing: %+v", r)
-	}
+	h.ringSays("prod", first, "waits for")
 	h.apply(ofDNS, askDNS) // written, not healthy yet
-	if text := h.ring("prod", first).Text + h.ring("canary", second).Text; !strings.Contains(text, "waits for health on cluster a") {
-		t.Error(text)
-	}
+	h.ringSays("canary", second, "waits for health on cluster a")
+	h.ring("prod", first)
 	h.health(true, "dns-a")
 	h.ring("prod", second)
 	if now = h.texts(); !strings.Contains(now["b"], "replicas: 7") || !strings.Contains(now["b"], second) {
@@ -293,9 +297,7 @@ func TestShortFlapRestartsTheSoak(t *testing.T) {
 	h.ring("canary", second)
 	h.healthy("dns-a")
 	h.watched(clock, 9*time.Minute)
-	if r := h.ring("prod", first); !strings.Contains(r.Text, "waits for the ring before it") {
-		t.Error(r.Text)
-	}
+	h.ringSays("prod", first, "waits for the ring before it")
 	flapped := h.apps["dns-a"]
 	flapped.Broken = clock.now().UnixMilli()
 	h.apps["dns-a"] = flapped
