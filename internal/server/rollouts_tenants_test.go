@@ -166,9 +166,13 @@ func TestTenantReadsItsOwnRolloutsAlone(t *testing.T) {
 	shared = strings.Replace(shared, "onFailure: back}", "checks: [{name: payments-errors, url: \"https://payments.example/ok\"}]}", 1)
 	second := h.say(ofTenants(map[string]string{valuesOfAll: "replicas: 7\n", "fleet/rollouts/shared.yaml": shared})).Revision
 	h.ofTenant("payments-canary", "has the change", has(second))
-	h.LookAtRings(h.Context())
-	full := h.get("/api/v1/rollouts")
-	for _, text := range []string{"payments", `"name":"shared"`, "cluster"} {
+	var full reply
+	h.until("tells of the new rollout", func(refresh.Status) bool {
+		h.LookAtRings(h.Context())
+		full = h.get("/api/v1/rollouts")
+		return strings.Contains(full.body, `"name":"shared"`)
+	})
+	for _, text := range []string{"payments", "cluster"} {
 		if !strings.Contains(full.body, text) {
 			t.Errorf("the platform's token does not see %q: %s", text, full.body)
 		}
