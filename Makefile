@@ -270,7 +270,7 @@ bench: ## Measure the engine on generated fleets: goals and figures side by side
 	@$(GO) test -count=1 -timeout 60m -tags bench -run TestFigures ./test/bench -v -args -clusters $(CLUSTERS) -rounds $(ROUNDS) -load 3s $(BENCHFLAGS)
 
 .PHONY: bench-hub
-bench-hub: build bin/hub ## Measure what a push costs a real Argo CD with 4,000 Applications, plain and with Argosy (an hour; BENCHFLAGS='-rounds 1': 12 minutes)
+bench-hub: build bin/hub ## Measure what a push costs a real Argo CD with 4,000 Applications, plain and with Argosy (20 minutes to an hour; BENCHFLAGS='-rounds 1': a third)
 	bin/hub --build --argocd $(ARGOCD)
 	cd test/e2e && $(GO) run ./cmd/benchhub -checkout ../.. -argocd $(ARGOCD) $(BENCHFLAGS)
 
