@@ -133,8 +133,9 @@ func TestLintOfHostileRepositoryIsBounded(t *testing.T) {
 			}
 			lint := func(output string) []byte {
 				cmd := exec.CommandContext(t.Context(), "argosy", "lint", "--repo", dir, "-o", output)
-				cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOGC=") }) // as users run it
-				out, _ := cmd.CombinedOutput()                                                                          // the status says more than the error
+				// As users run it: without a GOGC of the test's.
+				cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOGC=") })
+				out, _ := cmd.CombinedOutput() // the status says more than the error
 				usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 				if !ok {
 					t.Fatalf("%T", cmd.ProcessState.SysUsage())
