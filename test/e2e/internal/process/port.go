@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // Ports below the range that the kernel takes from for outgoing connections: in that range a
@@ -84,7 +85,11 @@ func kernelPorts() int {
 	return low
 }
 
+// canListen on a port, without a program of ours being started meanwhile: between fork and exec that
+// would have this socket as well, and hold the port after it was closed here.
 func canListen(ctx context.Context, port int) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -481,5 +482,28 @@ func TestFreePortGivesEachOnce(t *testing.T) {
 			t.Fatalf("port %d was given twice", port)
 		}
 		seen[port] = true
+	}
+}
+
+// Rule 7, while other programs are started.
+func TestFreePortIsFreeWhileProgramsStart(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	var starters sync.WaitGroup
+	for range 4 {
+		starters.Go(func() {
+			for ctx.Err() == nil {
+				_ = exec.CommandContext(ctx, "true").Run()
+			}
+		})
+	}
+	defer starters.Wait()
+	defer cancel()
+	for range 1000 {
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:"+strconv.Itoa(freePort(t)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = l.Close()
 	}
 }
