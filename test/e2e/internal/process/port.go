@@ -85,7 +85,7 @@ func kernelPorts() int {
 	return low
 }
 
-// canListen on a port, without a program of ours being started meanwhile: between fork and exec that
+// canListen on a port, without a program of ours being started meanwhile: between fork and exec it
 // would have this socket as well, and hold the port after it was closed here.
 func canListen(ctx context.Context, port int) error {
 	syscall.ForkLock.RLock()
