@@ -120,7 +120,7 @@ func (p reader) files(m *yamldoc.MapReader, seen map[string]problem.Pos) []strin
 	for _, item := range items {
 		path := ""
 		if item.Kind == yamldoc.String {
-			path = item.Text
+			path = item.Text()
 		}
 		clean := filepath.ToSlash(filepath.Clean(path))
 		if path == "" || !filepath.IsLocal(path) || clean != path || path == "." {
@@ -190,19 +190,19 @@ func (p reader) words(m *yamldoc.MapReader, key string, known []string) []string
 	subject := fmt.Sprintf("key %q", key)
 	out, items := []string{}, m.List(key)
 	for _, item := range items {
-		if item.Kind != yamldoc.String || item.Text == "" {
+		if item.Kind != yamldoc.String || item.Text() == "" {
 			p.r.Add(problem.InvalidValue, item, subject, "an element that is no text", "a list of texts")
 			continue
 		}
-		if known != nil && !slices.Contains(known, item.Text) {
-			p.r.Add(problem.InvalidValue, item, subject, fmt.Sprintf("%q", cut(item.Text)), "one of "+strings.Join(known, ", "), problem.Nearest(item.Text, known)...)
+		if known != nil && !slices.Contains(known, item.Text()) {
+			p.r.Add(problem.InvalidValue, item, subject, fmt.Sprintf("%q", cut(item.Text())), "one of "+strings.Join(known, ", "), problem.Nearest(item.Text(), known)...)
 			continue
 		}
-		if slices.Contains(out, item.Text) {
-			p.r.Add(problem.InvalidValue, item, subject, fmt.Sprintf("%q twice", cut(item.Text)), "each once")
+		if slices.Contains(out, item.Text()) {
+			p.r.Add(problem.InvalidValue, item, subject, fmt.Sprintf("%q twice", cut(item.Text())), "each once")
 			continue
 		}
-		out = append(out, item.Text)
+		out = append(out, item.Text())
 	}
 	if kind := m.Node().Get(key).Kind; len(items) == 0 && (kind == yamldoc.List || kind == yamldoc.Null) {
 		p.r.AddAt(problem.InvalidValue, m.KeyPos(key), subject, "nothing that is allowed", "at least one; leave the key out to allow all")

@@ -17,7 +17,7 @@ func (e *Entry) readCompanions(r *yamldoc.Reader, m *yamldoc.MapReader) {
 	if all.Node() == nil {
 		return
 	}
-	for _, f := range all.Node().Fields {
+	for _, f := range all.Node().Fields() {
 		switch {
 		case !labels.IsName(f.Key):
 			r.AddAt(problem.InvalidValue, all.Node().KeyPos(f.Key), fmt.Sprintf("companion %q", f.Key), "is no DNS-1123 label", "lower case letters, digits and inner hyphens")

@@ -132,12 +132,12 @@ func LongForm(e *yamldoc.Node) *yamldoc.Node {
 	}
 	var fields, chart []yamldoc.Field
 	var chartAt yamldoc.Field
-	for _, f := range e.Fields { // sorted: chart comes first, and wins over the short form
+	for _, f := range e.Fields() { // sorted: chart comes first, and wins over the short form
 		switch {
 		case f.Key == KeyValues && (f.Value.IsMap() || f.Value.IsNull()):
 		case f.Key == KeyEnabled && f.Value.IsNull(): // no statement: what lower layers say holds
 		case f.Key == KeyChart && f.Value.IsMap():
-			chart, chartAt = append(chart, f.Value.Fields...), f
+			chart, chartAt = append(chart, f.Value.Fields()...), f
 		case f.Key == KeyChart && f.Value.Kind == yamldoc.String:
 			name := f
 			name.Key = "name"
@@ -159,7 +159,7 @@ func LongForm(e *yamldoc.Node) *yamldoc.Node {
 		node.Line, node.Column = chartAt.Value.Line, chartAt.Value.Column
 		fields = append(fields, yamldoc.Field{Key: KeyChart, Line: chartAt.Line, Column: chartAt.Column, Value: node})
 	}
-	return &yamldoc.Node{Kind: yamldoc.Map, Line: e.Line, Column: e.Column, Doc: e.Doc, Fields: yamldoc.NewMap(e.Doc, fields...).Fields}
+	return yamldoc.MapAt(e, yamldoc.NewMap(e.Doc, fields...).Fields())
 }
 
 // GivesChart reports whether an entry, which may be nil, has coordinates of a chart.
@@ -228,7 +228,7 @@ func Problems(root *yamldoc.Node) []problem.Problem {
 		return nil
 	}
 	r := yamldoc.NewReader(entries.Doc)
-	for _, f := range entries.Fields {
+	for _, f := range entries.Fields() {
 		if !labels.IsName(f.Key) {
 			r.AddAt(problem.InvalidValue, entries.KeyPos(f.Key), fmt.Sprintf("component %q", f.Key), "is no DNS-1123 label", "lower case letters, digits and inner hyphens")
 		}
@@ -236,7 +236,7 @@ func Problems(root *yamldoc.Node) []problem.Problem {
 			continue
 		}
 		e := r.Map(f.Value, fmt.Sprintf("component %q", f.Key))
-		for _, key := range e.Node().Fields {
+		for _, key := range e.Node().Fields() {
 			known := append([]string{"repoURL", "version", "path"}, entryKeys...)
 			if !slices.Contains(known, key.Key) {
 				r.Warn(problem.UnknownKey, key.Value, fmt.Sprintf("key %q of component %q", key.Key, f.Key),
@@ -256,11 +256,11 @@ func NearMisses(root *yamldoc.Node) []problem.Problem {
 		return nil
 	}
 	r := yamldoc.NewReader(entries.Doc)
-	for _, f := range entries.Fields {
+	for _, f := range entries.Fields() {
 		if !f.Value.IsMap() {
 			continue
 		}
-		for _, key := range f.Value.Fields {
+		for _, key := range f.Value.Fields() {
 			if hint := problem.Nearest(key.Key, entryKeys); len(hint) > 0 && !slices.Contains(entryKeys, key.Key) {
 				r.WarnAt(problem.UnknownKey, f.Value.KeyPos(key.Key), fmt.Sprintf("key %q of component %q", key.Key, f.Key), "is not read by Argosy", "", hint...)
 			}

@@ -28,7 +28,7 @@ func (e *Entry) readKind(r *yamldoc.Reader, m *yamldoc.MapReader) {
 		r.Add(problem.InvalidValue, m.Node().Get(KeyKind), `key "kind"`, fmt.Sprintf("is %q", kind), kindChart+" or "+KindManifests, problem.Nearest(kind, []string{kindChart, KindManifests})...)
 	}
 	for _, n := range m.List(KeyDependsOn) {
-		group, name, qualified := strings.Cut(n.Text, "/")
+		group, name, qualified := strings.Cut(n.Text(), "/")
 		if !qualified {
 			name = group
 		}
@@ -36,7 +36,7 @@ func (e *Entry) readKind(r *yamldoc.Reader, m *yamldoc.MapReader) {
 			r.Add(problem.InvalidValue, n, `key "dependsOn"`, "has an element that is no component's name", "components of the same cluster, as component or group/component")
 			continue
 		}
-		e.DependsOn = append(e.DependsOn, n.Text)
+		e.DependsOn = append(e.DependsOn, n.Text())
 	}
 	if e.Substitute = m.Bool(KeySubstitute, false); e.Substitute && e.Kind != KindManifests {
 		r.Add(problem.InvalidValue, m.Node().Get(KeySubstitute), `key "substitute"`, "is for "+KindManifests, "a chart's values, which are templates over the facts")

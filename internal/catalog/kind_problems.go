@@ -18,7 +18,7 @@ func KindProblems(group, component string, e *Entry, tree *hierarchy.Tree, isFlu
 	}
 	if first := tree.First(); first.Level == Level {
 		said := "" // in the catalog
-		if n := first.Root.Get(KeyKind); n != nil && n.Text == KindManifests {
+		if n := first.Root.Get(KeyKind); n != nil && n.Text() == KindManifests {
 			said = KindManifests
 		}
 		if said != e.Kind {
@@ -34,7 +34,7 @@ func KindProblems(group, component string, e *Entry, tree *hierarchy.Tree, isFlu
 // UnexpectedValues reports values of a component that takes none.
 func UnexpectedValues(component string, layers []hierarchy.Layer) []problem.Problem {
 	for _, l := range layers {
-		if l.Root.IsMap() && len(l.Root.Fields) > 0 {
+		if l.Root.IsMap() && len(l.Root.Fields()) > 0 {
 			return []problem.Problem{{
 				Reason: problem.InvalidValue, Severity: problem.Error, Pos: l.Root.Pos(), Subject: fmt.Sprintf("component %q", component),
 				Found: "has values, and is of kind manifests", Expected: "no values: manifests are applied as they are",

@@ -28,7 +28,7 @@ func (l Layers) Components() []string {
 	var names []string
 	for _, c := range l {
 		if entries := Entries(c.Root); entries != nil {
-			for _, f := range entries.Fields {
+			for _, f := range entries.Fields() {
 				names = append(names, f.Key)
 			}
 		}

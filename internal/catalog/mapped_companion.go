@@ -22,7 +22,7 @@ var mappableOfCompanions = []string{chartPrefix + "repoURL", chartPrefix + "name
 
 // readCompanions reads the mapping's companions. Problems go to the reader.
 func (m *Mapping) readCompanions(r *yamldoc.Reader, all *yamldoc.MapReader) {
-	for _, f := range all.Node().Fields {
+	for _, f := range all.Node().Fields() {
 		if !labels.IsName(f.Key) || f.Key == KeyValues {
 			r.AddAt(problem.InvalidLayout, all.KeyPos(f.Key), `key "companions"`, "companion \""+f.Key+"\" is no DNS-1123 label, or \"values\"", "lower case letters, digits and inner hyphens")
 			continue
@@ -37,11 +37,11 @@ func (m *Mapping) readCompanions(r *yamldoc.Reader, all *yamldoc.MapReader) {
 		out := mappedCompanion{from: from, keys: map[string][]string{}}
 		keys := c.Map("keys")
 		keys.Known(mappableOfCompanions...)
-		for _, key := range keys.Node().Fields {
-			path, err := hierarchy.ParsePath(key.Value.Text)
+		for _, key := range keys.Node().Fields() {
+			path, err := hierarchy.ParsePath(key.Value.Text())
 			switch {
 			case key.Value.IsNull() || !slices.Contains(mappableOfCompanions, key.Key):
-			case key.Value.Kind != yamldoc.String || err != nil || key.Value.Text == "":
+			case key.Value.Kind != yamldoc.String || err != nil || key.Value.Text() == "":
 				r.Add(problem.InvalidLayout, key.Value, `key "`+key.Key+`"`, "is no key", "the name of a key below the companion's own")
 			default:
 				out.keys[key.Key] = path
@@ -55,7 +55,7 @@ func (m *Mapping) readCompanions(r *yamldoc.Reader, all *yamldoc.MapReader) {
 // under Argosy's own key stay.
 func (e entryMapper) companions() (out yamldoc.Field, ok bool) {
 	own, _ := field(e.entry, []string{KeyCompanions})
-	fields := slices.Clone(own.Value.MapFields())
+	fields := slices.Clone(own.Value.Fields())
 	for _, name := range slices.Sorted(maps.Keys(e.Mapping.companions)) {
 		of := e.Mapping.companions[name]
 		f, found := field(e.entry, of.from)

@@ -21,7 +21,7 @@ func (e entryMapper) mapped() *yamldoc.Node {
 		return e.entry
 	}
 	var fields []yamldoc.Field
-	for _, f := range e.entry.Fields {
+	for _, f := range e.entry.Fields() {
 		if !e.isRead(f.Key) {
 			fields = append(fields, f)
 		}
@@ -125,7 +125,7 @@ func (e entryMapper) known(key string) *yamldoc.Node {
 // chart are the coordinates that the entry gives. A folder in Git has no name, and if nothing names
 // its repository, it is in that of the mapping.
 func (e entryMapper) chart() (out []yamldoc.Field) {
-	for _, f := range e.entry.Get(KeyChart).MapFields() { // what is no coordinate is for the entry's reader to refuse
+	for _, f := range e.entry.Get(KeyChart).Fields() { // what is no coordinate is for the entry's reader to refuse
 		if !slices.Contains(ChartKeys, f.Key) {
 			out = append(out, f)
 		}
@@ -169,27 +169,25 @@ func (e entryMapper) name() (yamldoc.Field, bool) {
 	case !ok:
 		return f, false
 	case name == nil:
-		name = &yamldoc.Node{Kind: yamldoc.String, Text: e.component, Doc: e.entry.Doc, Line: f.Line, Column: f.Column}
+		name = yamldoc.ScalarAt(&yamldoc.Node{Doc: e.entry.Doc, Line: f.Line, Column: f.Column}, yamldoc.String, e.component)
 	}
 	if isGiven(namespace) && name.Kind == yamldoc.String {
-		joined := *name
-		joined.Text = namespace.Text + "/" + name.Text
-		name = &joined
+		name = yamldoc.ScalarAt(name, yamldoc.String, namespace.Text()+"/"+name.Text())
 	}
 	f.Value = name
 	return f, true
 }
 
-func isGiven(n *yamldoc.Node) bool { return !n.IsNull() && n.Text != "" }
+func isGiven(n *yamldoc.Node) bool { return !n.IsNull() && n.Text() != "" }
 
 // field is the field at a path of an entry.
 func field(n *yamldoc.Node, path []string) (yamldoc.Field, bool) {
 	for i, key := range path {
-		at := slices.IndexFunc(n.MapFields(), func(f yamldoc.Field) bool { return f.Key == key })
+		at := slices.IndexFunc(n.Fields(), func(f yamldoc.Field) bool { return f.Key == key })
 		if at < 0 {
 			break
 		}
-		f := n.Fields[at]
+		f := n.Fields()[at]
 		if i == len(path)-1 {
 			return f, true
 		}

@@ -45,18 +45,18 @@ func ReadMapping(r *yamldoc.Reader, m *yamldoc.MapReader) *Mapping {
 	out := &Mapping{keys: map[string][][]string{}, companions: map[string]mappedCompanion{}, dashes: m.Bool("underscoresToDashes", false)}
 	keys := m.Map("keys")
 	keys.Known(mappable...)
-	for _, f := range keys.Node().Fields {
+	for _, f := range keys.Node().Fields() {
 		if f.Value.IsNull() || !slices.Contains(mappable, f.Key) {
 			continue
 		}
 		out.keys[f.Key] = readSources(r, f)
 	}
 	for _, n := range m.List("ignore") {
-		if n.Kind != yamldoc.String || n.Text == "" {
+		if n.Kind != yamldoc.String || n.Text() == "" {
 			r.Add(problem.InvalidLayout, n, `key "ignore"`, "has an element that is no key", "keys of catalogs that are no components")
 			continue
 		}
-		out.ignore = append(out.ignore, n.Text)
+		out.ignore = append(out.ignore, n.Text())
 	}
 	out.readCompanions(r, m.Map("companions"))
 	source := m.Map("source")
@@ -64,7 +64,7 @@ func ReadMapping(r *yamldoc.Reader, m *yamldoc.MapReader) *Mapping {
 	if m.Has("source") {
 		out.repoURL, out.revision = source.Node().Get("repoURL"), source.Node().Get("revision")
 		for key, n := range map[string]*yamldoc.Node{"repoURL": out.repoURL, "revision": out.revision} {
-			if n == nil || n.Kind != yamldoc.String || n.Text == "" {
+			if n == nil || n.Kind != yamldoc.String || n.Text() == "" {
 				r.AddAt(problem.InvalidLayout, source.KeyPos(key), fmt.Sprintf("key %q", key), "missing or no text", "the repository of charts whose entries name a folder alone, a template over the facts")
 			}
 		}
@@ -98,23 +98,23 @@ func (m *Mapping) Source() []*yamldoc.Node {
 func readSources(r *yamldoc.Reader, f yamldoc.Field) (out [][]string) {
 	items := []*yamldoc.Node{f.Value}
 	if f.Value.Kind == yamldoc.List {
-		items = f.Value.Items
+		items = f.Value.Items()
 	}
 	subject := fmt.Sprintf("key %q", f.Key)
 	if len(items) == 0 {
 		r.Add(problem.InvalidLayout, f.Value, subject, "names no key", "the name of a key of your entries, or a list of names")
 	}
 	for _, n := range items {
-		path, err := hierarchy.ParsePath(n.Text)
+		path, err := hierarchy.ParsePath(n.Text())
 		switch {
-		case n.Kind != yamldoc.String || n.Text == "":
+		case n.Kind != yamldoc.String || n.Text() == "":
 			r.Add(problem.InvalidLayout, n, subject, "is no key", "the name of a key of your entries, or a list of names")
-		case strings.Contains(n.Text, "{{"):
-			r.Add(problem.InvalidLayout, n, subject, fmt.Sprintf("%q is a template", n.Text), "the name of a key of your entries: values may be templates, keys not")
+		case strings.Contains(n.Text(), "{{"):
+			r.Add(problem.InvalidLayout, n, subject, fmt.Sprintf("%q is a template", n.Text()), "the name of a key of your entries: values may be templates, keys not")
 		case err != nil:
 			r.Add(problem.InvalidLayout, n, subject, err.Error(), "the name of a key of your entries")
 		case slices.ContainsFunc(out, func(p []string) bool { return slices.Equal(p, path) }):
-			r.Add(problem.InvalidLayout, n, subject, fmt.Sprintf("%q is given again", n.Text), "each name once")
+			r.Add(problem.InvalidLayout, n, subject, fmt.Sprintf("%q is given again", n.Text()), "each name once")
 		default:
 			out = append(out, path)
 		}
@@ -139,7 +139,7 @@ func (m Mapper) Map(root *yamldoc.Node) (*yamldoc.Node, []problem.Problem) {
 	}
 	var fields []yamldoc.Field
 	var problems []problem.Problem
-	for _, f := range entries.Fields {
+	for _, f := range entries.Fields() {
 		if slices.Contains(m.ignore, f.Key) {
 			continue
 		}
@@ -172,7 +172,7 @@ func (m Mapper) Map(root *yamldoc.Node) (*yamldoc.Node, []problem.Problem) {
 
 func entriesOf(root *yamldoc.Node) []yamldoc.Field {
 	if entries := Entries(root); entries != nil {
-		return entries.Fields
+		return entries.Fields()
 	}
 	return nil
 }

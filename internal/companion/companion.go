@@ -90,7 +90,7 @@ func (c Component) resolve(name, file string) (Companion, error) {
 		if err != nil {
 			return out, err
 		}
-		*text.To = rendered.Text
+		*text.To = rendered.Text()
 	}
 	out.Chart.RepoURL = release.WithoutScheme(out.Chart.RepoURL)
 	if found, expected := out.Chart.Incomplete(true); found != "" {
@@ -163,7 +163,7 @@ func fields(n *yamldoc.Node) []yamldoc.Field {
 	if !n.IsMap() {
 		return nil
 	}
-	return n.Fields
+	return n.Fields()
 }
 
 // Repositories are where further charts come from.

@@ -21,7 +21,7 @@ func (h *Hub) writtenObjects(f *snapshot.File, parent *object.Object, engine str
 	for _, doc := range docs {
 		roots := []*yamldoc.Node{doc.Root}
 		if list := doc.Root.Get("items"); list != nil && list.Kind == yamldoc.List {
-			roots = list.Items
+			roots = list.Items()
 		}
 		for _, root := range roots {
 			if tree, ok := root.Any().(manifest.Tree); ok {

@@ -33,18 +33,18 @@ func (x *explainer) pathError(path []string) error {
 	}
 	parent := x.tree.At(path[:i])
 	switch {
-	case parent == nil || parent.IsNull() && i == 0 || parent.IsMap() && len(parent.Fields) == 0 && i == 0:
+	case parent == nil || parent.IsNull() && i == 0 || parent.IsMap() && len(parent.Fields()) == 0 && i == 0:
 		out.Hints = []string{"no level sets any value; the chart's own values.yaml is not part of the fleet"}
 		return out
 	case parent.Kind == yamldoc.List:
-		out.Hints = []string{fmt.Sprintf("%q is a list of %d", hierarchy.FormatPath(path[:i]), len(parent.Items))}
+		out.Hints = []string{fmt.Sprintf("%q is a list of %d", hierarchy.FormatPath(path[:i]), len(parent.Items()))}
 		return out
 	case !parent.IsMap():
 		out.Hints = []string{fmt.Sprintf("%q is a %s", hierarchy.FormatPath(path[:i]), parent.Kind)}
 		return out
 	}
-	keys := make([]string, 0, len(parent.Fields))
-	for _, f := range parent.Fields {
+	keys := make([]string, 0, len(parent.Fields()))
+	for _, f := range parent.Fields() {
 		keys = append(keys, f.Key)
 	}
 	if best := nearest(path[i], keys); best != "" {
@@ -93,12 +93,12 @@ func endingIn(t *hierarchy.Tree, path []string) []string {
 			found = at
 			return true
 		}
-		for _, f := range n.Fields {
+		for _, f := range n.Fields() {
 			if walk(f.Value, append(slices.Clone(at), f.Key)) {
 				return true
 			}
 		}
-		for i, item := range n.Items {
+		for i, item := range n.Items() {
 			if walk(item, append(slices.Clone(at), strconv.Itoa(i))) {
 				return true
 			}

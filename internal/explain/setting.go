@@ -41,7 +41,7 @@ func releaseSource(r release.Release) *ReleaseSource {
 // the default where no level sets a value; empty where the value is used as it is.
 func setting(t *hierarchy.Tree, computed string, path ...string) *Setting {
 	o, ok := t.Origin(path)
-	set := ok && !o.Value.IsNull() && (o.Value.Kind != yamldoc.String || o.Value.Text != "")
+	set := ok && !o.Value.IsNull() && (o.Value.Kind != yamldoc.String || o.Value.Text() != "")
 	if !set {
 		if computed == "" {
 			return nil
@@ -86,14 +86,14 @@ func label(set labels.Set, key string) Label {
 func selectorKeys(n *yamldoc.Node) []string {
 	var keys []string
 	if m := n.Get("matchLabels"); m.IsMap() {
-		for _, f := range m.Fields {
+		for _, f := range m.Fields() {
 			keys = append(keys, f.Key)
 		}
 	}
 	if l := n.Get("matchExpressions"); l != nil {
-		for _, item := range l.Items {
+		for _, item := range l.Items() {
 			if key := item.Get("key"); key != nil {
-				keys = append(keys, key.Text)
+				keys = append(keys, key.Text())
 			}
 		}
 	}

@@ -150,11 +150,11 @@ func names(r *yamldoc.Reader, m *yamldoc.MapReader, one, several string) []strin
 		out = append(out, name)
 	}
 	for i, n := range m.List(several) {
-		if n.Kind == yamldoc.Map || n.Kind == yamldoc.List || n.IsNull() || n.Text == "" {
+		if n.Kind == yamldoc.Map || n.Kind == yamldoc.List || n.IsNull() || n.Text() == "" {
 			r.Add(problem.InvalidApproval, n, fmt.Sprintf("key %q", several), fmt.Sprintf("element %d is no name", i+1), "names")
 			continue
 		}
-		out = append(out, n.Text)
+		out = append(out, n.Text())
 	}
 	return out
 }

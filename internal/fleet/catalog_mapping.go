@@ -18,7 +18,7 @@ func (p layoutParser) catalogMapping() *catalog.Mapping {
 		if n.IsNull() {
 			continue // reported
 		}
-		t, err := tmpl.Parse(n.Pos(), n.Text)
+		t, err := tmpl.Parse(n.Pos(), n.Text())
 		if err == nil {
 			_, err = try(t)
 		}

@@ -16,7 +16,7 @@ import (
 func (p layoutParser) hubs(l *Layout) map[string]*Member {
 	out := map[string]*Member{}
 	hubs := p.root.Map("hubs")
-	for _, f := range hubs.Node().Fields {
+	for _, f := range hubs.Node().Fields() {
 		subject := fmt.Sprintf("hub %q", f.Key)
 		switch {
 		case !labels.IsName(f.Key):
@@ -35,21 +35,21 @@ func readDeclaredHub(l *Layout, declared yamldoc.Field) *Member {
 	hub, n := declared.Key, declared.Value
 	out := newMember(hub, hub, problem.Pos{File: n.Doc.File, Line: int(declared.Line), Column: int(declared.Column)})
 	if n.IsMap() || n.IsNull() {
-		fields := slices.Clone(n.Fields)
+		fields := slices.Clone(n.Fields())
 		for _, implied := range []struct{ key, value string }{{keyClusterName, hub}, {keyFleetMember, HubCluster}} {
 			if said := n.Get(implied.key); !said.IsNull() {
 				continue
 			}
 			fields = slices.DeleteFunc(fields, func(f yamldoc.Field) bool { return f.Key == implied.key })
-			value := &yamldoc.Node{Kind: yamldoc.String, Text: implied.value, Doc: n.Doc, Line: declared.Line, Column: declared.Column}
+			value := yamldoc.ScalarAt(&yamldoc.Node{Doc: n.Doc, Line: declared.Line, Column: declared.Column}, yamldoc.String, implied.value)
 			fields = append(fields, yamldoc.Field{Key: implied.key, Line: declared.Line, Column: declared.Column, Value: value})
 		}
 		made := yamldoc.NewMap(n.Doc, fields...)
 		made.Line, made.Column = n.Line, n.Column
 		n = made
 	}
-	if name := n.Get(keyClusterName); name != nil && name.Text != "" {
-		out.Name = name.Text
+	if name := n.Get(keyClusterName); name != nil && name.Text() != "" {
+		out.Name = name.Text()
 	}
 	r := yamldoc.NewReader(n.Doc)
 	mr := memberReader{layout: l, r: r, out: out, m: r.Map(n, fmt.Sprintf("hub %q", hub))}

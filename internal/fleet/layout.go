@@ -219,7 +219,7 @@ func (p layoutParser) hub() string {
 	}
 	n, name := p.root.Node().Get("hub"), p.root.String("hub")
 	if n.Kind != yamldoc.String || !labels.IsName(name) {
-		p.r.Add(problem.InvalidLayout, n, `key "hub"`, fmt.Sprintf("%q is no DNS-1123 label", n.Text), "a hub's name: lower case letters, digits and inner hyphens")
+		p.r.Add(problem.InvalidLayout, n, `key "hub"`, fmt.Sprintf("%q is no DNS-1123 label", n.Text()), "a hub's name: lower case letters, digits and inner hyphens")
 		return ""
 	}
 	return name
@@ -244,7 +244,7 @@ func (p layoutParser) path(m *yamldoc.MapReader, key string) string {
 
 func (p layoutParser) groups(l *Layout) {
 	groups := p.root.Map("groups")
-	for _, f := range groups.Node().Fields {
+	for _, f := range groups.Node().Fields() {
 		if f.Value.IsNull() {
 			continue // null takes a default group away
 		}
@@ -277,7 +277,7 @@ func (p layoutParser) catalogs(g *yamldoc.MapReader, group *Group) {
 		nodes, group.OwnCatalogs = g.List("catalog"), true
 	}
 	for _, n := range nodes {
-		file, err := snapshot.CleanPath(n.Text)
+		file, err := snapshot.CleanPath(n.Text())
 		switch {
 		case n.Kind != yamldoc.String:
 			p.r.Add(problem.InvalidLayout, n, `key "catalog"`, "is a "+n.Kind.String(), "a path, or a list of paths")

@@ -19,7 +19,7 @@ func (p layoutParser) lintIgnore() (out []IgnoredPath) {
 	m := p.root.Map("lint")
 	m.Known("ignore")
 	for _, n := range m.List("ignore") {
-		g, err := pathpattern.NewGlob(n.Text)
+		g, err := pathpattern.NewGlob(n.Text())
 		if n.Kind != yamldoc.String {
 			err = errors.New("has an element that is a " + n.Kind.String())
 		}

@@ -330,7 +330,7 @@ func (mr *memberReader) repositories() {
 func (mr *memberReader) entries(kind labels.Kind, key string) []labels.Entry {
 	declared := mr.m.Node().Get(key)
 	if declared.IsMap() {
-		for _, f := range declared.Fields {
+		for _, f := range declared.Fields() {
 			if f.Value.IsNull() {
 				mr.r.Warn(problem.NoEffect, f.Value, fmt.Sprintf("%s %q", kind, f.Key),
 					"null has no effect: what the hierarchy or the cluster Secret declares stays", "a value, or no such key")

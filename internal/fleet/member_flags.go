@@ -13,7 +13,7 @@ func (mr *memberReader) noEffect() {
 	out := mr.out
 	warn := func(key, why, expected string) {
 		n := mr.m.Node().Get(key)
-		mr.r.Warn(problem.NoEffect, n, fmt.Sprintf("key %q", key), fmt.Sprintf("%q %s", n.Text, why), expected)
+		mr.r.Warn(problem.NoEffect, n, fmt.Sprintf("key %q", key), fmt.Sprintf("%q %s", n.Text(), why), expected)
 	}
 	if out.IsHub && mr.m.Bool("githubSecret", false) {
 		warn("githubSecret", "has no effect: it comes with the registration of a member", "a Secret on the hub")

@@ -39,7 +39,7 @@ var (
 func (p layoutParser) mounts(l *Layout) (out []Mount) {
 	const key = "mounts"
 	mounts := p.root.Map(key)
-	for _, f := range mounts.Node().Fields {
+	for _, f := range mounts.Node().Fields() {
 		if f.Value.IsNull() {
 			continue
 		}
@@ -115,9 +115,9 @@ func (l *Layout) addMountLevels(levels []*yamldoc.Node) {
 		if name == nil {
 			continue // reported
 		}
-		l.levelNames = append(l.levelNames, name.Text)
+		l.levelNames = append(l.levelNames, name.Text())
 		for _, m := range l.Mounts {
-			l.tenantLevels[MountLevel(m.Path, name.Text)] = true
+			l.tenantLevels[MountLevel(m.Path, name.Text())] = true
 		}
 	}
 }

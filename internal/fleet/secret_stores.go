@@ -22,7 +22,7 @@ func (p layoutParser) secretStores() []string {
 		return nil
 	}
 	var out []string
-	for _, item := range n.Items {
+	for _, item := range n.Items() {
 		name, ok := item.Any().(string)
 		if !ok || len(validation.IsDNS1123Subdomain(name)) > 0 {
 			p.r.Add(problem.InvalidLayout, item, fmt.Sprintf("key %q", key), fmt.Sprintf("%v is no name", item.Any()), "the name of a ClusterSecretStore")

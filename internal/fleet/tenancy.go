@@ -37,11 +37,11 @@ func (p layoutParser) secretNames() SecretNames {
 	for _, kind := range []string{ClusterSecrets, GitSecrets} {
 		for _, item := range m.List(kind) {
 			subject := fmt.Sprintf("key %q", "secretNames."+kind)
-			if item.Kind != yamldoc.String || item.Text == "" || strings.ContainsAny(item.Text, `[\`) {
+			if item.Kind != yamldoc.String || item.Text() == "" || strings.ContainsAny(item.Text(), `[\`) {
 				p.r.Add(problem.InvalidLayout, item, subject, "is no pattern", "text such as {{ .hub }}/{{ .cluster }}, with * and ? for what may differ")
 				continue
 			}
-			t, err := tmpl.Parse(item.Pos(), item.Text)
+			t, err := tmpl.Parse(item.Pos(), item.Text())
 			if err == nil {
 				_, err = t.Execute(memberFacts(sentinel("hub"), sentinel("cluster"), sentinel("tenant"), sentinel("environment")))
 			}
@@ -49,7 +49,7 @@ func (p layoutParser) secretNames() SecretNames {
 				p.fail(item, subject, err)
 				continue
 			}
-			out[kind] = append(out[kind], &namePattern{item.Text, t})
+			out[kind] = append(out[kind], &namePattern{item.Text(), t})
 		}
 	}
 	return out
@@ -212,7 +212,7 @@ type SchemaFile struct {
 func (p layoutParser) tenantSchemas(groups map[string]Group) map[string]SchemaFile {
 	out := map[string]SchemaFile{}
 	m := p.root.Map("tenantSchemas")
-	for _, f := range m.Node().Fields {
+	for _, f := range m.Node().Fields() {
 		group, component, ok := strings.Cut(f.Key, "/")
 		if _, known := groups[group]; !ok || !known || !labels.IsName(component) {
 			p.r.AddAt(problem.InvalidLayout, m.KeyPos(f.Key), fmt.Sprintf("key %q", "tenantSchemas."+f.Key), "names no component", "GROUP/COMPONENT, with a group of the layout")

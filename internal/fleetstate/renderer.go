@@ -67,7 +67,7 @@ func (r *renderer) ownTexts(e *catalog.Entry, out *Component) []problem.Problem 
 		if err != nil {
 			return r.c.Attribute(problem.From(err, problem.TemplateFailed, n.Pos()))
 		}
-		*text.To = rendered.Text
+		*text.To = rendered.Text()
 	}
 	out.Chart, out.Namespace, out.ReleaseName = chart, namespace, releaseName
 	return nil

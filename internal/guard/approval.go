@@ -94,7 +94,7 @@ func emptyCatalogs(st *fleetstate.State) []problem.Problem {
 	for _, c := range st.Clusters() {
 		for _, g := range c.Groups {
 			for _, l := range g.Catalogs {
-				if entries := catalog.Entries(l.Root); seen[l.Path] || entries != nil && len(entries.Fields) > 0 {
+				if entries := catalog.Entries(l.Root); seen[l.Path] || entries != nil && len(entries.Fields()) > 0 {
 					continue
 				}
 				seen[l.Path] = true

@@ -166,7 +166,7 @@ func TestCache(t *testing.T) {
 	one, _, err1 := c.render(template, map[string]any{"v": 1})
 	same, _, err2 := c.render(template, map[string]any{"v": 1})
 	two, _, err3 := c.render(template, map[string]any{"v": 2})
-	if err := errors.Join(err1, err2, err3); err != nil || one.doc != same.doc || one.doc == two.doc || two.doc.Root.Get("x").Text != "2" {
+	if err := errors.Join(err1, err2, err3); err != nil || one.doc != same.doc || one.doc == two.doc || two.doc.Root.Get("x").Text() != "2" {
 		t.Errorf("%v %v %v %v", one, same, two, err)
 	}
 	s := snapshot.FromMap(map[string]string{"keep": "k: 1\n"})

@@ -155,13 +155,14 @@ func (m *merger) layer(lower, l *yamldoc.Node) *yamldoc.Node {
 
 // maps merges two maps, both sorted by key.
 func (m *merger) maps(a, b *yamldoc.Node) *yamldoc.Node {
-	if len(b.Fields) == 0 {
+	lower, upper := a.Fields(), b.Fields()
+	if len(upper) == 0 {
 		return a
 	}
 	start := len(m.fields)
 	i, j := 0, 0
-	for i < len(a.Fields) && j < len(b.Fields) {
-		switch x, y := a.Fields[i], b.Fields[j]; {
+	for i < len(lower) && j < len(upper) {
+		switch x, y := lower[i], upper[j]; {
 		case x.Key < y.Key:
 			m.fields = append(m.fields, x)
 			i++
@@ -180,9 +181,9 @@ func (m *merger) maps(a, b *yamldoc.Node) *yamldoc.Node {
 			j++
 		}
 	}
-	m.fields = append(append(m.fields, a.Fields[i:]...), b.Fields[j:]...)
-	out := &yamldoc.Node{Kind: yamldoc.Map, Line: b.Line, Column: b.Column, Doc: b.Doc, Fields: slices.Clone(m.fields[start:])}
-	m.written += len(out.Fields)
+	m.fields = append(append(m.fields, lower[i:]...), upper[j:]...)
+	out := yamldoc.MapAt(b, slices.Clone(m.fields[start:]))
+	m.written += len(m.fields) - start
 	m.fields = m.fields[:start]
 	m.replaced.note(out, m.replaced[a])
 	return out
@@ -219,8 +220,8 @@ func (m *merger) conflict(a, b *yamldoc.Node) {
 
 // lists merges two lists by a rule's strategy.
 func (m *merger) lists(a, b *yamldoc.Node, rule *Rule) *yamldoc.Node {
-	items := slices.Clone(a.Items)
-	for _, item := range b.Items {
+	items := slices.Clone(a.Items())
+	for _, item := range b.Items() {
 		switch rule.Strategy {
 		case Unique:
 			if slices.ContainsFunc(items, func(x *yamldoc.Node) bool { return Equal(x, item) }) {
@@ -238,7 +239,7 @@ func (m *merger) lists(a, b *yamldoc.Node, rule *Rule) *yamldoc.Node {
 		}
 		items = append(items, item)
 	}
-	out := &yamldoc.Node{Kind: yamldoc.List, Line: b.Line, Column: b.Column, Doc: b.Doc, Items: items}
+	out := yamldoc.ListAt(b, items)
 	m.replaced.note(out, a)
 	return out
 }
@@ -248,7 +249,7 @@ func Equal(a, b *yamldoc.Node) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Kind == b.Kind && a.Text == b.Text &&
-		slices.EqualFunc(a.Fields, b.Fields, func(x, y yamldoc.Field) bool { return x.Key == y.Key && Equal(x.Value, y.Value) }) &&
-		slices.EqualFunc(a.Items, b.Items, Equal)
+	return a.Kind == b.Kind && a.Text() == b.Text() &&
+		slices.EqualFunc(a.Fields(), b.Fields(), func(x, y yamldoc.Field) bool { return x.Key == y.Key && Equal(x.Value, y.Value) }) &&
+		slices.EqualFunc(a.Items(), b.Items(), Equal)
 }

@@ -31,12 +31,12 @@ func image(n *yamldoc.Node) string {
 			b.WriteString("-")
 			return
 		}
-		fmt.Fprintf(&b, "(%d %q %s", n.Kind, n.Text, n.Pos())
-		for _, f := range n.Fields {
+		fmt.Fprintf(&b, "(%d %q %s", n.Kind, n.Text(), n.Pos())
+		for _, f := range n.Fields() {
 			fmt.Fprintf(&b, " %q@%d:%d=", f.Key, f.Line, f.Column)
 			walk(f.Value)
 		}
-		for _, item := range n.Items {
+		for _, item := range n.Items() {
 			b.WriteString(" -")
 			walk(item)
 		}
@@ -78,7 +78,7 @@ func checkProperties(t testing.TB, files []string, rules Rules) {
 			}
 			with := slices.Insert(slices.Clone(layers), at, Layer{Level: "empty", Path: "empty.yaml", Root: doc.Root}, Layer{Level: "missing", Path: "none"})
 			got := Merge(with, rules)
-			if !Equal(got.At(nil), tree.At(nil)) && !(got.At(nil).IsMap() && len(got.At(nil).Fields) == 0 && tree.At(nil).IsNull()) {
+			if !Equal(got.At(nil), tree.At(nil)) && !(got.At(nil).IsMap() && len(got.At(nil).Fields()) == 0 && tree.At(nil).IsNull()) {
 				t.Fatalf("files %q: an empty layer at %d changes the result", files, at)
 			}
 			if len(got.Layers()) != len(layers)+2 {
@@ -140,8 +140,8 @@ func standsAt(n *yamldoc.Node, pos problem.Pos, want *yamldoc.Node) bool {
 	if n.Pos() == pos && n.Kind == want.Kind && (n.Kind == yamldoc.Map || Equal(n, want) || n.Kind == yamldoc.List) {
 		return true
 	}
-	return slices.ContainsFunc(n.Fields, func(f yamldoc.Field) bool { return standsAt(f.Value, pos, want) }) ||
-		slices.ContainsFunc(n.Items, func(i *yamldoc.Node) bool { return standsAt(i, pos, want) })
+	return slices.ContainsFunc(n.Fields(), func(f yamldoc.Field) bool { return standsAt(f.Value, pos, want) }) ||
+		slices.ContainsFunc(n.Items(), func(i *yamldoc.Node) bool { return standsAt(i, pos, want) })
 }
 
 // TestProperties checks generated hierarchies, without rules and with each strategy.
@@ -247,7 +247,7 @@ func TestStrategies(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			tree := Merge(layersOf(t, []string{low, c.top}), mustRules(t, c.rule))
 			want := layersOf(t, []string{c.want})[0].Root
-			for _, f := range want.Fields {
+			for _, f := range want.Fields() {
 				if got := tree.At([]string{f.Key}); !Equal(got, f.Value) {
 					t.Errorf("%s is %v, want %v", f.Key, got.Any(), f.Value.Any())
 				}
@@ -312,7 +312,7 @@ func TestRules(t *testing.T) {
 	}
 	first := mustRules(t, Rule{Pattern: "a", Strategy: Unique}, Rule{Pattern: "**", Strategy: Append})
 	tree := Merge(layersOf(t, []string{"a: [x]\nb: [x]\n", "a: [x]\nb: [x]\n"}), first)
-	if len(tree.At([]string{"a"}).Items) != 1 || len(tree.At([]string{"b"}).Items) != 2 {
+	if len(tree.At([]string{"a"}).Items()) != 1 || len(tree.At([]string{"b"}).Items()) != 2 {
 		t.Error("the first rule that matches does not decide")
 	}
 }

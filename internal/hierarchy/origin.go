@@ -27,10 +27,10 @@ func at(n *yamldoc.Node, path []string) *yamldoc.Node {
 			return nil
 		case n.Kind == yamldoc.List:
 			i, err := strconv.Atoi(part)
-			if err != nil || i < 0 || i >= len(n.Items) {
+			if err != nil || i < 0 || i >= len(n.Items()) {
 				return nil
 			}
-			n = n.Items[i]
+			n = n.Items()[i]
 		default:
 			n = n.Get(part)
 		}
@@ -134,12 +134,12 @@ func (t *Tree) Leaves(path []string) []Leaf {
 func (t *Tree) leaves(n *yamldoc.Node, path []string, r replaced, out *[]Leaf) {
 	child := func(part string) []string { return append(path[:len(path):len(path)], part) }
 	switch {
-	case n.Kind == yamldoc.Map && len(n.Fields) > 0:
-		for _, f := range n.Fields {
+	case n.Kind == yamldoc.Map && len(n.Fields()) > 0:
+		for _, f := range n.Fields() {
 			t.leaves(f.Value, child(f.Key), r, out)
 		}
 	case n.Kind == yamldoc.List && !within(n, n.Doc):
-		for i, item := range n.Items {
+		for i, item := range n.Items() {
 			t.leaves(item, child(strconv.Itoa(i)), r, out)
 		}
 	default:
@@ -150,6 +150,6 @@ func (t *Tree) leaves(n *yamldoc.Node, path []string, r replaced, out *[]Leaf) {
 // within reports whether all of a value was read from one document.
 func within(n *yamldoc.Node, doc *yamldoc.Doc) bool {
 	return n.Doc == doc &&
-		!slices.ContainsFunc(n.Fields, func(f yamldoc.Field) bool { return !within(f.Value, doc) }) &&
-		!slices.ContainsFunc(n.Items, func(item *yamldoc.Node) bool { return !within(item, doc) })
+		!slices.ContainsFunc(n.Fields(), func(f yamldoc.Field) bool { return !within(f.Value, doc) }) &&
+		!slices.ContainsFunc(n.Items(), func(item *yamldoc.Node) bool { return !within(item, doc) })
 }

@@ -117,7 +117,7 @@ func FromNode(kind Kind, n *yamldoc.Node) ([]Entry, []problem.Problem) {
 	}
 	var entries []Entry
 	var problems []problem.Problem
-	for _, f := range n.Fields {
+	for _, f := range n.Fields() {
 		switch f.Value.Kind {
 		case yamldoc.Null:
 		case yamldoc.Map, yamldoc.List:
@@ -126,7 +126,7 @@ func FromNode(kind Kind, n *yamldoc.Node) ([]Entry, []problem.Problem) {
 				Found: "is a " + f.Value.Kind.String(), Expected: "text",
 			})
 		default:
-			entries = append(entries, Entry{Key: f.Key, Value: f.Value.Text, Pos: f.Value.Pos()})
+			entries = append(entries, Entry{Key: f.Key, Value: f.Value.Text(), Pos: f.Value.Pos()})
 		}
 	}
 	return entries, problems

@@ -281,13 +281,13 @@ func (h hubRoots) reaches() {
 	for _, tenant := range slices.Sorted(maps.Keys(h.Reaches)) {
 		for _, name := range h.Reaches[tenant] {
 			i := slices.IndexFunc(members, func(m *fleet.Member) bool {
-				is, err := path.Match(name.Text, m.Name)
+				is, err := path.Match(name.Text(), m.Name)
 				return is && err == nil && !m.IsHub && m.Tenant != tenant
 			})
-			if tenants[tenant] && i >= 0 && name.Text != "*" {
+			if tenants[tenant] && i >= 0 && name.Text() != "*" {
 				h.warn(problem.Problem{
 					Reason: problem.WideProject, Pos: name.Pos(), Subject: fmt.Sprintf("AppProject %q", tenant), Related: []problem.Pos{members[i].Pos},
-					Found:    fmt.Sprintf("%s reaches %s, which is a cluster of the tenant %s", name.Text, members[i].Name, members[i].Tenant),
+					Found:    fmt.Sprintf("%s reaches %s, which is a cluster of the tenant %s", name.Text(), members[i].Name, members[i].Tenant),
 					Expected: "names of the tenant's own clusters",
 				})
 			}

@@ -81,7 +81,7 @@ func (l *linter) github(c *fleetstate.Cluster) {
 	if !asked || c.Member.GitHubSecretName != "" {
 		return
 	}
-	if n := c.Registration.At([]string{"githubSecretName"}); n.IsNull() || n.Text == "" {
+	if n := c.Registration.At([]string{"githubSecretName"}); n.IsNull() || n.Text() == "" {
 		l.warn(c, problem.Problem{
 			Reason: problem.MissingCredential, Pos: at, Subject: `key "githubSecret"`, Found: `"true" without githubSecretName`,
 			Expected: "the name of the secret in the store, in the member file or in its fleet/fleet-secret values",
@@ -205,7 +205,7 @@ func repositories(c *fleetstate.Cluster) []repository {
 	var out []repository
 	text := func(n *yamldoc.Node, key string) string {
 		if v := n.Get(key); !v.IsNull() {
-			return v.Text
+			return v.Text()
 		}
 		return ""
 	}
@@ -213,7 +213,7 @@ func repositories(c *fleetstate.Cluster) []repository {
 		out = append(out, repository{"githubSecret", text(c.Registration.At([]string{"github"}), "url"), pos})
 	}
 	if all := c.Registration.At([]string{tenancy.GitCredentials}); all.IsMap() {
-		for _, f := range all.Fields {
+		for _, f := range all.Fields() {
 			if f.Value.IsMap() && !saysFalse(f.Value.Get(catalog.KeyEnabled)) {
 				out = append(out, repository{tenancy.GitCredentials + "." + f.Key, text(f.Value, "url"), all.KeyPos(f.Key)})
 			}

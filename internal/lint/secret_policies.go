@@ -32,7 +32,7 @@ func (l *linter) secretPolicies() {
 			c := of.Desired()
 			check := policyCheck{l, p, c}
 			if all := c.Registration.At([]string{tenancy.GitCredentials}); all.IsMap() {
-				for _, f := range all.Fields {
+				for _, f := range all.Fields() {
 					check.credential(tenancy.GitCredentials+"."+f.Key, f.Value, "")
 				}
 			}
@@ -113,16 +113,16 @@ func (k policyCheck) credential(subject string, n *yamldoc.Node, kind string) {
 	}
 	place := n
 	if t := n.Get("type"); !t.IsNull() {
-		kind, place = t.Text, t
+		kind, place = t.Text(), t
 	}
 	address := ""
 	if u := n.Get("url"); !u.IsNull() {
-		address = u.Text
+		address = u.Text()
 		place = u
 	}
 	keys := slices.Clone(keysOf[kind])
 	if data := n.Get("data"); data.IsMap() {
-		for _, f := range data.Fields {
+		for _, f := range data.Fields() {
 			keys = append(keys, f.Key)
 		}
 	}
@@ -136,7 +136,7 @@ func (k policyCheck) settings(n *yamldoc.Node) {
 	if !n.IsMap() {
 		return
 	}
-	for _, f := range n.Fields {
+	for _, f := range n.Fields() {
 		if k.policy.IsForbidden(f.Key) {
 			k.refuse(f.Value, "externalSecret.config."+f.Key, "is a credential that does not expire", "a role: awsAuthConfig or execProviderConfig")
 		}

@@ -29,7 +29,7 @@ func (m *Memo) EntryLayers(catalogs []hierarchy.Layer, component string) (entrie
 			entries = nil
 		}
 		short, _ := Remember(&m.mu, m.shortened, e, func() (*yamldoc.Node, error) {
-			m.spend(costNode * (2 + len(e.Fields)))
+			m.spend(costNode * (2 + len(e.Fields())))
 			m.hold(e)
 			return catalog.LongForm(e), nil
 		})
@@ -42,11 +42,11 @@ func (m *Memo) EntryLayers(catalogs []hierarchy.Layer, component string) (entrie
 // null switches the component off instead.
 func (m *Memo) Without(e *yamldoc.Node, component string, keys []string) *yamldoc.Node {
 	out, _ := Remember(&m.mu, m.without, withoutKey{e, strings.Join(keys, " ")}, func() (*yamldoc.Node, error) {
-		m.spend(costNode * (4 + 2*len(e.Fields)))
+		m.spend(costNode * (4 + 2*len(e.Fields())))
 		m.hold(e)
 		var fields []yamldoc.Field
 		if e.IsMap() {
-			fields = omit(catalog.LongForm(e).Fields, keys)
+			fields = omit(catalog.LongForm(e).Fields(), keys)
 			if v := e.Get(catalog.KeyValues); v != nil {
 				fields = append(fields, yamldoc.Field{Key: catalog.KeyValues, Value: v})
 			}
@@ -71,7 +71,7 @@ func omit(fields []yamldoc.Field, keys []string) (out []yamldoc.Field) {
 		case slices.Contains(keys, f.Key):
 			continue
 		case f.Key == catalog.KeyChart && f.Value.IsMap():
-			f.Value = yamldoc.NewMap(f.Value.Doc, omit(f.Value.Fields, keys)...)
+			f.Value = yamldoc.NewMap(f.Value.Doc, omit(f.Value.Fields(), keys)...)
 		}
 		out = append(out, f)
 	}

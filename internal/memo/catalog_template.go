@@ -57,12 +57,12 @@ func keyOf(texts []string) string {
 func (m *Memo) renderStrings(n *yamldoc.Node, facts any, results *texts, account *budget.Account) error {
 	switch n.Kind {
 	case yamldoc.String:
-		if !strings.Contains(n.Text, "{{") {
+		if !strings.Contains(n.Text(), "{{") {
 			return nil
 		}
 		t, err := Remember(&m.mu, m.parsed, n, func() (*tmpl.Template, error) {
-			m.spend(costNode + costParse*len(n.Text))
-			return tmpl.Parse(n.Pos(), n.Text)
+			m.spend(costNode + costParse*len(n.Text()))
+			return tmpl.Parse(n.Pos(), n.Text())
 		})
 		if err != nil {
 			return err
@@ -76,13 +76,13 @@ func (m *Memo) renderStrings(n *yamldoc.Node, facts any, results *texts, account
 		}
 		results.list = append(results.list, out.Text)
 	case yamldoc.Map:
-		for _, f := range n.Fields {
+		for _, f := range n.Fields() {
 			if err := m.renderStrings(f.Value, facts, results, account); err != nil {
 				return err
 			}
 		}
 	case yamldoc.List:
-		for _, item := range n.Items {
+		for _, item := range n.Items() {
 			if err := m.renderStrings(item, facts, results, account); err != nil {
 				return err
 			}
@@ -95,22 +95,24 @@ func replaceStrings(n *yamldoc.Node, results *[]string) *yamldoc.Node {
 	if !isDynamic(n) {
 		return n
 	}
-	out := *n
 	switch n.Kind {
 	case yamldoc.String:
-		out.Text = (*results)[0]
+		text := (*results)[0]
 		*results = (*results)[1:]
+		return yamldoc.ScalarAt(n, yamldoc.String, text)
 	case yamldoc.Map:
-		out.Fields = make([]yamldoc.Field, len(n.Fields))
-		for i, f := range n.Fields {
+		fields := make([]yamldoc.Field, len(n.Fields()))
+		for i, f := range n.Fields() {
 			f.Value = replaceStrings(f.Value, results)
-			out.Fields[i] = f
+			fields[i] = f
 		}
+		return yamldoc.MapAt(n, fields)
 	case yamldoc.List:
-		out.Items = make([]*yamldoc.Node, len(n.Items))
-		for i, item := range n.Items {
-			out.Items[i] = replaceStrings(item, results)
+		items := make([]*yamldoc.Node, len(n.Items()))
+		for i, item := range n.Items() {
+			items[i] = replaceStrings(item, results)
 		}
+		return yamldoc.ListAt(n, items)
 	}
-	return &out
+	return n
 }

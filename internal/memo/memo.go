@@ -250,15 +250,15 @@ func (m *Memo) IsDynamic(n *yamldoc.Node) bool {
 func isDynamic(n *yamldoc.Node) bool {
 	switch n.Kind {
 	case yamldoc.String:
-		return strings.Contains(n.Text, "{{")
+		return strings.Contains(n.Text(), "{{")
 	case yamldoc.Map:
-		for _, f := range n.Fields {
+		for _, f := range n.Fields() {
 			if isDynamic(f.Value) {
 				return true
 			}
 		}
 	case yamldoc.List:
-		for _, item := range n.Items {
+		for _, item := range n.Items() {
 			if isDynamic(item) {
 				return true
 			}

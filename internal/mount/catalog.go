@@ -26,7 +26,7 @@ func (r *reader) catalog(group string, root *yamldoc.Node) {
 	case entries == nil:
 		r.add(root.Pos(), "a catalog", "is a "+root.Kind.String(), "a map of components")
 		return
-	case entries != root && len(root.Fields) > 1:
+	case entries != root && len(root.Fields()) > 1:
 		r.add(root.Pos(), "a catalog", "has keys beside "+catalog.ComponentsKey, catalog.ComponentsKey+" alone")
 	}
 	mapped, problems := r.table.format.Map(group, root)
@@ -34,7 +34,7 @@ func (r *reader) catalog(group string, root *yamldoc.Node) {
 	if entries = catalog.Entries(mapped); entries == nil {
 		return
 	}
-	for _, f := range entries.Fields {
+	for _, f := range entries.Fields() {
 		subject := fmt.Sprintf("component %q of group %q", f.Key, group)
 		switch {
 		case !r.Owns(group, f.Key):
@@ -49,7 +49,7 @@ func (r *reader) catalog(group string, root *yamldoc.Node) {
 
 // entry checks what a catalog says of a component.
 func (r *reader) entry(subject string, e *yamldoc.Node) {
-	for _, f := range e.Fields {
+	for _, f := range e.Fields() {
 		if !slices.Contains(entryKeys, f.Key) {
 			r.add(e.KeyPos(f.Key), fmt.Sprintf("key %q of %s", f.Key, subject), "a mount does not say this", "one of "+strings.Join(entryKeys, ", "), problem.Nearest(f.Key, entryKeys)...)
 		}
@@ -58,30 +58,30 @@ func (r *reader) entry(subject string, e *yamldoc.Node) {
 	if chart != nil && !chart.IsMap() && chart.Kind != yamldoc.String {
 		r.add(chart.Pos(), "chart of "+subject, "is a "+chart.Kind.String(), "a name, or a map of coordinates")
 	}
-	for _, f := range chart.MapFields() {
+	for _, f := range chart.Fields() {
 		if !slices.Contains(catalog.ChartKeys, f.Key) {
 			r.add(chart.KeyPos(f.Key), fmt.Sprintf("key %q of the chart of %s", f.Key, subject), "a mount does not say this", "one of "+strings.Join(catalog.ChartKeys, ", "), problem.Nearest(f.Key, catalog.ChartKeys)...)
 		}
 	}
-	if n := e.Get(keyProject); n != nil && (n.Kind != yamldoc.String || n.Text != r.team.Component()) {
-		r.add(n.Pos(), "project of "+subject, fmt.Sprintf("is %q", n.Text), fmt.Sprintf("%q, or none", r.team.Component()))
+	if n := e.Get(keyProject); n != nil && (n.Kind != yamldoc.String || n.Text() != r.team.Component()) {
+		r.add(n.Pos(), "project of "+subject, fmt.Sprintf("is %q", n.Text()), fmt.Sprintf("%q, or none", r.team.Component()))
 	}
-	if n := e.Get(catalog.KeyNamespace); n != nil && (n.Kind != yamldoc.String || !r.team.Claims(n.Text)) {
-		r.add(n.Pos(), "namespace of "+subject, fmt.Sprintf("%q is not the team's", n.Text), "a namespace that the team's file claims, in full")
+	if n := e.Get(catalog.KeyNamespace); n != nil && (n.Kind != yamldoc.String || !r.team.Claims(n.Text())) {
+		r.add(n.Pos(), "namespace of "+subject, fmt.Sprintf("%q is not the team's", n.Text()), "a namespace that the team's file claims, in full")
 	}
 	for _, n := range []*yamldoc.Node{e.Get(keyRepository), chart.Get(keyRepository)} {
-		if n != nil && n.Doc == e.Doc && (n.Kind != yamldoc.String || !r.team.Allows(n.Text)) {
-			r.add(n.Pos(), "repository of "+subject, fmt.Sprintf("%q is none that the team may deploy from", n.Text), "an address that repositories of the team's file allow, in full")
+		if n != nil && n.Doc == e.Doc && (n.Kind != yamldoc.String || !r.team.Allows(n.Text())) {
+			r.add(n.Pos(), "repository of "+subject, fmt.Sprintf("%q is none that the team may deploy from", n.Text()), "an address that repositories of the team's file allow, in full")
 		}
 	}
 	for _, n := range []*yamldoc.Node{e.Get("path"), chart.Get("path")} {
-		if n != nil && (n.Kind != yamldoc.String || leaves(n.Text)) {
-			r.add(n.Pos(), "path of "+subject, fmt.Sprintf("%q leaves the repository", n.Text), "a folder of it, without templates")
+		if n != nil && (n.Kind != yamldoc.String || leaves(n.Text())) {
+			r.add(n.Pos(), "path of "+subject, fmt.Sprintf("%q leaves the repository", n.Text()), "a folder of it, without templates")
 		}
 	}
 	for _, n := range []*yamldoc.Node{chart, chart.Get("name")} {
-		if n != nil && n.Kind == yamldoc.String && leaves(n.Text) {
-			r.add(n.Pos(), "name of the chart of "+subject, fmt.Sprintf("%q leaves the repository", n.Text), "a chart of it, without templates")
+		if n != nil && n.Kind == yamldoc.String && leaves(n.Text()) {
+			r.add(n.Pos(), "name of the chart of "+subject, fmt.Sprintf("%q leaves the repository", n.Text()), "a chart of it, without templates")
 		}
 	}
 }

@@ -100,7 +100,7 @@ func owned(catalogs []hierarchy.Layer, t *team.Team) map[string]bool {
 	out := map[string]bool{}
 	for _, l := range catalogs {
 		if entries := catalog.Entries(l.Root); entries != nil {
-			for _, f := range entries.Fields {
+			for _, f := range entries.Fields() {
 				if OwnerOf(catalogs, f.Key) == t.Name {
 					out[f.Key] = true
 				}
@@ -116,7 +116,7 @@ func OwnerOf(catalogs []hierarchy.Layer, component string) string {
 	last := func(key string) (text string) {
 		for _, l := range catalogs {
 			if n := catalog.Entries(l.Root).Get(component).Get(key); n != nil {
-				text = n.Text
+				text = n.Text()
 			}
 		}
 		return text

@@ -111,10 +111,10 @@ func values(a, b *yamldoc.Node, path []string) []Difference {
 			out = append(out, values(a.Get(name), b.Get(name), child(name))...)
 		}
 		return out
-	case a != nil && b != nil && a.Kind == yamldoc.List && b.Kind == yamldoc.List && len(a.Items) == len(b.Items):
+	case a != nil && b != nil && a.Kind == yamldoc.List && b.Kind == yamldoc.List && len(a.Items()) == len(b.Items()):
 		var out []Difference
-		for i := range a.Items {
-			out = append(out, values(a.Items[i], b.Items[i], child(strconv.Itoa(i)))...)
+		for i := range a.Items() {
+			out = append(out, values(a.Items()[i], b.Items()[i], child(strconv.Itoa(i)))...)
 		}
 		return out
 	case a != nil && b != nil && hierarchy.Equal(a, b):
@@ -130,14 +130,14 @@ func values(a, b *yamldoc.Node, path []string) []Difference {
 }
 
 // branches reports whether a node is a map with entries.
-func branches(n *yamldoc.Node) bool { return n.IsMap() && len(n.Fields) > 0 }
+func branches(n *yamldoc.Node) bool { return n.IsMap() && len(n.Fields()) > 0 }
 
 // keys are those of both maps, sorted.
 func keys(a, b *yamldoc.Node) []string {
 	var out []string
 	for _, n := range []*yamldoc.Node{a, b} {
 		if n != nil {
-			for _, f := range n.Fields {
+			for _, f := range n.Fields() {
 				out = append(out, f.Key)
 			}
 		}

@@ -23,7 +23,7 @@ func (s *Spec) Catalogs(group string, layers []hierarchy.Layer) ([]hierarchy.Lay
 		if entries == nil {
 			continue
 		}
-		own := slices.DeleteFunc(slices.Clone(entries.Fields), func(f yamldoc.Field) bool { return !s.Selects(f.Key) })
+		own := slices.DeleteFunc(slices.Clone(entries.Fields()), func(f yamldoc.Field) bool { return !s.Selects(f.Key) })
 		if len(own) == 0 {
 			continue
 		}
@@ -63,7 +63,7 @@ func Classes(layers []hierarchy.Layer) []string {
 		if entries == nil {
 			continue
 		}
-		for _, f := range entries.Fields {
+		for _, f := range entries.Fields() {
 			if enabled, said := f.Value.Get(catalog.KeyEnabled).Truth(); said {
 				on[f.Key] = enabled
 			}
@@ -97,8 +97,8 @@ func (s *Spec) Unoffered(group string, values *hierarchy.Tree) []problem.Problem
 		return nil
 	}
 	var known []string
-	for _, item := range offered.Items {
-		known = append(known, item.Text)
+	for _, item := range offered.Items() {
+		known = append(known, item.Text())
 	}
 	var out []problem.Problem
 	for _, asked := range []struct {

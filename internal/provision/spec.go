@@ -146,7 +146,7 @@ func version(r *yamldoc.Reader, m *yamldoc.MapReader, key, expected string) Vers
 	}
 	v, ok := ParseVersion(m.String(key))
 	if !ok && n.Kind == yamldoc.String {
-		r.Add(problem.InvalidProvision, n, subject, fmt.Sprintf("%q is no version", n.Text), "a minor version or a release of it, such as \"1.33\" or \"1.33.2\"")
+		r.Add(problem.InvalidProvision, n, subject, fmt.Sprintf("%q is no version", n.Text()), "a minor version or a release of it, such as \"1.33\" or \"1.33.2\"")
 	}
 	return v
 }

@@ -18,7 +18,7 @@ func AgentValues(c *fleetstate.Cluster) map[string]any {
 			git[key] = v
 		}
 	}
-	if n := fleetCredentials(c); n != nil && provided(c.Member) && n.Get("type") != nil && n.Get("type").Text == "http" {
+	if n := fleetCredentials(c); n != nil && provided(c.Member) && n.Get("type") != nil && n.Get("type").Text() == "http" {
 		// The service takes a user name and a password from the Secret that charts/fleet-secret
 		// makes for Argo CD; the other types have keys that only Argo CD knows.
 		git["credentialsSecret"] = c.Member.Name + "-git-" + FleetCredentials

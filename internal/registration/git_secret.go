@@ -63,20 +63,20 @@ func gitSecrets(c *fleetstate.Cluster) []GitSecret {
 			s.local = local
 		}
 		if t := n.Get("type"); t != nil {
-			s.Type = t.Text
+			s.Type = t.Text()
 		}
 		if k := n.Get("kind"); k != nil {
-			s.Many = k.Text != "repository"
+			s.Many = k.Text() != "repository"
 		}
 		if u := n.Get("url"); u != nil {
-			s.URL = u.Text
+			s.URL = u.Text()
 		}
 		if s.URL != "" {
 			out = append(out, s)
 		}
 	}
 	if all := c.Registration.At([]string{tenancy.GitCredentials}); all.IsMap() {
-		for _, f := range all.Fields {
+		for _, f := range all.Fields() {
 			add(f.Key, f.Value, "")
 		}
 	}

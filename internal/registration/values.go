@@ -143,10 +143,10 @@ func pushedToken(c *fleetstate.Cluster) map[string]any {
 	}
 	out := map[string]any{"existingSecret": "generator-plugin-token"}
 	if n := token("secretName"); !n.IsNull() {
-		out["existingSecret"] = n.Text
+		out["existingSecret"] = n.Text()
 	}
 	if n := token("key"); !n.IsNull() {
-		out["key"] = n.Text
+		out["key"] = n.Text()
 	}
 	return out
 }
@@ -165,8 +165,8 @@ func AgentCredentialValues(c *fleetstate.Cluster) *yamldoc.Node {
 		computed["ecr"] = map[string]any{"registries": []any{}}
 		withoutSealingKey(c, computed) // the hub pushes it, or nobody brings any
 		store := c.Member.Name         // the chart wants a name for a store that it does not create
-		if n := c.Registration.At([]string{"secretStore", "name"}); n != nil && n.Text != "" {
-			store = n.Text
+		if n := c.Registration.At([]string{"secretStore", "name"}); n != nil && n.Text() != "" {
+			store = n.Text()
 		}
 		computed["secretStore"] = map[string]any{"create": false, "name": store}
 	}
@@ -229,16 +229,13 @@ func WithoutDeclared(root *yamldoc.Node) *yamldoc.Node {
 	if !secret.IsMap() {
 		return root
 	}
-	out := withoutKeys(root, keyExternalSecret)
-	out.Fields = append(out.Fields, yamldoc.Field{Key: keyExternalSecret, Value: withoutKeys(secret, "labels", "annotations")})
-	return yamldoc.NewMap(root.Doc, out.Fields...)
+	fields := append(withoutKeys(root, keyExternalSecret).Fields(), yamldoc.Field{Key: keyExternalSecret, Value: withoutKeys(secret, "labels", "annotations")})
+	return yamldoc.NewMap(root.Doc, fields...)
 }
 
 // withoutKeys is a map without some of its keys.
 func withoutKeys(n *yamldoc.Node, drop ...string) *yamldoc.Node {
-	out := *n
-	out.Fields = slices.DeleteFunc(slices.Clone(n.Fields), func(f yamldoc.Field) bool { return slices.Contains(drop, f.Key) })
-	return &out
+	return yamldoc.MapAt(n, slices.DeleteFunc(slices.Clone(n.Fields()), func(f yamldoc.Field) bool { return slices.Contains(drop, f.Key) }))
 }
 
 // AsksForGitHub tells where it is said that the member is to have repository credentials of its

@@ -146,7 +146,7 @@ func ParseApplicationSets(doc *yamldoc.Doc) (Versions, []problem.Problem) {
 	common := releases.Map(globals)
 	checkText(r, common)
 	v := Versions{groups: map[string]List{}}
-	for _, f := range releases.Node().Fields {
+	for _, f := range releases.Node().Fields() {
 		if f.Key == globals {
 			continue
 		}
@@ -202,7 +202,7 @@ func checkText(r *yamldoc.Reader, m *yamldoc.MapReader) {
 
 // fill adds keys and replaces existing ones; null removes a key (R1).
 func (r *Release) fill(m *yamldoc.Node) {
-	for _, f := range m.Fields {
+	for _, f := range m.Fields() {
 		if f.Value.Kind == yamldoc.Null {
 			delete(r.Keys, f.Key)
 			continue
@@ -215,21 +215,21 @@ func (r *Release) fill(m *yamldoc.Node) {
 func text(n *yamldoc.Node) any {
 	switch n.Kind {
 	case yamldoc.Map:
-		m := make(map[string]any, len(n.Fields))
-		for _, f := range n.Fields {
+		m := make(map[string]any, len(n.Fields()))
+		for _, f := range n.Fields() {
 			m[f.Key] = text(f.Value)
 		}
 		return m
 	case yamldoc.List:
-		l := make([]any, len(n.Items))
-		for i, item := range n.Items {
+		l := make([]any, len(n.Items()))
+		for i, item := range n.Items() {
 			l[i] = text(item)
 		}
 		return l
 	case yamldoc.Null:
 		return nil
 	}
-	return n.Text
+	return n.Text()
 }
 
 // source is the place of the release's chart: Git when use_helm_repo_path is true or only Git's

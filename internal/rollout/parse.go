@@ -99,11 +99,11 @@ func (x parser) list(m *yamldoc.MapReader, key string, limit int) []*yamldoc.Nod
 
 func (x parser) texts(m *yamldoc.MapReader, at, key string, isValid func(string) bool, expected string) (out []string) {
 	for _, n := range x.list(m, key, maxItems) {
-		if n.Kind != yamldoc.String || !isValid(n.Text) {
-			x.wrong(m, at, key, fmt.Sprintf("%q", n.Text), expected)
+		if n.Kind != yamldoc.String || !isValid(n.Text()) {
+			x.wrong(m, at, key, fmt.Sprintf("%q", n.Text()), expected)
 			continue
 		}
-		out = append(out, n.Text)
+		out = append(out, n.Text())
 	}
 	return out
 }

@@ -36,7 +36,7 @@ func ChartsOf(application map[string]any) (out []Chart) {
 	spec := yamldoc.FromAny(nil, application).Get("spec")
 	sources := []*yamldoc.Node{spec.Get("source")}
 	if several := spec.Get("sources"); several != nil {
-		sources = several.Items
+		sources = several.Items()
 	}
 	for _, s := range sources {
 		if c, ok := readChart(s); ok {
@@ -54,7 +54,7 @@ func readChart(source *yamldoc.Node) (Chart, bool) {
 	c := Chart{Pos: source.Pos()}
 	helm := source.Get("helm")
 	if values := helm.Get("values"); !values.IsNull() {
-		doc, err := yamldoc.ParseLenient("values", []byte(values.Text), nil)
+		doc, err := yamldoc.ParseLenient("values", []byte(values.Text()), nil)
 		if err != nil {
 			c.open = true
 		} else {
@@ -81,8 +81,8 @@ func (c Chart) list(standard []string, keys ...string) []string {
 		return standard
 	}
 	out := []string{}
-	for _, item := range n.Items {
-		out = append(out, item.Text)
+	for _, item := range n.Items() {
+		out = append(out, item.Text())
 	}
 	return out
 }
@@ -120,7 +120,7 @@ func (r *Roots) chart(c Chart) {
 	if c.on("install", "projects") {
 		r.Projects[platform] = c.Pos
 		if tenants := at(c.values, "projects", "tenants"); tenants.IsMap() {
-			for _, f := range tenants.Fields {
+			for _, f := range tenants.Fields() {
 				r.Projects[f.Key] = c.Pos
 			}
 		}

@@ -105,7 +105,7 @@ func (r *Roots) object(n *yamldoc.Node, own string) {
 	switch {
 	case strings.HasSuffix(kind, "List"):
 		if items := n.Get("items"); items != nil {
-			for _, item := range items.Items {
+			for _, item := range items.Items() {
 				r.object(item, own)
 			}
 		}
@@ -113,7 +113,7 @@ func (r *Roots) object(n *yamldoc.Node, own string) {
 		name := text(n, "metadata", "name")
 		r.Projects[name] = at(n, "metadata", "name").Pos()
 		if to := at(n, "spec", "destinations"); to != nil {
-			for _, d := range to.Items {
+			for _, d := range to.Items() {
 				if cluster := d.Get("name"); cluster != nil {
 					r.Reaches[name] = append(r.Reaches[name], cluster)
 				}
@@ -137,11 +137,11 @@ func (r *Roots) applicationSet(n *yamldoc.Node) {
 		of = r.Queries[from]
 	}
 	if project != nil {
-		r.Uses = append(r.Uses, Project{Name: project.Text, View: of.View, Group: of.Group, Pos: project.Pos()})
+		r.Uses = append(r.Uses, Project{Name: project.Text(), View: of.View, Group: of.Group, Pos: project.Pos()})
 	}
 	// The chart of the group's ApplicationSets gets their project as a value.
 	if values := at(n, "spec", "template", "spec", "source", "helm", "values"); values != nil {
-		if name, ok := quotedProject(values.Text); ok && of.View == "releases" {
+		if name, ok := quotedProject(values.Text()); ok && of.View == "releases" {
 			r.Uses = append(r.Uses, Project{Name: name, View: "components", Group: of.Group, Pos: values.Pos()})
 		}
 	}
@@ -164,11 +164,11 @@ func (r *Roots) generators(list *yamldoc.Node) bool {
 	if list == nil {
 		return only
 	}
-	for _, g := range list.Items {
+	for _, g := range list.Items() {
 		if !g.IsMap() {
 			continue
 		}
-		for _, f := range g.Fields {
+		for _, f := range g.Fields() {
 			switch f.Key {
 			case "plugin":
 				if p := at(f.Value, "input", "parameters"); p != nil {
@@ -193,17 +193,17 @@ func (r *Roots) application(n *yamldoc.Node, own string) {
 	spec := n.Get("spec")
 	sources := []*yamldoc.Node{spec.Get("source")}
 	if several := spec.Get("sources"); several != nil {
-		sources = several.Items
+		sources = several.Items()
 	}
 	if p := spec.Get("project"); p != nil {
-		r.Uses = append(r.Uses, Project{Name: p.Text, Pos: p.Pos()})
+		r.Uses = append(r.Uses, Project{Name: p.Text(), Pos: p.Pos()})
 	}
 	for _, s := range sources {
 		if !s.IsMap() {
 			continue
 		}
 		if url := s.Get("repoURL"); url != nil {
-			r.Sources = append(r.Sources, Source{RepoURL: url.Text, Path: text(s, "path"), Pos: url.Pos()})
+			r.Sources = append(r.Sources, Source{RepoURL: url.Text(), Path: text(s, "path"), Pos: url.Pos()})
 		}
 		if chart, ok := readChart(s); ok {
 			r.chart(chart)
@@ -224,7 +224,7 @@ func at(n *yamldoc.Node, keys ...string) *yamldoc.Node {
 
 func text(n *yamldoc.Node, keys ...string) string {
 	if v := at(n, keys...); !v.IsNull() {
-		return v.Text
+		return v.Text()
 	}
 	return ""
 }

@@ -177,10 +177,10 @@ func (c Component) added(file *snapshot.File) (is string, err error) {
 	switch {
 	case entries == nil && doc.Root.Get(catalog.ComponentsKey) == nil:
 		is = text + catalog.ComponentsKey + ":\n" + c.entry("  ")
-	case entries == nil || len(entries.Fields) == 0:
+	case entries == nil || len(entries.Fields()) == 0:
 		is = text + c.entry("  ")
 	default:
-		is = text + "\n" + c.entry(strings.Repeat(" ", int(entries.Fields[0].Column-1)))
+		is = text + "\n" + c.entry(strings.Repeat(" ", int(entries.Fields()[0].Column-1)))
 	}
 	after, err := yamldoc.Parse(file.Path, []byte(is))
 	if err != nil {
@@ -191,7 +191,7 @@ func (c Component) added(file *snapshot.File) (is string, err error) {
 		if e == nil {
 			return ""
 		}
-		fields := slices.DeleteFunc(slices.Clone(e.Fields), func(f yamldoc.Field) bool { return f.Key == c.Name })
+		fields := slices.DeleteFunc(slices.Clone(e.Fields()), func(f yamldoc.Field) bool { return f.Key == c.Name })
 		out, err := yamldoc.NewMap(d, fields...).YAML()
 		if err != nil {
 			return err.Error()

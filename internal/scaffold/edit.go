@@ -70,11 +70,11 @@ func edit(lines []string, root *yamldoc.Node, keys []string, value string) (stri
 		if !n.IsMap() {
 			return "", false
 		}
-		at := slices.IndexFunc(n.Fields, func(f yamldoc.Field) bool { return f.Key == key })
+		at := slices.IndexFunc(n.Fields(), func(f yamldoc.Field) bool { return f.Key == key })
 		if at < 0 {
 			return insert(lines, n, parent, keys[i:], value)
 		}
-		parent = n.Fields[at]
+		parent = n.Fields()[at]
 		if n = parent.Value; i == len(keys)-1 {
 			return replace(lines, n, value)
 		}
@@ -109,7 +109,7 @@ func insert(lines []string, n *yamldoc.Node, parent yamldoc.Field, keys []string
 		return "", false
 	case strings.HasPrefix(rest, "{"):
 		comma := ", "
-		if len(n.Fields) == 0 {
+		if len(n.Fields()) == 0 {
 			comma = ""
 		}
 		return before + "{" + flow(keys, value) + comma + rest[1:], true

@@ -107,8 +107,8 @@ func (s *scan) node(key string, n *yamldoc.Node) {
 	s.seen[n] = true
 	switch n.Kind {
 	case yamldoc.Map:
-		for _, f := range n.Fields {
-			text := f.Value.Text
+		for _, f := range n.Fields() {
+			text := f.Value.Text()
 			if f.Value.Kind == yamldoc.String && text != "" && isSecretKey(n, f.Key) && !noSecret.MatchString(text) {
 				s.seen[f.Value] = true
 				s.report(int(f.Value.Line), int(f.Value.Column), fmt.Sprintf("key %q", f.Key), byName)
@@ -117,11 +117,11 @@ func (s *scan) node(key string, n *yamldoc.Node) {
 			s.node(f.Key, f.Value)
 		}
 	case yamldoc.List:
-		for _, item := range n.Items {
+		for _, item := range n.Items() {
 			s.node(key, item)
 		}
 	case yamldoc.String:
-		if what := format(n.Text); what != "" {
+		if what := format(n.Text()); what != "" {
 			subject := "value"
 			if key != "" {
 				subject = fmt.Sprintf("key %q", key)

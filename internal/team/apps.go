@@ -53,32 +53,32 @@ func ReadApps(layout *fleet.Layout, catalogs []hierarchy.Layer, t *Table) *Apps 
 		if entries == nil {
 			continue
 		}
-		for _, f := range entries.Fields {
+		for _, f := range entries.Fields() {
 			if _, there := places[f.Key]; !there {
 				names = append(names, f.Key)
 			}
 			places[f.Key] = entries.KeyPos(f.Key)
 			if n := f.Value.Get(KeyTeam); !n.IsNull() {
 				named[f.Key] = n
-			} else if p := f.Value.Get(KeyProject); named[f.Key] == nil && !p.IsNull() && t.Team(strings.TrimPrefix(p.Text, componentPrefix)) != nil {
-				named[f.Key] = at(p, yamldoc.FromAny(p.Doc, strings.TrimPrefix(p.Text, componentPrefix)))
+			} else if p := f.Value.Get(KeyProject); named[f.Key] == nil && !p.IsNull() && t.Team(strings.TrimPrefix(p.Text(), componentPrefix)) != nil {
+				named[f.Key] = at(p, yamldoc.FromAny(p.Doc, strings.TrimPrefix(p.Text(), componentPrefix)))
 			}
 			a.project(f, t, named[f.Key])
 		}
 	}
 	for _, name := range names {
 		if n := named[name]; n != nil {
-			a.names[name] = n.Text
+			a.names[name] = n.Text()
 		}
 		subject := fmt.Sprintf("component %q of group %q", name, Workloads)
 		n := named[name]
 		switch {
 		case n == nil:
 			a.invalid(places[name], subject, "has no team", "team: "+t.names())
-		case n.Kind != yamldoc.String || t.Team(n.Text) == nil:
-			a.invalid(n.Pos(), subject, fmt.Sprintf("there is no team %q", n.Text), t.names(), problem.Nearest(n.Text, t.list())...)
+		case n.Kind != yamldoc.String || t.Team(n.Text()) == nil:
+			a.invalid(n.Pos(), subject, fmt.Sprintf("there is no team %q", n.Text()), t.names(), problem.Nearest(n.Text(), t.list())...)
 		default:
-			a.teams[name] = t.Team(n.Text)
+			a.teams[name] = t.Team(n.Text())
 		}
 	}
 	return a
@@ -93,12 +93,12 @@ func (a *Apps) invalid(pos problem.Pos, subject, found, expected string, hints .
 // project notes an entry whose project is not its team's.
 func (a *Apps) project(f yamldoc.Field, t *Table, named *yamldoc.Node) {
 	p := f.Value.Get(KeyProject)
-	if p.IsNull() || named == nil || t.Team(named.Text) == nil || p.Text == t.Team(named.Text).Component() {
+	if p.IsNull() || named == nil || t.Team(named.Text()) == nil || p.Text() == t.Team(named.Text()).Component() {
 		return
 	}
 	a.Projects = append(a.Projects, problem.Problem{
 		Reason: problem.InvalidApp, Severity: problem.Error, Pos: p.Pos(), Subject: fmt.Sprintf("project of component %q of group %q", f.Key, Workloads),
-		Found: fmt.Sprintf("%q is not that of team %q", p.Text, named.Text), Expected: "no project: it is " + t.Team(named.Text).Component(), Related: []problem.Pos{named.Pos()},
+		Found: fmt.Sprintf("%q is not that of team %q", p.Text(), named.Text()), Expected: "no project: it is " + t.Team(named.Text()).Component(), Related: []problem.Pos{named.Pos()},
 	})
 }
 
@@ -164,7 +164,7 @@ func (a *Apps) filtered(s *Share, layers []hierarchy.Layer) []hierarchy.Layer {
 			continue
 		}
 		var fields []yamldoc.Field
-		for _, f := range entries.Fields {
+		for _, f := range entries.Fields() {
 			if s.Has(a.teams[f.Key]) {
 				fields = append(fields, f)
 			}
@@ -212,7 +212,7 @@ func (a *Apps) outside(s *Share, layers []hierarchy.Layer) (out []problem.Proble
 		if l.Level == catalog.Level || entries == nil {
 			continue
 		}
-		for _, f := range entries.Fields {
+		for _, f := range entries.Fields() {
 			on, ok := f.Value.Get(catalog.KeyEnabled).Truth()
 			t := a.teams[f.Key]
 			if !ok || !on || s.Has(t) {

@@ -95,11 +95,11 @@ func at(place, n *yamldoc.Node) *yamldoc.Node {
 // catalog says of one team comes after it. A catalog that says nothing of the member is none.
 func (s *Share) expand(l hierarchy.Layer, key string) []hierarchy.Layer {
 	entries := catalog.Entries(l.Root)
-	if entries == nil || len(entries.Fields) == 0 {
+	if entries == nil || len(entries.Fields()) == 0 {
 		return []hierarchy.Layer{l} // reported
 	}
 	var all, own []yamldoc.Field
-	for _, f := range entries.Fields {
+	for _, f := range entries.Fields() {
 		switch {
 		case f.Key == key && s != nil:
 			for _, a := range s.assignments {
@@ -161,14 +161,15 @@ func (s *Share) Forbidden(component string, layers []hierarchy.Layer) (out []pro
 // hubValues are the values of charts/team-project.
 func (t *Team) hubValues(clusters []string) *yamldoc.Node {
 	selector := t.root.Get("clusters")
-	list := at(selector, &yamldoc.Node{Kind: yamldoc.List, Doc: t.root.Doc})
+	var names []*yamldoc.Node
 	for _, name := range clusters {
-		list.Items = append(list.Items, at(selector, yamldoc.FromAny(t.root.Doc, name)))
+		names = append(names, yamldoc.ScalarAt(selector, yamldoc.String, name))
 	}
+	list := yamldoc.ListAt(selector, names)
 	out := t.chartValues("name", "tenant", "owners", "viewers", "namespaces", "repositories", "deniedKinds")
-	inner := out.Fields[0].Value
-	fields := append(slices.Clone(inner.Fields), yamldoc.Field{Key: "clusters", Value: list, Line: selector.Line, Column: selector.Column})
-	out.Fields[0].Value = at(inner, yamldoc.NewMap(inner.Doc, fields...))
+	inner := out.Fields()[0].Value
+	fields := append(slices.Clone(inner.Fields()), yamldoc.Field{Key: "clusters", Value: list, Line: selector.Line, Column: selector.Column})
+	out.Fields()[0].Value = at(inner, yamldoc.NewMap(inner.Doc, fields...))
 	return out
 }
 
@@ -178,16 +179,16 @@ func (t *Team) chartValues(keys ...string) *yamldoc.Node {
 	doc := t.root.Doc
 	var fields []yamldoc.Field
 	for _, key := range keys {
-		i := slices.IndexFunc(t.root.Fields, func(f yamldoc.Field) bool { return f.Key == key && !f.Value.IsNull() })
+		i := slices.IndexFunc(t.root.Fields(), func(f yamldoc.Field) bool { return f.Key == key && !f.Value.IsNull() })
 		if i >= 0 {
-			fields = append(fields, t.root.Fields[i])
+			fields = append(fields, t.root.Fields()[i])
 			continue
 		}
 		none := at(t.root, &yamldoc.Node{Kind: yamldoc.List, Doc: doc})
 		fields = append(fields, yamldoc.Field{Key: key, Value: none, Line: none.Line, Column: none.Column})
 	}
-	if i := slices.IndexFunc(t.root.Fields, func(f yamldoc.Field) bool { return f.Key == keyCordoned }); i >= 0 && t.Cordoned {
-		fields = append(fields, t.root.Fields[i])
+	if i := slices.IndexFunc(t.root.Fields(), func(f yamldoc.Field) bool { return f.Key == keyCordoned }); i >= 0 && t.Cordoned {
+		fields = append(fields, t.root.Fields()[i])
 	}
 	inner := at(t.root, yamldoc.NewMap(doc, fields...))
 	return at(t.root, yamldoc.NewMap(doc, yamldoc.Field{Key: valuesKey, Value: inner, Line: inner.Line, Column: inner.Column}))

@@ -152,7 +152,7 @@ func (p parser) texts(key string, needed bool, check func(text string) (found, e
 		subject := fmt.Sprintf("key %q", fmt.Sprintf("%s[%d]", key, i))
 		if n.Kind != yamldoc.String {
 			p.wrong(n, subject, "is a "+n.Kind.String(), "text")
-		} else if found, expected := check(n.Text); found != "" {
+		} else if found, expected := check(n.Text()); found != "" {
 			p.wrong(n, subject, found, expected)
 		}
 	}
@@ -184,7 +184,7 @@ func (p parser) clusters() {
 		return
 	}
 	p.m.Map("clusters").Known("matchLabels", "matchExpressions")
-	if len(n.Fields) > 0 && n.Get("matchLabels").IsNull() && n.Get("matchExpressions").IsNull() {
+	if len(n.Fields()) > 0 && n.Get("matchLabels").IsNull() && n.Get("matchExpressions").IsNull() {
 		return // unknown keys, which are reported, or a null, which is none
 	}
 	selector, err := labels.ParseSelector(n.Any())
@@ -294,8 +294,8 @@ func (t *Team) Allows(repository string) bool {
 	if repository == "" || strings.ContainsAny(repository, "%\\") || strings.Contains(repository, "..") {
 		return false
 	}
-	return slices.ContainsFunc(t.root.Get("repositories").Items, func(n *yamldoc.Node) bool {
-		match, err := path.Match(n.Text, repository)
+	return slices.ContainsFunc(t.root.Get("repositories").Items(), func(n *yamldoc.Node) bool {
+		match, err := path.Match(n.Text(), repository)
 		return match && err == nil
 	})
 }

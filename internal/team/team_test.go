@@ -124,11 +124,11 @@ func TestNoTeamReachesAnothers(t *testing.T) {
 		onHub := map[string][]string{}
 		for _, tm := range teams {
 			for _, l := range table.Of(f.HubMember("hub")).Values(tm.Component()) {
-				for _, cluster := range l.Root.Get("team").Get("clusters").Items {
+				for _, cluster := range l.Root.Get("team").Get("clusters").Items() {
 					reached++
-					onHub[cluster.Text] = append(onHub[cluster.Text], tm.Name)
-					if m := f.Member("hub", cluster.Text); m == nil || m.Tenant != tm.Tenant || m.IsHub {
-						t.Fatalf("seed %d: team %s of %s reaches %s", seed, tm.Name, tm.Tenant, cluster.Text)
+					onHub[cluster.Text()] = append(onHub[cluster.Text()], tm.Name)
+					if m := f.Member("hub", cluster.Text()); m == nil || m.Tenant != tm.Tenant || m.IsHub {
+						t.Fatalf("seed %d: team %s of %s reaches %s", seed, tm.Name, tm.Tenant, cluster.Text())
 					}
 				}
 			}

@@ -50,7 +50,7 @@ func LoadSchemas(layout *fleet.Layout, catalogs map[string][]hierarchy.Layer, s 
 			if entries == nil {
 				continue
 			}
-			for _, f := range entries.Fields {
+			for _, f := range entries.Fields() {
 				if name == provision.Group || isElsewhere(f.Value.Get(keyTemplatePatch)) {
 					out[name+"/"+f.Key] = tenantschema.Nothing()
 				}
@@ -101,7 +101,7 @@ func isElsewhere(patch *yamldoc.Node) bool {
 		return false
 	}
 	if patch.Kind == yamldoc.String {
-		return inDestination.MatchString(patch.Text)
+		return inDestination.MatchString(patch.Text())
 	}
 	return patch.Get("spec").Get("destination") != nil
 }

@@ -32,9 +32,9 @@ func ForbiddenSecrets(layout *fleet.Layout, m *fleet.Member, registration *hiera
 		if n.IsNull() || n.Doc == nil || !own[n.Doc.File] {
 			return
 		}
-		if expected, ok := names.Check(kind, m, n.Text); !ok {
+		if expected, ok := names.Check(kind, m, n.Text()); !ok {
 			p := problem.Problem{Reason: problem.ForbiddenSecret, Severity: problem.Error, Pos: n.Pos()}
-			p.Subject, p.Found, p.Expected, p.Hints = fleet.Forbidden(key, n.Text, expected)
+			p.Subject, p.Found, p.Expected, p.Hints = fleet.Forbidden(key, n.Text(), expected)
 			out = append(out, p)
 		}
 	}
@@ -43,7 +43,7 @@ func ForbiddenSecrets(layout *fleet.Layout, m *fleet.Member, registration *hiera
 	check(fleet.ClusterSecrets, KeyKubeconfig+".secretName", at(KeyKubeconfig, "secretName"))
 	check(fleet.GitSecrets, "githubSecretName", at("githubSecretName"))
 	if all := at(GitCredentials); all.IsMap() {
-		for _, f := range all.Fields {
+		for _, f := range all.Fields() {
 			check(fleet.GitSecrets, GitCredentials+"."+f.Key+".secretName", f.Value.Get("secretName"))
 		}
 	}

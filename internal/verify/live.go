@@ -39,7 +39,7 @@ func ReadApplications(f *snapshot.File) ([]Live, error) {
 			add(doc.Root, doc.Pos(doc.Root))
 			continue
 		}
-		for _, item := range items.Items {
+		for _, item := range items.Items() {
 			add(item, doc.Pos(item))
 		}
 	}

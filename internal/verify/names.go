@@ -24,7 +24,7 @@ func ReadNames(name string) (map[string]string, error) {
 	r := yamldoc.NewReader(doc)
 	out := map[string]string{}
 	m := r.Map(doc.Root, "the file of names")
-	for _, field := range m.Node().Fields {
+	for _, field := range m.Node().Fields() {
 		out[field.Key] = m.String(field.Key)
 	}
 	if err := r.Err(); err != nil {

@@ -78,7 +78,7 @@ func TestReaderKeepsTheFirst(t *testing.T) {
 		t.Errorf("%d problems, the last %v", len(l), l[len(l)-1])
 	}
 	warnings := NewReader(doc)
-	for _, f := range doc.Root.Fields {
+	for _, f := range doc.Root.Fields() {
 		warnings.Warn(problem.UnknownKey, f.Value, "s", "found", "")
 	}
 	if err := warnings.Err(); err != nil || len(warnings.Problems()) != problem.OfFile+1 {

@@ -63,19 +63,19 @@ func (c *converter) node(n *yaml.Node, depth int) converted {
 	case yaml.MappingNode:
 		c.mapping(n, &out, depth)
 	case yaml.SequenceNode:
-		out.node.Kind = List
-		out.node.Items = make([]*Node, 0, len(n.Content))
+		items := make([]*Node, 0, len(n.Content))
 		for _, item := range n.Content {
 			i := c.node(item, depth+1)
 			out.hold(i)
-			out.node.Items = append(out.node.Items, i.node)
+			items = append(items, i.node)
 			if c.tooLarge(n, out) {
 				break
 			}
 		}
+		out.node.setItems(items)
 	default:
 		c.scalar(n, out.node)
-		out.text = len(out.node.Text)
+		out.text = len(out.node.Text())
 	}
 	c.tooLarge(n, out)
 	if n.Anchor != "" {
@@ -159,7 +159,7 @@ func (c *converter) mapping(n *yaml.Node, out *converted, depth int) {
 		set(Field{Key: name, Line: int32(key.Line), Column: int32(key.Column), Value: v.node}) //nolint:gosec // files are bounded
 	}
 	sort.Slice(fields, func(i, j int) bool { return fields[i].Key < fields[j].Key })
-	out.node.Kind, out.node.Fields = Map, fields
+	out.node.setFields(fields)
 }
 
 func isMerge(key *yaml.Node) bool {
@@ -178,7 +178,7 @@ func (c *converter) merge(value *yaml.Node, set func(Field), out *converted, dep
 			c.fail(n, problem.InvalidYAML, "merge key <<", "holds a "+v.node.Kind.String(), "a map, or a list of maps")
 			return
 		}
-		for _, f := range v.node.Fields {
+		for _, f := range v.node.Fields() {
 			set(f)
 		}
 	}
@@ -219,7 +219,7 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 
 func (c *converter) scalar(n *yaml.Node, out *Node) {
 	if isText(n) {
-		out.Kind, out.Text = String, n.Value
+		out.setText(String, n.Value)
 		return
 	}
 	s, err := resolve(taggedSource(n))
@@ -227,7 +227,7 @@ func (c *converter) scalar(n *yaml.Node, out *Node) {
 		c.fail(n, problem.InvalidYAML, fmt.Sprintf("value %q", n.Value), "cannot be expressed in JSON, which Helm needs", "a string, number, boolean or null")
 		return
 	}
-	out.Kind, out.Text = s.kind, s.text
+	out.setText(s.kind, s.text)
 	if n.Style&yaml.TaggedStyle == 0 && isAmbiguous(n.Value, s) {
 		c.ambiguous(n, s.text, false)
 	}

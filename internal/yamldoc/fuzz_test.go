@@ -43,7 +43,7 @@ func FuzzParse(f *testing.F) {
 		if diff := cmp.Diff(want, doc.Root.Any()); diff != "" {
 			t.Fatalf("%q (-helm +ours):\n%s", data, diff)
 		}
-		if !doc.Root.IsMap() || len(doc.Root.Fields) == 0 {
+		if !doc.Root.IsMap() || len(doc.Root.Fields()) == 0 {
 			return
 		}
 		out, err := doc.Root.YAML()

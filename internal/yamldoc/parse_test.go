@@ -181,7 +181,7 @@ func TestSecondDocument(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := doc.Root.Get("a"); got == nil || got.Text != "1" {
+		if got := doc.Root.Get("a"); got == nil || got.Text() != "1" {
 			t.Errorf("%q: a is %v", c.text, got)
 		}
 		if got := doc.Extra.String(); got != c.extra {
@@ -204,8 +204,8 @@ func TestPositions(t *testing.T) {
 		{r, "d/f.yaml:1:1"},
 		{r.Get("a"), "d/f.yaml:1:4"},
 		{r.Get("b"), "d/f.yaml:3:3"},
-		{r.Get("b").Items[0], "d/f.yaml:3:5"},
-		{r.Get("b").Items[1].Get("z"), "d/f.yaml:4:8"},
+		{r.Get("b").Items()[0], "d/f.yaml:3:5"},
+		{r.Get("b").Items()[1].Get("z"), "d/f.yaml:4:8"},
 		{r.Get("use").Get("k"), "d/f.yaml:6:6"},
 		{r.Get("use").Get("own"), "d/f.yaml:9:8"},
 	} {

@@ -72,7 +72,7 @@ func (p *plainParser) flowMap(at, depth int) (*Node, int) {
 
 func (p *plainParser) flowList(at, depth int) (*Node, int) {
 	n := p.node(List, at, "")
-	n.Items = []*Node{}
+	var items []*Node
 	at = p.spaces(at + 1)
 	if at < p.to && p.text[at] == ']' {
 		return n, at + 1
@@ -83,9 +83,10 @@ func (p *plainParser) flowList(at, depth int) (*Node, int) {
 		if p.bad {
 			return nil, at
 		}
-		n.Items = append(n.Items, item)
+		items = append(items, item)
 		var more bool
 		if at, more = p.more(at, ']'); !more {
+			n.setItems(items)
 			return n, at
 		}
 	}

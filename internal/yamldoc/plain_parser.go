@@ -54,7 +54,7 @@ func parsePlain(file string, data []byte) *Doc {
 		switch {
 		case (c < ' ' || c > '~') && c != '\n':
 			return nil
-		case c == ':':
+		case c == ':' && (i+1 == len(data) || data[i+1] == ' ' || data[i+1] == '\n'):
 			colons++
 		case c == '-' && i+1 < len(data) && data[i+1] == ' ':
 			dashes++
@@ -107,8 +107,10 @@ func (p *plainParser) node(kind Kind, at int, text string) *Node {
 	if len(p.nodes) == cap(p.nodes) {
 		p.nodes = make([]Node, 0, 8)
 	}
-	p.nodes = append(p.nodes, Node{Kind: kind, Text: text, Line: p.line, Column: int32(at - p.from + 1), Doc: p.doc}) //nolint:gosec // files are bounded
-	return &p.nodes[len(p.nodes)-1]
+	p.nodes = append(p.nodes, Node{Line: p.line, Column: int32(at - p.from + 1), Doc: p.doc}) //nolint:gosec // files are bounded
+	n := &p.nodes[len(p.nodes)-1]
+	n.setText(kind, text)
+	return n
 }
 
 // blank reports whether nothing but spaces and a comment is left of the line. A comment needs a
@@ -192,7 +194,7 @@ func (p *plainParser) sorted(n *Node, fields []Field) *Node {
 	}
 	start := len(p.fields)
 	p.fields = append(p.fields, fields...)
-	n.Fields = p.fields[start:len(p.fields):len(p.fields)]
+	n.setFields(p.fields[start:])
 	return n
 }
 
@@ -265,7 +267,7 @@ func (p *plainParser) list(column, depth int) *Node {
 		return p.fail()
 	}
 	n := p.node(List, p.from+column, "")
-	n.Items = []*Node{}
+	var items []*Node
 	for {
 		at := p.spaces(p.from + column + 1)
 		if at == p.to || p.text[at] == '#' {
@@ -280,11 +282,12 @@ func (p *plainParser) list(column, depth int) *Node {
 		if p.bad {
 			return nil
 		}
-		n.Items = append(n.Items, item)
+		items = append(items, item)
 		switch {
 		case p.indent > column:
 			return p.fail()
 		case p.indent < column || !p.isItem():
+			n.setItems(items)
 			return n
 		}
 	}

@@ -37,8 +37,8 @@ func same(t *testing.T, data []byte) (accepted bool) {
 
 // equal compares all of two nodes but their documents.
 func equal(a, b *Node) bool {
-	return a.Kind == b.Kind && a.Text == b.Text && a.Line == b.Line && a.Column == b.Column && slices.EqualFunc(a.Items, b.Items, equal) &&
-		slices.EqualFunc(a.Fields, b.Fields, func(x, y Field) bool {
+	return a.Kind == b.Kind && a.Text() == b.Text() && a.Line == b.Line && a.Column == b.Column && slices.EqualFunc(a.Items(), b.Items(), equal) &&
+		slices.EqualFunc(a.Fields(), b.Fields(), func(x, y Field) bool {
 			return x.Key == y.Key && x.Line == y.Line && x.Column == y.Column && equal(x.Value, y.Value)
 		})
 }
@@ -48,10 +48,10 @@ func belongs(t *testing.T, d *Doc, n *Node) {
 	if n.Doc != d {
 		t.Fatalf("the node at line %d is of another document", n.Line)
 	}
-	for _, f := range n.Fields {
+	for _, f := range n.Fields() {
 		belongs(t, d, f.Value)
 	}
-	for _, item := range n.Items {
+	for _, item := range n.Items() {
 		belongs(t, d, item)
 	}
 }

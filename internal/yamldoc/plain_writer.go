@@ -11,7 +11,7 @@ import "strings"
 
 // plainYAML is a map as YAML, false when it is not plain.
 func plainYAML(n *Node) ([]byte, bool) {
-	if n.Kind != Map || len(n.Fields) == 0 {
+	if n.Kind != Map || len(n.Fields()) == 0 {
 		return nil, false
 	}
 	return appendMap(make([]byte, 0, 512), n, 0)
@@ -19,7 +19,7 @@ func plainYAML(n *Node) ([]byte, bool) {
 
 // appendMap appends a map's fields. The first has been indented by the caller.
 func appendMap(out []byte, n *Node, indent int) (_ []byte, ok bool) {
-	for i, f := range n.Fields {
+	for i, f := range n.Fields() {
 		if i > 0 {
 			out = appendIndent(out, indent)
 		}
@@ -31,10 +31,10 @@ func appendMap(out []byte, n *Node, indent int) (_ []byte, ok bool) {
 		}
 		out = append(out, ':')
 		switch v := f.Value; {
-		case v.Kind == Map && len(v.Fields) > 0:
+		case v.Kind == Map && len(v.Fields()) > 0:
 			out = appendIndent(append(out, '\n'), indent+2)
 			out, ok = appendMap(out, v, indent+2)
-		case v.Kind == List && len(v.Items) > 0:
+		case v.Kind == List && len(v.Items()) > 0:
 			out, ok = appendList(append(out, '\n'), v, indent)
 		default:
 			out, ok = appendScalar(append(out, ' '), v)
@@ -49,12 +49,12 @@ func appendMap(out []byte, n *Node, indent int) (_ []byte, ok bool) {
 
 // appendList appends a list below a key, indented as the key is.
 func appendList(out []byte, n *Node, indent int) (_ []byte, ok bool) {
-	for _, item := range n.Items {
+	for _, item := range n.Items() {
 		out = append(appendIndent(out, indent), '-', ' ')
 		switch {
-		case item.Kind == Map && len(item.Fields) > 0:
+		case item.Kind == Map && len(item.Fields()) > 0:
 			out, ok = appendMap(out, item, indent+2)
-		case item.Kind == List && len(item.Items) > 0:
+		case item.Kind == List && len(item.Items()) > 0:
 			return nil, false
 		default:
 			out, ok = appendScalar(out, item)
@@ -83,11 +83,11 @@ func appendScalar(out []byte, n *Node) ([]byte, bool) {
 	case Null:
 		return append(out, "null"...), true
 	case Bool:
-		return append(out, n.Text...), n.Text == "true" || n.Text == "false"
+		return append(out, n.Text()...), n.Text() == "true" || n.Text() == "false"
 	case Number:
-		return append(out, n.Text...), isShortInteger(n.Text)
+		return append(out, n.Text()...), isShortInteger(n.Text())
 	}
-	return appendText(out, n.Text)
+	return appendText(out, n.Text())
 }
 
 const (

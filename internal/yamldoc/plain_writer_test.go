@@ -27,24 +27,24 @@ func randomNode(r *rand.Rand, depth int, texts []string) *Node {
 			fields[text()] = nil
 		}
 		n := FromAny(nil, fields)
-		for i := range n.Fields {
-			n.Fields[i].Value = randomNode(r, depth-1, texts)
+		for i := range n.Fields() {
+			n.Fields()[i].Value = randomNode(r, depth-1, texts)
 		}
 		return n
 	case k == 3 && depth > 0:
-		n := &Node{Kind: List}
+		var items []*Node
 		for range r.IntN(3) {
-			n.Items = append(n.Items, randomNode(r, depth-1, texts))
+			items = append(items, randomNode(r, depth-1, texts))
 		}
-		return n
+		return ListAt(&Node{}, items)
 	case k == 4:
-		return &Node{Kind: Bool, Text: strconv.FormatBool(r.IntN(2) == 0)}
+		return newScalar(nil, Bool, strconv.FormatBool(r.IntN(2) == 0))
 	case k == 5:
-		return &Node{Kind: Number, Text: []string{"0", "1", "42", "-7", "1.5", "1e3", "123456789012345678", "1234567890123456789", "99999999999999999999", "100000000000000000000000"}[r.IntN(10)]}
+		return newScalar(nil, Number, []string{"0", "1", "42", "-7", "1.5", "1e3", "123456789012345678", "1234567890123456789", "99999999999999999999", "100000000000000000000000"}[r.IntN(10)])
 	case k == 6:
 		return &Node{Kind: Null}
 	}
-	return &Node{Kind: String, Text: text()}
+	return newScalar(nil, String, text())
 }
 
 // TestPlainYAMLIsTheLibrarys: what is written in one go is what the library writes, byte by byte.

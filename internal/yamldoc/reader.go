@@ -114,7 +114,7 @@ func (m *MapReader) Has(key string) bool { return !m.node.Get(key).IsNull() }
 
 // KeyPos is the place of the key, or of the map if it has none.
 func (m *MapReader) KeyPos(key string) problem.Pos {
-	if len(m.node.Fields) == 0 {
+	if len(m.node.Fields()) == 0 {
 		return m.r.pos(m.node)
 	}
 	return m.node.KeyPos(key)
@@ -125,7 +125,7 @@ func (m *MapReader) Known(keys ...string) { m.KnownFunc(keys, nil) }
 
 // KnownFunc is Known, with a function that may accept further keys.
 func (m *MapReader) KnownFunc(keys []string, accept func(string) bool) {
-	for _, f := range m.node.Fields {
+	for _, f := range m.node.Fields() {
 		if slices.Contains(keys, f.Key) || accept != nil && accept(f.Key) {
 			continue
 		}
@@ -157,7 +157,7 @@ func (m *MapReader) String(key string) string {
 		m.r.Add(problem.InvalidValue, n, fmt.Sprintf("key %q", key), "is a "+n.Kind.String(), "text")
 		return ""
 	}
-	return n.Text
+	return n.Text()
 }
 
 // Bool is the truth of a key: a boolean or its text in quotes ("true", "false"); absent is
@@ -179,7 +179,7 @@ func (n *Node) Truth() (value, ok bool) {
 	if n == nil || n.Kind != Bool && n.Kind != String {
 		return false, false
 	}
-	switch strings.ToLower(n.Text) {
+	switch strings.ToLower(n.Text()) {
 	case "true":
 		return true, true
 	case "false":
@@ -194,9 +194,9 @@ func (n *Node) describe() string {
 	case Map, List, Null:
 		return "is a " + n.Kind.String()
 	case String:
-		return fmt.Sprintf("%q", shorten(n.Text))
+		return fmt.Sprintf("%q", shorten(n.Text()))
 	}
-	return shorten(n.Text)
+	return shorten(n.Text())
 }
 
 func shorten(s string) string {
@@ -209,8 +209,8 @@ func shorten(s string) string {
 // StringMap is a map of texts under a key.
 func (m *MapReader) StringMap(key string) map[string]string {
 	sub := m.Map(key)
-	out := make(map[string]string, len(sub.node.Fields))
-	for _, f := range sub.node.Fields {
+	out := make(map[string]string, len(sub.node.Fields()))
+	for _, f := range sub.node.Fields() {
 		out[f.Key] = sub.String(f.Key)
 	}
 	return out
@@ -231,5 +231,5 @@ func (m *MapReader) List(key string) []*Node {
 		m.r.Add(problem.InvalidValue, n, fmt.Sprintf("key %q", key), "is a "+n.Kind.String(), "a list")
 		return nil
 	}
-	return n.Items
+	return n.Items()
 }

@@ -119,7 +119,7 @@ func TestLargeIntegersStayExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := doc.Root.Get("k").Text; got != n {
+		if got := doc.Root.Get("k").Text(); got != n {
 			t.Errorf("%s is read as %s", n, got)
 		}
 		out, err := doc.Root.YAML()

@@ -17,23 +17,23 @@ func (n *Node) Any() any {
 	}
 	switch n.Kind {
 	case Map:
-		m := make(map[string]any, len(n.Fields))
-		for _, f := range n.Fields {
+		m := make(map[string]any, len(n.Fields()))
+		for _, f := range n.Fields() {
 			m[f.Key] = f.Value.Any()
 		}
 		return m
 	case List:
-		l := make([]any, len(n.Items))
-		for i, item := range n.Items {
+		l := make([]any, len(n.Items()))
+		for i, item := range n.Items() {
 			l[i] = item.Any()
 		}
 		return l
 	case String:
-		return n.Text
+		return n.Text()
 	case Number:
-		return json.Number(n.Text)
+		return json.Number(n.Text())
 	case Bool:
-		return n.Text == "true"
+		return n.Text() == "true"
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func (n *Node) Any() any {
 // YAML is the value as YAML text that Helm reads back as the same value: keys sorted, strings
 // quoted where YAML 1.1 would take them for something else. An empty map or null is "{}\n".
 func (n *Node) YAML() ([]byte, error) {
-	if n.IsNull() || n.Kind == Map && len(n.Fields) == 0 {
+	if n.IsNull() || n.Kind == Map && len(n.Fields()) == 0 {
 		return []byte("{}\n"), nil
 	}
 	if out, ok := plainYAML(n); ok {
@@ -75,8 +75,8 @@ const (
 func (n *Node) plain() any {
 	switch n.Kind {
 	case Map:
-		m := make(yamlv2.MapSlice, len(n.Fields))
-		for i, f := range n.Fields {
+		m := make(yamlv2.MapSlice, len(n.Fields()))
+		for i, f := range n.Fields() {
 			key := f.Key
 			if key == mergeKey {
 				key += mark
@@ -85,13 +85,13 @@ func (n *Node) plain() any {
 		}
 		return m
 	case List:
-		l := make([]any, len(n.Items))
-		for i, item := range n.Items {
+		l := make([]any, len(n.Items()))
+		for i, item := range n.Items() {
 			l[i] = item.plain()
 		}
 		return l
 	case Number:
-		return number(n.Text)
+		return number(n.Text())
 	}
 	return n.Any()
 }
@@ -120,11 +120,11 @@ func FromAny(doc *Doc, v any) *Node {
 	case nil:
 		return &Node{Kind: Null, Doc: doc}
 	case bool:
-		return &Node{Kind: Bool, Text: strconv.FormatBool(v), Doc: doc}
+		return newScalar(doc, Bool, strconv.FormatBool(v))
 	case string:
-		return &Node{Kind: String, Text: v, Doc: doc}
+		return newScalar(doc, String, v)
 	case json.Number:
-		return &Node{Kind: Number, Text: v.String(), Doc: doc}
+		return newScalar(doc, Number, v.String())
 	case map[string]any:
 		fields := make([]Field, 0, len(v))
 		for k, item := range v {
@@ -134,25 +134,27 @@ func FromAny(doc *Doc, v any) *Node {
 	case map[string]string:
 		fields := make([]Field, 0, len(v))
 		for k, item := range v {
-			fields = append(fields, Field{Key: k, Value: &Node{Kind: String, Text: item, Doc: doc}})
+			fields = append(fields, Field{Key: k, Value: newScalar(doc, String, item)})
 		}
 		return NewMap(doc, fields...)
 	case []any:
-		n := &Node{Kind: List, Doc: doc, Items: make([]*Node, len(v))}
+		items := make([]*Node, len(v))
 		for i, item := range v {
-			n.Items[i] = FromAny(doc, item)
+			items[i] = FromAny(doc, item)
 		}
-		return n
+		return ListAt(&Node{Doc: doc}, items)
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
 		return &Node{Kind: Null, Doc: doc}
 	}
-	return &Node{Kind: Number, Text: string(text), Doc: doc}
+	return newScalar(doc, Number, string(text))
 }
+
+func newScalar(doc *Doc, kind Kind, text string) *Node { return ScalarAt(&Node{Doc: doc}, kind, text) }
 
 // NewMap makes a map of fields with distinct keys, in any order.
 func NewMap(doc *Doc, fields ...Field) *Node {
 	sortFields(fields)
-	return &Node{Kind: Map, Doc: doc, Fields: fields}
+	return MapAt(&Node{Doc: doc}, fields)
 }

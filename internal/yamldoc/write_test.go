@@ -119,7 +119,7 @@ func TestFromAny(t *testing.T) {
 	if diff := cmp.Diff(want, n.Any()); diff != "" {
 		t.Error(diff)
 	}
-	if n.Fields[0].Key != "a" || n.Get("a").Items[0].Doc != doc || n.Get("b").Pos().String() != "base" {
+	if n.Fields()[0].Key != "a" || n.Get("a").Items()[0].Doc != doc || n.Get("b").Pos().String() != "base" {
 		t.Error("fields are not sorted, or the document is not theirs")
 	}
 	if got := FromAny(nil, func() {}); got.Kind != Null {

@@ -104,8 +104,8 @@ func (o *Object) At(path ...string) problem.Pos {
 		switch {
 		case n.Get(key) != nil:
 			pos, n = n.KeyPos(key), n.Get(key)
-		case n.Kind == yamldoc.List && err == nil && i < len(n.Items):
-			n = n.Items[i]
+		case n.Kind == yamldoc.List && err == nil && i < len(n.Items()):
+			n = n.Items()[i]
 			pos = n.Pos()
 		default:
 			return pos

@@ -1,0 +1,229 @@
+package yamldoc
+
+import (
+	"slices"
+	"sort"
+	"unsafe"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// Node is a value with its place. Nodes are shared and must not be changed.
+//
+// A fleet is millions of nodes, most of them texts. A text, fields and items are therefore held as
+// where they begin and how many there are, and no node has room for all three: 32 bytes instead of
+// 88, which is a fifth of a state's memory.
+type Node struct {
+	// Doc is the document the node was read from; nil for a node that was made.
+	Doc    *Doc
+	held   unsafe.Pointer // the first byte of a text, field of a Map or item of a List
+	size   int32          // how many of them
+	Line   int32
+	Column int32
+	Kind   Kind
+}
+
+// Field is one entry of a Map.
+type Field struct {
+	Key    string
+	Line   int32 // the key's place
+	Column int32
+	Value  *Node
+}
+
+// Text is a String's text, a Number's JSON literal, a Bool's "true" or "false"; empty otherwise.
+func (n *Node) Text() string {
+	if n.Kind >= Map {
+		return ""
+	}
+	return unsafe.String((*byte)(n.held), n.size)
+}
+
+// Fields are a Map's entries, sorted by key; a node that is nil or no Map has none.
+func (n *Node) Fields() []Field {
+	if n == nil || n.Kind != Map {
+		return nil
+	}
+	return unsafe.Slice((*Field)(n.held), n.size)
+}
+
+// Items are a List's elements; a node that is nil or no List has none.
+func (n *Node) Items() []*Node {
+	if n == nil || n.Kind != List {
+		return nil
+	}
+	return unsafe.Slice((**Node)(n.held), n.size)
+}
+
+// ScalarAt makes a Bool, Number or String at the place of another node.
+func ScalarAt(place *Node, kind Kind, text string) *Node {
+	n := nullAt(place)
+	n.setText(kind, text)
+	return n
+}
+
+// MapAt makes a Map at the place of another node. Its fields are sorted by key.
+func MapAt(place *Node, fields []Field) *Node {
+	n := nullAt(place)
+	n.setFields(fields)
+	return n
+}
+
+// ListAt makes a List at the place of another node.
+func ListAt(place *Node, items []*Node) *Node {
+	n := nullAt(place)
+	n.setItems(items)
+	return n
+}
+
+func nullAt(place *Node) *Node { return &Node{Doc: place.Doc, Line: place.Line, Column: place.Column} }
+
+func (n *Node) setText(kind Kind, text string) {
+	n.Kind = kind
+	n.hold(unsafe.Pointer(unsafe.StringData(text)), len(text))
+}
+
+func (n *Node) setFields(fields []Field) {
+	n.Kind = Map
+	n.hold(unsafe.Pointer(unsafe.SliceData(fields)), len(fields))
+}
+
+func (n *Node) setItems(items []*Node) {
+	n.Kind = List
+	n.hold(unsafe.Pointer(unsafe.SliceData(items)), len(items))
+}
+
+func (n *Node) hold(first unsafe.Pointer, size int) {
+	n.held, n.size = first, int32(size) //nolint:gosec // documents are bounded
+}
+
+// Pos is the place that the node was read from; zero for a node that was made.
+func (n *Node) Pos() problem.Pos {
+	if n == nil || n.Doc == nil {
+		return problem.Pos{}
+	}
+	return n.Doc.Pos(n)
+}
+
+// Get is the value of a Map's key, nil if there is none or the node is no Map.
+func (n *Node) Get(key string) *Node {
+	if n == nil || n.Kind != Map {
+		return nil
+	}
+	if i, ok := n.index(key); ok {
+		return n.Fields()[i].Value
+	}
+	return nil
+}
+
+// KeyPos is the place of a Map's key, or the map's if there is none.
+func (n *Node) KeyPos(key string) problem.Pos {
+	if i, ok := n.index(key); ok {
+		f := n.Fields()[i]
+		doc := f.Value.Doc // a merged map holds fields of several documents: the value knows its own
+		if doc == nil {
+			doc = n.Doc
+		}
+		if doc != nil {
+			return problem.Pos{File: doc.File, Line: int(f.Line), Column: int(f.Column)}
+		}
+	}
+	return n.Pos()
+}
+
+// NodeMemory is about what a node without a text takes in memory, in bytes.
+const NodeMemory = 96
+
+// Memory estimates what a node takes with all that is in it, in bytes.
+func (n *Node) Memory() int {
+	nodes, text := n.Size()
+	return nodes*NodeMemory + text
+}
+
+// Size is the number of nodes, and the bytes of their texts and keys. Aliases count as often as
+// they are used.
+func (n *Node) Size() (nodes, text int) {
+	if n == nil {
+		return 0, 0
+	}
+	nodes, text = 1, len(n.Text())
+	for _, f := range n.Fields() {
+		below, t := f.Value.Size()
+		nodes, text = nodes+below, text+len(f.Key)+t
+	}
+	for _, item := range n.Items() {
+		below, t := item.Size()
+		nodes, text = nodes+below, text+t
+	}
+	return nodes, text
+}
+
+// WrittenSize estimates how many bytes the node takes as block YAML in a JSON string, from above.
+// Each line is indented by its depth: a short file may be deep, and long when it is written.
+func (n *Node) WrittenSize() int { return n.writtenAt(0) }
+
+func (n *Node) writtenAt(depth int) int {
+	if n == nil {
+		return 0
+	}
+	const line = 4 // a dash or a colon, a space, and the line's end as JSON has it
+	indented := 2*depth + line
+	size := indented + len(n.Text())
+	for _, c := range []byte(n.Text()) {
+		switch {
+		case c == '\n':
+			size += indented
+		case c < ' ' || c == '"' || c == '\\' || c == 0x7f:
+			size += line
+		}
+	}
+	for _, f := range n.Fields() {
+		size += len(f.Key) + f.Value.writtenAt(depth+1)
+	}
+	for _, item := range n.Items() {
+		size += item.writtenAt(depth + 1)
+	}
+	return size
+}
+
+// WithoutNulls removes the keys of maps that are null. In a merged value such a key has removed the
+// values of lower layers (H2) and has no value of its own: a decoder must not read it as empty.
+func (n *Node) WithoutNulls() *Node {
+	if n == nil || !slices.ContainsFunc(n.Fields(), holdsNulls) && !slices.ContainsFunc(n.Items(), (*Node).nullBelow) {
+		return n
+	}
+	if n.Kind == List {
+		items := make([]*Node, len(n.Items()))
+		for i, item := range n.Items() {
+			items[i] = item.WithoutNulls()
+		}
+		return ListAt(n, items)
+	}
+	var fields []Field
+	for _, f := range n.Fields() {
+		if !f.Value.IsNull() {
+			f.Value = f.Value.WithoutNulls()
+			fields = append(fields, f)
+		}
+	}
+	return MapAt(n, fields)
+}
+
+func holdsNulls(f Field) bool { return f.Value.IsNull() || f.Value.nullBelow() }
+
+// nullBelow reports whether any map at or below the node has a key that is null.
+func (n *Node) nullBelow() bool {
+	return slices.ContainsFunc(n.Fields(), holdsNulls) || slices.ContainsFunc(n.Items(), (*Node).nullBelow)
+}
+
+func (n *Node) index(key string) (int, bool) {
+	fields := n.Fields()
+	i := sort.Search(len(fields), func(i int) bool { return fields[i].Key >= key })
+	return i, i < len(fields) && fields[i].Key == key
+}
+
+// IsMap reports whether the node is a Map; a nil node is none.
+func (n *Node) IsMap() bool { return n != nil && n.Kind == Map }
+
+// IsNull reports whether the node is absent or null.
+func (n *Node) IsNull() bool { return n == nil || n.Kind == Null }
