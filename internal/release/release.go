@@ -92,6 +92,9 @@ func (v Versions) Of(group string) List {
 // Groups are the groups that the file mentions, sorted.
 func (v Versions) Groups() []string { return slices.Sorted(maps.Keys(v.groups)) }
 
+// undeclared is the release of all clusters of a group that the file does not mention.
+var undeclared = Release{Type: DefaultType, Keys: map[string]any{keyType: DefaultType}}
+
 // Choose is the release of a cluster by its labels (R2, R3). The error is a problem.Problem without
 // a cluster.
 func (l List) Choose(labels map[string]string) (Release, error) {
@@ -105,7 +108,7 @@ func (l List) Choose(labels map[string]string) (Release, error) {
 		}
 	}
 	if !l.Declared && want == DefaultType {
-		return Release{Type: DefaultType, Keys: map[string]any{keyType: DefaultType}}, nil
+		return undeclared, nil
 	}
 	p := problem.Problem{
 		Reason: problem.UnknownRelease, Severity: problem.Error, Pos: l.Pos,

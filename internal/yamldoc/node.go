@@ -36,7 +36,7 @@ func (n *Node) Text() string {
 	if n.Kind >= Map {
 		return ""
 	}
-	return unsafe.String((*byte)(n.held), n.size)
+	return unsafe.String((*byte)(n.held), n.size) //nolint:gosec // what hold was given
 }
 
 // Fields are a Map's entries, sorted by key; a node that is nil or no Map has none.
@@ -44,7 +44,7 @@ func (n *Node) Fields() []Field {
 	if n == nil || n.Kind != Map {
 		return nil
 	}
-	return unsafe.Slice((*Field)(n.held), n.size)
+	return unsafe.Slice((*Field)(n.held), n.size) //nolint:gosec // what hold was given
 }
 
 // Items are a List's elements; a node that is nil or no List has none.
@@ -52,7 +52,7 @@ func (n *Node) Items() []*Node {
 	if n == nil || n.Kind != List {
 		return nil
 	}
-	return unsafe.Slice((**Node)(n.held), n.size)
+	return unsafe.Slice((**Node)(n.held), n.size) //nolint:gosec // what hold was given
 }
 
 // ScalarAt makes a Bool, Number or String at the place of another node.
@@ -80,17 +80,17 @@ func nullAt(place *Node) *Node { return &Node{Doc: place.Doc, Line: place.Line, 
 
 func (n *Node) setText(kind Kind, text string) {
 	n.Kind = kind
-	n.hold(unsafe.Pointer(unsafe.StringData(text)), len(text))
+	n.hold(unsafe.Pointer(unsafe.StringData(text)), len(text)) //nolint:gosec // kept with its length
 }
 
 func (n *Node) setFields(fields []Field) {
 	n.Kind = Map
-	n.hold(unsafe.Pointer(unsafe.SliceData(fields)), len(fields))
+	n.hold(unsafe.Pointer(unsafe.SliceData(fields)), len(fields)) //nolint:gosec // kept with its length
 }
 
 func (n *Node) setItems(items []*Node) {
 	n.Kind = List
-	n.hold(unsafe.Pointer(unsafe.SliceData(items)), len(items))
+	n.hold(unsafe.Pointer(unsafe.SliceData(items)), len(items)) //nolint:gosec // kept with its length
 }
 
 func (n *Node) hold(first unsafe.Pointer, size int) {
