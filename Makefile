@@ -258,8 +258,8 @@ COMMITS ?= 100000
 walls: ## Try COMMITS generated commits of a tenant and of a mount's repository (default 100000), and 10,000 sets of teams' names, with the projects that Argo CD judges: nothing changes for anybody else
 	ARGOSY_CASES=$$(( ($(COMMITS) + 99) / 100 )) GOMAXPROCS=1 GOGC=400 \
 		$(GO) test -vet=off -timeout 60m -run '^(TestTenantFolders|TestMountReachesNobodyElse)$$' -v ./internal/tenanttest ./internal/mount
-	ARGOSY_CASES=50 $(GO) test -vet=off -count=1 -run '^TestNoTeamReachesAnothers$$' -v ./internal/team
-	ARGOSY_CASES=334 $(GO) test -vet=off -count=1 -run '^TestTeamProjectPermitsTheTeamAlone$$' -v ./test/charts
+	ARGOSY_CASES=50 $(GO) test -vet=off -run '^TestNoTeamReachesAnothers$$' -v ./internal/team
+	ARGOSY_CASES=334 $(GO) test -vet=off -run '^TestTeamProjectPermitsTheTeamAlone$$' -v ./test/charts
 
 .PHONY: race
 race: ## Run the tests with the race detector (RACE names packages; default all)

@@ -155,11 +155,9 @@ func LongForm(e *yamldoc.Node) *yamldoc.Node {
 		}
 	}
 	if chart != nil {
-		node := yamldoc.NewMap(e.Doc, chart...)
-		node.Line, node.Column = chartAt.Value.Line, chartAt.Value.Column
-		fields = append(fields, yamldoc.Field{Key: KeyChart, Line: chartAt.Line, Column: chartAt.Column, Value: node})
+		fields = append(fields, yamldoc.Field{Key: KeyChart, Line: chartAt.Line, Column: chartAt.Column, Value: yamldoc.MapAt(chartAt.Value, chart)})
 	}
-	return yamldoc.MapAt(e, yamldoc.NewMap(e.Doc, fields...).Fields())
+	return yamldoc.MapAt(e, fields)
 }
 
 // GivesChart reports whether an entry, which may be nil, has coordinates of a chart.

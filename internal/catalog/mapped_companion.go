@@ -125,7 +125,5 @@ func (c mappedCompanion) mapped(e entryMapper, n *yamldoc.Node) *yamldoc.Node {
 		v.Line, v.Column = chart[0].Line, chart[0].Column
 		fields = append(fields, yamldoc.Field{Key: KeyChart, Line: v.Line, Column: v.Column, Value: v})
 	}
-	out := yamldoc.NewMap(e.entry.Doc, fields...)
-	out.Line, out.Column = n.Line, n.Column
-	return out
+	return yamldoc.MapAt(n, fields)
 }

@@ -43,9 +43,7 @@ func (e entryMapper) mapped() *yamldoc.Node {
 		n.Line, n.Column = chart[0].Line, chart[0].Column
 		fields = append(fields, yamldoc.Field{Key: KeyChart, Line: chart[0].Line, Column: chart[0].Column, Value: n})
 	}
-	out := yamldoc.NewMap(e.entry.Doc, fields...)
-	out.Line, out.Column = e.entry.Line, e.entry.Column
-	return out
+	return yamldoc.MapAt(e.entry, fields)
 }
 
 // isRead reports whether a key of an entry is read, under another name or its own. The rest is

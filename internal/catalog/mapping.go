@@ -163,11 +163,8 @@ func (m Mapper) Map(root *yamldoc.Node) (*yamldoc.Node, []problem.Problem) {
 		f.Key, f.Value = name, e.mapped()
 		fields = append(fields, f)
 	}
-	mapped := yamldoc.NewMap(entries.Doc, fields...)
-	mapped.Line, mapped.Column = entries.Line, entries.Column
-	out := yamldoc.NewMap(entries.Doc, yamldoc.Field{Key: ComponentsKey, Line: entries.Line, Column: entries.Column, Value: mapped})
-	out.Line, out.Column = root.Line, root.Column
-	return out, problems
+	mapped := yamldoc.Field{Key: ComponentsKey, Line: entries.Line, Column: entries.Column, Value: yamldoc.MapAt(entries, fields)}
+	return yamldoc.MapAt(root, []yamldoc.Field{mapped}), problems
 }
 
 func entriesOf(root *yamldoc.Node) []yamldoc.Field {

@@ -44,9 +44,7 @@ func readDeclaredHub(l *Layout, declared yamldoc.Field) *Member {
 			value := yamldoc.ScalarAt(&yamldoc.Node{Doc: n.Doc, Line: declared.Line, Column: declared.Column}, yamldoc.String, implied.value)
 			fields = append(fields, yamldoc.Field{Key: implied.key, Line: declared.Line, Column: declared.Column, Value: value})
 		}
-		made := yamldoc.NewMap(n.Doc, fields...)
-		made.Line, made.Column = n.Line, n.Column
-		n = made
+		n = yamldoc.MapAt(n, fields)
 	}
 	if name := n.Get(keyClusterName); name != nil && name.Text() != "" {
 		out.Name = name.Text()

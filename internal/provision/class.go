@@ -28,8 +28,7 @@ func (s *Spec) Catalogs(group string, layers []hierarchy.Layer) ([]hierarchy.Lay
 			continue
 		}
 		with := l
-		with.Root = yamldoc.NewMap(entries.Doc, own...)
-		with.Root.Line, with.Root.Column = entries.Line, entries.Column
+		with.Root = yamldoc.MapAt(entries, own)
 		out = append(out, with)
 	}
 	return out, s.unknown(layers)

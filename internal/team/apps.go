@@ -61,7 +61,7 @@ func ReadApps(layout *fleet.Layout, catalogs []hierarchy.Layer, t *Table) *Apps 
 			if n := f.Value.Get(KeyTeam); !n.IsNull() {
 				named[f.Key] = n
 			} else if p := f.Value.Get(KeyProject); named[f.Key] == nil && !p.IsNull() && t.Team(strings.TrimPrefix(p.Text(), componentPrefix)) != nil {
-				named[f.Key] = at(p, yamldoc.FromAny(p.Doc, strings.TrimPrefix(p.Text(), componentPrefix)))
+				named[f.Key] = yamldoc.ScalarAt(p, yamldoc.String, strings.TrimPrefix(p.Text(), componentPrefix))
 			}
 			a.project(f, t, named[f.Key])
 		}
@@ -170,7 +170,7 @@ func (a *Apps) filtered(s *Share, layers []hierarchy.Layer) []hierarchy.Layer {
 			}
 		}
 		if len(fields) > 0 { // a catalog that says nothing of the member is none
-			l.Root = at(entries, yamldoc.NewMap(entries.Doc, fields...))
+			l.Root = yamldoc.MapAt(entries, fields)
 			out = append(out, l)
 		}
 	}

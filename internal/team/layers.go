@@ -73,22 +73,20 @@ func (s *Share) switches(catalogs []hierarchy.Layer) (out []hierarchy.Layer) {
 
 // entryOf is a catalog with one entry, the team's.
 func entryOf(t *Team, entry *yamldoc.Node) *yamldoc.Node {
-	return at(entry, yamldoc.NewMap(entry.Doc, yamldoc.Field{Key: t.Component(), Value: entry, Line: entry.Line, Column: entry.Column}))
+	return yamldoc.MapAt(entry, []yamldoc.Field{fieldOf(t.Component(), entry)})
 }
 
 // makeNodes makes what all clusters of the team share.
 func (t *Team) makeNodes() {
-	doc := t.root.Doc
-	t.off = entryOf(t, at(t.root, &yamldoc.Node{Kind: yamldoc.Null, Doc: doc}))
-	enabled := at(t.root.Get("clusters"), yamldoc.FromAny(doc, true))
-	t.on = entryOf(t, at(t.root, yamldoc.NewMap(doc, yamldoc.Field{Key: catalog.KeyEnabled, Value: enabled, Line: enabled.Line, Column: enabled.Column})))
+	t.off = entryOf(t, &yamldoc.Node{Doc: t.root.Doc, Line: t.root.Line, Column: t.root.Column})
+	enabled := yamldoc.ScalarAt(t.root.Get("clusters"), yamldoc.Bool, "true")
+	t.on = entryOf(t, yamldoc.MapAt(t.root, []yamldoc.Field{fieldOf(catalog.KeyEnabled, enabled)}))
 	t.values = t.chartValues("name", "tenant", "owners", "viewers", "namespaces", "deniedKinds")
 }
 
-// at gives a node the place of another.
-func at(place, n *yamldoc.Node) *yamldoc.Node {
-	n.Line, n.Column = place.Line, place.Column
-	return n
+// fieldOf is a field whose key is at its value's place.
+func fieldOf(key string, value *yamldoc.Node) yamldoc.Field {
+	return yamldoc.Field{Key: key, Value: value, Line: value.Line, Column: value.Column}
 }
 
 // expand is a catalog whose entry for every team is that of each team of the member. What the
@@ -115,7 +113,7 @@ func (s *Share) expand(l hierarchy.Layer, key string) []hierarchy.Layer {
 	for _, fields := range [][]yamldoc.Field{all, own} {
 		if len(fields) > 0 {
 			with := l
-			with.Root = at(entries, yamldoc.NewMap(entries.Doc, fields...))
+			with.Root = yamldoc.MapAt(entries, fields)
 			out = append(out, with)
 		}
 	}
@@ -168,15 +166,13 @@ func (t *Team) hubValues(clusters []string) *yamldoc.Node {
 	list := yamldoc.ListAt(selector, names)
 	out := t.chartValues("name", "tenant", "owners", "viewers", "namespaces", "repositories", "deniedKinds")
 	inner := out.Fields()[0].Value
-	fields := append(slices.Clone(inner.Fields()), yamldoc.Field{Key: "clusters", Value: list, Line: selector.Line, Column: selector.Column})
-	out.Fields()[0].Value = at(inner, yamldoc.NewMap(inner.Doc, fields...))
+	out.Fields()[0].Value = yamldoc.MapAt(inner, append(slices.Clone(inner.Fields()), fieldOf("clusters", list)))
 	return out
 }
 
 // chartValues put keys of the file below `team`. A list that the file lacks is empty, so that no
 // level adds to the team.
 func (t *Team) chartValues(keys ...string) *yamldoc.Node {
-	doc := t.root.Doc
 	var fields []yamldoc.Field
 	for _, key := range keys {
 		i := slices.IndexFunc(t.root.Fields(), func(f yamldoc.Field) bool { return f.Key == key && !f.Value.IsNull() })
@@ -184,12 +180,10 @@ func (t *Team) chartValues(keys ...string) *yamldoc.Node {
 			fields = append(fields, t.root.Fields()[i])
 			continue
 		}
-		none := at(t.root, &yamldoc.Node{Kind: yamldoc.List, Doc: doc})
-		fields = append(fields, yamldoc.Field{Key: key, Value: none, Line: none.Line, Column: none.Column})
+		fields = append(fields, fieldOf(key, yamldoc.ListAt(t.root, nil)))
 	}
 	if i := slices.IndexFunc(t.root.Fields(), func(f yamldoc.Field) bool { return f.Key == keyCordoned }); i >= 0 && t.Cordoned {
 		fields = append(fields, t.root.Fields()[i])
 	}
-	inner := at(t.root, yamldoc.NewMap(doc, fields...))
-	return at(t.root, yamldoc.NewMap(doc, yamldoc.Field{Key: valuesKey, Value: inner, Line: inner.Line, Column: inner.Column}))
+	return yamldoc.MapAt(t.root, []yamldoc.Field{fieldOf(valuesKey, yamldoc.MapAt(t.root, fields))})
 }

@@ -3,7 +3,6 @@ package yamldoc
 import (
 	"fmt"
 	"regexp"
-	"sort"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
@@ -158,7 +157,7 @@ func (c *converter) mapping(n *yaml.Node, out *converted, depth int) {
 		}
 		set(Field{Key: name, Line: int32(key.Line), Column: int32(key.Column), Value: v.node}) //nolint:gosec // files are bounded
 	}
-	sort.Slice(fields, func(i, j int) bool { return fields[i].Key < fields[j].Key })
+	sortFields(fields)
 	out.node.setFields(fields)
 }
 

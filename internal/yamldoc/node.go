@@ -3,6 +3,7 @@ package yamldoc
 import (
 	"slices"
 	"sort"
+	"strings"
 	"unsafe"
 
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -31,12 +32,13 @@ type Field struct {
 	Value  *Node
 }
 
-// Text is a String's text, a Number's JSON literal, a Bool's "true" or "false"; empty otherwise.
+// Text is a String's text, a Number's JSON literal, a Bool's "true" or "false"; a node that is nil
+// or of another kind has none.
 func (n *Node) Text() string {
-	if n.Kind >= Map {
+	if n == nil || n.Kind >= Map {
 		return ""
 	}
-	return unsafe.String((*byte)(n.held), n.size) //nolint:gosec // what hold was given
+	return unsafe.String((*byte)(n.held), n.size) //nolint:gosec // set by setText
 }
 
 // Fields are a Map's entries, sorted by key; a node that is nil or no Map has none.
@@ -44,7 +46,7 @@ func (n *Node) Fields() []Field {
 	if n == nil || n.Kind != Map {
 		return nil
 	}
-	return unsafe.Slice((*Field)(n.held), n.size) //nolint:gosec // what hold was given
+	return unsafe.Slice((*Field)(n.held), n.size) //nolint:gosec // set by setFields
 }
 
 // Items are a List's elements; a node that is nil or no List has none.
@@ -52,7 +54,7 @@ func (n *Node) Items() []*Node {
 	if n == nil || n.Kind != List {
 		return nil
 	}
-	return unsafe.Slice((**Node)(n.held), n.size) //nolint:gosec // what hold was given
+	return unsafe.Slice((**Node)(n.held), n.size) //nolint:gosec // set by setItems
 }
 
 // ScalarAt makes a Bool, Number or String at the place of another node.
@@ -62,11 +64,20 @@ func ScalarAt(place *Node, kind Kind, text string) *Node {
 	return n
 }
 
-// MapAt makes a Map at the place of another node. Its fields are sorted by key.
+// MapAt makes a Map at the place of another node, of fields with distinct keys. It sorts them in
+// place.
 func MapAt(place *Node, fields []Field) *Node {
+	sortFields(fields)
 	n := nullAt(place)
 	n.setFields(fields)
 	return n
+}
+
+func sortFields(fields []Field) {
+	byKey := func(a, b Field) int { return strings.Compare(a.Key, b.Key) }
+	if !slices.IsSortedFunc(fields, byKey) { // as those of a merge are
+		slices.SortFunc(fields, byKey)
+	}
 }
 
 // ListAt makes a List at the place of another node.

@@ -1,7 +1,6 @@
 package yamldoc
 
 import (
-	"slices"
 	"strings"
 	"unsafe"
 
@@ -183,7 +182,7 @@ func (p *plainParser) sorted(n *Node, fields []Field) *Node {
 	if p.bad {
 		return nil
 	}
-	slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(a.Key, b.Key) })
+	sortFields(fields)
 	for i := 1; i < len(fields); i++ {
 		if fields[i].Key == fields[i-1].Key {
 			return p.fail()

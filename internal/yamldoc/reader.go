@@ -3,15 +3,10 @@ package yamldoc
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/problem"
 )
-
-func sortFields(fields []Field) {
-	sort.Slice(fields, func(i, j int) bool { return fields[i].Key < fields[j].Key })
-}
 
 // Reader decodes a document and gathers all of its problems, so that one reading reports
 // everything.

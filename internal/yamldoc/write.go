@@ -155,6 +155,5 @@ func newScalar(doc *Doc, kind Kind, text string) *Node { return ScalarAt(&Node{D
 
 // NewMap makes a map of fields with distinct keys, in any order.
 func NewMap(doc *Doc, fields ...Field) *Node {
-	sortFields(fields)
 	return MapAt(&Node{Doc: doc}, fields)
 }

@@ -18,7 +18,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -35,15 +34,6 @@ func newGroup(t *testing.T) *process.Group {
 		}
 	})
 	return g
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	port, err := process.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 // serving starts a server and returns its address.
@@ -469,41 +459,5 @@ func TestSpecsThatCannotBeStarted(t *testing.T) {
 				t.Errorf("got %v\nexpected %s", err, tt.want)
 			}
 		})
-	}
-}
-
-// Rule 7.
-func TestFreePortGivesEachOnce(t *testing.T) {
-	t.Parallel()
-	seen := map[int]bool{}
-	for range 200 {
-		port := freePort(t)
-		if seen[port] {
-			t.Fatalf("port %d was given twice", port)
-		}
-		seen[port] = true
-	}
-}
-
-// Rule 7, while other programs are started.
-func TestFreePortIsFreeWhileProgramsStart(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	var starters sync.WaitGroup
-	for range 4 {
-		starters.Go(func() {
-			for ctx.Err() == nil {
-				_ = exec.CommandContext(ctx, "true").Run()
-			}
-		})
-	}
-	defer starters.Wait()
-	defer cancel()
-	for range 1000 {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:"+strconv.Itoa(freePort(t)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = l.Close()
 	}
 }
