@@ -29,7 +29,7 @@ var (
 
 // unguarded is the seed of the accidents without the removal budget, and unguardedMost how many are
 // tried until one deletes.
-const unguarded, unguardedMost = 2, 30
+const unguarded, unguardedMost = 4, 30
 
 // TestChaos lets accidents happen to the fleet's repository (package accidents) while a real Argo
 // CD follows it, and the service and Argo CD's controller are killed among them: no Application is
