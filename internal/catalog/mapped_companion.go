@@ -121,9 +121,7 @@ func (c mappedCompanion) mapped(e entryMapper, n *yamldoc.Node) *yamldoc.Node {
 		}
 	}
 	if len(chart) > 0 {
-		v := yamldoc.NewMap(e.entry.Doc, chart...)
-		v.Line, v.Column = chart[0].Line, chart[0].Column
-		fields = append(fields, yamldoc.Field{Key: KeyChart, Line: v.Line, Column: v.Column, Value: v})
+		fields = append(fields, chartOf(e.entry.Doc, chart))
 	}
 	return yamldoc.MapAt(n, fields)
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -39,9 +40,7 @@ func (e entryMapper) mapped() *yamldoc.Node {
 		fields = append(slices.DeleteFunc(fields, func(own yamldoc.Field) bool { return own.Key == KeyCompanions }), f)
 	}
 	if chart := e.chart(); len(chart) > 0 {
-		n := yamldoc.NewMap(e.entry.Doc, chart...)
-		n.Line, n.Column = chart[0].Line, chart[0].Column
-		fields = append(fields, yamldoc.Field{Key: KeyChart, Line: chart[0].Line, Column: chart[0].Column, Value: n})
+		fields = append(fields, chartOf(e.entry.Doc, chart))
 	}
 	return yamldoc.MapAt(e.entry, fields)
 }
@@ -148,6 +147,15 @@ func (e entryMapper) chart() (out []yamldoc.Field) {
 		add("name", f)
 	}
 	return out
+}
+
+// chartOf is the field of a chart, at the place of the first of its coordinates in the file.
+func chartOf(doc *yamldoc.Doc, coordinates []yamldoc.Field) yamldoc.Field {
+	first := slices.MinFunc(coordinates, func(a, b yamldoc.Field) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	chart := yamldoc.MapAt(&yamldoc.Node{Doc: doc, Line: first.Line, Column: first.Column}, coordinates)
+	return yamldoc.Field{Key: KeyChart, Line: chart.Line, Column: chart.Column, Value: chart}
 }
 
 // name is the chart's name, with the namespace that the other format has apart. Without one it is
