@@ -236,7 +236,7 @@ chaos-model: ## The same accidents under an Argo CD in small, which needs nothin
 # How much each parser is fuzzed; what is found is kept in its testdata/fuzz and is a case of `make test` from then on. A
 # number of inputs and no time: when a time ends while workers are busy, Go before 1.27 may call it a failure, "context
 # deadline exceeded" (go.dev/issue/75804). An input that hangs fails after ten seconds with either. An input that reaches
-# new code is made smaller by at most 100 attempts: Go's default, a minute for each, is longer than all else.
+# new code is made smaller by at most 10 attempts: Go's default, a minute for each, is longer than all else.
 FUZZTIME ?= 20000x
 
 .PHONY: fuzz
@@ -246,7 +246,7 @@ fuzz: walls ## Fuzz every parser with FUZZTIME inputs (default 20000x each); a p
 		$(GO) test -vet=off -c -fuzz . -o "$$programs/fuzz" "./$$package"; \
 		for target in $$(sed -nE 's/^func (Fuzz[A-Za-z]+)\(.*/\1/p' $$package/*_test.go); do \
 			echo "== $$package $$target"; \
-			(cd "$$package" && "$$programs/fuzz" -test.run '^$$' -test.fuzz "^$$target$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 100x \
+			(cd "$$package" && "$$programs/fuzz" -test.run '^$$' -test.fuzz "^$$target$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 10x \
 				-test.fuzzcachedir "$$found/github.com/argosy-hub/argosy/$$package"); \
 		done; \
 	done

@@ -77,7 +77,7 @@ func elements(t testing.TB, s string) string {
 	serve("2", ", 1")
 	for _, path := range []string{"/", "/cluster?cluster=one", "/cluster?cluster=two", "/held", "/rollouts", "/calendar", "/why?cluster=one&group=addons&component=dns", "/plan", "/timeline"} {
 		b.WriteString(path + "\n")
-		z := html.NewTokenizer(strings.NewReader(get(t, server, secret, path).body))
+		z := html.NewTokenizer(strings.NewReader(uncompressed(t, server, secret, path).body))
 		for z.Next() != html.ErrorToken {
 			if token := z.Token(); (token.Type == html.StartTagToken || token.Type == html.EndTagToken) && token.Data != "wbr" {
 				b.WriteString(token.Data)
@@ -186,20 +186,21 @@ func FuzzMarkupOfNames(f *testing.F) {
 			f.Add(uint8(n), markup[(n+i*len(markup)/3)%len(markup)])
 		}
 	}
+	addresses := regexp.MustCompile(`^([/?][^/]|/$|#|https://github\.com/example/fleet/blob/)`)
 	f.Fuzz(func(t *testing.T, n uint8, s string) {
 		place := names[int(n)%len(names)]
 		files, cluster, application := places[place]("x" + s)
-		known := facts.NewSet(false, cluster).WithApplications(application)
+		seen := facts.NewSet(false, cluster).WithApplications(application)
 		st := &fleet{}
-		st.serve(t, "1", fleettest.Small(), known)
+		st.serve(t, "1", fleettest.Small(), seen)
 		server := site(t, st)
 		defer server.Close()
 		get(t, server, secret, "/") // the timeline begins
-		if err := st.tryServe(fleettest.Snapshot("2", fleettest.Small().With(files)).WithCommit(snapshot.Commit{Author: s, Subject: s, At: now}), known); err != nil {
+		if err := st.tryServe(fleettest.Snapshot("2", fleettest.Small().With(files)).WithCommit(snapshot.Commit{Author: s, Subject: s, At: now}), seen); err != nil {
 			st.status.Refused = []refresh.Refusal{{Cause: refresh.Commit, Since: now, Problem: err.Error()}}
 		}
 		for _, page := range []string{"/", "/?by=tenant", "/?by=owner", "/component?group=addons&component=dns", "/cluster?cluster=one", "/cluster?cluster=two", "/why?cluster=one&group=addons&component=dns", "/held", "/rollouts", "/calendar", "/outliers", "/timeline", "/plan", "/compare?a=one&b=two", "/find?path=x"} {
-			r := get(t, server, secret, page)
+			r := uncompressed(t, server, secret, page)
 			if r.code >= 500 && r.code != 503 {
 				t.Errorf("%s: %d", page, r.code)
 			}
@@ -216,7 +217,7 @@ func FuzzMarkupOfNames(f *testing.F) {
 					if !slices.Contains(attributes, a.Key) {
 						t.Errorf("%s has the attribute %s by %q in %s", page, a.Key, s, place)
 					}
-					if (a.Key == "href" || a.Key == "src" || a.Key == "action") && !regexp.MustCompile(`^([/?][^/]|/$|#|https://github\.com/example/fleet/blob/)`).MatchString(a.Val) {
+					if (a.Key == "href" || a.Key == "src" || a.Key == "action") && !addresses.MatchString(a.Val) {
 						t.Errorf("%s leads to %s by %q in %s", page, a.Val, s, place)
 					}
 				}
