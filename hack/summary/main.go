@@ -49,7 +49,7 @@ type cluster struct {
 	Hub, Name, Tenant, Environment, Model, Engine string
 	IsHub                                         bool
 	Releases                                      map[string]string
-	Problems                                      []json.RawMessage
+	Problems                                      []map[string]any
 }
 
 // question is the request whose curl is printed.
@@ -140,7 +140,7 @@ func (c client) call(ctx context.Context, method, path, token, body string, out 
 func (f fleet) text() string {
 	members, releases := map[string]count{}, map[string]count{}
 	tenants, environments := count{}, count{}
-	problems := 0
+	problems, affected := map[string]bool{}, 0
 	for _, c := range f.Clusters {
 		kind := c.Model
 		switch {
@@ -155,7 +155,12 @@ func (f fleet) text() string {
 		}
 		tenants[c.Tenant]++
 		environments[c.Environment]++
-		problems += len(c.Problems)
+		for _, p := range c.Problems {
+			problems[same(p)] = true
+		}
+		if len(c.Problems) > 0 {
+			affected++
+		}
 	}
 	var b strings.Builder
 	row := func(name, text string) { fmt.Fprintf(&b, "  %-13s %s\n", name, text) }
@@ -168,8 +173,20 @@ func (f fleet) text() string {
 	for _, group := range sorted(releases) {
 		row("releases", fmt.Sprintf("%s: %s", group, releases[group]))
 	}
-	row("problems", fmt.Sprint(problems))
+	if affected == 0 {
+		row("problems", "0")
+	} else {
+		row("problems", fmt.Sprintf("%d, of %d clusters", len(problems), affected))
+	}
 	return b.String()
+}
+
+// same is equal for what is one problem to lint: that of a file which several clusters read.
+func same(problem map[string]any) string {
+	delete(problem, "hub")
+	delete(problem, "cluster")
+	text, _ := json.Marshal(problem) // it has been JSON
+	return string(text)
 }
 
 // curl is the question as a command.
