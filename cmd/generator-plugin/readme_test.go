@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What README shows of `make run` is what it prints for this repository's fleet, but for the
-// revision, which each commit changes.
+// README shows what the summary of `make run` prints for this repository's fleet. The revision is
+// left out of the comparison, because each commit changes it.
 func TestReadmeShowsWhatMakeRunPrints(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

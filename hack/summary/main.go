@@ -156,7 +156,7 @@ func (f fleet) text() string {
 		tenants[c.Tenant]++
 		environments[c.Environment]++
 		for _, p := range c.Problems {
-			problems[same(p)] = true
+			problems[withoutCluster(p)] = true
 		}
 		if len(c.Problems) > 0 {
 			affected++
@@ -173,16 +173,17 @@ func (f fleet) text() string {
 	for _, group := range sorted(releases) {
 		row("releases", fmt.Sprintf("%s: %s", group, releases[group]))
 	}
-	if affected == 0 {
-		row("problems", "0")
-	} else {
-		row("problems", fmt.Sprintf("%d, of %d clusters", len(problems), affected))
+	found := fmt.Sprint(len(problems))
+	if affected > 0 {
+		found += fmt.Sprintf(" (clusters affected: %d)", affected)
 	}
+	row("problems", found)
 	return b.String()
 }
 
-// same is equal for what is one problem to lint: that of a file which several clusters read.
-func same(problem map[string]any) string {
+// withoutCluster is a problem without its hub and cluster, as JSON. It is equal for a problem of a
+// file that several clusters read.
+func withoutCluster(problem map[string]any) string {
 	delete(problem, "hub")
 	delete(problem, "cluster")
 	text, _ := json.Marshal(problem) // it has been JSON

@@ -18,7 +18,7 @@ func TestProblemsOfAFileCountOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := f.text(); !strings.HasSuffix(text, "  problems      2, of 2 clusters\n") {
+	if text := f.text(); !strings.HasSuffix(text, "  problems      2 (clusters affected: 2)\n") {
 		t.Error(text)
 	}
 	f.Clusters = f.Clusters[2:]

@@ -196,8 +196,7 @@ func get(t testing.TB, server *httptest.Server, token, path string) reply {
 	return do(t, request(t, server, token, path))
 }
 
-// uncompressed is get of a page as it is: to compress and to unpack one takes a third of the time
-// of a fuzz target.
+// uncompressed is get without compression, which took about a fifth of a fuzz target's time.
 func uncompressed(t testing.TB, server *httptest.Server, token, path string) reply {
 	t.Helper()
 	r := request(t, server, token, path)

@@ -190,13 +190,13 @@ func FuzzMarkupOfNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, n uint8, s string) {
 		place := names[int(n)%len(names)]
 		files, cluster, application := places[place]("x" + s)
-		seen := facts.NewSet(false, cluster).WithApplications(application)
+		known := facts.NewSet(false, cluster).WithApplications(application)
 		st := &fleet{}
-		st.serve(t, "1", fleettest.Small(), seen)
+		st.serve(t, "1", fleettest.Small(), known)
 		server := site(t, st)
 		defer server.Close()
 		get(t, server, secret, "/") // the timeline begins
-		if err := st.tryServe(fleettest.Snapshot("2", fleettest.Small().With(files)).WithCommit(snapshot.Commit{Author: s, Subject: s, At: now}), seen); err != nil {
+		if err := st.tryServe(fleettest.Snapshot("2", fleettest.Small().With(files)).WithCommit(snapshot.Commit{Author: s, Subject: s, At: now}), known); err != nil {
 			st.status.Refused = []refresh.Refusal{{Cause: refresh.Commit, Since: now, Problem: err.Error()}}
 		}
 		for _, page := range []string{"/", "/?by=tenant", "/?by=owner", "/component?group=addons&component=dns", "/cluster?cluster=one", "/cluster?cluster=two", "/why?cluster=one&group=addons&component=dns", "/held", "/rollouts", "/calendar", "/outliers", "/timeline", "/plan", "/compare?a=one&b=two", "/find?path=x"} {
