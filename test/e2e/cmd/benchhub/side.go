@@ -128,7 +128,7 @@ func (s *side) deliver(ctx context.Context) error {
 			return err
 		}
 	}
-	s.git.OnPush(func(string) {
+	s.git.OnPush(func(gitserver.Push) {
 		hook := s.argoWebhook
 		if s.as == argosy {
 			hook = s.plugin.Pushed

@@ -2,14 +2,17 @@ package argocd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/component"
@@ -28,7 +31,7 @@ const (
 	secretTypeLabel   = "argocd.argoproj.io/secret-type"
 	nameAnnotation    = "cluster_name"
 
-	defaultResync = 10 * time.Second
+	defaultResync = 30 * time.Second
 )
 
 // Options say what to run and where. All up to Dir are required.
@@ -40,7 +43,7 @@ type Options struct {
 	Dir      string                // for checkouts, caches and links; not shared with another Argo CD
 
 	Forward []int             // ports of the other API servers that it deploys to
-	Resync  time.Duration     // between comparisons of an Application (rule 3); the default is 10 seconds
+	Resync  time.Duration     // between comparisons of an Application (rule 3); the default is 30 seconds
 	Config  map[string]string // more of argocd-cm, and instead of what this package sets
 	Prefix  string            // of the processes' names, where there is another Argo CD in the group
 
@@ -104,6 +107,39 @@ func (a *ArgoCD) Refresh(ctx context.Context, app string, hard bool) error {
 		return fmt.Errorf("refresh Application %s: %w", app, err)
 	}
 	return nil
+}
+
+// Pushed refreshes the Applications that a push to a repository concerns: those that read a folder
+// with a changed file, or all of the repository. Argo CD's own webhook does the same for
+// Applications that say which folders they read (util/webhook: affectedRevisionInfo; the annotation
+// argocd.argoproj.io/manifest-generate-paths).
+func (a *ArgoCD) Pushed(ctx context.Context, repoURL string, files []string) error {
+	apps, err := a.client.Dynamic.Resource(kube.Applications).Namespace(Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("a push to %s: %w", repoURL, err)
+	}
+	var errs []error
+	for _, app := range apps.Items {
+		if concerns(&app, repoURL, files) {
+			errs = append(errs, a.Refresh(ctx, app.GetName(), false))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func concerns(app *unstructured.Unstructured, repoURL string, files []string) bool {
+	sources, _, _ := unstructured.NestedSlice(app.Object, "spec", "sources")
+	if source, ok, _ := unstructured.NestedMap(app.Object, "spec", "source"); ok {
+		sources = append(sources, source)
+	}
+	return slices.ContainsFunc(sources, func(source any) bool {
+		fields, _ := source.(map[string]any)
+		folder, _ := fields["path"].(string)
+		return fields["repoURL"] == repoURL && slices.ContainsFunc(files, func(file string) bool {
+			relative, err := filepath.Rel(folder, file)
+			return err == nil && filepath.IsLocal(relative)
+		})
+	})
 }
 
 // RegisterCluster writes a cluster's Secret. The hub's own has the address InCluster and no

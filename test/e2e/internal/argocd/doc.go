@@ -10,9 +10,11 @@
 //     annotation, v3's default, as this repository's agents do it. Objects that change without end,
 //     leases foremost, are not watched, v3's default too. And what takes minutes on a large hub
 //     takes seconds here: comparisons, retries, waiting between waves.
-//  3. A push is noticed at once after Refresh, else within twice Options.Resync and a few seconds:
-//     once in that time the controller looks at each Application, and compares those whose last
-//     comparison is longer ago.
+//  3. A push is noticed at once after Pushed by the Applications that read a folder with a changed
+//     file, and after Refresh by one. All others notice it within twice Options.Resync and a few
+//     seconds: once in that time the controller looks at each Application, and compares those whose
+//     last comparison is longer ago. Each comparison writes the Application's status, so a short
+//     Resync keeps all components of a hub busy.
 //  4. The application controller serves its metrics on all addresses and has no flag for another.
 //     It runs in a private network, and reaches redis, the repo server, the hub's API server and
 //     the ports of Options.Forward.

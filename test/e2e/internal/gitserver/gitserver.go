@@ -135,9 +135,9 @@ func (s *Server) URL(repo string) string {
 	return fmt.Sprintf("http://%s/%s.git", s.address, repo)
 }
 
-// OnPush has a function called after each push that changed a reference, with the name of the
-// repository (2). It replaces the function given before.
-func (s *Server) OnPush(f func(repo string)) { s.pushes.set(f) }
+// OnPush has a function called after each push that changed a reference, in their
+// order (2). It replaces the function given before.
+func (s *Server) OnPush(f func(Push)) { s.pushes.set(f) }
 
 // Up serves again after Down. It does nothing while the server is up.
 func (s *Server) Up() error {

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func tryGit(t *testing.T, dir string, args ...string) (string, error) {
 }
 
 // served is a server with the repository fleet, a clone of it, and a channel that tells the pushes.
-func served(t *testing.T) (s *gitserver.Server, clone string, pushes <-chan string) {
+func served(t *testing.T) (s *gitserver.Server, clone string, pushes <-chan gitserver.Push) {
 	t.Helper()
 	s, err := gitserver.Start(t.Context(), filepath.Join(t.TempDir(), "repositories"))
 	if err != nil {
@@ -42,8 +43,8 @@ func served(t *testing.T) (s *gitserver.Server, clone string, pushes <-chan stri
 			t.Error(err)
 		}
 	})
-	sent := make(chan string, 10)
-	s.OnPush(func(repo string) { sent <- repo })
+	sent := make(chan gitserver.Push, 10)
+	s.OnPush(func(p gitserver.Push) { sent <- p })
 	if _, err := s.Create("fleet"); err != nil {
 		t.Fatal(err)
 	}
@@ -62,12 +63,13 @@ func commit(t *testing.T, clone, file string, content []byte) string {
 	return git(t, clone, "rev-parse", "HEAD")
 }
 
-func awaitPush(t *testing.T, pushes <-chan string) {
+// awaitPush awaits a push that changed certain files.
+func awaitPush(t *testing.T, pushes <-chan gitserver.Push, files ...string) {
 	t.Helper()
 	select {
-	case repo := <-pushes:
-		if repo != "fleet" {
-			t.Errorf("got a push to %q, expected fleet", repo)
+	case push := <-pushes:
+		if want := (gitserver.Push{Repo: "fleet", Files: files}); !reflect.DeepEqual(push, want) {
+			t.Errorf("got a push %+v, expected %+v", push, want)
 		}
 	case <-time.After(wait):
 		t.Fatalf("no push reported within %s", wait)
@@ -79,14 +81,14 @@ func TestPushAndClone(t *testing.T) {
 	s, clone, pushes := served(t)
 	first := commit(t, clone, "a", []byte("a\n"))
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
-	awaitPush(t, pushes)
+	awaitPush(t, pushes, "a")
 
 	// More than http.postBuffer: git sends it in chunks.
 	large := make([]byte, 3<<20)
 	_, _ = rand.Read(large)
 	second := commit(t, clone, "large", large)
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
-	awaitPush(t, pushes)
+	awaitPush(t, pushes, "large")
 	if got := git(t, clone, "ls-remote", "origin", "refs/heads/main"); !strings.HasPrefix(got, second) {
 		t.Errorf("main is %s, expected %s", got, second)
 	}
@@ -101,9 +103,9 @@ func TestPushAndClone(t *testing.T) {
 	}
 
 	git(t, clone, "push", "--quiet", "--force", "origin", first+":main")
-	awaitPush(t, pushes)
+	awaitPush(t, pushes, "large")
 	git(t, clone, "push", "--quiet", "origin", first+":refs/heads/release-next")
-	awaitPush(t, pushes)
+	awaitPush(t, pushes, "a")
 	git(t, clone, "push", "--quiet", "origin", ":refs/heads/release-next")
 	awaitPush(t, pushes)
 }
@@ -115,7 +117,7 @@ func TestOnPushTellsChanges(t *testing.T) {
 	first := commit(t, clone, "a", []byte("a\n"))
 	commit(t, clone, "b", []byte("b\n"))
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
-	awaitPush(t, pushes)
+	awaitPush(t, pushes, "a", "b")
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
 	if _, err := tryGit(t, clone, "push", "--quiet", "origin", first+":main"); err == nil {
 		t.Fatal("a push that is no fast-forward was taken without --force")
@@ -125,7 +127,7 @@ func TestOnPushTellsChanges(t *testing.T) {
 	}
 	commit(t, clone, "c", []byte("c\n"))
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
-	awaitPush(t, pushes)
+	awaitPush(t, pushes, "c")
 	select {
 	case <-pushes:
 		t.Error("got a push that changed nothing")
@@ -138,18 +140,18 @@ func TestOnPushIsApart(t *testing.T) {
 	t.Parallel()
 	s, clone, _ := served(t)
 	release := make(chan struct{})
-	entered := make(chan string, 2)
-	s.OnPush(func(repo string) {
-		entered <- repo
+	entered := make(chan gitserver.Push, 2)
+	s.OnPush(func(p gitserver.Push) {
+		entered <- p
 		<-release
 	})
 	commit(t, clone, "a", []byte("a\n"))
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
-	awaitPush(t, entered)
+	awaitPush(t, entered, "a")
 	commit(t, clone, "b", []byte("b\n"))
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
 	close(release)
-	awaitPush(t, entered)
+	awaitPush(t, entered, "b")
 }
 
 func TestDownAndUp(t *testing.T) {
@@ -170,7 +172,7 @@ func TestDownAndUp(t *testing.T) {
 		t.Fatalf("back at %s, expected %s", got, url)
 	}
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
-	awaitPush(t, pushes)
+	awaitPush(t, pushes, "a")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +208,7 @@ func TestCleanEnvironment(t *testing.T) {
 	_, clone, pushes := served(t)
 	commit(t, clone, "a", []byte("a\n"))
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
-	awaitPush(t, pushes)
+	awaitPush(t, pushes, "a")
 }
 
 // While the server hangs, a reader waits and a push goes on (6).
@@ -216,7 +218,7 @@ func TestReadersOfAHangingServerWait(t *testing.T) {
 	began, end := s.Hang()
 	commit(t, clone, "a", []byte("a\n"))
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
-	awaitPush(t, pushes)
+	awaitPush(t, pushes, "a")
 	select {
 	case <-began:
 		t.Error("the push waits")

@@ -2,11 +2,17 @@ package gitserver
 
 import "sync"
 
+// Push is a push that changed a reference.
+type Push struct {
+	Repo  string
+	Files []string // that differ on any of its branches, sorted
+}
+
 // notifier calls a function for one push after the other, apart from the pushes.
 type notifier struct {
 	mu      sync.Mutex
-	call    func(repo string)
-	waiting []string
+	call    func(Push)
+	waiting []Push
 	wake    chan struct{} // holds one token while something may wait
 	done    chan struct{}
 }
@@ -20,8 +26,8 @@ func (n *notifier) start() {
 				return
 			case <-n.wake:
 			}
-			for call, repo := n.next(); call != nil; call, repo = n.next() {
-				call(repo)
+			for call, push := n.next(); call != nil; call, push = n.next() {
+				call(push)
 			}
 		}
 	}()
@@ -34,19 +40,19 @@ func (n *notifier) stop() {
 	n.set(nil)
 }
 
-func (n *notifier) set(call func(repo string)) {
+func (n *notifier) set(call func(Push)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.call = call
 }
 
-func (n *notifier) add(repo string) {
+func (n *notifier) add(push Push) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.call == nil {
 		return
 	}
-	n.waiting = append(n.waiting, repo)
+	n.waiting = append(n.waiting, push)
 	select {
 	case n.wake <- struct{}{}:
 	default:
@@ -54,13 +60,13 @@ func (n *notifier) add(repo string) {
 }
 
 // next takes the push that waits longest, if there is one and somebody to tell.
-func (n *notifier) next() (call func(string), repo string) {
+func (n *notifier) next() (call func(Push), push Push) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.call == nil || len(n.waiting) == 0 {
 		n.waiting = nil
-		return nil, ""
+		return nil, Push{}
 	}
-	repo, n.waiting = n.waiting[0], n.waiting[1:]
-	return n.call, repo
+	push, n.waiting = n.waiting[0], n.waiting[1:]
+	return n.call, push
 }

@@ -1,6 +1,7 @@
 package gitserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"net/http/cgi"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +45,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.backendFor(r).ServeHTTP(w, r)
 	if after := s.references(repo); after != before {
 		s.log.Info("pushed", "repo", repo)
-		s.pushes.add(repo)
+		s.pushes.add(Push{Repo: repo, Files: s.changes(repo, before, after)})
 	}
 }
 
@@ -77,6 +79,37 @@ func (s *Server) references(repo string) string {
 		s.log.Warn("references cannot be listed", "repo", repo, "error", err)
 	}
 	return refs
+}
+
+// changes are the files that differ between two states of a repository's references.
+func (s *Server) changes(repo, before, after string) []string {
+	old := map[string]string{}
+	for line := range strings.Lines(before) {
+		commit, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
+		old[ref] = commit
+	}
+	var files []string
+	for line := range strings.Lines(after) {
+		commit, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if old[ref] != commit {
+			files = append(files, s.changed(repo, cmp.Or(old[ref], emptyTree), commit)...)
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// emptyTree is Git's tree without files.
+const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+func (s *Server) changed(repo, from, to string) []string {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	names, err := gitcmd.Run(ctx, filepath.Join(s.dir, repo+".git"), "diff", "--name-only", "--no-renames", "-z", from, to)
+	if err != nil {
+		s.log.Warn("changes cannot be listed", "repo", repo, "error", err)
+	}
+	return strings.FieldsFunc(names, func(r rune) bool { return r == 0 })
 }
 
 // unchunk gives a chunked request a length: git pushes in chunks beyond http.postBuffer (1 MiB),

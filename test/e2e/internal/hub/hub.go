@@ -11,7 +11,7 @@
 //     yet has a secret as well: adding its member file is all that its registration takes.
 //  4. The hub is registered with Argo CD under its own name, the one thing besides the root
 //     Application that is applied by hand; everything else comes from Git.
-//  5. A push tells generator-plugin and the root Application at once, as a forge's webhook does.
+//  5. A push tells generator-plugin and Argo CD at once, as a forge's webhooks do.
 //  6. A member of the agent model has processes of its own (StartAgent). What runs there is what
 //     the hub has delivered: Argo CD or Flux, and External Secrets, once the stand-ins of their
 //     charts are on the member, and generator-plugin from the very Deployment, Secrets and RBAC
@@ -412,15 +412,19 @@ func (h *Hub) startPlugin(ctx, life context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.Git.OnPush(func(string) {
+	h.Git.OnPush(func(push gitserver.Push) {
 		ctx, cancel := context.WithTimeout(life, 10*time.Second)
 		defer cancel()
 		// A service that misses it polls: the next minute brings what the webhook could not.
 		_ = h.Plugin.Pushed(ctx)
+		url := h.Git.URL(push.Repo)
+		_ = h.ArgoCD.Pushed(ctx, url, push.Files)
 		for _, a := range h.running() {
 			_ = a.Plugin.Pushed(ctx)
+			if a.ArgoCD != nil {
+				_ = a.ArgoCD.Pushed(ctx, url, push.Files)
+			}
 		}
-		_ = h.ArgoCD.Refresh(ctx, Root, false)
 	})
 	return nil
 }
