@@ -55,24 +55,34 @@ type State struct {
 // error, a problem.List, means that the repository as a whole cannot be used; problems of single
 // members are in State.Problems.
 func Build(previous *State, s *snapshot.Snapshot, f facts.Set) (*State, error) {
-	return newState(previous, s, f, nil)
+	var before *Resolver
+	if previous != nil {
+		before = previous.resolver
+	}
+	return newState(previous, before, s, f, nil)
 }
 
 // Restore computes the state of a snapshot with facts as it was when its last known good snapshots
 // and its held tenants were these.
 func Restore(s *snapshot.Snapshot, f facts.Set, lkg LastKnownGood, holds ...Hold) (*State, error) {
-	st, err := newState(nil, s, f, lkg)
+	return RestoreBeside(nil, s, f, lkg, holds...)
+}
+
+// RestoreBeside is Restore of a state that shares what it has read with another one, which may be
+// nil, and of which it knows nothing otherwise.
+func RestoreBeside(other *State, s *snapshot.Snapshot, f facts.Set, lkg LastKnownGood, holds ...Hold) (*State, error) {
+	var beside *Resolver
+	if other != nil {
+		beside = other.resolver
+	}
+	st, err := newState(nil, beside, s, f, lkg)
 	if err != nil || len(holds) == 0 {
 		return st, err
 	}
 	return st.hold(newHistory(st, nil, lkg), holds), nil
 }
 
-func newState(previous *State, s *snapshot.Snapshot, f facts.Set, homes LastKnownGood) (*State, error) {
-	var before *Resolver
-	if previous != nil {
-		before = previous.resolver
-	}
+func newState(previous *State, before *Resolver, s *snapshot.Snapshot, f facts.Set, homes LastKnownGood) (*State, error) {
 	now, err := newResolver(before, s, servedBy(previous, homes))
 	if err != nil {
 		return nil, err

@@ -18,15 +18,16 @@ import (
 // its own; then, in one step, the record that names them.
 type checkpoint struct {
 	store    *state.Store
-	accepted *state.Document[accepted]
+	accepted *state.Document[Accepted]
 	// serving shares its files with the snapshots that are read.
 	serving *snapshot.Snapshot
 	// damaged are the snapshots that could not be read: they are written anew if they are needed.
 	damaged map[string]bool
 }
 
-// accepted is the record that names all others.
-type accepted struct {
+// Accepted names a snapshot and what its state cannot be computed from it alone: the record of a
+// checkpoint, which names all others.
+type Accepted struct {
 	Revision string `json:"revision"`
 	// LastKnownGood has the revision that a member is served from, by hub and name; "" for one that
 	// is left out.
@@ -42,18 +43,18 @@ type keptMembers struct {
 }
 
 func newCheckpoint(s *state.Store) *checkpoint {
-	return &checkpoint{store: s, accepted: state.NewDocument[accepted](s, "accepted", 3), damaged: map[string]bool{}}
+	return &checkpoint{store: s, accepted: state.NewDocument[Accepted](s, "accepted", 3), damaged: map[string]bool{}}
 }
 
-func (a accepted) equal(b accepted) bool {
+func (a Accepted) equal(b Accepted) bool {
 	return a.Revision == b.Revision && slices.EqualFunc(a.Holds, b.Holds, fleetstate.Hold.Equal) &&
 		maps.EqualFunc(a.LastKnownGood, b.LastKnownGood, maps.Equal[map[string]string, map[string]string])
 }
 
-// acceptedOf names a snapshot and the members that are not served from it.
-func acceptedOf(s *snapshot.Snapshot, kept keptMembers) accepted {
-	out := accepted{Revision: s.Revision, LastKnownGood: map[string]map[string]string{}, Holds: kept.holds}
-	for id, good := range kept.lastKnownGood {
+// AcceptedOf names a snapshot and the members that are not served from it.
+func AcceptedOf(revision string, lkg fleetstate.LastKnownGood, holds []fleetstate.Hold) Accepted {
+	out := Accepted{Revision: revision, LastKnownGood: map[string]map[string]string{}, Holds: holds}
+	for id, good := range lkg {
 		if out.LastKnownGood[id.Hub] == nil {
 			out.LastKnownGood[id.Hub] = map[string]string{}
 		}
@@ -87,14 +88,24 @@ func (c *checkpoint) read(ctx context.Context) (*snapshot.Snapshot, *keptMembers
 
 // keptMembers reads the snapshots that a record names. A *state.Damaged error comes with those that
 // can be used.
-func (c *checkpoint) keptMembers(ctx context.Context, a accepted) (*keptMembers, error) {
+func (c *checkpoint) keptMembers(ctx context.Context, a Accepted) (*keptMembers, error) {
+	lkg, err := a.Members(func(revision string) (*snapshot.Snapshot, error) { return c.snapshot(ctx, revision) })
+	if lkg == nil {
+		return nil, err
+	}
+	return &keptMembers{lkg, a.Holds}, err
+}
+
+// Members are the last known good snapshots of members, read by their revisions. A *state.Damaged
+// error comes with those that can be used, any other one with none.
+func (a Accepted) Members(snapshotOf func(revision string) (*snapshot.Snapshot, error)) (fleetstate.LastKnownGood, error) {
 	out := fleetstate.LastKnownGood{}
 	read := map[string]*snapshot.Snapshot{"": nil}
 	damaged := map[string]error{}
 	for hub, members := range a.LastKnownGood {
 		for name, revision := range members {
 			if _, is := read[revision]; !is && damaged[revision] == nil {
-				s, err := c.snapshot(ctx, revision)
+				s, err := snapshotOf(revision)
 				switch {
 				case state.IsDamaged(err):
 					damaged[revision] = fmt.Errorf("the last known good revision %s of members: %w", revision, err)
@@ -109,7 +120,7 @@ func (c *checkpoint) keptMembers(ctx context.Context, a accepted) (*keptMembers,
 			}
 		}
 	}
-	return &keptMembers{out, a.Holds}, errors.Join(slices.SortedFunc(maps.Values(damaged), func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })...)
+	return out, errors.Join(slices.SortedFunc(maps.Values(damaged), func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })...)
 }
 
 // snapshot reads that of a revision, which a record names: if it is missing, it is damaged.
@@ -132,7 +143,7 @@ func (c *checkpoint) snapshot(ctx context.Context, revision string) (s *snapshot
 // with others, it returns those instead.
 func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, kept keptMembers) (theirs *keptMembers, err error) {
 	c.serving = s
-	next := acceptedOf(s, kept)
+	next := AcceptedOf(s.Revision, kept.lastKnownGood, kept.holds)
 	err = state.Retry(func() error {
 		theirs = nil
 		now, changed, err := c.accepted.Read(ctx)
@@ -161,7 +172,7 @@ func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, kept keptM
 // replace writes the missing snapshots and the record, and then removes the snapshots that the
 // record does not name. A replica may have removed a snapshot before the record named it, so it
 // looks for them once more; and it removes none once a replica has replaced the record.
-func (c *checkpoint) replace(ctx context.Context, s *snapshot.Snapshot, lkg fleetstate.LastKnownGood, next accepted) error {
+func (c *checkpoint) replace(ctx context.Context, s *snapshot.Snapshot, lkg fleetstate.LastKnownGood, next Accepted) error {
 	needed := map[string]*snapshot.Snapshot{snapshotRecord(s.Revision): s}
 	for _, good := range lkg {
 		if good != nil {

@@ -78,6 +78,7 @@ type Refresher struct {
 
 	mu      sync.Mutex
 	newest  polled
+	read    read // the last one; what follows an error is as it was
 	status  Status
 	changed chan struct{}
 
@@ -98,6 +99,12 @@ type polled struct {
 	done     bool
 	snapshot *snapshot.Snapshot
 	err      error
+}
+
+// read is a revision that the source had as its newest, and when it was read.
+type read struct {
+	revision string
+	at       time.Time
 }
 
 // New makes a Refresher that does nothing yet.
@@ -181,6 +188,28 @@ func (r *Refresher) Status() Status {
 // poller is a source that reports its last successful poll: Watch is silent while nothing changes.
 type poller interface{ Polled() time.Time }
 
+// ReadAt is when the repository had the served revision as its newest, and its mounts theirs, as
+// far as is known: a process that lags knows of an earlier time than others. It is zero where a
+// revision is not served, or where the repository has had another one since.
+func (r *Refresher) ReadAt(revision string) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	st := r.state.Load()
+	if st == nil || st.Revision != revision || r.read.revision != st.Resolver().Snapshot.Main().Revision {
+		return time.Time{}
+	}
+	at := r.read.at
+	if p, is := r.o.Source.(poller); is && r.newest.err == nil && p.Polled().After(at) {
+		at = p.Polled()
+	}
+	for _, m := range r.status.Mounts {
+		if m.IsStale() && m.Since.Before(at) {
+			at = m.Since
+		}
+	}
+	return at
+}
+
 // Changed is closed at the next change of Status. Call it before Status, so as to miss nothing.
 func (r *Refresher) Changed() <-chan struct{} {
 	r.mu.Lock()
@@ -206,6 +235,9 @@ func (r *Refresher) Reconsider() {
 func (r *Refresher) update(s *snapshot.Snapshot, err error) {
 	r.mu.Lock()
 	r.newest = polled{done: true, snapshot: s, err: err}
+	if err == nil {
+		r.read = read{s.Revision, r.o.Now()}
+	}
 	r.mu.Unlock()
 	r.trigger.Fire()
 }

@@ -41,6 +41,14 @@ func announced(st *fleetstate.State, policy string) map[string]string {
 	return out
 }
 
+// ofOthers are the groups that an agent's engine does not own.
+func ofOthers(st *fleetstate.State) []string {
+	grants, _ := st.Facts().Grants(agentOf(st))
+	return slices.DeleteFunc(slices.Clone(st.Groups()), func(group string) bool {
+		return slices.ContainsFunc(grants, func(g facts.OwnershipGrant) bool { return g.Group == group && g.Held && !g.IsDeleted })
+	})
+}
+
 // follow has an agent's groups take what the hub has announced, and reports whether one has.
 func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollout.Policy) bool {
 	says := announced(st, policy.Name)
@@ -53,7 +61,7 @@ func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollou
 		r.mu.Unlock()
 		return false
 	}
-	next := rollout.Follow(before, says, func(revision string) bool { return r.revisions[revision] != nil }, r.o.Now())
+	next := rollout.Follow(before, says, ofOthers(st), func(revision string) bool { return r.revisions[revision] != nil }, r.o.Now())
 	r.mu.Unlock()
 	if next.Equal(before) {
 		return false
@@ -92,7 +100,7 @@ func (r *Rings) fetch(ctx context.Context, st *fleetstate.State, name string) {
 	}
 	var now *fleetstate.State
 	if err == nil {
-		now, err = fleetstate.Build(st, files, st.Facts())
+		now, err = fleetstate.RestoreBeside(st, files, st.Facts(), nil)
 	}
 	if err != nil {
 		r.o.Logger.Warn("a revision that the hub has announced cannot be read; the groups keep what they have", "revision", name, "error", err)
@@ -105,11 +113,15 @@ func (r *Rings) fetch(ctx context.Context, st *fleetstate.State, name string) {
 	r.recent = slices.Insert(r.recent, 0, name)
 }
 
-// followed are the places of an agent's groups in a policy. A group of which nobody knows what it
-// has is lost.
+// followed are the places of an agent's groups in a policy. A group that follows it, and of which
+// nobody knows what it has, is lost.
 func (r *Rings) followed(v *view, known *policyState) map[string]int {
-	out := map[string]int{}
+	out, agent, others := map[string]int{}, servedMember(v.st, v.hub, agentOf(v.st)), ofOthers(v.st)
 	for _, group := range v.st.Groups() {
+		if agent == nil || !followsRings(known.policy, agent, group) || slices.Contains(others, group) {
+			out[group] = 0
+			continue
+		}
 		out[group] = lost
 		if revision := known.log.Followed(group); revision != "" {
 			out[group] = r.place(v, revision)
@@ -214,7 +226,7 @@ func (v *view) covers(group, component string) bool {
 func (v *view) announce(desired *response.Response) *response.Response {
 	return desired.Compose(func(s response.ParameterSet) (response.ParameterSet, bool) {
 		item, says := s.Item(), rollout.Announcement{}
-		m := v.st.Fleet.Member(v.hub, item.Cluster)
+		m := v.roster.member(item.Cluster)
 		for n, x := range v.rings {
 			if m != nil && followsRings(x.policy, m, item.Group) {
 				says[x.policy.Name] = v.revision(x.places[v.ringOf(n, m.Name)])
@@ -231,7 +243,7 @@ func (v *view) announce(desired *response.Response) *response.Response {
 // noteGrant takes in what an agent says of a group, by the Application that delivers the grant.
 func (h *healths) noteGrant(s response.ParameterSet) {
 	item := s.Item()
-	m := h.v.st.Fleet.Member(h.v.hub, item.Cluster)
+	m := h.v.roster.member(item.Cluster)
 	if m == nil {
 		return
 	}

@@ -24,8 +24,10 @@ func (r *Rings) Artifact(st *fleetstate.State, hub, owner string) (flux.Artifact
 	}
 	v := r.viewOf(st)
 	for _, x := range v.rings {
-		if x.lacks != "" {
-			return flux.Artifact{}, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: x.lacks}
+		for _, group := range append([]string{""}, v.st.Groups()...) {
+			if why := x.lacksFor(group); why != "" {
+				return flux.Artifact{}, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: why}
+			}
 		}
 	}
 	v.building.Lock()
@@ -57,7 +59,7 @@ func (r *Rings) isFlux(st *fleetstate.State) bool {
 	if agent == "" {
 		return st.IsFluxHub(r.o.Hub)
 	}
-	m := st.Fleet.Member(r.o.Hub, agent)
+	m := servedMember(st, r.o.Hub, agent)
 	return m != nil && m.Remote && m.Engine == fleet.EngineFlux
 }
 

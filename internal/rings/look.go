@@ -2,18 +2,11 @@ package rings
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"maps"
-	"slices"
-	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/refresh"
-	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/rollout"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
@@ -21,11 +14,16 @@ import (
 // published anew, so that caches by state are filled anew.
 func (r *Rings) Look(ctx context.Context) {
 	st := r.o.State()
-	if st == nil || len(st.Fleet.Rollouts) == 0 {
+	if st == nil {
 		return
 	}
 	r.looking.Lock()
 	defer r.looking.Unlock()
+	r.endOthers(ctx, st)
+	defer func() { r.looked = st.Revision }()
+	if len(st.Fleet.Rollouts) == 0 {
+		return
+	}
 	moved := r.read(ctx, st)
 	if agentOf(st) != "" {
 		for _, policy := range st.Fleet.Rollouts {
@@ -66,18 +64,25 @@ func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
 		}
 		limited, cancel := context.WithTimeout(ctx, state.Timeout)
 		log, isNew, err := p.record.Read(limited)
+		isNew = isNew || p.isStale
+		isEnded := log != nil && log.Ended
+		if isEnded {
+			log = nil
+		}
 		if err == nil && log != nil && isNew {
 			err = r.restore(limited, *log)
 		}
 		cancel()
 		r.mu.Lock()
-		p.problem = ""
+		p.problem, p.isStale = "", err != nil && !state.IsDamaged(err)
 		switch {
 		case state.IsDamaged(err):
 			p.isRead, p.isLost, p.problem = true, p.log.Rings == nil, err.Error()
 			changed = true
 		case err != nil:
 			p.problem = err.Error()
+		case isEnded && p.isRead && !p.isLost:
+			p.isStale, p.problem = true, "a replica serves a commit without this policy: this one waits until it serves a later one"
 		case log != nil && (isNew || !p.isRead):
 			changed = changed || !p.isRead || !log.Equal(p.log)
 			p.log, p.isRead, p.isLost, p.noted = *log, true, false, log.Seen()
@@ -100,11 +105,12 @@ func (r *Rings) retry(p *policyState, st *fleetstate.State) bool {
 	return !p.isLost
 }
 
-// advance brings one policy up to date, and reports whether a ring has moved.
+// advance brings one policy up to date, and reports whether a ring has moved. Of a lost policy,
+// nothing is written before a pin: what runs may turn out to be known.
 func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, health map[string]rollout.RingHealth) bool {
 	r.mu.Lock()
 	p, before := r.logOf(policy.Name)
-	if p == nil {
+	if p == nil || p.isStale {
 		r.mu.Unlock()
 		return false
 	}
@@ -115,8 +121,13 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 	checks := p.checks
 	r.mu.Unlock()
 	now := r.o.Now()
-	next, waits := rollout.Advance(policy, before.Drain(v.draining(policy)), rollout.Facts{Newest: v.st.Revision, Health: health, Checks: checks, IsThere: func(rev string) bool { return there[rev] }}, now)
-	if p.record != nil && (!next.Equal(before) || next.Soaks() && now.Sub(p.noted) >= rollout.NoteInterval) {
+	next, waits := rollout.Advance(policy, before.Drain(v.draining(policy)), rollout.Facts{
+		Newest: v.st.Revision, Before: p.advanced, ReadAt: r.o.ReadAt(v.st.Revision), Health: health, Checks: checks, IsThere: func(rev string) bool { return there[rev] },
+	}, now)
+	if p.record != nil {
+		next = next.Keep(r.kept)
+	}
+	if p.record != nil && !(p.isLost && next.IsLost()) && (!next.Equal(before) || next.Soaks() && now.Sub(p.noted) >= rollout.NoteInterval) {
 		if err := r.write(ctx, p, next); err != nil {
 			r.noteFailedWrite(p, policy.Name, err)
 			r.mu.Lock()
@@ -128,7 +139,7 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.log, p.waits = next, waits
+	p.log, p.waits, p.advanced = next, waits, v.st.Revision
 	hasMoved := !maps.Equal(before.Draining, next.Draining)
 	for _, ring := range policy.Rings {
 		from, to := before.Rings[ring.Name].Train, next.Rings[ring.Name].Train
@@ -163,96 +174,6 @@ func (r *Rings) noteFailedWrite(p *policyState, policy string, err error) {
 	p.problem = err.Error()
 	r.mu.Unlock()
 	r.trigger.Fire()
-}
-
-// write writes the files of the revisions that a log names, and then the log.
-func (r *Rings) write(ctx context.Context, p *policyState, log rollout.Log) error {
-	ctx, cancel := context.WithTimeout(ctx, state.Timeout)
-	defer cancel()
-	names, err := r.o.Store.Names(ctx)
-	if err != nil {
-		return err
-	}
-	needed := map[string]bool{}
-	for rev := range log.Revisions() {
-		name := recordOf(rev)
-		needed[name] = true
-		r.mu.Lock()
-		var files *snapshot.Snapshot
-		if known := r.revisions[rev]; known != nil {
-			files = known.state.Resolver().Snapshot
-		}
-		r.mu.Unlock()
-		if files == nil || slices.Contains(names, name) {
-			continue
-		}
-		data, err := refresh.Archive(files)
-		if err == nil {
-			_, err = r.o.Store.Write(ctx, name, data, "")
-		}
-		if err != nil && !errors.Is(err, state.ErrConflict) { // a replica has written it
-			return err
-		}
-	}
-	if err := p.record.Write(ctx, log); err != nil {
-		return err
-	}
-	r.mu.Lock()
-	for _, other := range r.policies {
-		for rev := range other.log.Revisions() {
-			needed[recordOf(rev)] = true
-		}
-	}
-	r.mu.Unlock()
-	for _, name := range names {
-		if strings.HasPrefix(name, snapshotKind+"-") && !needed[name] {
-			err = errors.Join(err, r.o.Store.Remove(ctx, name))
-		}
-	}
-	return err
-}
-
-// snapshotKind names the records of rings' revisions.
-var snapshotKind = state.Name("rollout-files", 1)
-
-func recordOf(revision string) string {
-	sum := sha256.Sum256([]byte(revision))
-	return snapshotKind + "-" + hex.EncodeToString(sum[:10])
-}
-
-// restore reads the files of the revisions that a log names and nobody here has.
-func (r *Rings) restore(ctx context.Context, log rollout.Log) error {
-	st := r.o.State()
-	for rev := range log.Revisions() {
-		r.mu.Lock()
-		known := r.revisions[rev] != nil
-		r.mu.Unlock()
-		if known || st == nil {
-			continue
-		}
-		data, _, err := r.o.Store.Read(ctx, recordOf(rev))
-		if errors.Is(err, state.ErrNotFound) || state.IsDamaged(err) {
-			r.o.Logger.Error("the files of a ring's revision cannot be used", "revision", rev, "error", err)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		files, err := refresh.Unarchive(rev, data)
-		if err == nil {
-			var now *fleetstate.State
-			if now, err = fleetstate.Build(st, files, st.Facts()); err == nil {
-				r.mu.Lock()
-				r.revisions[rev] = &revision{state: now, responses: new(response.Cache)}
-				r.recent = append([]string{rev}, r.recent...)
-				r.mu.Unlock()
-			}
-		}
-		if err != nil {
-			r.o.Logger.Error("the files of a ring's revision cannot be used", "revision", rev, "error", err)
-		}
-	}
-	return nil
 }
 
 // draining are the members of a policy that drain, with the names of their rings.

@@ -59,13 +59,14 @@ type Ring struct {
 func (r Report) For(st *fleetstate.State, sees func(*fleet.Member) bool, seesGroup func(group string) bool) Report {
 	rollouts := r.Rollouts
 	r.Rollouts = []Rollout{}
+	served := servedMembers(st, r.Hub)
 	for _, one := range rollouts {
 		n := slices.IndexFunc(st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Name == one.Name })
 		if n < 0 {
 			continue
 		}
 		members := map[string]int{}
-		for _, m := range st.Fleet.Members(r.Hub) {
+		for _, m := range served {
 			if i := ringIn(st.Fleet.Rollouts[n], m); i != none && sees(m) {
 				members[st.Fleet.Rollouts[n].Rings[i].Name]++
 			}
@@ -79,8 +80,7 @@ func (r Report) For(st *fleetstate.State, sees func(*fleet.Member) bool, seesGro
 		for i, ring := range one.Rings {
 			ring.Members = members[ring.Name]
 			one.Rings[i] = ring.Hidden(func(cluster string) bool {
-				m := st.Fleet.Member(r.Hub, cluster)
-				return m != nil && sees(m)
+				return slices.ContainsFunc(served, func(m *fleet.Member) bool { return m.Name == cluster && sees(m) })
 			})
 		}
 		r.Rollouts = append(r.Rollouts, one)

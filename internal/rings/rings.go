@@ -27,6 +27,9 @@ type Options struct {
 	Queries func() map[string][]query.Query
 	// State returns the served state, nil before the first.
 	State func() *fleetstate.State
+	// ReadAt is when the repository had a served revision as its newest (refresh.Refresher.ReadAt);
+	// default Now.
+	ReadAt func(revision string) time.Time
 	// Reconsider has the served state published anew, when a ring has moved.
 	Reconsider func()
 	// Store keeps the records for a restart; default memory alone.
@@ -60,6 +63,8 @@ type Rings struct {
 
 	looking  sync.Mutex // one look at a time
 	sections sections   // of the last look
+	looked   string     // the revision served then
+	ended    string     // the revision for which the records of other policies have been ended
 	mu       sync.Mutex
 	policies map[string]*policyState
 	// revisions are the states that rings are answered from, or may be, by revision.
@@ -76,9 +81,15 @@ type policyState struct {
 	waits  []rollout.Wait
 	policy *rollout.Policy
 	record *state.Document[rollout.Log]
+	// renamed is the log that the policy had under another name; nil without one.
+	renamed *rollout.Log
 	// isRead reports that the record has been read, or that there is no store; isLost that there is
 	// none though members may run anything.
 	isRead, isLost bool
+	// isStale reports that the record has something that has not been taken in: nothing is written.
+	isStale bool
+	// advanced is the served revision that the log has been brought up to date with last.
+	advanced string
 	// noted is when the rings were looked at last, as the record says.
 	noted time.Time
 	// checks are the results of its rings' checks; the map is replaced, never changed.
@@ -120,6 +131,9 @@ func New(o Options) *Rings {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.ReadAt == nil {
+		o.ReadAt = func(string) time.Time { return o.Now() }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -180,9 +194,9 @@ func (r *Rings) forget(st *fleetstate.State) {
 
 // open is what is known of a policy at first. Without a store, that is all.
 func (r *Rings) open(p *rollout.Policy, st *fleetstate.State) *policyState {
-	out := &policyState{policy: p}
+	out := &policyState{policy: p, renamed: r.renamed(p, st)}
 	if r.o.Store != nil {
-		out.record = state.NewDocument[rollout.Log](r.o.Store, "rollout-"+p.Name, 1)
+		out.record = newRecord(r.o.Store, p.Name)
 		return out
 	}
 	out.isRead = true
@@ -200,6 +214,8 @@ func (r *Rings) begin(p *policyState, st *fleetstate.State) {
 		return rollout.Begin(p.policy, revision, r.o.Now())
 	}
 	switch {
+	case p.renamed != nil:
+		p.log = *p.renamed
 	case before != nil && r.previous != st.Revision && !hasPolicy(before.state, p.policy.Name):
 		p.log = log(r.previous)
 	case r.isSame(p.policy, st):
@@ -209,6 +225,25 @@ func (r *Rings) begin(p *policyState, st *fleetstate.State) {
 		return
 	}
 	p.isLost = false
+}
+
+// renamed is the log of a policy that a state does not have any more, and that has the rings of a
+// new one in a scope that it shares. The caller holds the lock.
+func (r *Rings) renamed(p *rollout.Policy, st *fleetstate.State) *rollout.Log {
+	for _, name := range slices.Sorted(maps.Keys(r.policies)) {
+		old := r.policies[name]
+		if hasPolicy(st, name) || !old.isRead || old.isLost {
+			continue
+		}
+		isSame := slices.EqualFunc(old.policy.Rings, p.Rings, func(a, b rollout.Ring) bool { return a.Name == b.Name })
+		if isSame && slices.ContainsFunc(st.Groups(), func(group string) bool {
+			return old.policy.Scope.CoversPart(group) && p.Scope.CoversPart(group)
+		}) {
+			log := old.log
+			return &log
+		}
+	}
+	return nil
 }
 
 // hasPolicy reports whether a state has a policy of a name that takes part.

@@ -44,6 +44,35 @@ func rosterOf(members []*fleet.Member, policies []*rollout.Policy, before *roste
 	return out
 }
 
+// servedMembers are the members of a hub, by the files that they are served from: one with an error
+// stays in its ring.
+func servedMembers(st *fleetstate.State, hub string) []*fleet.Member {
+	members := st.Fleet.Members(hub)
+	isClone := false
+	for i, c := range st.ClustersOf(hub) {
+		if c.LastKnownGood == nil || st.DrainingRevision(members[i]) != "" {
+			continue
+		}
+		if !isClone {
+			members, isClone = slices.Clone(members), true
+		}
+		members[i] = c.Member
+	}
+	return members
+}
+
+// servedMember is a member of a hub by the file that it is served from, nil if there is none.
+func servedMember(st *fleetstate.State, hub, name string) *fleet.Member {
+	m := st.Fleet.Member(hub, name)
+	if m == nil {
+		return nil
+	}
+	if c := st.ClusterOf(m); c.LastKnownGood != nil && st.DrainingRevision(m) == "" {
+		return c.Member
+	}
+	return m
+}
+
 // ringIn is the index of a member's ring in a policy.
 func ringIn(p *rollout.Policy, m *fleet.Member) int {
 	if x := m.InRollout(); p.Covers(x) {
@@ -60,6 +89,14 @@ func (r *roster) find(name string, at int) (int, bool) {
 	}
 	i, is := r.index[name]
 	return i, is
+}
+
+// member is one by its name, nil for one whose file is gone.
+func (r *roster) member(name string) *fleet.Member {
+	if i, is := r.index[name]; is {
+		return r.members[i]
+	}
+	return nil
 }
 
 // ringOf is the index of a member's ring.

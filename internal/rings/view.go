@@ -59,6 +59,14 @@ type ringView struct {
 
 const lost = -1
 
+// lacksFor says why there is no response about a group; empty if there is one.
+func (x ringView) lacksFor(group string) string {
+	if place, is := x.groups[group]; x.lacks == "" && is && place == lost {
+		return fmt.Sprintf("nobody here has the revision of group %q in rollout %q: it waits for its hub", group, x.policy.Name)
+	}
+	return x.lacks
+}
+
 // maxViews is how many of the newest states have views: the one that is served, those before it
 // that internal/appsets may still compare, and one that is tried.
 const maxViews = 4
@@ -88,9 +96,6 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 		}
 		if agentOf(st) != "" {
 			ring.groups = r.followed(v, known)
-			if ring.lacks == "" && slices.Contains(slices.Collect(maps.Values(ring.groups)), lost) {
-				ring.lacks = fmt.Sprintf("nobody has the files of the revisions any more that this agent has in rollout %q: it waits for its hub", p.Name)
-			}
 			v.rings = append(v.rings, ring)
 			continue
 		}
@@ -138,11 +143,12 @@ func (r *Rings) remember(v *view) {
 	v.hasSameMembers = !slices.ContainsFunc(v.held, func(held *revision) bool {
 		return !slices.EqualFunc(held.state.Fleet.Members(v.hub), v.st.Fleet.Members(v.hub), func(a, b *fleet.Member) bool { return a == b || a.Name == b.Name })
 	})
+	members := servedMembers(v.st, v.hub)
 	if len(r.views) == 0 {
-		v.roster = rosterOf(v.st.Fleet.Members(v.hub), policies, nil)
+		v.roster = rosterOf(members, policies, nil)
 	} else {
 		before := r.views[0]
-		v.roster = rosterOf(v.st.Fleet.Members(v.hub), policies, before.roster)
+		v.roster = rosterOf(members, policies, before.roster)
 		before.mu.Lock()
 		v.hasSameFacts = before.st.Facts().Equal(v.st.Facts())
 		if v.like = maps.Clone(before.composed); len(v.like) == 0 { // nobody has asked
@@ -202,7 +208,7 @@ func (v *view) isHeld(group string) bool {
 		if !r.policy.Scope.CoversPart(group) {
 			continue
 		}
-		if r.lacks != "" || r.groups[group] > 0 {
+		if r.lacksFor(group) != "" || r.groups[group] > 0 {
 			return true
 		}
 		if slices.Max(r.places) > 0 || len(r.draining) > 0 {
@@ -262,8 +268,8 @@ func (v *view) compose(q query.Query, key string, desired *response.Response) (*
 		return desired, nil
 	}
 	for _, x := range v.rings {
-		if x.lacks != "" && x.policy.Scope.CoversPart(group) {
-			return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: x.lacks}
+		if why := x.lacksFor(group); why != "" && x.policy.Scope.CoversPart(group) {
+			return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: why}
 		}
 	}
 	others, err := v.responses(q, desired)

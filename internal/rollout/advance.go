@@ -15,8 +15,11 @@ const NoteInterval = maxBlind / 3
 
 // Facts are what Advance goes by.
 type Facts struct {
-	// Newest is the newest accepted revision.
-	Newest string
+	// Newest is the newest revision that the process has accepted, and Before is that of its last
+	// look; empty at its first one. ReadAt is when the repository had Newest as its newest, as far
+	// as the process knows; zero if it does not. A replica that lags must not depart an old one.
+	Newest, Before string
+	ReadAt         time.Time
 	// Health is that of each ring. One that is of another train than the ring's, or is missing,
 	// says nothing.
 	Health map[string]RingHealth
@@ -57,9 +60,10 @@ type advance struct {
 
 // depart makes a train of a new revision.
 func (a *advance) depart() {
-	if a.facts.Newest == "" || a.facts.Newest == a.log.Newest.Revision {
+	if a.facts.Newest == "" || !a.log.IsOlderThan(a.facts) {
 		return
 	}
+	a.log.Departed = a.now
 	a.log.Newest = Train{Number: a.log.Newest.Number + 1, Revision: a.facts.Newest}
 	a.log.Recent = append(a.log.Recent, a.log.Newest)
 	a.log.Recent = a.log.Recent[max(0, len(a.log.Recent)-maxRecent):]
@@ -156,7 +160,7 @@ func (a *advance) fail(ring *Ring, r Record) Record {
 		return r
 	}
 	r = r.take(good, a.now)
-	r.Rejected, r.Rejection = failed.Number, why
+	r.Rejected, r.Rejection = max(r.Rejected, failed.Number), why
 	return r
 }
 

@@ -13,9 +13,15 @@ func BeginFollowing(revision string, now time.Time) Log {
 }
 
 // Follow has an agent's groups take the revisions that the hub has announced, if their files are
-// there. A group of which the hub says nothing keeps what it has.
-func Follow(log Log, announced map[string]string, isThere func(revision string) bool, now time.Time) Log {
+// there. A group of which the hub says nothing keeps what it has. What groups have that another
+// engine owns now is forgotten: that engine deploys them meanwhile.
+func Follow(log Log, announced map[string]string, others []string, isThere func(revision string) bool, now time.Time) Log {
 	log = log.clone()
+	for _, group := range others {
+		if log.Followed(group) != "" {
+			log.Rings[group] = Record{}
+		}
+	}
 	for group, revision := range announced {
 		if log.Followed(group) == revision || !isThere(revision) {
 			continue

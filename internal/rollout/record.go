@@ -1,6 +1,8 @@
 package rollout
 
 import (
+	"bytes"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -24,7 +26,8 @@ type Record struct {
 	Seen         time.Time `json:"seen,omitzero"`
 	// Passed are the last trains that passed the ring, the newest last.
 	Passed []Train `json:"passed,omitempty"`
-	// Rejected is the number of the last train that the ring went back from, and Rejection why.
+	// Rejected is the number of the newest train that the ring went back from, and Rejection is why
+	// it went back last.
 	Rejected  int    `json:"rejected,omitempty"`
 	Rejection string `json:"rejection,omitempty"`
 	// Failure is why the ring's train failed; empty while it has not.
@@ -33,13 +36,25 @@ type Record struct {
 
 // Log is all that is remembered of one policy on one hub.
 type Log struct {
-	// Newest is the newest train.
-	Newest Train `json:"newest"`
+	// Newest is the newest train, and Departed is when a process has made it.
+	Newest   Train     `json:"newest"`
+	Departed time.Time `json:"departed,omitzero"`
 	// Recent are the last trains, the newest last: approvals name them.
 	Recent []Train           `json:"recent,omitempty"`
 	Rings  map[string]Record `json:"rings"`
 	// Draining has the revision that a draining member was answered from when it began to drain.
 	Draining map[string]string `json:"draining,omitempty"`
+	// Kept has the revisions at which members are served from their last known good snapshots.
+	Kept map[string]Kept `json:"kept,omitempty"`
+	// Ended reports that the fleet has had no such policy since: one of that name begins anew.
+	Ended bool `json:"ended,omitempty"`
+}
+
+// Kept is what a restart needs besides the files of a revision: State is the service's own, and
+// Revisions are those that it names.
+type Kept struct {
+	Revisions []string        `json:"revisions"`
+	State     json.RawMessage `json:"state"`
 }
 
 // Limits of what a Log remembers.
@@ -51,7 +66,7 @@ const (
 // Begin is the log of a policy whose members are all answered from one revision.
 func Begin(p *Policy, revision string, now time.Time) Log {
 	train := Train{Number: 1, Revision: revision}
-	out := Log{Newest: train, Recent: []Train{train}, Rings: map[string]Record{}}
+	out := Log{Newest: train, Departed: now, Recent: []Train{train}, Rings: map[string]Record{}}
 	for _, r := range p.Rings {
 		out.Rings[r.Name] = Record{Train: train, Since: now, Passed: []Train{train}}
 	}
@@ -69,10 +84,31 @@ func (l Log) clone() Log {
 
 // Equal reports whether two logs say the same, but for when they were looked at.
 func (l Log) Equal(other Log) bool {
-	return l.Newest == other.Newest && maps.Equal(l.Draining, other.Draining) && slices.Equal(l.Recent, other.Recent) && maps.EqualFunc(l.Rings, other.Rings, func(a, b Record) bool {
+	return l.Newest == other.Newest && l.Ended == other.Ended && maps.Equal(l.Draining, other.Draining) &&
+		maps.EqualFunc(l.Kept, other.Kept, func(a, b Kept) bool { return slices.Equal(a.Revisions, b.Revisions) && bytes.Equal(a.State, b.State) }) && slices.Equal(l.Recent, other.Recent) && maps.EqualFunc(l.Rings, other.Rings, func(a, b Record) bool {
 		return a.Train == b.Train && a.Since.Equal(b.Since) && a.HealthySince.Equal(b.HealthySince) && slices.Equal(a.Passed, b.Passed) &&
 			a.Rejected == b.Rejected && a.Rejection == b.Rejection && a.Failure == b.Failure
 	})
+}
+
+// maxSkew is by how much the clocks of replicas may differ.
+const maxSkew = time.Minute
+
+// IsOlderThan reports whether the newest train is older than the revision that a process serves. A
+// revision is newer if the process has served the train before, or if the repository still had the
+// revision after the train departed. One that no train is of, which the process has just accepted,
+// is older only if it was read before that.
+func (l Log) IsOlderThan(f Facts) bool {
+	isKnown := f.Newest == f.Before || slices.ContainsFunc(l.Recent, func(t Train) bool { return t.Revision == f.Newest })
+	switch {
+	case f.Newest == l.Newest.Revision:
+		return false
+	case l.Newest.Number == 0 || f.Newest != f.Before && f.Before == l.Newest.Revision:
+		return true
+	case isKnown:
+		return f.ReadAt.After(l.Departed.Add(maxSkew))
+	}
+	return f.ReadAt.IsZero() || f.ReadAt.After(l.Departed)
 }
 
 // Soaks reports whether a ring soaks: then a restart goes on from when it was looked at last.
@@ -83,6 +119,16 @@ func (l Log) Soaks() bool {
 		}
 	}
 	return false
+}
+
+// IsLost reports whether nobody knows what any ring has.
+func (l Log) IsLost() bool {
+	for _, r := range l.Rings {
+		if r.Train.Number > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Seen is when any ring was looked at last.
@@ -99,6 +145,7 @@ func (l Log) Seen() (last time.Time) {
 // back to. Recent trains are kept as long as anybody has them.
 func (l Log) Revisions() map[string]bool {
 	out := map[string]bool{l.Newest.Revision: true}
+	var more []string
 	for _, r := range l.Rings {
 		out[r.Train.Revision] = true
 		for _, t := range r.Passed {
@@ -108,7 +155,36 @@ func (l Log) Revisions() map[string]bool {
 	for _, revision := range l.Draining {
 		out[revision] = true
 	}
+	for revision, kept := range l.Kept {
+		if out[revision] {
+			more = append(more, kept.Revisions...)
+		}
+	}
+	for _, revision := range more {
+		out[revision] = true
+	}
 	return out
+}
+
+// Keep is the log with what a restart needs of its revisions: what it has, else what kept returns,
+// which may be nothing.
+func (l Log) Keep(kept func(revision string) (Kept, bool)) Log {
+	now := map[string]Kept{}
+	known := l.Kept
+	l.Kept = nil
+	for revision := range l.Revisions() {
+		k, is := known[revision]
+		if !is {
+			k, is = kept(revision)
+		}
+		if is {
+			now[revision] = k
+		}
+	}
+	if len(now) > 0 {
+		l.Kept = now
+	}
+	return l
 }
 
 // Drain notes which members drain, each with its ring: they keep what their ring has now, whatever

@@ -13,15 +13,17 @@ import (
 // world is a fleet with an injected clock: engines that take what they are answered after a while,
 // and replicas of the service that write one log by compare-and-swap.
 type world struct {
-	t       *testing.T
-	policy  *Policy
-	random  *rand.Rand
-	now     time.Time
-	newest  int
-	log     Log
-	version int
-	members map[string]*simulated
-	bad     map[int]bool // revisions that are degraded wherever they run
+	t      *testing.T
+	policy *Policy
+	random *rand.Rand
+	now    time.Time
+	newest int
+	// replicas are those of the service: each polls the repository for itself.
+	replicas [2]replica
+	log      Log
+	version  int
+	members  map[string]*simulated
+	bad      map[int]bool // revisions that are degraded wherever they run
 	// passed is when a train was healthy in a ring for its soak, as the world knows it: by ring and
 	// revision.
 	passed map[string]map[string]bool
@@ -31,6 +33,23 @@ type world struct {
 	waits []Wait
 	// checks are the results of the rings' checks.
 	checks map[string]CheckResult
+}
+
+// replica is what a process knows: the revision that it serves, when it read that, and what it
+// served when it wrote last.
+type replica struct {
+	newest int
+	readAt time.Time
+	before string
+}
+
+// polled is one of the replicas, which may lag.
+func (w *world) polled(i int) *replica {
+	r := &w.replicas[i]
+	if w.random.IntN(4) > 0 || r.newest == 0 {
+		r.newest, r.readAt = w.newest, w.now
+	}
+	return r
 }
 
 // simulated is a member's engine.
@@ -117,8 +136,8 @@ func (w *world) tick(step time.Duration) {
 }
 
 // facts are what a replica sees.
-func (w *world) facts() Facts {
-	out := Facts{Newest: revision(w.newest), Health: map[string]RingHealth{}, Checks: w.checks}
+func (w *world) facts(r *replica) Facts {
+	out := Facts{Newest: revision(r.newest), Before: r.before, ReadAt: r.readAt, Health: map[string]RingHealth{}, Checks: w.checks}
 	for i, r := range w.policy.Rings {
 		train := w.log.Rings[r.Name].Train.Revision
 		health := RingHealth{Revision: train, Members: []MemberHealth{}}
@@ -151,21 +170,24 @@ func cmpText(a, b string) int {
 // advance is one step of a replica. Another one may write in between, or the replica is killed
 // before it writes: then nothing of it counts.
 func (w *world) advance() {
+	first := w.random.IntN(len(w.replicas))
+	one, other := w.polled(first), w.polled(1-first)
 	read, version := w.log, w.version
-	next, waits := Advance(w.policy, read, w.facts(), w.now)
-	if again, _ := Advance(w.policy, next, w.facts(), w.now); w.random.IntN(20) == 0 && !again.Equal(next) && same(again, next) {
+	next, waits := Advance(w.policy, read, w.facts(one), w.now)
+	if again, _ := Advance(w.policy, next, w.facts(one), w.now); w.random.IntN(20) == 0 && !again.Equal(next) && same(again, next) {
 		w.t.Fatalf("the same facts at the same time change more:\n%+v\n%+v", next, again)
 	}
 	switch w.random.IntN(5) {
 	case 0:
 		return // killed
 	case 1: // another replica has been faster
-		other, _ := Advance(w.policy, w.log, w.facts(), w.now)
-		w.write(other)
+		theirs, _ := Advance(w.policy, w.log, w.facts(other), w.now)
+		w.write(theirs)
+		other.before = revision(other.newest)
 	}
 	if version == w.version {
 		w.write(next)
-		w.waits = waits
+		w.waits, one.before = waits, revision(one.newest)
 	}
 }
 
@@ -181,6 +203,9 @@ func same(a, b Log) bool {
 
 // write replaces the log, and checks what has moved.
 func (w *world) write(next Log) {
+	if next.Newest.Revision < w.log.Newest.Revision {
+		w.t.Fatalf("at %s a replica that lags departs %s after %s", w.now, next.Newest.Revision, w.log.Newest.Revision)
+	}
 	for i, r := range w.policy.Rings {
 		before, after := w.log.Rings[r.Name], next.Rings[r.Name]
 		if before.Train == after.Train {

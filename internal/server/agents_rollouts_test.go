@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -378,4 +379,32 @@ func TestGrantsWithoutTheirHealthCheckAreNoEvidence(t *testing.T) {
 	f.hub.LookAtRings(t.Context())
 	f.hub.ringSays("agents", second, f.noHealthCheck)
 	f.hub.ring("last", first)
+}
+
+// TestGroupThatComesBackFollowsTheHub: while the hub deploys a group, the agent forgets what it had
+// of it. When the group comes back, there is no response about it until the agent has the files of
+// what the hub announces. (G7)
+func TestGroupThatComesBackFollowsTheHub(t *testing.T) {
+	const engine = fleet.EngineArgoCD
+	f, first := steadyFederation(t, engine)
+	f.grant.Held, f.grant.Rings = false, ""
+	f.agent.apps = map[string]facts.Application{}
+	of := func(n int, more string) map[string]string {
+		return agentWith(engine, map[string]string{
+			valuesOfAll: "replicas: " + strconv.Itoa(n) + "\n", fileB: memberB + "use_remote_argo: true\nremote_engine: " + engine + "\n" + more,
+		})
+	}
+	for n := range 20 {
+		f.agent.say(of(10+n, ""))
+		f.tellAgent()
+		f.agent.looks()
+	}
+	f.agent.say(of(31, remoteAddons))
+	f.grant.Held, f.grant.Rings = true, "all=sha256:0123456789" // a commit that the agent's poll has skipped
+	f.tellAgent()
+	f.agent.looks()
+	r := f.agent.askAs(ofDNS, dnsOfB)
+	if r.code != http.StatusServiceUnavailable || strings.Contains(r.body, first) {
+		t.Errorf("the agent takes the group over with what it had long ago: %d %s", r.code, r.body)
+	}
 }

@@ -89,7 +89,7 @@ func New(o Options) (*Server, error) {
 	s.rings = rings.New(rings.Options{
 		Hub: o.Hub, Responses: s.responses, Queries: orderedQueries(o), Store: o.Store, Now: o.Now, Logger: o.Logger, Check: o.RolloutCheck, CheckInterval: o.RolloutCheckInterval,
 		Fetch: o.Revision, Report: reporter(o.Grants), Silent: o.Silent, GrantHealth: o.GrantHealth,
-		State: func() *fleetstate.State { return s.refresher.State() }, Reconsider: func() { s.refresher.Reconsider() },
+		State: func() *fleetstate.State { return s.refresher.State() }, ReadAt: func(revision string) time.Time { return s.refresher.ReadAt(revision) }, Reconsider: func() { s.refresher.Reconsider() },
 	})
 	s.artifacts = ociregistry.New(s.rings.Artifact, o.MaxResponseBytes, o.Logger)
 	s.order = order.New(order.Options{Desired: s.desired, Queries: orderedQueries(o), Store: o.Store, Now: o.Now, Logger: o.Logger})

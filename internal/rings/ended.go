@@ -1,0 +1,67 @@
+package rings
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/state"
+)
+
+// A policy's record outlives its file. A policy of that name begins anew (rule 5), as all members
+// have had the newest revision meanwhile. So the record of one that is gone is ended.
+
+const recordKind, recordFormat = "rollout-", 1
+
+func newRecord(s *state.Store, policy string) *state.Document[rollout.Log] {
+	return state.NewDocument[rollout.Log](s, recordKind+policy, recordFormat)
+}
+
+// policyOfRecord is the policy that a record of the store is about.
+func policyOfRecord(name string) (policy string, is bool) {
+	rest, is := strings.CutPrefix(name, recordKind)
+	policy = strings.TrimSuffix(rest, state.Name("", recordFormat))
+	return policy, is && policy != rest
+}
+
+// endOthers ends the records of policies that the served state does not have, unless a replica may
+// serve a later one, and removes the files that no record names. It is done once for each revision.
+func (r *Rings) endOthers(ctx context.Context, st *fleetstate.State) {
+	if r.o.Store == nil || r.ended == st.Revision {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, state.Timeout)
+	defer cancel()
+	names, err := r.o.Store.Names(ctx)
+	isDone := err == nil
+	for _, name := range names {
+		policy, is := policyOfRecord(name)
+		if !is || hasPolicy(st, policy) {
+			continue
+		}
+		record := newRecord(r.o.Store, policy)
+		log, _, readErr := record.Read(ctx)
+		switch {
+		case readErr != nil:
+			err = errors.Join(err, readErr)
+		case log == nil || log.Ended:
+		case log.IsOlderThan(rollout.Facts{Newest: st.Revision, Before: r.looked, ReadAt: r.o.ReadAt(st.Revision)}):
+			err = errors.Join(err, record.Write(ctx, rollout.Log{Ended: true}))
+			r.o.Logger.Info("a rollout has ended, as the fleet has no such policy any more", "rollout", policy, "revision", st.Revision)
+		default:
+			isDone = false
+		}
+	}
+	if err == nil && isDone && len(st.Fleet.Rollouts) == 0 {
+		err = r.removeFiles(ctx, names, map[string]bool{})
+	}
+	if err != nil {
+		r.o.Logger.Warn("the records of rollouts that the fleet does not have cannot be ended yet", "error", err)
+		return
+	}
+	if isDone {
+		r.ended = st.Revision
+	}
+}

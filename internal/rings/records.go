@@ -1,0 +1,202 @@
+package rings
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/state"
+)
+
+// write writes the files of the revisions that a log names, and then the log.
+func (r *Rings) write(ctx context.Context, p *policyState, log rollout.Log) error {
+	ctx, cancel := context.WithTimeout(ctx, state.Timeout)
+	defer cancel()
+	names, err := r.o.Store.Names(ctx)
+	if err != nil {
+		return err
+	}
+	needed := map[string]bool{}
+	for rev := range log.Revisions() {
+		name := recordOf(rev)
+		needed[name] = true
+		files := r.snapshotOf(rev)
+		if files == nil || slices.Contains(names, name) {
+			continue
+		}
+		data, err := refresh.Archive(files)
+		if err == nil {
+			_, err = r.o.Store.Write(ctx, name, data, "")
+		}
+		if err != nil && !errors.Is(err, state.ErrConflict) { // a replica has written it
+			return err
+		}
+	}
+	if err := p.record.Write(ctx, log); err != nil {
+		return err
+	}
+	return r.removeFiles(ctx, names, needed)
+}
+
+// snapshotKind names the records of rings' revisions.
+var snapshotKind = state.Name("rollout-files", 1)
+
+func recordOf(revision string) string {
+	sum := sha256.Sum256([]byte(revision))
+	return snapshotKind + "-" + hex.EncodeToString(sum[:10])
+}
+
+// restore reads the files of the revisions that a log names and nobody here has.
+func (r *Rings) restore(ctx context.Context, log rollout.Log) error {
+	st := r.o.State()
+	for rev := range log.Revisions() {
+		r.mu.Lock()
+		known := r.revisions[rev] != nil
+		r.mu.Unlock()
+		if known || st == nil {
+			continue
+		}
+		now, err := r.stateOf(ctx, st, rev, log.Kept[rev])
+		if err != nil && isAway(err) {
+			return err
+		}
+		if err != nil {
+			r.o.Logger.Error("the files of a ring's revision cannot be used", "revision", rev, "error", err)
+			continue
+		}
+		r.mu.Lock()
+		r.revisions[rev] = &revision{state: now, responses: new(response.Cache)}
+		r.recent = append([]string{rev}, r.recent...)
+		r.mu.Unlock()
+	}
+	return nil
+}
+
+// stateOf computes the state of a revision as it was before a restart. The newest state knows of
+// later values, which members must not get by it.
+func (r *Rings) stateOf(ctx context.Context, newest *fleetstate.State, rev string, kept rollout.Kept) (*fleetstate.State, error) {
+	files, err := r.files(ctx, rev)
+	if err != nil {
+		return nil, err
+	}
+	var accepted refresh.Accepted
+	if len(kept.State) > 0 {
+		if err := json.Unmarshal(kept.State, &accepted); err != nil {
+			return nil, err
+		}
+	}
+	lkg, err := accepted.Members(func(revision string) (*snapshot.Snapshot, error) { return r.files(ctx, revision) })
+	if err != nil {
+		return nil, err
+	}
+	return fleetstate.RestoreBeside(newest, files, newest.Facts(), lkg, accepted.Holds...)
+}
+
+// files reads those of a revision.
+func (r *Rings) files(ctx context.Context, rev string) (*snapshot.Snapshot, error) {
+	data, _, err := r.o.Store.Read(ctx, recordOf(rev))
+	if err != nil {
+		return nil, &storeError{err}
+	}
+	return refresh.Unarchive(rev, data)
+}
+
+// storeError is why the store does not give files.
+type storeError struct{ error }
+
+func (e *storeError) Unwrap() error { return e.error }
+
+// isAway reports whether the store cannot be reached, so that trying again may help.
+func isAway(err error) bool {
+	var failed *storeError
+	return errors.As(err, &failed) && !errors.Is(err, state.ErrNotFound) && !state.IsDamaged(err)
+}
+
+// kept is what a restart needs of a revision besides its files; false where that is nothing.
+func (r *Rings) kept(rev string) (rollout.Kept, bool) {
+	r.mu.Lock()
+	known := r.revisions[rev]
+	r.mu.Unlock()
+	if known == nil {
+		return rollout.Kept{}, false
+	}
+	lkg, holds := known.state.LastKnownGood(), known.state.Holds("")
+	if len(lkg) == 0 && len(holds) == 0 {
+		return rollout.Kept{}, false
+	}
+	out := rollout.Kept{Revisions: []string{}}
+	for _, good := range lkg {
+		if good != nil && !slices.Contains(out.Revisions, good.Revision) {
+			out.Revisions = append(out.Revisions, good.Revision)
+		}
+	}
+	slices.Sort(out.Revisions)
+	var err error
+	out.State, err = json.Marshal(refresh.AcceptedOf(rev, lkg, holds))
+	return out, err == nil
+}
+
+// snapshotOf are the files of a revision, of a ring or that a member is served from; nil if they
+// are not at hand.
+func (r *Rings) snapshotOf(rev string) *snapshot.Snapshot {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known := r.revisions[rev]; known != nil {
+		return known.state.Resolver().Snapshot
+	}
+	for _, known := range r.revisions {
+		for _, good := range known.state.LastKnownGood() {
+			if good != nil && good.Revision == rev {
+				return good
+			}
+		}
+	}
+	return nil
+}
+
+// removeFiles removes the files of revisions that no record names. What other policies need is in
+// their records, those of a later revision's among them.
+func (r *Rings) removeFiles(ctx context.Context, names []string, needed map[string]bool) error {
+	for _, name := range names {
+		policy, is := policyOfRecord(name)
+		if !is {
+			continue
+		}
+		r.mu.Lock()
+		p := r.policies[policy]
+		isKnown := p != nil && p.isRead && !p.isStale
+		var log *rollout.Log
+		if isKnown {
+			log = &p.log
+		}
+		r.mu.Unlock()
+		if !isKnown {
+			var err error
+			if log, _, err = newRecord(r.o.Store, policy).Read(ctx); err != nil {
+				return err
+			}
+		}
+		if log == nil {
+			continue
+		}
+		for rev := range log.Revisions() {
+			needed[recordOf(rev)] = true
+		}
+	}
+	var err error
+	for _, name := range names {
+		if strings.HasPrefix(name, snapshotKind+"-") && !needed[name] {
+			err = errors.Join(err, r.o.Store.Remove(ctx, name))
+		}
+	}
+	return err
+}

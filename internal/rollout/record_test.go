@@ -1,0 +1,67 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+)
+
+// TestOldRevisionDepartsNoTrain: a train departs for a revision that is newer than the newest
+// train, also for one that Git has gone back to, but not for what a replica that lags serves. (1)
+func TestOldRevisionDepartsNoTrain(t *testing.T) {
+	departed := time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)
+	log := Log{Newest: Train{2, "two"}, Departed: departed, Recent: []Train{{1, "one"}, {2, "two"}}}
+	for name, c := range map[string]struct {
+		newest, before string
+		readAt         time.Duration // after the train departed
+		want           bool
+	}{
+		"the same":                             {"two", "one", time.Hour, false},
+		"the next commit":                      {"three", "two", time.Second, true},
+		"the next commit, with a slow clock":   {"three", "two", -time.Hour, true},
+		"Git goes back":                        {"one", "two", time.Second, true},
+		"Git went back during a restart":       {"one", "", time.Hour, true},
+		"Git went back, and nobody else looks": {"one", "one", time.Hour, true},
+		"a replica lags":                       {"one", "one", -time.Second, false},
+		"a replica lags, with a fast clock":    {"one", "one", time.Second, false},
+		"a replica that lags restarts":         {"one", "", time.Second, false},
+		"a replica takes in what it missed":    {"one", "zero", -time.Second, false},
+		"a commit that no replica has seen":    {"three", "one", time.Second, true},
+		"a commit of before that":              {"zero", "", -time.Second, false},
+	} {
+		f := Facts{Newest: c.newest, Before: c.before, ReadAt: departed.Add(c.readAt)}
+		if got := log.IsOlderThan(f); got != c.want {
+			t.Errorf("%s: older %t, want %t", name, got, c.want)
+		}
+	}
+	if !log.IsOlderThan(Facts{Newest: "three"}) || log.IsOlderThan(Facts{Newest: "one"}) {
+		t.Error("without a time of reading, a revision counts as newer exactly when no train is of it")
+	}
+}
+
+// TestRejectedTrainIsNotTakenAgain: the train that a ring goes back to may degrade as well, as in
+// an outage. The ring does not take the newer one again then. (1)
+func TestRejectedTrainIsNotTakenAgain(t *testing.T) {
+	p := policy(t, "rings:\n- {name: canary, selector: {}, onFailure: back}\n")
+	now := time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)
+	log := Begin(p, revision(1), now)
+	look := func(newest int, s Status) {
+		now = now.Add(time.Second)
+		health := map[string]RingHealth{"canary": {Revision: log.Rings["canary"].Train.Revision, Members: []MemberHealth{{Member: "m", Status: s, Why: string(s)}}}}
+		log, _ = Advance(p, log, Facts{Newest: revision(newest), Health: health}, now)
+	}
+	for n := 2; n <= 4; n++ {
+		for range 3 {
+			look(n, Healthy)
+		}
+	}
+	look(5, Healthy)
+	if r := log.Rings["canary"]; r.Train.Number != 5 {
+		t.Fatalf("the ring has not taken train 5: %+v", r)
+	}
+	for range 2 {
+		look(5, Degraded)
+	}
+	if r := log.Rings["canary"]; r.Train.Number >= 5 || r.Rejected != 5 {
+		t.Errorf("train 5 was rejected and taken again: %+v", r)
+	}
+}
