@@ -113,16 +113,15 @@ func (r *Rings) fetch(ctx context.Context, st *fleetstate.State, name string) {
 	r.recent = slices.Insert(r.recent, 0, name)
 }
 
-// followed are the places of an agent's groups in a policy. A group that follows it, and of which
-// nobody knows what it has, is lost.
+// followed are the places of an agent's groups in a policy. A group is lost of which nobody knows
+// what it has: also one that has come back, until it has followed its hub.
 func (r *Rings) followed(v *view, known *policyState) map[string]int {
 	out, agent, others := map[string]int{}, servedMember(v.st, v.hub, agentOf(v.st)), ofOthers(v.st)
 	for _, group := range v.st.Groups() {
-		if agent == nil || !followsRings(known.policy, agent, group) || slices.Contains(others, group) {
-			out[group] = 0
+		out[group] = lost
+		if agent != nil && followsRings(known.policy, agent, group) && known.log.Rings[group].Released && !slices.Contains(others, group) {
 			continue
 		}
-		out[group] = lost
 		if revision := known.log.Followed(group); revision != "" {
 			out[group] = r.place(v, revision)
 		}

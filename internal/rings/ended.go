@@ -47,6 +47,8 @@ func (r *Rings) endOthers(ctx context.Context, st *fleetstate.State) {
 		case readErr != nil:
 			err = errors.Join(err, readErr)
 		case log == nil || log.Ended:
+		case r.o.ReadAt(st.Revision).IsZero():
+			isDone = false
 		case log.IsOlderThan(rollout.Facts{Newest: st.Revision, Before: r.looked, ReadAt: r.o.ReadAt(st.Revision)}):
 			err = errors.Join(err, record.Write(ctx, rollout.Log{Ended: true}))
 			r.o.Logger.Info("a rollout has ended, as the fleet has no such policy any more", "rollout", policy, "revision", st.Revision)

@@ -19,8 +19,10 @@ func (r *Rings) Look(ctx context.Context) {
 	}
 	r.looking.Lock()
 	defer r.looking.Unlock()
-	r.endOthers(ctx, st)
-	defer func() { r.looked = st.Revision }()
+	defer func() { // a policy that goes on under another name has a record by then
+		r.endOthers(ctx, st)
+		r.looked = st.Revision
+	}()
 	if len(st.Fleet.Rollouts) == 0 {
 		return
 	}

@@ -44,7 +44,10 @@ func (r *Rings) write(ctx context.Context, p *policyState, log rollout.Log) erro
 	if err := p.record.Write(ctx, log); err != nil {
 		return err
 	}
-	return r.removeFiles(ctx, names, needed)
+	if err := r.removeFiles(ctx, names, needed); err != nil { // the next record tries again
+		r.o.Logger.Warn("files that no ring needs any more are not removed yet", "rollout", p.policy.Name, "error", err)
+	}
+	return nil
 }
 
 // snapshotKind names the records of rings' revisions.
@@ -95,8 +98,11 @@ func (r *Rings) stateOf(ctx context.Context, newest *fleetstate.State, rev strin
 		}
 	}
 	lkg, err := accepted.Members(func(revision string) (*snapshot.Snapshot, error) { return r.files(ctx, revision) })
-	if err != nil {
+	if err != nil && !state.IsDamaged(err) {
 		return nil, err
+	}
+	if err != nil { // those members are as at a first start
+		r.o.Logger.Error("last known good files of a ring's revision cannot be used", "revision", rev, "error", err)
 	}
 	return fleetstate.RestoreBeside(newest, files, newest.Facts(), lkg, accepted.Holds...)
 }
@@ -104,6 +110,9 @@ func (r *Rings) stateOf(ctx context.Context, newest *fleetstate.State, rev strin
 // files reads those of a revision.
 func (r *Rings) files(ctx context.Context, rev string) (*snapshot.Snapshot, error) {
 	data, _, err := r.o.Store.Read(ctx, recordOf(rev))
+	if errors.Is(err, state.ErrNotFound) {
+		err = &state.Damaged{Record: recordOf(rev), Why: "it is missing"}
+	}
 	if err != nil {
 		return nil, &storeError{err}
 	}
@@ -118,7 +127,7 @@ func (e *storeError) Unwrap() error { return e.error }
 // isAway reports whether the store cannot be reached, so that trying again may help.
 func isAway(err error) bool {
 	var failed *storeError
-	return errors.As(err, &failed) && !errors.Is(err, state.ErrNotFound) && !state.IsDamaged(err)
+	return errors.As(err, &failed) && !state.IsDamaged(err)
 }
 
 // kept is what a restart needs of a revision besides its files; false where that is nothing.
@@ -163,27 +172,21 @@ func (r *Rings) snapshotOf(rev string) *snapshot.Snapshot {
 	return nil
 }
 
-// removeFiles removes the files of revisions that no record names. What other policies need is in
-// their records, those of a later revision's among them.
+// removeFiles removes the files of revisions that are not needed and that no record names. All
+// records are read for it: a replica may have written one, or one of a policy not known here.
 func (r *Rings) removeFiles(ctx context.Context, names []string, needed map[string]bool) error {
+	files := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return needed[name] || !strings.HasPrefix(name, snapshotKind+"-") })
+	if len(files) == 0 {
+		return nil
+	}
 	for _, name := range names {
 		policy, is := policyOfRecord(name)
 		if !is {
 			continue
 		}
-		r.mu.Lock()
-		p := r.policies[policy]
-		isKnown := p != nil && p.isRead && !p.isStale
-		var log *rollout.Log
-		if isKnown {
-			log = &p.log
-		}
-		r.mu.Unlock()
-		if !isKnown {
-			var err error
-			if log, _, err = newRecord(r.o.Store, policy).Read(ctx); err != nil {
-				return err
-			}
+		log, _, err := newRecord(r.o.Store, policy).Read(ctx)
+		if err != nil {
+			return err
 		}
 		if log == nil {
 			continue
@@ -193,8 +196,8 @@ func (r *Rings) removeFiles(ctx context.Context, names []string, needed map[stri
 		}
 	}
 	var err error
-	for _, name := range names {
-		if strings.HasPrefix(name, snapshotKind+"-") && !needed[name] {
+	for _, name := range files {
+		if !needed[name] {
 			err = errors.Join(err, r.o.Store.Remove(ctx, name))
 		}
 	}

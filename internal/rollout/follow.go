@@ -13,17 +13,20 @@ func BeginFollowing(revision string, now time.Time) Log {
 }
 
 // Follow has an agent's groups take the revisions that the hub has announced, if their files are
-// there. A group of which the hub says nothing keeps what it has. What groups have that another
-// engine owns now is forgotten: that engine deploys them meanwhile.
+// there. A group of which the hub says nothing keeps what it has. Groups that another engine owns
+// now are released: that engine deploys them meanwhile.
 func Follow(log Log, announced map[string]string, others []string, isThere func(revision string) bool, now time.Time) Log {
 	log = log.clone()
 	for _, group := range others {
-		if log.Followed(group) != "" {
-			log.Rings[group] = Record{}
+		record, is := log.Rings[group]
+		if !is {
+			record = log.Rings[ofAllGroups]
 		}
+		record.Released = true
+		log.Rings[group] = record
 	}
 	for group, revision := range announced {
-		if log.Followed(group) == revision || !isThere(revision) {
+		if log.Followed(group) == revision && !log.Rings[group].Released || !isThere(revision) {
 			continue
 		}
 		train := Train{Number: log.Newest.Number + 1, Revision: revision}

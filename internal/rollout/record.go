@@ -32,6 +32,9 @@ type Record struct {
 	Rejection string `json:"rejection,omitempty"`
 	// Failure is why the ring's train failed; empty while it has not.
 	Failure string `json:"failure,omitempty"`
+	// Released reports that another engine has deployed a group of an agent since: when it comes
+	// back, the train is not what runs.
+	Released bool `json:"released,omitempty"`
 }
 
 // Log is all that is remembered of one policy on one hub.
@@ -87,7 +90,7 @@ func (l Log) Equal(other Log) bool {
 	return l.Newest == other.Newest && l.Ended == other.Ended && maps.Equal(l.Draining, other.Draining) &&
 		maps.EqualFunc(l.Kept, other.Kept, func(a, b Kept) bool { return slices.Equal(a.Revisions, b.Revisions) && bytes.Equal(a.State, b.State) }) && slices.Equal(l.Recent, other.Recent) && maps.EqualFunc(l.Rings, other.Rings, func(a, b Record) bool {
 		return a.Train == b.Train && a.Since.Equal(b.Since) && a.HealthySince.Equal(b.HealthySince) && slices.Equal(a.Passed, b.Passed) &&
-			a.Rejected == b.Rejected && a.Rejection == b.Rejection && a.Failure == b.Failure
+			a.Rejected == b.Rejected && a.Rejection == b.Rejection && a.Failure == b.Failure && a.Released == b.Released
 	})
 }
 
