@@ -224,7 +224,7 @@ func (r *Rings) begin(p *policyState, st *fleetstate.State) {
 		p.isLost = true
 		return
 	}
-	p.isLost = false
+	p.isLost, p.advanced = false, p.log.Newest.Revision
 }
 
 // renamed is the log of a policy that a state does not have any more, and that has the rings of a

@@ -26,8 +26,9 @@ func TestPolicyThatComesBackBeginsAnew(t *testing.T) {
 		h.looks()
 	}
 	h.healthy("dns-a", "dns-b", "dns-hub-1")
-	h.say(inRings(map[string]string{valuesOfAll: "replicas: 219\n"})) // nothing but the policy
+	now := h.say(inRings(map[string]string{valuesOfAll: "replicas: 219\n"})).Revision // nothing but the policy
 	h.answers()
+	h.ring("canary", now)
 	h.ring("prod", last)
 	if now := h.texts(); !strings.Contains(now["b"], "replicas: 219") {
 		t.Errorf("b goes back: %s", now["b"])
