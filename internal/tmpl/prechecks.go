@@ -78,7 +78,7 @@ const maxShort = 256
 // costText is what parsing a byte costs.
 const costText = 64
 
-// short bounds texts whose parsers keep more than they are given, and take some microseconds a byte.
+// short bounds texts whose parsers keep more than they are given and take some microseconds a byte.
 func short(a *account, name string, args []reflect.Value) error {
 	for _, arg := range args {
 		if arg.Len() > maxShort {
