@@ -3,7 +3,6 @@ package hierarchy
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -216,32 +215,6 @@ func (m *merger) conflict(a, b *yamldoc.Node) {
 		Found:   fmt.Sprintf("a %s replaces a %s", b.Kind, a.Kind),
 		Related: []problem.Pos{a.Pos()}, Hints: []string{"write null first to remove what lower layers set, or use the same type"},
 	})
-}
-
-// lists merges two lists by a rule's strategy.
-func (m *merger) lists(a, b *yamldoc.Node, rule *Rule) *yamldoc.Node {
-	items := slices.Clone(a.Items())
-	for _, item := range b.Items() {
-		switch rule.Strategy {
-		case Unique:
-			if slices.ContainsFunc(items, func(x *yamldoc.Node) bool { return Equal(x, item) }) {
-				continue
-			}
-		case ByKey:
-			id := item.Get(rule.Key)
-			same := func(x *yamldoc.Node) bool { return id != nil && x.IsMap() && Equal(x.Get(rule.Key), id) }
-			if i := slices.IndexFunc(items, same); i >= 0 {
-				m.path = append(m.path, strconv.Itoa(i))
-				items[i] = m.maps(items[i], item)
-				m.path = m.path[:len(m.path)-1]
-				continue
-			}
-		}
-		items = append(items, item)
-	}
-	out := yamldoc.ListAt(b, items)
-	m.replaced.note(out, a)
-	return out
 }
 
 // Equal reports whether two nodes hold the same value, whatever their places.

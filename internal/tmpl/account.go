@@ -37,8 +37,11 @@ func immense(subject string) error {
 	}
 }
 
-// account counts the work of the functions of one execution.
-type account struct{ work int }
+// account counts the work of the functions of one execution, and keeps what they have compiled.
+type account struct {
+	work     int
+	compiled map[string]*expression
+}
 
 func (a *account) charge(bytes int) error {
 	if a.work += min(bytes, maxWork+1); a.work > maxWork {

@@ -14,9 +14,12 @@
 //     returns for each line of the output the line of the template that wrote it (H7).
 //  5. One execution is bounded as a whole (H10). The writer counts its steps (steps.go). An account
 //     counts the bytes that its functions read and make (account.go, metering.go): it charges every
-//     function that is not known to be free, so that a function that sprig adds is bounded too. A
-//     precheck refuses a call that would make many times what it is given (prechecks.go). All of
-//     this counts work, not time: the same template ends in the same way on every machine (G6).
+//     function that is not known to be free, so that a function that sprig adds is bounded too.
+//     Keys of lookups, compared values (comparisons.go), regular expressions (expressions.go) and
+//     the sorting of maps in loops count as bytes. A precheck refuses a call that would make many
+//     times what it is given (prechecks.go). Methods that take texts of any length are left out
+//     (methods.go). All of this counts work, not time: the same template ends in the same way on
+//     every machine (G6), and the limits stand for some seconds of a processor.
 //  6. Reads and ReadsOnly say which facts a template depends on, by its text alone
 //     (fact_paths.go).
 package tmpl

@@ -29,20 +29,18 @@ func newProgram(trees map[string]*parse.Tree) *program {
 				called[n.Ident] = true
 			case *parse.ActionNode:
 				emitResult(n)
+			case *parse.RangeNode:
+				pass(n.Pipe, ranged)
 			}
 		})
 	}
 	p := &program{}
 	p.instances.New = func() any {
 		i := &instance{account: &account{}}
-		own := template.FuncMap{emit: i.account.emit}
+		own := template.FuncMap{emit: i.account.emit, ranged: i.account.sorts}
 		for name := range called {
-			switch f := funcs[name]; {
-			case f == nil: // text/template's own
-			case slices.Contains(free, name):
+			if f := i.account.function(name); f != nil { // others are text/template's own
 				own[name] = f
-			default:
-				own[name] = i.account.bind(name, f)
 			}
 		}
 		i.t = assemble(trees, own)
@@ -54,11 +52,15 @@ func newProgram(trees map[string]*parse.Tree) *program {
 // emitResult passes the result of an action through emit before it is written. A declaration writes
 // nothing.
 func emitResult(n *parse.ActionNode) {
-	if len(n.Pipe.Decl) > 0 {
-		return
+	if len(n.Pipe.Decl) == 0 {
+		pass(n.Pipe, emit)
 	}
-	f := parse.NewIdentifier(emit).SetPos(n.Pipe.Pos)
-	n.Pipe.Cmds = append(n.Pipe.Cmds, &parse.CommandNode{NodeType: parse.NodeCommand, Pos: n.Pipe.Pos, Args: []parse.Node{f}})
+}
+
+// pass passes the result of a pipeline through a function.
+func pass(p *parse.PipeNode, function string) {
+	f := parse.NewIdentifier(function).SetPos(p.Pos)
+	p.Cmds = append(p.Cmds, &parse.CommandNode{NodeType: parse.NodeCommand, Pos: p.Pos, Args: []parse.Node{f}})
 }
 
 // assemble puts a template together that has only the given functions besides text/template's own.
@@ -77,7 +79,8 @@ func assemble(trees map[string]*parse.Tree, f template.FuncMap) *template.Templa
 func (p *program) execute(w io.Writer, data any) (work int, _ error) {
 	i := p.instances.Get().(*instance) //nolint:errcheck // the pool holds nothing else
 	defer p.instances.Put(i)
-	i.account.work = 0
+	*i.account = account{}
 	err := i.t.Execute(w, data)
+	i.account.compiled = nil
 	return i.account.work, err
 }

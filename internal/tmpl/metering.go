@@ -11,16 +11,37 @@ import (
 // free are the functions whose cost does not depend on the size of their arguments, and which make
 // no more than a template's text holds. All other functions are charged, so that a function that
 // sprig adds is too.
-var free = strings.Fields(`index get hasKey default empty coalesce ternary list tuple first mustFirst last mustLast
-	kindOf kindIs typeOf typeIs typeIsLike all any dig hello required and or not len eq ne lt le gt ge`)
+var free = strings.Fields(`default empty coalesce ternary list tuple first mustFirst last mustLast
+	kindOf kindIs typeOf typeIs all any hello required and or not len`)
 
-// shallow are the functions that copy a list or a map without reading its elements.
+// shallow are the functions that do not read the elements of a list or a map.
 var shallow = strings.Fields(`append mustAppend push mustPush prepend mustPrepend concat rest mustRest initial mustInitial
-	slice mustSlice reverse mustReverse chunk mustChunk keys values pick omit pluck dict`)
+	slice mustSlice reverse mustReverse chunk mustChunk keys values pick omit pluck dict typeIsLike`)
 
 // emit is the name of the function that every action's result goes through on its way to the
 // output.
 const emit = "argosyEmit"
+
+// ranged is the name of the function that what a loop goes over passes through.
+const ranged = "argosyRange"
+
+// function is a function of a template as the account charges for it.
+func (a *account) function(name string) any {
+	f := funcs[name]
+	if own := a.lookup(name); own != nil {
+		return own
+	}
+	if own := a.comparison(name); own != nil {
+		return own
+	}
+	if own := a.search(name); own != nil {
+		f = own
+	}
+	if f == nil || slices.Contains(free, name) {
+		return f
+	}
+	return a.bind(name, f)
+}
 
 // bind wraps a function so that it charges the account for what it reads and makes.
 func (a *account) bind(name string, f any) any {
@@ -136,4 +157,62 @@ func (a *account) emit(v any) (any, error) {
 		return nil, immense("template writes")
 	}
 	return v, a.charge(size)
+}
+
+// costSorted is what an entry of a map costs in a loop: text/template sorts them all before the
+// first turn.
+const costSorted = 512
+
+// sorts charges for a map that a loop goes over.
+func (a *account) sorts(v any) (any, error) {
+	if m := reflect.ValueOf(v); m.Kind() == reflect.Map {
+		return v, a.charge(costSorted * m.Len())
+	}
+	return v, nil
+}
+
+// lookup is a function that looks up keys, and charges for their texts; nil for any other function.
+// The value that it finds is free.
+func (a *account) lookup(name string) any {
+	switch name {
+	case "index":
+		return func(item any, keys ...any) (any, error) {
+			if err := a.texts(keys...); err != nil {
+				return nil, err
+			}
+			return index(item, keys...)
+		}
+	case "get":
+		return func(m map[string]any, key string) (any, error) {
+			if v, ok := m[key]; ok {
+				return v, a.texts(key)
+			}
+			return "", a.texts(key)
+		}
+	case "hasKey":
+		return func(m map[string]any, key string) (bool, error) {
+			_, ok := m[key]
+			return ok, a.texts(key)
+		}
+	case "dig":
+		dig := funcs[name].(func(...any) (any, error)) //nolint:errcheck // covered by a test: it is part of the program
+		return func(args ...any) (any, error) {
+			if err := a.texts(args...); err != nil {
+				return nil, err
+			}
+			return dig(args...)
+		}
+	}
+	return nil
+}
+
+// texts charges for those of the values that are texts.
+func (a *account) texts(values ...any) error {
+	size := 0
+	for _, v := range values {
+		if text, ok := v.(string); ok {
+			size += len(text)
+		}
+	}
+	return a.charge(size)
 }

@@ -1,12 +1,10 @@
 package tmpl
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"regexp"
-	"regexp/syntax"
 	"strconv"
 	"strings"
 )
@@ -40,10 +38,6 @@ var prechecks = map[string]precheck{
 	"uniq": uniq, "mustUniq": uniq, "without": without, "mustWithout": without,
 	"derivePassword": func(a *account, _ string, _ []reflect.Value) error { return a.charge(maxWork / 4) }, // scrypt takes 32 MiB each time
 	"fromYaml":       func(_ *account, name string, args []reflect.Value) error { return aliases(name, args[0].String()) },
-	"regexMatch":     expression, "regexFind": expression, "regexFindAll": expression, "regexSplit": expression,
-	"regexReplaceAll": expression, "regexReplaceAllLiteral": expression,
-	"mustRegexMatch": expression, "mustRegexFind": expression, "mustRegexFindAll": expression, "mustRegexSplit": expression,
-	"mustRegexReplaceAll": expression, "mustRegexReplaceAllLiteral": expression,
 }
 
 // makes refuses a text of size bytes that grows several times by each bytes.
@@ -81,11 +75,17 @@ func parts(_ *account, name string, args []reflect.Value) error {
 
 const maxShort = 256
 
-// short bounds texts whose parsers keep more than they are given.
-func short(_ *account, name string, args []reflect.Value) error {
+// costText is what parsing a byte costs.
+const costText = 64
+
+// short bounds texts whose parsers keep more than they are given and take some microseconds a byte.
+func short(a *account, name string, args []reflect.Value) error {
 	for _, arg := range args {
 		if arg.Len() > maxShort {
 			return limitError{fmt.Sprintf("function %q is given %d bytes", name, arg.Len()), fmt.Sprintf("at most %d bytes", maxShort)}
+		}
+		if err := a.charge(costText * arg.Len()); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -127,68 +127,6 @@ func printfGrows(_ *account, name string, args []reflect.Value) error {
 		return err
 	}
 	return makes(name, size, again, given)
-}
-
-// Limits of regular expressions: their text, and what it is compiled to ((a{1000}){1000} is short).
-const (
-	maxExpression   = 1000
-	maxInstructions = 10_000
-)
-
-// expression charges for a regular expression as if every match were looked for up to the text's
-// end, which it can take (the time is quadratic in the text then), and refuses replacements that
-// would make too long a text.
-func expression(a *account, name string, args []reflect.Value) error {
-	pattern, text := args[0].String(), args[1].String()
-	if len(pattern) > maxExpression {
-		return limitError{fmt.Sprintf("function %q is given an expression of %d bytes", name, len(pattern)), fmt.Sprintf("at most %d bytes", maxExpression)}
-	}
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return nil //nolint:nilerr // the function itself says so
-	}
-	prog, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return err
-	}
-	if len(prog.Inst) > maxInstructions {
-		return limitError{fmt.Sprintf("function %q is given an expression of %d instructions", name, len(prog.Inst)), fmt.Sprintf("at most %d", maxInstructions)}
-	}
-	each := len(prog.Inst) * (8 + len(text)/2)
-	if err := a.charge(each); err != nil || strings.HasSuffix(name, "Match") || strings.HasSuffix(name, "Find") {
-		return err
-	}
-	matches, err := countMatches(a, each, pattern, text)
-	if err != nil || !strings.Contains(name, "Replace") {
-		return err
-	}
-	by := args[2].String()
-	return makes(name, len(text)*(1+strings.Count(by, "$")), matches, len(by))
-}
-
-// countMatches looks for all matches, and charges for each.
-func countMatches(a *account, each int, pattern, text string) (matches int, err error) {
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return 0, nil // the function itself says so
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			var limit limitError
-			if e, ok := r.(error); !ok || !errors.As(e, &limit) {
-				panic(r) //nolint:forbidigo // passed on
-			}
-			err = limit
-		}
-	}()
-	re.ReplaceAllStringFunc(text, func(string) string {
-		if err := a.charge(each); err != nil {
-			panic(err) //nolint:forbidigo // the only way out of the search
-		}
-		matches++
-		return ""
-	})
-	return matches, nil
 }
 
 var (

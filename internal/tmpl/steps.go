@@ -5,6 +5,7 @@ import (
 )
 
 // Weights of what is executed: what a call of a function or of a template costs against a node.
+// Each name of a path such as .labels.region is a node of its own.
 const (
 	nodeWeight     = 1
 	functionWeight = 10
@@ -16,25 +17,38 @@ const (
 // each turn and can end the execution, which nothing else can. The map tells, by the text's
 // address, how many steps it stands for.
 func steps(trees map[string]*parse.Tree) map[*byte]int {
-	marks := map[*byte]int{}
+	s := scale{marks: map[*byte]int{}}
+	for _, tree := range trees {
+		inspect(tree.Root, func(n parse.Node) {
+			if pipe, ok := n.(*parse.PipeNode); ok && pipe != nil {
+				s.variables += len(pipe.Decl)
+			}
+		})
+	}
 	for _, tree := range trees {
 		if tree.Root != nil {
-			prepend(tree.Root, templateWeight+weigh(tree.Root, marks), marks)
+			s.prepend(tree.Root, templateWeight+s.weigh(tree.Root))
 		}
 	}
-	return marks
+	return s.marks
+}
+
+// scale weighs the nodes of a template.
+type scale struct {
+	marks     map[*byte]int
+	variables int // how many the template declares
 }
 
 // prepend inserts a mark at the beginning of a list.
-func prepend(list *parse.ListNode, weight int, marks map[*byte]int) {
+func (s *scale) prepend(list *parse.ListNode, weight int) {
 	address := make([]byte, 1)
-	marks[&address[0]] = weight
+	s.marks[&address[0]] = weight
 	list.Nodes = append([]parse.Node{&parse.TextNode{NodeType: parse.NodeText, Pos: list.Pos, Text: address[:0]}}, list.Nodes...)
 }
 
 // weigh is the number of steps that executing a node once takes, the bodies of its loops left out:
 // each turn of theirs counts for itself.
-func weigh(n parse.Node, marks map[*byte]int) int {
+func (s *scale) weigh(n parse.Node) int {
 	weight := nodeWeight
 	switch n := n.(type) {
 	case *parse.ListNode:
@@ -42,34 +56,39 @@ func weigh(n parse.Node, marks map[*byte]int) int {
 			return 0
 		}
 		for _, child := range n.Nodes {
-			weight += weigh(child, marks)
+			weight += s.weigh(child)
 		}
 	case *parse.ActionNode:
-		weight += weigh(n.Pipe, marks)
+		weight += s.weigh(n.Pipe)
 	case *parse.TemplateNode:
-		weight += weigh(n.Pipe, marks)
+		weight += s.weigh(n.Pipe)
 	case *parse.PipeNode:
 		if n == nil {
 			return 0
 		}
 		for _, c := range n.Cmds {
-			weight += weigh(c, marks)
+			weight += s.weigh(c)
 		}
 	case *parse.CommandNode:
 		for _, arg := range n.Args {
-			weight += weigh(arg, marks)
+			weight += s.weigh(arg)
 		}
+	case *parse.FieldNode:
+		weight = nodeWeight * len(n.Ident)
+	case *parse.VariableNode:
+		// text/template looks for the variable among all others.
+		weight = nodeWeight*len(n.Ident) + s.variables/workOfStep
 	case *parse.ChainNode:
-		weight += weigh(n.Node, marks)
+		weight += s.weigh(n.Node) + nodeWeight*len(n.Field)
 	case *parse.IdentifierNode:
 		weight = functionWeight
 	case *parse.IfNode:
-		weight += weigh(n.Pipe, marks) + weigh(n.List, marks) + weigh(n.ElseList, marks)
+		weight += s.weigh(n.Pipe) + s.weigh(n.List) + s.weigh(n.ElseList)
 	case *parse.WithNode:
-		weight += weigh(n.Pipe, marks) + weigh(n.List, marks) + weigh(n.ElseList, marks)
+		weight += s.weigh(n.Pipe) + s.weigh(n.List) + s.weigh(n.ElseList)
 	case *parse.RangeNode:
-		weight += weigh(n.Pipe, marks) + weigh(n.ElseList, marks)
-		prepend(n.List, nodeWeight+weigh(n.List, marks), marks)
+		weight += s.weigh(n.Pipe) + s.weigh(n.ElseList)
+		s.prepend(n.List, nodeWeight+s.weigh(n.List))
 	}
 	return weight
 }

@@ -49,6 +49,9 @@ func Parse(pos problem.Pos, text string) (*Template, error) {
 	if err != nil {
 		return nil, failure(pos, err)
 	}
+	if err := leftOutMethods(trees); err != nil {
+		return nil, failure(pos, err)
+	}
 	t := &Template{pos: pos, lines: textLines(trees, text), reads: readsOf(trees), parts: plainParts(trees)}
 	t.program = newProgram(trees)
 	t.steps = steps(trees)
@@ -175,7 +178,9 @@ func failure(pos problem.Pos, err error) error {
 		}
 		p.Found = m[3]
 		if e := executing.FindStringSubmatch(m[3]); e != nil {
-			p.Subject, p.Found = "template "+e[1], e[2]
+			if p.Found = e[2]; e[1] != "<"+ranged+">" {
+				p.Subject = "template " + e[1]
+			}
 		}
 	}
 	var limit limitError

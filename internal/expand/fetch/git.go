@@ -32,7 +32,8 @@ func (c *Charts) at(p source.Place) (*snapshot.Snapshot, error) {
 		if scheme, _, _ := strings.Cut(p.RepoURL, ":"); scheme == p.RepoURL || strings.ContainsAny(scheme, `/\`) {
 			return nil, &source.Unavailable{Detail: "its repository's URL is none of Git's", Hint: "https://, ssh:// or git@host:path"}
 		}
-		return git.NewRemote(p.RepoURL, p.Revision, filepath.Join(c.o.Dir, mirrors), c.o.Offline, c.policy.allows(addressKey(p.RepoURL)))
+		key, ok := addressKey(p.RepoURL)
+		return git.NewRemote(p.RepoURL, p.Revision, filepath.Join(c.o.Dir, mirrors), c.o.Offline, ok && c.policy.allows(key))
 	})
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -47,7 +48,9 @@ func (c *Charts) Head(named func() map[string]bool) source.Remote {
 	keys := sync.OnceValue(func() map[string]bool {
 		out := map[string]bool{}
 		for address := range named() {
-			out[addressKey(address)] = true
+			if key, ok := addressKey(address); ok {
+				out[key] = true
+			}
 		}
 		return out
 	})
@@ -80,7 +83,11 @@ func (v View) Values(at string) ([]byte, error) {
 
 // check refuses an address that this view may not fetch.
 func (v View) check(address string) error {
-	p, key := &v.charts.policy, addressKey(address)
+	p := &v.charts.policy
+	key, ok := addressKey(address)
+	if !ok {
+		return &source.Unavailable{Detail: "its URL cannot be parsed", Hint: "expected is a URL with a host and without a fragment"}
+	}
 	if scheme, _, _ := strings.Cut(key, "://"); !slices.Contains(secure, scheme) && !p.allows(key) {
 		return &source.Unavailable{
 			Detail: fmt.Sprintf("it is not fetched by %s, only by https, oci and ssh", scheme),
@@ -129,8 +136,8 @@ func (p *policy) allows(key string) bool {
 		case !strings.Contains(flagRest, "/"):
 			return flagScheme == scheme && isHost(flagRest, host)
 		}
-		below := addressKey(flag)
-		return key == below || strings.HasPrefix(key, below+"/")
+		below, ok := addressKey(flag)
+		return ok && (key == below || strings.HasPrefix(key, below+"/"))
 	})
 }
 
@@ -148,24 +155,45 @@ func (p *policy) trusts(hostPort string) bool {
 	return p.hosts[hostPort] || p.allows("https://"+hostPort) || p.allows("http://"+hostPort) || port == "443" && p.allows("https://"+host) || port == "80" && p.allows("http://"+host)
 }
 
-// addressKey is equal for the forms of one address: scheme://host/path, without a user. An address
-// without a scheme is ssh's as Git has it, or else a registry's.
-func addressKey(address string) string {
-	scheme, rest, found := strings.Cut(address, "://")
-	if !found {
-		scheme, rest = "oci", address
-		if host, folder, ok := strings.Cut(address, ":"); ok && strings.Contains(host, "@") && !strings.Contains(host, "/") {
-			scheme, rest = "ssh", host+"/"+folder
-		}
+// addressKey is equal for the forms of one address: scheme://host/path, without a user, and its
+// query below that. An address without a scheme is ssh's as Git has it, or else a registry's. It
+// reports false for what has no host for certain: net/url, which requests use, and git have to find
+// the same.
+func addressKey(address string) (key string, ok bool) {
+	if !strings.Contains(address, "://") {
+		address = withScheme(address)
 	}
-	scheme = strings.ToLower(scheme)
-	if scheme == "git+ssh" || scheme == "ssh+git" {
-		scheme = "ssh"
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" && u.Scheme != "file" || strings.Contains(address, "#") {
+		return "", false
 	}
-	host, folder, _ := strings.Cut(rest, "/")
-	host = strings.ToLower(host[strings.LastIndexByte(host, '@')+1:])
+	switch u.Scheme {
+	case "git+ssh", "ssh+git":
+		u.Scheme = "ssh"
+	}
+	if u.Scheme == "ssh" && strings.Contains(address, "?") {
+		return "", false // a part of the host to git
+	}
+	folder := encodedDot.Replace(u.EscapedPath())
 	folder = strings.TrimSuffix(strings.Trim(path.Clean("/"+folder), "/"), ".git")
-	return strings.TrimSuffix(scheme+"://"+host+"/"+folder, "/")
+	key = strings.TrimSuffix(u.Scheme+"://"+strings.ToLower(u.Host)+"/"+folder, "/")
+	if u.RawQuery != "" {
+		key += "/?" + u.RawQuery
+	}
+	return key, true
+}
+
+// encodedDot undoes a spelling of the folder above.
+var encodedDot = strings.NewReplacer("%2e", ".", "%2E", ".")
+
+// withScheme is an address without a scheme as a URL. What has a colon and no port behind is ssh's.
+func withScheme(address string) string {
+	host, behind, found := strings.Cut(address, ":")
+	port, _, _ := strings.Cut(behind, "/")
+	if _, err := strconv.ParseUint(port, 10, 16); !found || strings.Contains(host, "/") || err == nil && !strings.Contains(host, "@") {
+		return "oci://" + address
+	}
+	return "ssh://" + host[strings.LastIndexByte(host, '@')+1:] + "/" + behind
 }
 
 // ports are those of schemes without one in the address.

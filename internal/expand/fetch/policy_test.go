@@ -36,21 +36,74 @@ func TestAddressKeys(t *testing.T) {
 	for _, same := range [][]string{
 		{"https://Git.example/a/b.git", "https://user:secret@git.example/a/b/", "https://git.example/a//b", "https://git.example/x/../a/b"},
 		{"git@git.example:a/b.git", "ssh://git.example/a/b", "git+ssh://git@git.example/a/b"},
-		{"registry.example/charts", "oci://registry.example/charts/"},
+		{"registry.example/charts", "oci://registry.example/charts/", "oci://registry.example/charts"},
+		{"registry.example:5000/charts", "oci://registry.example:5000/charts"},
+		{"git.example:a/b.git", "ssh://git@git.example/a/b"},
+		{"https://git.example/a?b=c", "https://user@Git.example/a/?b=c"},
 	} {
+		want, ok := addressKey(same[0])
 		for _, a := range same {
-			if addressKey(a) != addressKey(same[0]) {
-				t.Errorf("%s: %s, %s: %s", a, addressKey(a), same[0], addressKey(same[0]))
+			if key, is := addressKey(a); key != want || !ok || !is {
+				t.Errorf("%s: %s, %s: %s", a, key, same[0], want)
 			}
 		}
 	}
 	for a, b := range map[string]string{
 		"https://git.example/a": "http://git.example/a", "https://git.example/b": "https://git.example:8443/b", "https://git.example/c": "https://git.example.evil/c",
-		"https://git.example/d": "https://evil/@git.example/d", "https://git.example/e": "https://git.example/E",
+		"https://git.example/d": "https://evil/@git.example/d", "https://git.example/e": "https://git.example/E", "https://git.example/f": "https://git.example/f?g",
+		"https://git.example/h": "https://evil.example?@git.example/h", "https://git.example/i?j": "https://git.example/i?k", "https://git.example/l/m": "https://git.example/l%2fm",
 	} {
-		if addressKey(a) == addressKey(b) {
-			t.Errorf("%s and %s are %s", a, b, addressKey(a))
+		keyA, okA := addressKey(a)
+		if keyB, okB := addressKey(b); keyA == keyB || !okA || !okB {
+			t.Errorf("%s and %s are %q and %q", a, b, keyA, keyB)
 		}
+	}
+}
+
+// Rule 9: an address whose host is not certain is not fetched, whatever the base names.
+func TestAddressWithoutACertainHostIsRefused(t *testing.T) {
+	t.Parallel()
+	c, err := New(t.Context(), Options{Dir: t.TempDir(), Offline: true, Allowed: []string{"*", "good.example"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{
+		"https://evil.example#@good.example/x", "https://good.example/x#y", "https://good.example/x#", "https://", "https:///x", "https://good.example:port/x", "https://evil.example\\@good.example/x",
+		"https://good.example/%zz", " https://good.example/x", "ssh://good.example?@evil.example/x", "git@good.example?@evil.example:x?y", "git@good.example:x#y", "", "://good.example",
+	} {
+		head, ok := c.Head(func() map[string]bool { return map[string]bool{address: true} }).(View)
+		var refused *source.Unavailable
+		if err := head.check(address); !ok || !errors.As(err, &refused) || refused.Detail != "its URL cannot be parsed" {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}
+
+// Rule 9: a query is no user: it does not make an address that the base names of another host.
+func TestHeadFetchesOnlyFromTheHostThatTheBaseNames(t *testing.T) {
+	t.Parallel()
+	asked := false
+	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	defer s.Close()
+	c, err := New(t.Context(), Options{Dir: t.TempDir(), Repositories: "/dev/null", Registry: t.TempDir() + "/a.json", Docker: t.TempDir() + "/b.json"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	head := c.Head(func() map[string]bool { return map[string]bool{"https://charts.good.example/stable": true} })
+	for _, at := range []string{s.URL + "/stable", s.URL + "?@charts.good.example/stable", s.URL + "#@charts.good.example/stable"} {
+		_, chart := head.Chart(source.Reference{RepoURL: at, Name: "x", Version: "1.0.0"})
+		_, values := head.Values(at)
+		_, folder := head.At(source.Place{RepoURL: at, Revision: "main", Path: "x"})
+		for _, err := range []error{chart, values, folder} {
+			var refused *source.Unavailable
+			if !errors.As(err, &refused) || !strings.Contains(refused.Detail, "the base does not name") && refused.Detail != "its URL cannot be parsed" {
+				t.Errorf("%s: %v", at, err)
+			}
+		}
+	}
+	if asked {
+		t.Error("the server was asked")
 	}
 }
 
@@ -65,6 +118,10 @@ func TestAllowedByFlag(t *testing.T) {
 		{"https://git.example/team", "https://git.example/team/app.git", true},
 		{"https://git.example/team", "https://git.example/teams", false},
 		{"https://git.example/team", "https://git.example/team/../other", false},
+		{"https://git.example/team", "https://git.example/team/%2E%2e/other", false},
+		{"https://git.example/team", "https://git.example/team?ref=x", true},
+		{"https://git.example/team", "https://evil.example?@git.example/team", false},
+		{"git.example", "https://evil.example?@git.example/x", false},
 		{"oci://registry.example", "registry.example/charts", true},
 		{"git.example", "https://git.example:8443/x", true},
 		{"git.example", "git@git.example:x", true},

@@ -1,0 +1,120 @@
+package hierarchy
+
+import (
+	"hash/maphash"
+	"slices"
+	"strconv"
+
+	"github.com/argosy-hub/argosy/internal/yamldoc"
+)
+
+// lists merges two lists by a rule's strategy.
+func (m *merger) lists(a, b *yamldoc.Node, rule *Rule) *yamldoc.Node {
+	l := list{items: slices.Clone(a.Items()), rule: rule}
+	for _, item := range b.Items() {
+		switch i := l.find(item); {
+		case i < 0:
+			l.append(item)
+		case rule.Strategy == ByKey:
+			m.path = append(m.path, strconv.Itoa(i))
+			l.replace(i, m.maps(l.items[i], item))
+			m.path = m.path[:len(m.path)-1]
+		}
+	}
+	out := yamldoc.ListAt(b, l.items)
+	m.replaced.note(out, a)
+	return out
+}
+
+// list is a list that finds its elements by what a rule compares, each in the same time (H10).
+type list struct {
+	items  []*yamldoc.Node
+	rule   *Rule
+	places map[uint64][]int // of the elements, ascending, by the hash of what is compared
+}
+
+// compared is what a rule compares of an element: all of it or its key, nil for nothing.
+func (l *list) compared(item *yamldoc.Node) *yamldoc.Node {
+	switch l.rule.Strategy {
+	case Unique:
+		return item
+	case ByKey:
+		return item.Get(l.rule.Key)
+	}
+	return nil
+}
+
+// find is the place of the first element that the rule takes for the same, -1 if there is none.
+func (l *list) find(item *yamldoc.Node) int {
+	value := l.compared(item)
+	if value == nil {
+		return -1
+	}
+	if l.places == nil {
+		l.places = make(map[uint64][]int, len(l.items))
+		for i := range l.items {
+			l.note(i)
+		}
+	}
+	for _, i := range l.places[hash(value)] {
+		if Equal(l.compared(l.items[i]), value) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (l *list) append(item *yamldoc.Node) {
+	l.items = append(l.items, item)
+	if l.places != nil {
+		l.note(len(l.items) - 1)
+	}
+}
+
+// replace replaces an element that find has found. Its key may be another one then: a list that has
+// become longer.
+func (l *list) replace(i int, item *yamldoc.Node) {
+	h := hash(l.compared(l.items[i]))
+	if at, _ := slices.BinarySearch(l.places[h], i); at == 0 {
+		l.places[h] = l.places[h][1:] // at once, however many there are
+	} else {
+		l.places[h] = slices.Delete(l.places[h], at, at+1)
+	}
+	l.items[i] = item
+	l.note(i)
+}
+
+// note makes find find an element.
+func (l *list) note(i int) {
+	value := l.compared(l.items[i])
+	if value == nil {
+		return
+	}
+	h := hash(value)
+	at, _ := slices.BinarySearch(l.places[h], i)
+	l.places[h] = slices.Insert(l.places[h], at, i)
+}
+
+// seed differs in each process: nobody can write a file of values with one hash.
+var seed = maphash.MakeSeed()
+
+// hash is the same for values that are Equal.
+func hash(n *yamldoc.Node) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	write(&h, n)
+	return h.Sum64()
+}
+
+func write(h *maphash.Hash, n *yamldoc.Node) {
+	maphash.WriteComparable(h, n.Kind)
+	maphash.WriteComparable(h, n.Text())
+	maphash.WriteComparable(h, len(n.Fields())+len(n.Items()))
+	for _, f := range n.Fields() {
+		maphash.WriteComparable(h, f.Key)
+		write(h, f.Value)
+	}
+	for _, item := range n.Items() {
+		write(h, item)
+	}
+}

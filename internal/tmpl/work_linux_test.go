@@ -1,0 +1,63 @@
+package tmpl
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/race"
+)
+
+// TestAnExecutionTakesSecondsAtMost is rule 5: the steps of a template stand for its time, whatever
+// it does. Each template takes a part of the steps that one execution may take; the time of all is
+// that many times longer. Without its charge each would take a minute and more.
+func TestAnExecutionTakesSecondsAtMost(t *testing.T) {
+	const (
+		fields = 1000
+		most   = 10 * race.Slack * time.Second
+		long   = `{{ $s := repeat 16000 (repeat 64 "x") }}`
+		table  = `{{ $m := fromYaml (printf "a%s: v" (join ": v\na" (until 2000))) }}`
+	)
+	for name, text := range map[string]string{
+		"letters of all cases":     `{{ if regexMatch (printf "(?i)%s" (repeat 45 "[B-\\x{1e941}]")) "" }}{{ end }}`,
+		"many such expressions":    `{{ range until 20 }}{{ if regexMatch (printf "(?mi)[B-\\x{1e941}]%d" .) "" }}{{ end }}{{ end }}`,
+		"such letters as they are": `{{ if regexMatch (printf "(?i)[%s]" (repeat 40 "B-𞥁")) "" }}{{ end }}`,
+		"classes of letters":       `{{ range until 3 }}{{ if regexMatch (printf "(?i)[%s]%d" (repeat 300 "\\pL") .) "" }}{{ end }}{{ end }}`,
+		"equal beginnings":         long + `{{ $a := print $s "a" }}{{ $b := print $s "b" }}{{ range 100 }}{{ if eq $a` + strings.Repeat(" $b", 500) + ` }}{{ end }}{{ end }}`,
+		"a long path":              fmt.Sprintf(`{{ $m := dict }}{{ range %d }}{{ $m = dict "a" $m }}{{ end }}{{ range 20000 }}{{ if $m%s }}{{ end }}{{ end }}`, fields, strings.Repeat(".a", fields)),
+		"a path from the dot":      fmt.Sprintf(`{{ $m := dict }}{{ range %d }}{{ $m = dict "a" $m }}{{ end }}{{ range 20000 }}{{ with $m }}{{ if %s }}{{ end }}{{ end }}{{ end }}`, fields, strings.Repeat(".a", fields)),
+		"a path after a call":      fmt.Sprintf(`{{ $m := dict }}{{ range %d }}{{ $m = dict "a" $m }}{{ end }}{{ range 20000 }}{{ if (default $m)%s }}{{ end }}{{ end }}`, fields, strings.Repeat(".a", fields)),
+		"many variables":           `{{ $z := 1 }}` + strings.Repeat("{{ $a := 1 }}", 15_000) + `{{ range 100 }}{{ if list` + strings.Repeat(" $z", 200) + ` }}{{ end }}{{ end }}`,
+		"the order of a loop":      table + `{{ range 2000 }}{{ range $m }}{{ break }}{{ end }}{{ end }}`,
+		"constraints":              `{{ range 200 }}{{ $b := semverCompare "` + strings.Repeat(">1||", 62) + `>1" "0.0.1" }}{{ end }}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			tm, err := Parse(at("f", 1), text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := threadTime(t)
+			defer runtime.UnlockOSThread()
+			out, err := tm.ExecuteCounted(nil)
+			took := threadTime(t) - began
+			if all := time.Duration(float64(took) * maxSteps / float64(out.Steps)); all > most {
+				t.Errorf("%d steps take %s: all that one execution may take would take %s (%v)", out.Steps, took, all, err)
+			}
+		})
+	}
+}
+
+// threadTime is the processor's time of this thread, which the goroutine keeps: work of others does
+// not count.
+func threadTime(t *testing.T) time.Duration {
+	t.Helper()
+	runtime.LockOSThread()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_THREAD, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
