@@ -26,7 +26,7 @@ import (
 const DefaultNamespace = "flux-system"
 
 // ClusterInfo is the name of the ConfigMap with a cluster's facts.
-const ClusterInfo = "cluster-info"
+const ClusterInfo = fleetstate.ClusterInfo
 
 // interval is how often Flux looks after each object by itself; what changes in the artifact is
 // applied at once.
