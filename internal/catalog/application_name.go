@@ -45,6 +45,17 @@ func cutName(full string, limit int) string {
 	return strings.TrimRight(name[:min(len(name), limit-hashLength-1)], "-.") + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
 
+var cutEnd = regexp.MustCompile(`-[0-9a-f]{8}$`)
+
+// CutStem is what a name begins with that may have been cut from a longer one; false for any other.
+func CutStem(name string) (stem string, is bool) {
+	at := cutEnd.FindStringIndex(name)
+	if at == nil {
+		return "", false
+	}
+	return name[:at[0]], true
+}
+
 // ReleaseApplicationPrefix begins the names of the Applications of releases.
 const ReleaseApplicationPrefix = "application-sets-"
 

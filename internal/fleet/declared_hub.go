@@ -64,11 +64,7 @@ func readDeclaredHub(l *Layout, declared yamldoc.Field) *Member {
 // addDeclaredHubs adds the hubs that the layout declares, before those of files.
 func (f *Fleet) addDeclaredHubs() {
 	for name, m := range f.Layout.Hubs {
-		h := &hub{self: m, members: []*Member{m}}
-		if len(problem.Errors(m.Problems)) > 0 {
-			h.faulty = []*Member{m}
-		}
-		f.hubs[name] = h
+		f.hubs[name] = &hub{self: m, members: []*Member{m}}
 	}
 }
 

@@ -245,9 +245,6 @@ func (f *Fleet) readMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previo
 			f.hubs[m.Hub] = h
 		}
 		h.members = append(h.members, m)
-		if len(problem.Errors(m.Problems)) > 0 {
-			h.faulty = append(h.faulty, m)
-		}
 		switch {
 		case m.IsHub && h.self == nil:
 			h.self = m
@@ -261,8 +258,13 @@ func (f *Fleet) readMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previo
 	}
 	for _, name := range f.Hubs() {
 		h := f.hubs[name]
-		slices.SortFunc(h.members, func(a, b *Member) int { return strings.Compare(a.Name, b.Name) })
+		f.oneFileEach(name, h)
 		f.duplicates(name, h)
+		for _, m := range h.members {
+			if len(problem.Errors(m.Problems)) > 0 {
+				h.faulty = append(h.faulty, m)
+			}
+		}
 		if h.self == nil {
 			f.ofHubs = append(f.ofHubs, problem.Problem{
 				Reason: problem.MissingHubMember, Severity: problem.Warning, Pos: h.members[0].Pos, Subject: fmt.Sprintf("hub %q", name),
@@ -280,31 +282,6 @@ func (f *Fleet) member(file *snapshot.File, hubName, name string, cache *hierarc
 	}
 	doc, err := cache.Doc(file)
 	return readMember(f.Layout, hubName, name, file, doc, err)
-}
-
-// duplicates reports members whose files declare the same name: Argo CD could not distinguish their
-// clusters.
-func (f *Fleet) duplicates(hubName string, h *hub) {
-	first := map[string]*Member{}
-	for _, m := range h.members {
-		declared, _ := m.content["clusterName"].(string)
-		if declared == "" {
-			continue
-		}
-		other, dup := first[declared]
-		if !dup {
-			first[declared] = m
-			continue
-		}
-		wrong := m // the other one is right if this is a copy whose name was not changed
-		if m.Name == declared {
-			wrong = other
-		}
-		f.ofHubs = append(f.ofHubs, problem.Problem{
-			Reason: problem.DuplicateMember, Severity: problem.Error, Pos: m.Pos, Subject: fmt.Sprintf("member %q of hub %q", declared, hubName),
-			Found: "declared by two files", Expected: "each cluster once", Related: []problem.Pos{other.Pos}, Hub: hubName, Cluster: wrong.Name,
-		})
-	}
 }
 
 // ProblemsOf are the problems of a hub as a whole; with an empty name, those of the repository as a

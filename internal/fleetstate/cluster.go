@@ -56,6 +56,8 @@ type Cluster struct {
 	// and spares the last good clusters of some of them.
 	faulty map[string]bool
 	spares map[string]spare
+	// hasCutName reports that a tenant's name for a component is cut.
+	hasCutName bool
 	// newcomer tells a member that cannot be computed, and never could since the service knows it.
 	IsNewcomer bool
 }
@@ -168,7 +170,7 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 	if err := c.account.Exceeded(); err != nil { // by its catalogs
 		return c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))
 	}
-	out := c.Attribute(b.Fleet.Twins(c.Member))
+	out := c.Attribute(tenancy.Twins(b.Fleet, c.Member))
 	used := map[string]usedComponents{}
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
@@ -180,12 +182,8 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 			}
 		}
 		names := g.Components()
-		own, err := b.chargeOwn(c, g, names)
-		if err != nil {
+		if err := b.chargeOwn(c, g, names); err != nil {
 			return append(out, c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))...)
-		}
-		for _, component := range own {
-			out = append(out, b.forbiddenName(c, g, component)...)
 		}
 		isEnabled := make([]bool, len(names))
 		for i, component := range names {
@@ -197,6 +195,7 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 			}
 			r, problems := b.resolve(c, g, component, nil, c.account)
 			out = append(out, problems...)
+			c.hasCutName = c.hasCutName || !c.Member.IsHub && b.tenantNames(c, g).HasCut(component)
 			isEnabled[i] = r.Enabled
 			if r.Enabled && g.InCatalog(component) {
 				out = append(out, c.Attribute(b.teams.Of(c.Member).Taken(r.Namespace, name, component))...)

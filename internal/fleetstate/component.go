@@ -112,6 +112,9 @@ func (b *Resolver) ResolveEntry(c *Cluster, g *Group, component string, base *ya
 		if problems := b.onHub.ForbiddenEntries(b.Fleet.Layout, g.Name, component, g.Catalogs); len(problems) > 0 {
 			return Component{}, c.Attribute(problems)
 		}
+		if problems := b.tenantNames(c, g).Forbidden(component); len(problems) > 0 {
+			return Component{}, c.Attribute(problems)
+		}
 	}
 	catalogs := g.Catalogs
 	if base != nil {

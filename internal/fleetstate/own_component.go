@@ -8,7 +8,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/team"
 	"github.com/argosy-hub/argosy/internal/tenancy"
 )
 
@@ -18,64 +17,46 @@ import (
 // IsOfPlatform reports whether a cluster's component is in a catalog that no tenant writes.
 func (st *State) IsOfPlatform(c *Cluster, group, component string) bool {
 	g := c.Groups[group]
-	return g != nil && st.ResolverOf(c).isOfPlatform(g, component)
-}
-
-func (b *Resolver) isOfPlatform(g *Group, component string) bool {
-	return slices.ContainsFunc(g.Catalogs, func(l hierarchy.Layer) bool {
-		return !b.Fleet.Layout.OfTenant(l.Level) && catalog.Entries(l.Root).Get(component) != nil
-	})
-}
-
-// ownComponents are those of all of a group's that are in a tenant's catalogs alone. Team files are
-// the platform's.
-func (b *Resolver) ownComponents(c *Cluster, g *Group, all []string) (own []string) {
-	if c.Member.IsHub || g.Name == team.Group {
-		return nil
-	}
-	ofLayout := g.Catalogs.OfLayout()
-	for _, component := range all {
-		if !ofLayout.Has(component) && !b.isOfPlatform(g, component) {
-			own = append(own, component)
-		}
-	}
-	return own
+	return g != nil && tenancy.IsOfPlatform(st.ResolverOf(c).Fleet.Layout, g.Catalogs, component)
 }
 
 // chargeOwn charges a tenant's own components.
-func (b *Resolver) chargeOwn(c *Cluster, g *Group, all []string) ([]string, error) {
-	own := b.ownComponents(c, g, all)
+func (b *Resolver) chargeOwn(c *Cluster, g *Group, all []string) error {
+	if c.Member.IsHub {
+		return nil
+	}
+	own := tenancy.OwnComponents(b.Fleet.Layout, g.Catalogs, all)
 	if len(own) == 0 {
-		return nil, nil
+		return nil
 	}
 	at := g.Catalogs[slices.IndexFunc(g.Catalogs, func(l hierarchy.Layer) bool { return catalog.Entries(l.Root).Get(own[0]) != nil })].Path
-	return own, c.account.Charge(problem.Pos{File: at}, budget.Cost{budget.Own: len(own)})
+	return c.account.Charge(problem.Pos{File: at}, budget.Cost{budget.Own: len(own)})
 }
 
-// forbiddenName is the problem of a tenant's own component with a name that another member may
-// have.
-func (b *Resolver) forbiddenName(c *Cluster, g *Group, component string) []problem.Problem {
-	at := c.Member.Pos
-	for _, l := range g.Catalogs {
-		if entries := catalog.Entries(l.Root); entries.Get(component) != nil {
-			at = entries.KeyPos(component)
-		}
+// tenantNames judges the names that a tenant gives to a cluster's components of a group.
+func (b *Resolver) tenantNames(c *Cluster, g *Group) tenancy.Names {
+	return tenancy.Names{
+		Fleet: b.Fleet, Member: c.Member, Group: g.Name, Catalogs: g.Catalogs, IsFlux: b.IsDeployedByFlux(c, g.Name),
+		Reserved: []string{Registration, Agent, ClusterInfo},
+		Platform: func() (out []string) {
+			for _, other := range c.Groups {
+				out = append(out, tenancy.PlatformNames(b.Fleet.Layout, other.Catalogs)...)
+			}
+			return out
+		},
 	}
-	if p := tenancy.ForbiddenName(b.Fleet, c.Member, g.Name, component, at); p != nil {
-		return c.Attribute([]problem.Problem{*p})
-	}
-	return nil
 }
 
 // changedNames goes through the members whose own components may read, or have read, as those of
 // members that came or went.
 func (st *State) changedNames(previous *State, due func(*fleet.Member)) {
 	for hub := range st.clusters {
-		for _, m := range tenancy.ConcernedByNames(hub, previous.Fleet, st.Fleet) {
+		hasCut := func(m *fleet.Member) bool { c := st.ClusterOf(m); return c != nil && c.Desired().hasCutName }
+		for _, m := range tenancy.ConcernedByNames(hub, previous.Fleet, st.Fleet, hasCut) {
 			due(m)
 		}
 	}
-	for _, m := range st.Fleet.ChangedTwins(previous.Fleet) {
+	for _, m := range tenancy.ChangedTwins(previous.Fleet, st.Fleet) {
 		due(m)
 	}
 }

@@ -11,11 +11,13 @@ import (
 )
 
 // The components that stand for what registers a member, and for its agent, both of group
-// FleetGroup. The merged values of the registration chart declare a cluster's labels.
+// FleetGroup. The merged values of the registration chart declare a cluster's labels. ClusterInfo
+// is the name of Flux's ConfigMap with a cluster's facts.
 const (
 	FleetGroup   = "fleet"
 	Registration = "fleet-secret"
 	Agent        = "agent"
+	ClusterInfo  = "cluster-info"
 )
 
 // State is the resolved fleet of one snapshot with facts, and of members that cannot be computed

@@ -26,7 +26,7 @@ import (
 const DefaultNamespace = "flux-system"
 
 // ClusterInfo is the name of the ConfigMap with a cluster's facts.
-const ClusterInfo = "cluster-info"
+const ClusterInfo = fleetstate.ClusterInfo
 
 // interval is how often Flux looks after each object by itself; what changes in the artifact is
 // applied at once.
@@ -337,22 +337,24 @@ func write(objects []object) ([]byte, error) {
 	return out, nil
 }
 
-func digest(text string) string {
+func digest(text string) string { return hexDigest(text)[:12] }
+
+func hexDigest(text string) string {
 	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])[:12]
+	return hex.EncodeToString(sum[:])
 }
 
 var unfit = regexp.MustCompile(`[^a-z0-9]+`)
 
-// sharedName is a name for something that is known by an address: readable, and its own by a
-// digest.
+// sharedName is a name for something that is known by an address: readable, and its own by a digest
+// that nobody finds another address for (W1).
 func sharedName(prefix, address string) string {
 	_, short, found := strings.Cut(address, "://")
 	if !found {
 		short = address
 	}
 	short = strings.Trim(unfit.ReplaceAllString(strings.ToLower(short), "-"), "-")
-	return prefix + "-" + strings.TrimRight(short[:min(len(short), 40)], "-") + "-" + digest(address)[:8]
+	return prefix + "-" + strings.TrimRight(short[:min(len(short), 40)], "-") + "-" + hexDigest(address)[:32]
 }
 
 // Lint is what Flux could not express of the components that hubs and members with an engine flux

@@ -45,7 +45,11 @@ func (r *renderer) source(c paramset.ComponentSet, spec object) object {
 		}}
 	case scheme == "https" || scheme == "http":
 		name := sharedName("helm", chart.RepoURL)
-		r.shared["repositories/"+name+".yaml"] = object{
+		file := "repositories/" + name + ".yaml"
+		if other, is := r.shared[file]["spec"].(object); is && other["url"] != chart.RepoURL {
+			return unsupported(fmt.Sprintf("chart.repoURL %q has the digest of %q", chart.RepoURL, other["url"]), "another address", "chart", "repoURL")
+		}
+		r.shared[file] = object{
 			"apiVersion": sourceAPI, "kind": "HelmRepository",
 			"metadata": r.named(name, object{labelManagedBy: managedBy}),
 			"spec":     object{"url": chart.RepoURL, "interval": interval},

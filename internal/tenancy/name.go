@@ -2,6 +2,7 @@ package tenancy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
@@ -9,55 +10,132 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// ForbiddenName is the problem of a tenant's own component whose Application on a hub reads as that
+// Names judges the names that a tenant gives to components of a group on a cluster, not a hub's.
+type Names struct {
+	Fleet    *fleet.Fleet
+	Member   *fleet.Member
+	Group    string
+	Catalogs catalog.Layers
+	// IsFlux reports that Flux deploys the group, which has an object for each companion, too.
+	IsFlux bool
+	// Reserved are the names of what Argosy itself makes for a cluster.
+	Reserved []string
+	// Platform returns the names of the platform's components on the cluster, of all groups.
+	Platform func() []string
+}
+
+// Forbidden are the problems of a tenant's own component whose Application on a hub reads as that
 // of another member, or of a release: dns-blue on the cluster red, where there is a cluster
-// blue-red (N1). Argo CD would give the name to the first of the two. Whether the other member has
-// such a component does not matter, because it may get one later. Nil means that the name is free.
-func ForbiddenName(f *fleet.Fleet, m *fleet.Member, group, component string, at problem.Pos) *problem.Problem {
-	if m.Owner(group) != fleet.OwnerHub {
+// blue-red, or argo on the cluster cd-red, where the platform has argo-cd on red (N1). Argo CD
+// would give the name to the first of the two. Where the other cluster's name is the longer one, it
+// does not matter whether it has such a component, because it may get one later. Cut names are
+// compared, too.
+func (n Names) Forbidden(component string) []problem.Problem {
+	if n.Member.Owner(n.Group) != fleet.OwnerHub {
 		return nil // an engine of the member's own
 	}
-	found := ""
-	for _, end := range namesBelow(component) {
-		if other := end + "-" + m.Name; f.Member(m.Hub, other) != nil {
-			found = fmt.Sprintf("reads as component %q of cluster %q", strings.TrimSuffix(component, "-"+end), other)
+	var out []problem.Problem
+	for name, at := range n.given(component) {
+		if found := n.found(name); found != "" {
+			out = append(out, problem.Problem{
+				Reason: problem.DuplicateName, Severity: problem.Error, Pos: at,
+				Subject: fmt.Sprintf("component %q of group %q: Application %q", component, n.Group, catalog.ApplicationName(name, n.Member.Name)),
+				Found:   found, Expected: "a name that is no other cluster's, for a component of a tenant's own catalog",
+				Hints: []string{"give the component another name"},
+			})
 		}
 	}
-	if strings.HasPrefix(component, catalog.ReleaseApplicationPrefix) {
-		found = "reads as the Application of a release"
+	return problem.Sorted(out)
+}
+
+// HasCut reports whether a tenant's name for a component is cut: its end does not say whose it may
+// be, too.
+func (n Names) HasCut(component string) bool {
+	for name := range n.given(component) {
+		if _, is := catalog.CutStem(catalog.ApplicationName(name, n.Member.Name)); is {
+			return true
+		}
 	}
-	if found == "" {
-		return nil
+	return false
+}
+
+// found says what is wrong with a component's name.
+func (n Names) found(component string) string {
+	name := catalog.ApplicationName(component, n.Member.Name)
+	of, other := n.readsAs(component+"-"+n.Member.Name, name)
+	switch {
+	case slices.Contains(n.Reserved, component):
+		return "is the name of what Argosy makes for each cluster"
+	case strings.HasPrefix(name, catalog.ReleaseApplicationPrefix):
+		return "reads as the Application of a release"
+	case other != "":
+		return fmt.Sprintf("reads as component %q of cluster %q", of, other)
 	}
-	return &problem.Problem{
-		Reason: problem.DuplicateName, Severity: problem.Error, Pos: at,
-		Subject: fmt.Sprintf("component %q of group %q: Application %q", component, group, catalog.ApplicationName(component, m.Name)),
-		Found:   found, Expected: "a name that is no other cluster's, for a component of a tenant's own catalog",
-		Hints: []string{"give the component another name"},
+	return ""
+}
+
+// readsAs is the component of another member that an Application's name may be of. Full is the name
+// before it was cut.
+func (n Names) readsAs(full, name string) (component, cluster string) {
+	f, m := n.Fleet, n.Member
+	platform := func() []string { return slices.Concat(n.Reserved, n.Platform()) }
+	for _, text := range slices.Compact([]string{full, name}) {
+		for _, end := range namesBelow(text) {
+			if end == m.Name || f.Member(m.Hub, end) == nil {
+				continue
+			}
+			of := strings.TrimSuffix(text, "-"+end)
+			if text != full || len(end) > len(m.Name) || slices.Contains(platform(), of) {
+				component, cluster = of, end
+			}
+		}
 	}
+	stem, isCut := catalog.CutStem(name)
+	if !isCut {
+		return component, cluster
+	}
+	for _, of := range platform() {
+		rest, _ := strings.CutPrefix(stem, of+"-")
+		if strings.HasPrefix(of+"-", stem) {
+			rest = "" // the stem ends before the other cluster's name begins
+		}
+		first, _ := f.Place(m.Hub, rest)
+		for _, other := range f.Members(m.Hub)[first:] {
+			if !strings.HasPrefix(other.Name, rest) {
+				break
+			}
+			if other.Name != m.Name && catalog.ApplicationName(of, other.Name) == name {
+				component, cluster = of, other.Name
+			}
+		}
+	}
+	return component, cluster
 }
 
 // ConcernedByNames are the members of a hub whose own components may read as those of members that
-// have come or gone.
-func ConcernedByNames(hub string, before, now *fleet.Fleet) []*fleet.Member {
-	var out []*fleet.Member
+// have come or gone: their names begin or end with each other, or a name is cut.
+func ConcernedByNames(hub string, before, now *fleet.Fleet, hasCut func(*fleet.Member) bool) []*fleet.Member {
+	changed := cameOrWent(hub, before, now)
+	return slices.DeleteFunc(slices.Clone(now.Members(hub)), func(other *fleet.Member) bool {
+		return !slices.ContainsFunc(changed, func(m *fleet.Member) bool {
+			return strings.HasSuffix(m.Name, "-"+other.Name) || strings.HasSuffix(other.Name, "-"+m.Name) || hasCut(other)
+		})
+	})
+}
+
+func cameOrWent(hub string, before, now *fleet.Fleet) (out []*fleet.Member) {
 	for _, pair := range [2][2]*fleet.Fleet{{before, now}, {now, before}} {
 		for _, m := range pair[0].Members(hub) {
-			if pair[1].Member(hub, m.Name) != nil {
-				continue
-			}
-			for _, name := range namesBelow(m.Name) {
-				if other := now.Member(hub, name); other != nil {
-					out = append(out, other)
-				}
+			if pair[1].Member(hub, m.Name) == nil {
+				out = append(out, m)
 			}
 		}
 	}
 	return out
 }
 
-// namesBelow are the names of members whose own components may read as those of a member of the
-// given name: the ends of the name that follow a hyphen.
+// namesBelow are the ends of a name that follow a hyphen, the longest first: the clusters that an
+// Application of the name may be of.
 func namesBelow(name string) []string {
 	var out []string
 	for i := range len(name) {

@@ -17,8 +17,8 @@ import (
 )
 
 // What a tenant's level may set of a component that lands on the hub is an allow-list (W1). Four
-// kinds of components land there: the registration chart, the classes of clusters, those that the
-// layout names in tenantSchemas, and those whose catalog entry sends its Application to another
+// kinds of components land there: the registration chart, all of the group of classes, those that
+// the layout names in tenantSchemas, and those whose catalog entry sends its Application to another
 // destination.
 
 // registrationSchema is the one of charts/fleet-secret, which a layout may replace.
@@ -37,7 +37,7 @@ const keyTemplatePatch = "templatePatch"
 var inDestination = regexp.MustCompile(`\bdestination["']?\s*:`)
 
 // Schemas are the components that land on the hub, by "group/component", with the schema of what a
-// tenant's level may set there.
+// tenant's level may set there. Those of the group of classes need no entry.
 type Schemas map[string]*tenantschema.Schema
 
 // LoadSchemas finds the components that land on the hub. Catalogs are the layout's, by group.
@@ -51,7 +51,7 @@ func LoadSchemas(layout *fleet.Layout, catalogs map[string][]hierarchy.Layer, s 
 				continue
 			}
 			for _, f := range entries.Fields() {
-				if name == provision.Group || isElsewhere(f.Value.Get(keyTemplatePatch)) {
+				if isElsewhere(f.Value.Get(keyTemplatePatch)) {
 					out[name+"/"+f.Key] = tenantschema.Nothing()
 				}
 			}
@@ -93,7 +93,16 @@ func LoadSchemas(layout *fleet.Layout, catalogs map[string][]hierarchy.Layer, s 
 }
 
 // Has reports whether a component lands on the hub.
-func (s Schemas) Has(group, component string) bool { return s[group+"/"+component] != nil }
+func (s Schemas) Has(group, component string) bool { return s.of(group, component) != nil }
+
+// of is a component's schema, nil where it does not land on the hub. All of the group of classes
+// lands there, whatever catalog names it (C1).
+func (s Schemas) of(group, component string) *tenantschema.Schema {
+	if schema := s[group+"/"+component]; schema != nil || group != provision.Group {
+		return schema
+	}
+	return tenantschema.Nothing()
+}
 
 // isElsewhere reports whether a patch of an Application may change its destination.
 func isElsewhere(patch *yamldoc.Node) bool {
@@ -109,7 +118,7 @@ func isElsewhere(patch *yamldoc.Node) bool {
 // ForbiddenValues are the values of a tenant's levels that the component's schema does not allow
 // there. The memo remembers what a schema finds in a file.
 func (s Schemas) ForbiddenValues(remembered *memo.Memo, layout *fleet.Layout, group, component string, layers []hierarchy.Layer) []problem.Problem {
-	schema := s[group+"/"+component]
+	schema := s.of(group, component)
 	if schema == nil {
 		return nil
 	}
@@ -127,7 +136,7 @@ func (s Schemas) ForbiddenValues(remembered *memo.Memo, layout *fleet.Layout, gr
 // too, and a tenant's level may set nothing of it. The error is a problem.List.
 func (s Schemas) Companion(remembered *memo.Memo, layout *fleet.Layout, m *fleet.Member, group, component string) func([]hierarchy.Layer, error) ([]hierarchy.Layer, error) {
 	return func(layers []hierarchy.Layer, err error) ([]hierarchy.Layer, error) {
-		if err != nil || m.IsHub || s[group+"/"+component] == nil {
+		if err != nil || m.IsHub || !s.Has(group, component) {
 			return layers, err
 		}
 		nothing := Schemas{group + "/" + component: tenantschema.Nothing()}
@@ -141,7 +150,7 @@ func (s Schemas) Companion(remembered *memo.Memo, layout *fleet.Layout, m *fleet
 // ForbiddenEntries are the entries of a component that lands on the hub in catalogs of a tenant's
 // levels: they would choose its chart, its version and its namespace.
 func (s Schemas) ForbiddenEntries(layout *fleet.Layout, group, component string, catalogs []hierarchy.Layer) []problem.Problem {
-	if s[group+"/"+component] == nil {
+	if !s.Has(group, component) {
 		return nil
 	}
 	var out []problem.Problem

@@ -1,21 +1,22 @@
-package fleet
+package tenancy
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/provision"
 )
 
 // TwinsOf are the members of other hubs that would have the same name in the same account and
 // region, as far as the files say: two controllers would have one cluster.
-func (f *Fleet) TwinsOf(m *Member) []*Member {
+func TwinsOf(f *fleet.Fleet, m *fleet.Member) []*fleet.Member {
 	s := m.Provision
 	if s == nil {
 		return nil
 	}
-	var out []*Member
+	var out []*fleet.Member
 	for _, hub := range f.Hubs() {
 		other := f.Member(hub, m.Name)
 		if other != nil && other != m && other.Provision != nil && other.Provision.Account == s.Account && other.Provision.Region == s.Region {
@@ -26,11 +27,11 @@ func (f *Fleet) TwinsOf(m *Member) []*Member {
 }
 
 // ChangedTwins are the members that have other twins than in a previous fleet.
-func (f *Fleet) ChangedTwins(previous *Fleet) []*Member {
-	var out []*Member
+func ChangedTwins(previous, f *fleet.Fleet) []*fleet.Member {
+	var out []*fleet.Member
 	for _, hub := range f.Hubs() {
 		for _, m := range f.Members(hub) {
-			if m.Provision != nil && !slices.Equal(previous.TwinsOf(m), f.TwinsOf(m)) {
+			if m.Provision != nil && !slices.Equal(TwinsOf(previous, m), TwinsOf(f, m)) {
 				out = append(out, m)
 			}
 		}
@@ -39,9 +40,9 @@ func (f *Fleet) ChangedTwins(previous *Fleet) []*Member {
 }
 
 // Twins are the problems of a member that has twins.
-func (f *Fleet) Twins(m *Member) []problem.Problem {
+func Twins(f *fleet.Fleet, m *fleet.Member) []problem.Problem {
 	var out []problem.Problem
-	for _, other := range f.TwinsOf(m) {
+	for _, other := range TwinsOf(f, m) {
 		out = append(out, problem.Problem{
 			Reason: problem.InvalidProvision, Severity: problem.Error, Pos: m.KeyPos(provision.Key), Subject: fmt.Sprintf("cluster %q", m.Name),
 			Found:    fmt.Sprintf("hub %q provisions a cluster of this name in this account and region, too", other.Hub),
