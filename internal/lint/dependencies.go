@@ -14,10 +14,19 @@ import (
 // dependencies reports the names of dependsOn that no catalog of the cluster has, and those that
 // lead back to the component (P3).
 func (l *linter) dependencies(c *fleetstate.Cluster, group, component string, r fleetstate.Component) {
+	if len(r.Entry.DependsOn) == 0 {
+		return
+	}
+	if l.graph == nil || l.graph.cluster != c {
+		l.graph = l.newGraph(c)
+	}
+	self := node{group, component}
+	l.graph.visit(self)
 	subject, pos := fmt.Sprintf("dependsOn of component %q", component), r.EntryTree.At([]string{catalog.KeyDependsOn}).Pos()
 	for _, text := range r.Entry.DependsOn {
 		d := lifecycle.ParseDependency(text)
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(c.Groups)), func(name string) bool { return d.Is(name, d.Component) && c.Groups[name].Has(d.Component) }) {
+		named := l.graph.named(d)
+		if len(named) == 0 {
 			l.problems = append(l.problems, problem.Problem{
 				Reason: problem.NoEffect, Severity: problem.Warning, Pos: pos,
 				Subject: subject, Found: fmt.Sprintf("names %q, which no catalog has", text),
@@ -25,13 +34,13 @@ func (l *linter) dependencies(c *fleetstate.Cluster, group, component string, r 
 			})
 			continue
 		}
-		way := l.wayBack(c, d, group, component, map[string]bool{})
-		if way == nil {
+		last, leads := l.graph.leadsBack(named, self)
+		if !leads {
 			continue
 		}
 		found := fmt.Sprintf("%q leads back to it: neither would ever be deployed", text)
-		if at := way[len(way)-1]; at.pos != pos {
-			found = fmt.Sprintf("%q leads back to it, by dependsOn of component %q at %s: neither would ever be deployed", text, at.component, at.pos)
+		if at := l.graph.vertices[last].pos; at != pos {
+			found = fmt.Sprintf("%q leads back to it, by dependsOn of component %q at %s: neither would ever be deployed", text, last.component, at)
 		}
 		l.problems = append(l.problems, problem.Problem{
 			Reason: problem.InvalidValue, Severity: problem.Error, Pos: pos, Subject: subject, Found: found, Expected: "an order",
@@ -54,43 +63,121 @@ func componentNames(c *fleetstate.Cluster, qualified bool) []string {
 	return names
 }
 
-// step is a component on the way from a dependency, and where its own dependencies are.
-type step struct {
-	component string
-	pos       problem.Pos
+// node is a component of a cluster.
+type node struct{ group, component string }
+
+// vertex is what a component depends on.
+type vertex struct {
+	pos   problem.Pos // of its dependsOn
+	needs map[node]bool
+	order []node // needs as they are written
+
+	// index and low are those of Tarjan's algorithm (R. Tarjan, Depth-first search and linear graph
+	// algorithms, 1972): components that depend on each other have one low in the end.
+	index, low int
+	done       bool
+	// before is one of those that depend on the component, and on which it depends.
+	before *node
 }
 
-// wayBack returns the components by which a dependency leads to a component, nil if it does not.
-func (l *linter) wayBack(c *fleetstate.Cluster, d lifecycle.Dependency, group, component string, seen map[string]bool) []step {
-	if d.Is(group, component) {
-		return []step{{component, l.entryOf(c, group, component).EntryTree.At([]string{catalog.KeyDependsOn}).Pos()}}
+// graph is what the components of a cluster depend on. It reads each entry once, and all questions
+// together take a time of the number of dependencies.
+type graph struct {
+	cluster  *fleetstate.Cluster
+	entry    func(node) fleetstate.Component
+	groups   []string
+	vertices map[node]*vertex
+	open     []node // visited and not done
+}
+
+func (l *linter) newGraph(c *fleetstate.Cluster) *graph {
+	return &graph{
+		cluster: c, groups: slices.Sorted(maps.Keys(c.Groups)), vertices: map[node]*vertex{},
+		entry: func(n node) fleetstate.Component {
+			r, _ := l.st.Resolver().MergeEntry(c.Groups[n.group].Catalogs, n.component)
+			return r
+		},
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
-		g := c.Groups[name]
-		if !d.Is(name, d.Component) || !g.Has(d.Component) || seen[name+"/"+d.Component] {
-			continue
+}
+
+// named are the components that a dependency names.
+func (g *graph) named(d lifecycle.Dependency) []node {
+	var out []node
+	for _, name := range g.groups {
+		if d.Is(name, d.Component) && g.cluster.Groups[name].Has(d.Component) {
+			out = append(out, node{name, d.Component})
 		}
-		seen[name+"/"+d.Component] = true
-		r := l.entryOf(c, name, d.Component)
-		if r.Entry == nil {
-			continue
+	}
+	return out
+}
+
+// leadsBack reports whether one of the named components leads to a visited one, and which component
+// is the last on the way.
+func (g *graph) leadsBack(named []node, to node) (last node, leads bool) {
+	if slices.Contains(named, to) {
+		return to, true
+	}
+	target := g.vertices[to]
+	for _, n := range named {
+		switch v := g.vertices[n]; {
+		case v.low != target.low:
+		case v.needs[to]:
+			return n, true
+		default:
+			return *target.before, true
 		}
+	}
+	return node{}, false
+}
+
+// visit finds out which components depend on each other, of all that a component leads to.
+func (g *graph) visit(n node) *vertex {
+	if v := g.vertices[n]; v != nil {
+		return v
+	}
+	v := &vertex{index: len(g.vertices), low: len(g.vertices), needs: map[node]bool{}}
+	g.vertices[n] = v
+	g.open = append(g.open, n)
+	if r := g.entry(n); r.Entry != nil {
+		v.pos = r.EntryTree.At([]string{catalog.KeyDependsOn}).Pos()
 		for _, text := range r.Entry.DependsOn {
-			next := lifecycle.ParseDependency(text)
-			here := step{d.Component, r.EntryTree.At([]string{catalog.KeyDependsOn}).Pos()}
-			if next.Is(group, component) {
-				return []step{here}
-			}
-			if way := l.wayBack(c, next, group, component, seen); way != nil {
-				return append([]step{here}, way...)
+			for _, next := range g.named(lifecycle.ParseDependency(text)) {
+				if !v.needs[next] {
+					v.needs[next] = true
+					v.order = append(v.order, next)
+				}
 			}
 		}
 	}
-	return nil
+	for _, next := range v.order {
+		if to := g.visit(next); !to.done {
+			v.low = min(v.low, to.low)
+		}
+	}
+	if v.low == v.index {
+		g.close(n)
+	}
+	return v
 }
 
-// entryOf is a component's merged entry.
-func (l *linter) entryOf(c *fleetstate.Cluster, group, component string) fleetstate.Component {
-	r, _ := l.st.Resolver().MergeEntry(c.Groups[group].Catalogs, component)
-	return r
+// close ends what is open down to a component: all of these depend on each other.
+func (g *graph) close(first node) {
+	at := len(g.open) - 1
+	for g.open[at] != first {
+		at--
+	}
+	together := g.open[at:]
+	g.open = g.open[:at]
+	for _, n := range together {
+		v := g.vertices[n]
+		v.low, v.done = g.vertices[first].index, true
+	}
+	for _, n := range together {
+		v := g.vertices[n]
+		for _, next := range v.order {
+			if to := g.vertices[next]; to.low == v.low && to.before == nil {
+				to.before = &n
+			}
+		}
+	}
 }

@@ -72,6 +72,7 @@ type linter struct {
 	hubRoots  map[string]*roots.Roots
 	trees     map[*hierarchy.Tree]bool // those whose conflicts are among the problems
 	files     map[*hierarchy.Tree]bool // those whose value files have been compared with their catalogs
+	graph     *graph                   // of the cluster that is looked at
 }
 
 // maxReleaseName is the limit of a Helm release's name (helm v3, pkg/chartutil/validate_name.go).

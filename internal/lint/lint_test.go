@@ -2,8 +2,10 @@ package lint_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/lint"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/race"
 )
 
 // entryOf are components switched on.
@@ -146,6 +149,17 @@ func TestDependencyCycleNamesBothPlaces(t *testing.T) {
 			fleettest.SystemCatalog + `:1:31: dependsOn of component "a": "b" leads back to it, by dependsOn of component "b" at ` + level + `:1:17: neither would ever be deployed; expected an order` +
 				"\n" + level + `:1:17: dependsOn of component "b": "addons/a" leads back to it, by dependsOn of component "a" at ` + fleettest.SystemCatalog + `:1:31: neither would ever be deployed; expected an order`,
 		},
+		"a way of three": {
+			fleettest.Tree{fleettest.SystemCatalog: entry("a", "d, b") + entry("b", "c") + entry("c", "d, a, b") + entry("d", "")},
+			fleettest.SystemCatalog + `:1:31: dependsOn of component "a": "b" leads back to it, by dependsOn of component "c" at ` + fleettest.SystemCatalog + `:3:31: neither would ever be deployed; expected an order` +
+				"\n" + fleettest.SystemCatalog + `:2:31: dependsOn of component "b": "c" leads back to it, by dependsOn of component "c" at ` + fleettest.SystemCatalog + `:3:31: neither would ever be deployed; expected an order` +
+				"\n" + fleettest.SystemCatalog + `:3:31: dependsOn of component "c": "a" leads back to it, by dependsOn of component "b" at ` + fleettest.SystemCatalog + `:2:31: neither would ever be deployed; expected an order` +
+				"\n" + fleettest.SystemCatalog + `:3:31: dependsOn of component "c": "b" leads back to it, by dependsOn of component "b" at ` + fleettest.SystemCatalog + `:2:31: neither would ever be deployed; expected an order`,
+		},
+		"a cycle behind": {
+			fleettest.Tree{fleettest.SystemCatalog: entry("a", "b") + entry("b", "b")},
+			fleettest.SystemCatalog + `:2:31: dependsOn of component "b": "b" leads back to it: neither would ever be deployed; expected an order`,
+		},
 		"no cycle": {fleettest.Tree{fleettest.SystemCatalog: entry("a", "b, c") + entry("b", "c") + entry("c", "")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -159,6 +173,44 @@ func TestDependencyCycleNamesBothPlaces(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestManyDependenciesTakeATimeOfTheirNumber is rule H10: layers of components of which each
+// depends on all of the next, without a cycle and with one.
+func TestManyDependenciesTakeATimeOfTheirNumber(t *testing.T) {
+	const components, layers, most = 100, 4, 10 * race.Slack * time.Second
+	var b strings.Builder
+	b.WriteString("dns: {enabled: true, chart: &c {repoURL: https://charts.example, name: dns, version: 1.0.0}}\n")
+	for layer := range layers {
+		names := make([]string, components)
+		for i := range names {
+			names[i] = fmt.Sprintf("x%d-%d", layer+1, i)
+		}
+		list := fmt.Sprintf("&l%d [%s]", layer, strings.Join(names, ", "))
+		for i := range components {
+			fmt.Fprintf(&b, "x%d-%d: {enabled: true, chart: *c, dependsOn: %s}\n", layer, i, list)
+			list = fmt.Sprintf("*l%d", layer)
+		}
+	}
+	last := func(dependsOn string) string {
+		var b strings.Builder
+		for i := range components {
+			fmt.Fprintf(&b, "x%d-%d: {enabled: true, chart: *c%s}\n", layers, i, dependsOn)
+		}
+		return b.String()
+	}
+	for name, tail := range map[string]string{"no cycle": last(""), "a cycle": last(", dependsOn: [x0-0]")} {
+		st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.OneCatalog: b.String() + tail})))
+		began := time.Now()
+		problems := lint.Run(st)
+		took := time.Since(began)
+		cycles := slices.ContainsFunc(problems, func(p problem.Problem) bool { return strings.Contains(p.Found, "leads back to it") })
+		if took > most || cycles != (name == "a cycle") {
+			t.Errorf("%s: %s, reported: %t", name, took, cycles)
+		} else {
+			t.Logf("%s: %s", name, took)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ func (r *Refresher) publish(d decision, began time.Time) []Refusal {
 	r.mu.Unlock()
 
 	next := before
+	next.Computing = time.Time{}
 	if d.swapped {
 		next.Revision = r.serving.snapshot.Revision
 		if next.Revision != before.Revision { // else it is about facts alone

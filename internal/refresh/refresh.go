@@ -281,6 +281,7 @@ func (r *Refresher) reconcile(ctx context.Context) {
 	began := r.o.Now()
 	r.mu.Lock()
 	newest := r.newest
+	r.status.Computing = began
 	r.mu.Unlock()
 	d := r.accept(newest)
 	switch {

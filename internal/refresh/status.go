@@ -106,6 +106,9 @@ type Status struct {
 	Store, StoreProblem string
 	// Waiting is what the service waits for before the first state.
 	Waiting string
+	// Computing is when the computation under way began, of which nobody knows yet whether it is
+	// served; zero while there is none. Changed does not tell it.
+	Computing time.Time
 }
 
 // Ready reports whether there is a state.

@@ -28,6 +28,8 @@ type Readiness struct {
 	Since    *time.Time `json:"since,omitempty"`
 	// LastRefresh is when the source was last polled with nothing to refuse.
 	LastRefresh *time.Time `json:"lastRefresh,omitempty"`
+	// ComputingSince is when the computation under way began; absent while there is none.
+	ComputingSince *time.Time `json:"computingSince,omitempty"`
 	// Refused lists newer revisions and facts, and why they are not served.
 	Refused []refresh.Refusal `json:"refused"`
 	// QuarantinedMembers counts the hub's quarantined members; Quarantined lists the first of them.
@@ -66,7 +68,7 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) *failure {
 	st := s.refresher.Status()
 	body := Readiness{
 		Ready: st.Ready(), Source: st.Source, Hub: s.o.Hub, Revision: st.Revision,
-		Since: known(st.Since), LastRefresh: known(st.LastSuccess), Refused: st.Refused, Quarantined: st.Quarantined[:min(len(st.Quarantined), maxListed)], QuarantinedMembers: len(st.Quarantined),
+		Since: known(st.Since), LastRefresh: known(st.LastSuccess), ComputingSince: known(st.Computing), Refused: st.Refused, Quarantined: st.Quarantined[:min(len(st.Quarantined), maxListed)], QuarantinedMembers: len(st.Quarantined),
 		Mounts: st.Mounts, RefusedRemovals: s.refusedRemovals(false),
 	}
 	body.State = s.storedState(st)

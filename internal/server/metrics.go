@@ -108,6 +108,7 @@ var (
 	sinceDesc    = prometheus.NewDesc("argosy_serving_since_timestamp_seconds", "When the service began to serve this revision.", nil, nil)
 	successDesc  = prometheus.NewDesc("argosy_refresh_last_success_timestamp_seconds",
 		"When the source was last polled with nothing to refuse.", nil, nil)
+	computing    = prometheus.NewDesc("argosy_refresh_computing_since_timestamp_seconds", "Since when a state is being computed, 0 while none is.", nil, nil)
 	staleDesc    = prometheus.NewDesc("argosy_serving_stale", "1 while the newest of the cause (source, commit, facts) is not served.", []string{"cause"}, nil)
 	mountDesc    = prometheus.NewDesc("argosy_mount_stale_since_timestamp_seconds", "Since when the newest commit of a mount is not served, 0 while it is.", []string{"mount", "reason"}, nil)
 	tokensDesc   = prometheus.NewDesc("argosy_tokens_stale", "Tokens that differ from their files, where the last good value counts, or that have no value.", nil, nil)
@@ -130,7 +131,7 @@ var (
 
 // Describe names the metrics.
 func (stateMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, staleDesc, mountDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, stateDesc, expiryDesc, membersDesc, ringsDesc, refusedDesc, baselines, storeDesc, openDesc, closedDesc} {
+	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, computing, staleDesc, mountDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, stateDesc, expiryDesc, membersDesc, ringsDesc, refusedDesc, baselines, storeDesc, openDesc, closedDesc} {
 		ch <- d
 	}
 }
@@ -163,6 +164,7 @@ func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(readyDesc, ready)
 	gauge(successDesc, seconds(st.LastSuccess))
+	gauge(computing, seconds(st.Computing))
 	gauge(tokensDesc, float64(len(c.s.tokens.Problems())))
 	stale := map[refresh.Cause]float64{refresh.Source: 0, refresh.Commit: 0, refresh.Facts: 0}
 	for _, r := range st.Refused {

@@ -298,7 +298,7 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"argosy_http_request_duration_seconds_bucket{", "argosy_http_response_bytes_bucket{", "argosy_refresh_last_success_timestamp_seconds 1",
+		"argosy_http_request_duration_seconds_bucket{", "argosy_http_response_bytes_bucket{", "argosy_refresh_last_success_timestamp_seconds 1", "argosy_refresh_computing_since_timestamp_seconds 0\n",
 		"argosy_serving_since_timestamp_seconds 1", "go_goroutines ",
 	} {
 		if !strings.Contains(m, name) {

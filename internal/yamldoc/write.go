@@ -2,6 +2,7 @@ package yamldoc
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -62,11 +63,14 @@ func (n *Node) libraryYAML() ([]byte, error) {
 
 // The library writes two values wrongly: it does not quote a key that is the text "<<", which then
 // reads as a merge key, and it writes the number -0.0 as the integer -0. libraryYAML marks both,
-// and replaces the marks in the text.
-const (
-	mark           = "\x00argosy"
-	writtenMark    = `\0argosy`
-	mergeKey       = "<<"
+// and replaces the marks in the text. No file holds a mark: it is another one in each process, and
+// no text ever has it when it is written.
+const mergeKey = "<<"
+
+var (
+	secret         = rand.Text()
+	mark           = "\x00" + secret
+	writtenMark    = `\0` + secret
 	markedMergeKey = `"` + mergeKey + writtenMark + `":`
 	markedZero     = `"` + writtenMark + `"`
 )

@@ -55,6 +55,15 @@ func TestAwkwardTextsRoundTrip(t *testing.T) {
 	}
 }
 
+// TestTextsLikeTheWritersMarksRoundTrip is rule H2: what the writer marks for itself is in no file.
+func TestTextsLikeTheWritersMarksRoundTrip(t *testing.T) {
+	zero := json.Number("-0")
+	for _, s := range []string{"\x00argosy", "a\"\x00argosy", `say "\0argosy"`, "<<\x00argosy", `"<<\0argosy":`, "\x00"} {
+		roundTrip(t, map[string]any{"k": s, "<<": "v", "zero": zero})
+		roundTrip(t, map[string]any{s: "v", "<<": map[string]any{"<<": []any{zero, s}}})
+	}
+}
+
 // TestGeneratedValuesRoundTrip: what Helm reads of our text is what was merged, for any value.
 func TestGeneratedValuesRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))

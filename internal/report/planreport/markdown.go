@@ -3,6 +3,7 @@ package planreport
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -197,7 +198,7 @@ func codes(names []string) string {
 func code(s string) string {
 	s = report.Printable(s)
 	if s == "" || strings.ContainsAny(s, "`|") || strings.TrimSpace(s) != s {
-		return "<code>" + inCode.Replace(s) + "</code>"
+		return "<code>" + unlinked(inCode.Replace(s)) + "</code>"
 	}
 	return "`" + s + "`"
 }
@@ -209,11 +210,18 @@ var special = []string{
 }
 
 // A forge looks for names of people and numbers of issues in what comes of the Markdown, so that
-// only something in between keeps it from telling them; it does not look into code.
+// only something in between keeps it from telling them; it does not look for those in code.
 var (
 	inCode = strings.NewReplacer(special...)
 	inText = strings.NewReplacer(append([]string{"@", "&#64;&#8203;", "#", "&#35;&#8203;", "!", "&#33;&#8203;"}, special...)...)
 )
 
 // escape keeps a repository's text from being taken for Markdown or HTML, and from calling anybody.
-func escape(s string) string { return inText.Replace(report.Printable(s)) }
+func escape(s string) string { return unlinked(inText.Replace(report.Printable(s))) }
+
+// address is the beginning of what a forge makes a link of by itself: a URL, a host and an issue.
+// Markdown does it within an HTML element for code, too, and not in a code span.
+var address = regexp.MustCompile(`(?i)(:/|www|\bgh)([/.-])`)
+
+// unlinked puts an invisible space into addresses.
+func unlinked(s string) string { return address.ReplaceAllString(s, "$1&#8203;$2") }

@@ -211,3 +211,28 @@ func TestWritePlanMarkdownEscapes(t *testing.T) {
 		}
 	}
 }
+
+// A repository's texts make no links: neither to hosts of others nor to issues.
+func TestTextsMakeNoLinks(t *testing.T) {
+	for text, want := range map[string]string{
+		"see https://evil.example/login":     "see https:/&#8203;/evil.example/login",
+		"HTTP://evil.example and ftp://x.y":  "HTTP:/&#8203;/evil.example and ftp:/&#8203;/x.y",
+		"www.evil.example WWW.evil.example":  "www&#8203;.evil.example WWW&#8203;.evil.example",
+		"https://github.com/o/r/issues/1":    "https:/&#8203;/github.com/o/r/issues/1",
+		"GH-1, gh-2 and a_GH-3":              "GH&#8203;-1, gh&#8203;-2 and a&#95;GH&#8203;-3",
+		"o/r@0123456789abcdef, #1 and @user": "o/r&#64;&#8203;0123456789abcdef, &#35;&#8203;1 and &#64;&#8203;user",
+		"catalog.yaml:2: high-speed":         "catalog.yaml:2: high-speed",
+	} {
+		if got := escape(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"https://charts.example/stable": "`https://charts.example/stable`",                 // a code span makes no link
+		"a|https://evil.example":        "<code>a&#124;https:/&#8203;/evil.example</code>", // an element does
+	} {
+		if got := code(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
