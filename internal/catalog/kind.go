@@ -18,6 +18,9 @@ const KindManifests = "manifests"
 
 const kindChart = "chart"
 
+// maxDependsOn bounds what one component waits for: each engine walks the order of all.
+const maxDependsOn = 100
+
 // readKind reads what an entry says of its kind, and the keys that go with it.
 func (e *Entry) readKind(r *yamldoc.Reader, m *yamldoc.MapReader) {
 	switch kind := m.String(KeyKind); kind {
@@ -27,7 +30,12 @@ func (e *Entry) readKind(r *yamldoc.Reader, m *yamldoc.MapReader) {
 	default:
 		r.Add(problem.InvalidValue, m.Node().Get(KeyKind), `key "kind"`, fmt.Sprintf("is %q", kind), kindChart+" or "+KindManifests, problem.Nearest(kind, []string{kindChart, KindManifests})...)
 	}
-	for _, n := range m.List(KeyDependsOn) {
+	dependsOn := m.List(KeyDependsOn)
+	if len(dependsOn) > maxDependsOn {
+		r.Add(problem.LimitExceeded, m.Node().Get(KeyDependsOn), `key "dependsOn"`, fmt.Sprintf("has %d elements", len(dependsOn)), fmt.Sprintf("at most %d", maxDependsOn))
+		return
+	}
+	for _, n := range dependsOn {
 		group, name, qualified := strings.Cut(n.Text(), "/")
 		if !qualified {
 			name = group

@@ -20,6 +20,13 @@ func (st *State) IsOfPlatform(c *Cluster, group, component string) bool {
 	return g != nil && tenancy.IsOfPlatform(st.ResolverOf(c).Fleet.Layout, g.Catalogs, component)
 }
 
+// IsTenantsName reports whether a tenant alone gives a name to a component's Application, or with
+// Flux to a companion's HelmRelease.
+func (st *State) IsTenantsName(c *Cluster, group, component, name string) bool {
+	g := c.Groups[group]
+	return g != nil && st.ResolverOf(c).tenantNames(c, g).Gives(component, name)
+}
+
 // chargeOwn charges a tenant's own components.
 func (b *Resolver) chargeOwn(c *Cluster, g *Group, all []string) error {
 	if c.Member.IsHub {

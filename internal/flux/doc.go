@@ -25,7 +25,10 @@
 //     changes when what runs changes, and only then.
 //  7. What Flux cannot express is a problem with the place of its cause. Of the engine's own
 //     cluster, there is no artifact then (G1). Another cluster is left out, so that no tenant stops
-//     others (W1): its objects stay as they are (rule 3), but for removals that have begun.
+//     others (W1): its objects stay as they are (rule 3), but for removals that have begun. So is
+//     one with an object that an API server would refuse, or of a kind and name that another object
+//     has: kustomize-controller would apply nothing. Of two such objects the one stays whose name
+//     no tenant alone has given.
 //  8. Unless it is to go: then it is left out, and stays.
 //  9. A hub that runs Flux gets a HelmRelease of charts/fleet-secret for each member besides
 //     (Owned.Registrations), on the hub itself: it brings the kubeconfigs that the others name.

@@ -10,6 +10,41 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
+// removals adds what is marked for its removal to an artifact's parts. An object that another part
+// has is not marked: the component runs as the other kind, or its name is another's.
+func (r *renderer) removals(parts []part) []part {
+	type id struct{ kind, name any }
+	files, taken := map[string]bool{}, map[id]bool{}
+	add := func(file string, objects []object) {
+		files[file] = true
+		for _, x := range objects {
+			taken[id{x["kind"], nameOf(x)}] = true
+		}
+	}
+	for _, p := range parts {
+		add(p.file, p.objects)
+	}
+	remove := func(c paramset.ComponentSet, folder string, own bool) {
+		objects := slices.DeleteFunc(r.removalObjects(c, own), func(x object) bool { return taken[id{x["kind"], nameOf(x)}] })
+		if len(objects) == 0 {
+			return
+		}
+		file := folder + c.ApplicationName + ".yaml"
+		if files[file] {
+			file = "departing/" + c.ApplicationName + ".yaml"
+		}
+		add(file, objects)
+		parts = append(parts, part{file, nil, objects})
+	}
+	for _, c := range r.owned.Removals {
+		remove(c, "components/", r.isOnOwn(c))
+	}
+	for _, c := range r.owned.RegistrationRemovals {
+		remove(c, "registrations/", true)
+	}
+	return parts
+}
+
 // removalObjects are the objects of a component to remove, as they were except for three things.
 // They may be pruned, they carry the deletion as an annotation, and with the deletion orphan they
 // are suspended: then helm-controller neither deploys a HelmRelease nor uninstalls it when it is
@@ -19,7 +54,7 @@ import (
 // The result is nil where Flux cannot express the component: it stays as well, and blocks nothing
 // else (rule 8).
 func (r *renderer) removalObjects(c paramset.ComponentSet, own bool) []object {
-	alone := renderer{Options: r.Options, owned: r.owned, shared: map[string]object{}}
+	alone := renderer{Options: r.Options, owned: r.owned, shared: map[string]object{}, users: map[string][]paramset.ComponentSet{}}
 	objects := alone.component(c, own)
 	if len(problem.Errors(alone.problems)) > 0 {
 		return nil
@@ -52,13 +87,6 @@ func (r *renderer) removalObjects(c paramset.ComponentSet, own bool) []object {
 		return nil
 	}
 	return objects
-}
-
-// without are objects but for those that have a kind and name of others.
-func without(objects, others []object) []object {
-	return slices.DeleteFunc(objects, func(x object) bool {
-		return slices.ContainsFunc(others, func(y object) bool { return x["kind"] == y["kind"] && nameOf(x) == nameOf(y) })
-	})
 }
 
 func nameOf(x object) any {

@@ -61,82 +61,91 @@ type File struct {
 // cluster with one is left out (rule 7).
 func Render(o Owned, options Options) ([]File, []problem.Problem) {
 	files, problems := render(o, options)
-	if files != nil {
-		return files, problems
-	}
-	faulty := map[string]bool{}
-	for _, p := range problem.Errors(problems) {
-		if p.Cluster == "" || p.Cluster == o.Self.Name {
+	for found := problem.Errors(problems); files == nil; {
+		faulty := map[string]bool{}
+		for _, p := range found {
+			if p.Cluster == "" || p.Cluster == o.Self.Name {
+				return nil, problems
+			}
+			faulty[p.Cluster] = true
+		}
+		isFaulty := func(c paramset.ComponentSet) bool { return faulty[c.Name] }
+		left := len(o.Components) + len(o.Registrations)
+		o.Components = slices.DeleteFunc(slices.Clone(o.Components), isFaulty)
+		o.Registrations = slices.DeleteFunc(slices.Clone(o.Registrations), isFaulty)
+		if len(o.Components)+len(o.Registrations) == left {
 			return nil, problems
 		}
-		faulty[p.Cluster] = true
+		var more []problem.Problem
+		if files, more = render(o, options); files == nil { // of names that three have
+			found = problem.Errors(more)
+			problems = problem.Sorted(append(problems, found...))
+		}
 	}
-	isFaulty := func(c paramset.ComponentSet) bool { return faulty[c.Name] }
-	o.Components = slices.DeleteFunc(slices.Clone(o.Components), isFaulty)
-	o.Registrations = slices.DeleteFunc(slices.Clone(o.Registrations), isFaulty)
-	files, _ = render(o, options)
 	return files, problems
 }
 
 // render writes what an engine runs. With a problem of severity error there are no files.
 func render(o Owned, options Options) ([]File, []problem.Problem) {
-	r := renderer{Options: options, owned: o, all: byName(o.Components), shared: map[string]object{}}
+	r := renderer{Options: options, owned: o, order: newOrder(o.Components), shared: map[string]object{}, users: map[string][]paramset.ComponentSet{}}
 	if r.Namespace == "" {
 		r.Namespace = DefaultNamespace
 	}
 	if r.KubeConfig == nil {
 		r.KubeConfig = func(cluster string) string { return cluster + "-kubeconfig" }
 	}
-	files, deployed := map[string][]object{}, map[string][]Object{}
-	names := map[string]paramset.ComponentSet{}
-	for _, c := range o.Components {
-		if other, taken := names[c.ApplicationName]; taken {
-			r.fault(c, problem.DuplicateName, "HelmRelease "+c.ApplicationName, fmt.Sprintf("is component %q of group %q on cluster %q, too", other.Component, other.Group, other.Name), "one name for each")
-			continue
-		}
-		names[c.ApplicationName] = c
-		file := "components/" + c.ApplicationName + ".yaml"
-		files[file] = r.component(c, r.isOnOwn(c))
-		deployed[file] = deployedBy(c, files[file])
+	var parts []part
+	for i, c := range o.Components {
+		parts = append(parts, part{"components/" + c.ApplicationName + ".yaml", &o.Components[i], r.component(c, r.isOnOwn(c))})
 	}
-	for _, c := range o.Registrations {
-		file := "registrations/" + c.ApplicationName + ".yaml"
-		files[file] = r.component(c, true)
-		deployed[file] = deployedBy(c, files[file])
-	}
-	for _, c := range o.Removals {
-		if objects := r.removalObjects(c, r.isOnOwn(c)); objects != nil {
-			file := "components/" + c.ApplicationName + ".yaml"
-			if running, is := files[file]; is { // as the other kind
-				file, objects = "departing/"+c.ApplicationName+".yaml", without(objects, running)
-			}
-			files[file] = objects
-		}
-	}
-	for _, c := range o.RegistrationRemovals {
-		if objects := r.removalObjects(c, true); objects != nil {
-			files["registrations/"+c.ApplicationName+".yaml"] = objects
-		}
+	for i, c := range o.Registrations {
+		parts = append(parts, part{"registrations/" + c.ApplicationName + ".yaml", &o.Registrations[i], r.component(c, true)})
 	}
 	if o.Self.Name != "" {
-		files[ClusterInfo+".yaml"] = []object{r.clusterInfo(ClusterInfo, o.Self)}
+		parts = append(parts, part{ClusterInfo + ".yaml", nil, []object{r.clusterInfo(ClusterInfo, o.Self)}})
 	}
 	for name, x := range r.shared {
-		files[name] = []object{x}
+		parts = append(parts, part{name, nil, []object{x}})
 	}
-	out := make([]File, 0, len(files)+1)
-	for name, objects := range files {
-		data, err := write(objects)
+	r.uniqueNames(parts)
+	parts = r.removals(parts)
+	out := make([]File, 0, len(parts)+1)
+	for _, p := range parts {
+		data, err := write(p.objects)
 		if err != nil {
-			r.problems = append(r.problems, problem.Problem{Reason: problem.LimitExceeded, Severity: problem.Error, Subject: name, Found: err.Error(), Hub: o.Hub, Cluster: clusterOf(objects)})
+			r.oversized(p, err)
 		}
-		out = append(out, File{name, data, deployed[name]})
+		var deployed []Object
+		if p.of != nil {
+			deployed = deployedBy(*p.of, p.objects)
+		}
+		out = append(out, File{p.file, data, deployed})
 	}
 	if len(problem.Errors(r.problems)) > 0 {
 		return nil, problem.Sorted(r.problems)
 	}
 	slices.SortFunc(out, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
 	return append(out, kustomization(out)), problem.Sorted(r.problems)
+}
+
+// oversized reports a part that is too large, of each cluster that it is for.
+func (r *renderer) oversized(p part, err error) {
+	users := r.users[p.file]
+	if p.of != nil {
+		users = []paramset.ComponentSet{*p.of}
+	}
+	for _, c := range users {
+		r.fault(c, problem.LimitExceeded, p.file, err.Error(), "")
+	}
+	if len(users) == 0 {
+		r.problems = append(r.problems, problem.Problem{Reason: problem.LimitExceeded, Severity: problem.Error, Subject: p.file, Found: err.Error(), Hub: r.owned.Hub, Cluster: r.owned.Self.Name})
+	}
+}
+
+// share has an object made that several components may need.
+func (r *renderer) share(c paramset.ComponentSet, file string, x object) {
+	r.shared[file] = x
+	r.users[file] = append(r.users[file], c)
 }
 
 // kustomization lists the files: without it, kustomize-controller makes one of all YAML that it
@@ -152,22 +161,15 @@ func kustomization(files []File) File {
 	return File{Name: "kustomization.yaml", Data: data}
 }
 
-// clusterOf is the cluster that a component's objects are for, empty for shared ones.
-func clusterOf(objects []object) string {
-	metadata, _ := objects[0]["metadata"].(object)
-	labels, _ := metadata["labels"].(object)
-	cluster, _ := labels[labelCluster].(string)
-	return cluster
-}
-
 // object is a Kubernetes object, of the types that encoding/json decodes into.
 type object = map[string]any
 
 type renderer struct {
 	Options
 	owned    Owned
-	all      components
+	order    *order
 	shared   map[string]object // by file
+	users    map[string][]paramset.ComponentSet
 	problems []problem.Problem
 }
 
@@ -197,6 +199,7 @@ func (r *renderer) component(c paramset.ComponentSet, own bool) []object {
 	if c.Kind == catalog.KindManifests {
 		return append(out, r.manifests(c, own)...)
 	}
+	r.checkChart(c)
 	if own && c.Team == "" {
 		r.ownNamespace(c)
 	}
@@ -278,7 +281,7 @@ var everywhere = []string{"default", "kube-system", "kube-public", "kube-node-le
 // ownNamespace has a component's namespace made on the engine's own cluster.
 func (r *renderer) ownNamespace(c paramset.ComponentSet) {
 	if c.Namespace != r.Namespace && !slices.Contains(everywhere, c.Namespace) {
-		r.shared["namespaces/"+c.Namespace+".yaml"] = r.namespace(c)
+		r.share(c, "namespaces/"+c.Namespace+".yaml", r.namespace(c))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/Masterminds/semver/v3"
 
@@ -15,6 +16,28 @@ import (
 )
 
 const sourceAPI = "source.toolkit.fluxcd.io/v1"
+
+// maxCoordinate bounds each of a chart's coordinates, with "./" before a path
+// (fluxcd/helm-controller v1.6.4, HelmChartTemplateSpec).
+const maxCoordinate = 2048 - len("./")
+
+// checkChart reports chart coordinates that an API server refuses by Flux's definitions, which
+// would stop the whole artifact: their patterns of addresses match no line break.
+func (r *renderer) checkChart(c paramset.ComponentSet) {
+	for _, text := range c.Chart.Texts() {
+		value, key := *text.To, text.Path[len(text.Path)-1]
+		var found, expected string
+		switch isAddress := text.To == &c.Chart.RepoURL || text.To == &c.Chart.Name; {
+		case len(value) > maxCoordinate:
+			found, expected = fmt.Sprintf("has a chart.%s of %d bytes", key, len(value)), fmt.Sprintf("at most %d", maxCoordinate)
+		case isAddress && strings.ContainsFunc(value, func(x rune) bool { return unicode.IsSpace(x) || unicode.IsControl(x) }):
+			found, expected = fmt.Sprintf("chart.%s %q has a space or a control character", key, value), "none"
+		default:
+			continue
+		}
+		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("component %q of group %q", c.Component, c.Group), found, expected, text.Path...)
+	}
+}
 
 // source writes into a HelmRelease's spec where its chart is, and is the source of its own that it
 // needs, if any.
@@ -49,11 +72,11 @@ func (r *renderer) source(c paramset.ComponentSet, spec object) object {
 		if other, is := r.shared[file]["spec"].(object); is && other["url"] != chart.RepoURL {
 			return unsupported(fmt.Sprintf("chart.repoURL %q has the digest of %q", chart.RepoURL, other["url"]), "another address", "chart", "repoURL")
 		}
-		r.shared[file] = object{
+		r.share(c, file, object{
 			"apiVersion": sourceAPI, "kind": "HelmRepository",
 			"metadata": r.named(name, object{labelManagedBy: managedBy}),
 			"spec":     object{"url": chart.RepoURL, "interval": interval},
-		}
+		})
 		spec["chart"] = object{"spec": object{
 			"chart": chart.Name, "version": chart.Version, "interval": interval,
 			"sourceRef": object{"kind": "HelmRepository", "name": name},

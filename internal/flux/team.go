@@ -15,8 +15,8 @@ func (r *renderer) impersonate(c paramset.ComponentSet, spec object) {
 	}
 	name := team.Account(c.Team)
 	spec["serviceAccountName"] = name
-	r.shared["teams/"+name+".yaml"] = object{
+	r.share(c, "teams/"+name+".yaml", object{
 		"apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
 		"metadata": r.named(name, object{labelManagedBy: managedBy, "argosy.dev/team": c.Team}),
-	}
+	})
 }

@@ -128,3 +128,19 @@ func TestTenantsComponentTakesNobodysName(t *testing.T) {
 		}
 	}
 }
+
+// TestDependenciesOfAComponentAreBounded: an entry names at most 100 components that it waits for;
+// one with more is an error of the members that read it. (H10)
+func TestDependenciesOfAComponentAreBounded(t *testing.T) {
+	for n, want := range map[int]string{
+		100: "",
+		101: `limit-exceeded addons/tenants/red/clusters/red-0/application-sets/addons.yaml:1:18: key "dependsOn": has 101 elements; expected at most 100`,
+	} {
+		st := querytest.Build(t, twoTenants().With(fleettest.Tree{
+			"addons/tenants/red/clusters/red-0/application-sets/addons.yaml": "web: {dependsOn: [" + strings.Repeat("dns, ", n) + "]}\n",
+		}))
+		if got := querytest.Problems(st.Problems); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+}

@@ -48,6 +48,17 @@ func (n Names) Forbidden(component string) []problem.Problem {
 	return problem.Sorted(out)
 }
 
+// Gives reports whether a tenant's catalogs alone give a name to an Application of a component, or
+// with Flux to a companion's HelmRelease.
+func (n Names) Gives(component, application string) bool {
+	for name := range n.given(component) {
+		if catalog.ApplicationName(name, n.Member.Name) == application {
+			return true
+		}
+	}
+	return false
+}
+
 // HasCut reports whether a tenant's name for a component is cut: its end does not say whose it may
 // be, too.
 func (n Names) HasCut(component string) bool {
