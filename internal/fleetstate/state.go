@@ -65,14 +65,8 @@ func Build(previous *State, s *snapshot.Snapshot, f facts.Set) (*State, error) {
 }
 
 // Restore computes the state of a snapshot with facts as it was when its last known good snapshots
-// and its held tenants were these.
-func Restore(s *snapshot.Snapshot, f facts.Set, lkg LastKnownGood, holds ...Hold) (*State, error) {
-	return RestoreBeside(nil, s, f, lkg, holds...)
-}
-
-// RestoreBeside is Restore of a state that shares what it has read with another one, which may be
-// nil, and of which it knows nothing otherwise.
-func RestoreBeside(other *State, s *snapshot.Snapshot, f facts.Set, lkg LastKnownGood, holds ...Hold) (*State, error) {
+// and its held tenants were these. What it has read it shares with another state, which may be nil.
+func Restore(other *State, s *snapshot.Snapshot, f facts.Set, lkg LastKnownGood, holds ...Hold) (*State, error) {
 	var beside *Resolver
 	if other != nil {
 		beside = other.resolver

@@ -178,7 +178,7 @@ func knownState(s *snapshot.Snapshot, f facts.Set) (*fleetstate.State, error) {
 	for _, q := range st.Quarantined("") {
 		lastKnownGood[q.ID] = nil
 	}
-	return fleetstate.Restore(s, f, lastKnownGood)
+	return fleetstate.Restore(nil, s, f, lastKnownGood)
 }
 
 // dropUndeliveredGrants leaves ownership grants out of the dry run where the hub's ApplicationSets

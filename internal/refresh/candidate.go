@@ -76,7 +76,7 @@ func unknownHub(st *fleetstate.State, hub string) (problem.Problem, bool) {
 // its members and the same tenants held.
 func (r *Refresher) restoredCandidate(known facts.Set) (*candidate, []problem.Problem) {
 	st, err := r.build(func() (*fleetstate.State, error) {
-		return fleetstate.Restore(r.restored, known, r.lastKnownGood, r.holds...)
+		return fleetstate.Restore(nil, r.restored, known, r.lastKnownGood, r.holds...)
 	})
 	if err != nil {
 		return nil, problem.From(err, internal, problem.Pos{})

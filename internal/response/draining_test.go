@@ -56,7 +56,7 @@ func TestDrainingKeepsWhatRuns(t *testing.T) {
 	draining := fleettest.Tree{fleettest.Member("two"): drainingTwo}
 	at := step(before, fleettest.Small().With(draining).With(change)) // it takes nothing of the commit that says so either
 	later := step(at, fleettest.Small().With(draining).With(change).With(fleettest.Tree{"addons/defaults/addons/dns/values.yaml": "replicas: 10\n"}))
-	restarted, err := fleetstate.Restore(fleettest.Snapshot("rev", fleettest.Small().With(draining).With(change)), facts.Set{}, at.LastKnownGood())
+	restarted, err := fleetstate.Restore(nil, fleettest.Snapshot("rev", fleettest.Small().With(draining).With(change)), facts.Set{}, at.LastKnownGood())
 	if err != nil {
 		t.Fatal(err)
 	}

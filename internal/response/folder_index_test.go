@@ -106,7 +106,7 @@ func TestChangeReachesWhateverDependsOnIt(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				fresh, err := fleetstate.Restore(fleettest.Snapshot("rev", files), step.facts, next.LastKnownGood())
+				fresh, err := fleetstate.Restore(nil, fleettest.Snapshot("rev", files), step.facts, next.LastKnownGood())
 				if err != nil {
 					t.Fatal(err)
 				}

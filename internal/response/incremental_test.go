@@ -192,7 +192,7 @@ func TestIncrementalBuildIsAFreshOne(t *testing.T) {
 			if err == nil {
 				homes = next.LastKnownGood()
 			}
-			fresh, freshErr := fleetstate.Restore(fleettest.Snapshot(current.Revision, files), live, homes)
+			fresh, freshErr := fleetstate.Restore(nil, fleettest.Snapshot(current.Revision, files), live, homes)
 			if fmt.Sprint(freshErr) != fmt.Sprint(err) {
 				t.Fatalf("seed %d, %v:\nfresh: %v\nincremental: %v", seed, history, freshErr, err)
 			}

@@ -71,7 +71,7 @@ func TestReusedResponseEqualsAFreshOne(t *testing.T) {
 			good = files
 			previous := st
 			st = built
-			fresh, err := fleetstate.Restore(snapshot.New(s.Revision, files), live, st.LastKnownGood())
+			fresh, err := fleetstate.Restore(nil, snapshot.New(s.Revision, files), live, st.LastKnownGood())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -104,7 +104,7 @@ func TestBrokenMemberStaysInItsTeamsProject(t *testing.T) {
 		broken := files.With(fleettest.Tree{fleettest.Member("one"): text})
 		st := rebuild(t, before, "broken", broken)
 		later := rebuild(t, st, "later", broken.With(fleettest.Tree{"fleet/teams/vault.yaml": strings.Replace(files["fleet/teams/vault.yaml"], "[vault]", "[vault, auditors]", 1)}))
-		restarted, err := fleetstate.Restore(fleettest.Snapshot("broken", broken), facts.Set{}, st.LastKnownGood())
+		restarted, err := fleetstate.Restore(nil, fleettest.Snapshot("broken", broken), facts.Set{}, st.LastKnownGood())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +236,7 @@ func TestIncrementalTeamsAreFreshOnes(t *testing.T) {
 				continue
 			}
 			lkg := next.LastKnownGood()
-			fresh, err := fleetstate.Restore(fleettest.Snapshot(current.Revision, files), facts.Set{}, lkg)
+			fresh, err := fleetstate.Restore(nil, fleettest.Snapshot(current.Revision, files), facts.Set{}, lkg)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -249,7 +249,7 @@ func TestTenantHasABudget(t *testing.T) {
 		}
 	}
 
-	restored, err := fleetstate.Restore(over, facts.NewSet(false), st.LastKnownGood())
+	restored, err := fleetstate.Restore(nil, over, facts.NewSet(false), st.LastKnownGood())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,7 +391,7 @@ func TestFileThatABaseReadsRefusesNobody(t *testing.T) {
 			third := fleettest.Snapshot("3", more)
 			st = querytest.NoProblems(t, querytest.Next(t, st, third, facts.NewSet(false)))
 			check("another commit", st)
-			restored, err := fleetstate.Restore(third, facts.NewSet(false), st.LastKnownGood())
+			restored, err := fleetstate.Restore(nil, third, facts.NewSet(false), st.LastKnownGood())
 			if err != nil {
 				t.Fatal(err)
 			}

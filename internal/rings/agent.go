@@ -100,7 +100,7 @@ func (r *Rings) fetch(ctx context.Context, st *fleetstate.State, name string) {
 	}
 	var now *fleetstate.State
 	if err == nil {
-		now, err = fleetstate.RestoreBeside(st, files, st.Facts(), nil)
+		now, err = fleetstate.Restore(st, files, st.Facts(), nil)
 	}
 	if err != nil {
 		r.o.Logger.Warn("a revision that the hub has announced cannot be read; the groups keep what they have", "revision", name, "error", err)

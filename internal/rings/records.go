@@ -104,7 +104,7 @@ func (r *Rings) stateOf(ctx context.Context, newest *fleetstate.State, rev strin
 	if err != nil { // those members are as at a first start
 		r.o.Logger.Error("last known good files of a ring's revision cannot be used", "revision", rev, "error", err)
 	}
-	return fleetstate.RestoreBeside(newest, files, newest.Facts(), lkg, accepted.Holds...)
+	return fleetstate.Restore(newest, files, newest.Facts(), lkg, accepted.Holds...)
 }
 
 // files reads those of a revision.

@@ -181,7 +181,7 @@ func checkCommit(t *testing.T, data []byte) {
 	seed := int(crc32.ChecksumIEEE(decisions))
 	f.check(st, f.queries.of(seed), commit, fail)
 	if seed%128 == 0 { // the same from nothing but the repository
-		if st, err = fleetstate.Restore(s, f.known, st.LastKnownGood()); err != nil {
+		if st, err = fleetstate.Restore(nil, s, f.known, st.LastKnownGood()); err != nil {
 			fail("after a restart the commit is refused for all: %v", err)
 		}
 		f.check(st, f.queries.of(seed/128), commit, fail)

@@ -2,10 +2,10 @@ package yamldoc
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 
 	yamlv2 "go.yaml.in/yaml/v2"
 )
@@ -51,58 +51,86 @@ func (n *Node) YAML() ([]byte, error) {
 	return n.libraryYAML()
 }
 
-// libraryYAML is YAML with the library.
+// libraryYAML is YAML with the library. It writes two values wrongly: it does not quote a key that
+// is the text "<<", which then reads as a merge key, and it writes the number -0.0 as the integer
+// -0. Both are marked, and the marks replaced in the text.
 func (n *Node) libraryYAML() ([]byte, error) {
-	out, err := yamlv2.Marshal(n.plain())
-	if err == nil && bytes.Contains(out, []byte(writtenMark)) {
-		out = bytes.ReplaceAll(out, []byte(markedMergeKey), []byte(`"<<":`))
-		out = bytes.ReplaceAll(out, []byte(markedZero), []byte("-0.0"))
+	m := marker(n.unused("argosy"))
+	out, err := yamlv2.Marshal(m.plain(n))
+	if written := `\0` + string(m); err == nil && bytes.Contains(out, []byte(written)) {
+		out = bytes.ReplaceAll(out, []byte(`"`+mergeKey+written+`":`), []byte(`"<<":`))
+		out = bytes.ReplaceAll(out, []byte(`"`+written+`"`), []byte("-0.0"))
 	}
 	return out, err
 }
 
-// The library writes two values wrongly: it does not quote a key that is the text "<<", which then
-// reads as a merge key, and it writes the number -0.0 as the integer -0. libraryYAML marks both,
-// and replaces the marks in the text. No file holds a mark: it is another one in each process, and
-// no text ever has it when it is written.
 const mergeKey = "<<"
 
-var (
-	secret         = rand.Text()
-	mark           = "\x00" + secret
-	writtenMark    = `\0` + secret
-	markedMergeKey = `"` + mergeKey + writtenMark + `":`
-	markedZero     = `"` + writtenMark + `"`
-)
+// unused is a text with a beginning that no key and no text of the value holds.
+func (n *Node) unused(beginning string) string {
+	longest := 0
+	n.texts(func(text string) {
+		for {
+			_, after, found := strings.Cut(text, beginning)
+			if !found {
+				return
+			}
+			text = strings.TrimLeft(after, "0")
+			longest = max(longest, len(after)-len(text))
+		}
+	})
+	return beginning + strings.Repeat("0", longest+1)
+}
 
-// plain is Any with numbers in Go's own types, as the YAML writer needs them.
-func (n *Node) plain() any {
+// texts goes through all keys and texts of the value.
+func (n *Node) texts(do func(string)) {
 	switch n.Kind {
 	case Map:
-		m := make(yamlv2.MapSlice, len(n.Fields()))
+		for _, f := range n.Fields() {
+			do(f.Key)
+			f.Value.texts(do)
+		}
+	case List:
+		for _, item := range n.Items() {
+			item.texts(do)
+		}
+	case String:
+		do(n.Text())
+	}
+}
+
+// marker marks values by a text that stands nowhere else, after a NUL character, which the library
+// writes as "\0".
+type marker string
+
+// plain is Any with numbers in Go's own types, as the YAML writer needs them.
+func (m marker) plain(n *Node) any {
+	switch n.Kind {
+	case Map:
+		out := make(yamlv2.MapSlice, len(n.Fields()))
 		for i, f := range n.Fields() {
 			key := f.Key
 			if key == mergeKey {
-				key += mark
+				key += "\x00" + string(m)
 			}
-			m[i] = yamlv2.MapItem{Key: key, Value: f.Value.plain()}
+			out[i] = yamlv2.MapItem{Key: key, Value: m.plain(f.Value)}
 		}
-		return m
+		return out
 	case List:
 		l := make([]any, len(n.Items()))
 		for i, item := range n.Items() {
-			l[i] = item.plain()
+			l[i] = m.plain(item)
 		}
 		return l
 	case Number:
-		return number(n.Text())
+		return m.number(n.Text())
 	}
 	return n.Any()
 }
 
 // number is a JSON number in the smallest of Go's types that holds it exactly, or the mark for
 // -0.0.
-func number(text string) any {
+func (m marker) number(text string) any {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
 		return i
 	}
@@ -111,7 +139,7 @@ func number(text string) any {
 	}
 	f, _ := strconv.ParseFloat(text, 64)
 	if f == 0 && math.Signbit(f) {
-		return mark
+		return "\x00" + string(m)
 	}
 	return f
 }

@@ -58,7 +58,7 @@ func TestAwkwardTextsRoundTrip(t *testing.T) {
 // TestTextsLikeTheWritersMarksRoundTrip is rule H2: what the writer marks for itself is in no file.
 func TestTextsLikeTheWritersMarksRoundTrip(t *testing.T) {
 	zero := json.Number("-0")
-	for _, s := range []string{"\x00argosy", "a\"\x00argosy", `say "\0argosy"`, "<<\x00argosy", `"<<\0argosy":`, "\x00"} {
+	for _, s := range []string{"\x00argosy", "a\"\x00argosy", `say "\0argosy"`, "<<\x00argosy", `"<<\0argosy":`, "\x00", "\x00argosy0", "\x00argosy00 argosy0"} {
 		roundTrip(t, map[string]any{"k": s, "<<": "v", "zero": zero})
 		roundTrip(t, map[string]any{s: "v", "<<": map[string]any{"<<": []any{zero, s}}})
 	}
