@@ -84,7 +84,7 @@ func (l *list) replace(i int, item *yamldoc.Node) {
 	l.note(i)
 }
 
-// note makes find find an element.
+// note adds an element to the places.
 func (l *list) note(i int) {
 	value := l.compared(l.items[i])
 	if value == nil {

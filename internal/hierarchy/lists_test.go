@@ -1,6 +1,7 @@
 package hierarchy
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func TestListsMergeAsIfAllWereCompared(t *testing.T) {
 			got := Merge(layers, rules).Root
 			gotText, err := got.YAML()
 			wantText, errWant := yamldoc.NewMap(nil, yamldoc.Field{Key: "l", Value: yamldoc.ListAt(b, want)}).YAML()
-			if err != nil || errWant != nil || string(gotText) != string(wantText) {
+			if err != nil || errWant != nil || !bytes.Equal(gotText, wantText) {
 				t.Fatalf("%s of\n%s\nand\n%s\nis\n%s\nwant\n%s\n%v %v", rule.Strategy, files[0], files[1], gotText, wantText, err, errWant)
 			}
 		}
