@@ -55,12 +55,8 @@ func trimApplication(o any) (any, error) {
 	return &metav1.PartialObjectMetadata{ObjectMeta: out}, nil
 }
 
-// comparedAt is the field of an Application that Argo CD writes with each comparison, and operation
-// the one that it has while a sync is to begin or runs.
-const (
-	comparedAt = `"f:reconciledAt"`
-	operation  = `"f:operation":`
-)
+// comparedAt is the field of an Application that Argo CD writes with each comparison.
+const comparedAt = `"f:reconciledAt"`
 
 // lookedAt marks the metadata of an Application that Argo CD has looked at since its digest was
 // written.
@@ -73,17 +69,12 @@ const lookedAt = "looked-at"
 //
 // The ApplicationSet controller owns the empty parts of the status, since it has made the
 // Application. So the status is what a comparison alone writes (argo-cd v2.14 and v3.2,
-// controller/appcontroller.go, ReconciledAt). The application controller first writes the operation
-// of an automated sync, and then the status that says why: while there is an operation, the time of
-// its fields says nothing of the status.
+// controller/appcontroller.go, ReconciledAt).
 func isLookedAt(m *metav1.PartialObjectMetadata) bool {
 	var status, digest time.Time
 	for _, f := range m.ManagedFields {
 		if f.FieldsV1 == nil || f.Time == nil {
 			continue
-		}
-		if bytes.Contains(f.FieldsV1.Raw, []byte(operation)) {
-			return false
 		}
 		hasStatus, hasDigest := bytes.Contains(f.FieldsV1.Raw, []byte(comparedAt)), bytes.Contains(f.FieldsV1.Raw, []byte(`"f:`+facts.DigestAnnotation+`"`))
 		if hasStatus && hasDigest {
