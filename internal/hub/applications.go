@@ -2,6 +2,7 @@ package hub
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -55,8 +56,12 @@ func trimApplication(o any) (any, error) {
 	return &metav1.PartialObjectMetadata{ObjectMeta: out}, nil
 }
 
-// comparedAt is the field of an Application that Argo CD writes with each comparison.
-const comparedAt = `"f:reconciledAt"`
+// comparedAt is the field of an Application that Argo CD writes with each comparison, and operation
+// the one that it has while a sync is to begin or runs.
+const (
+	comparedAt = `"f:reconciledAt"`
+	operation  = `"f:operation"`
+)
 
 // lookedAt marks the metadata of an Application that Argo CD has looked at since its digest was
 // written.
@@ -69,12 +74,17 @@ const lookedAt = "looked-at"
 //
 // The ApplicationSet controller owns the empty parts of the status, since it has made the
 // Application. So the status is what a comparison alone writes (argo-cd v2.14 and v3.2,
-// controller/appcontroller.go, ReconciledAt).
+// controller/appcontroller.go, ReconciledAt). The application controller first writes the operation
+// of an automated sync, and then the status that says why: while there is an operation, the time of
+// its fields says nothing of the status.
 func isLookedAt(m *metav1.PartialObjectMetadata) bool {
 	var status, digest time.Time
 	for _, f := range m.ManagedFields {
 		if f.FieldsV1 == nil || f.Time == nil {
 			continue
+		}
+		if hasOperation(f.FieldsV1.Raw) {
+			return false
 		}
 		hasStatus, hasDigest := bytes.Contains(f.FieldsV1.Raw, []byte(comparedAt)), bytes.Contains(f.FieldsV1.Raw, []byte(`"f:`+facts.DigestAnnotation+`"`))
 		if hasStatus && hasDigest {
@@ -88,6 +98,20 @@ func isLookedAt(m *metav1.PartialObjectMetadata) bool {
 		}
 	}
 	return digest.IsZero() || status.After(digest)
+}
+
+// hasOperation reports whether a manager's fields have the operation of an Application itself: the
+// status tells of the last one, under the same name.
+func hasOperation(fields []byte) bool {
+	if !bytes.Contains(fields, []byte(operation)) {
+		return false
+	}
+	var top map[string]json.RawMessage
+	if json.Unmarshal(fields, &top) != nil {
+		return false
+	}
+	_, is := top["f:operation"]
+	return is
 }
 
 // controller is the name of the ApplicationSet that controls an Application, "" when none does.

@@ -173,7 +173,10 @@ func TestHealthCountsAfterTheDigest(t *testing.T) {
 	const (
 		digest = `{"f:metadata":{"f:annotations":{"f:argosy.dev/digest":{}}},"f:spec":{}}`
 		status = `{"f:status":{"f:reconciledAt":{},"f:sync":{"f:status":{}}}}`
-		both   = `{"f:metadata":{"f:annotations":{"f:argosy.dev/digest":{}}},"f:status":{"f:reconciledAt":{}}}`
+		// syncing is what the application controller owns while there is a sync.
+		syncing = `{"f:operation":{".":{},"f:sync":{}},"f:status":{"f:reconciledAt":{}}}`
+		synced  = `{"f:status":{"f:operationState":{".":{},"f:operation":{"f:sync":{}},"f:phase":{}},"f:reconciledAt":{}}}`
+		both    = `{"f:metadata":{"f:annotations":{"f:argosy.dev/digest":{}}},"f:status":{"f:reconciledAt":{}}}`
 		// made is what the ApplicationSet controller owns that has made the Application.
 		made = `{"f:metadata":{"f:annotations":{"f:argosy.dev/digest":{}}},"f:spec":{},"f:status":{".":{},"f:health":{},"f:summary":{}}}`
 	)
@@ -192,6 +195,8 @@ func TestHealthCountsAfterTheDigest(t *testing.T) {
 		"before, with an empty status of its maker": {[]metav1.ManagedFieldsEntry{at(5, status), at(6, made)}, false},
 		"after, with an empty status of its maker":  {[]metav1.ManagedFieldsEntry{at(7, status), at(6, made)}, true},
 		"made, and nobody has looked":               {[]metav1.ManagedFieldsEntry{at(6, made)}, false},
+		"a sync begins, and the status is older":    {[]metav1.ManagedFieldsEntry{at(7, syncing), at(6, digest)}, false},
+		"a sync has ended":                          {[]metav1.ManagedFieldsEntry{at(7, synced), at(6, digest)}, true},
 		"no digest":                                 {[]metav1.ManagedFieldsEntry{at(5, status)}, true},
 		"one manager":                               {[]metav1.ManagedFieldsEntry{at(6, both)}, true},
 		"nothing is known":                          {nil, true},
