@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/cycle"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -21,7 +22,6 @@ func (l *linter) dependencies(c *fleetstate.Cluster, group, component string, r 
 		l.graph = l.newGraph(c)
 	}
 	self := node{group, component}
-	l.graph.visit(self)
 	subject, pos := fmt.Sprintf("dependsOn of component %q", component), r.EntryTree.At([]string{catalog.KeyDependsOn}).Pos()
 	for _, text := range r.Entry.DependsOn {
 		d := lifecycle.ParseDependency(text)
@@ -39,7 +39,7 @@ func (l *linter) dependencies(c *fleetstate.Cluster, group, component string, r 
 			continue
 		}
 		found := fmt.Sprintf("%q leads back to it: neither would ever be deployed", text)
-		if at := l.graph.vertices[last].pos; at != pos {
+		if at := l.graph.pos[last]; at != pos {
 			found = fmt.Sprintf("%q leads back to it, by dependsOn of component %q at %s: neither would ever be deployed", text, last.component, at)
 		}
 		l.problems = append(l.problems, problem.Problem{
@@ -66,38 +66,31 @@ func componentNames(c *fleetstate.Cluster, qualified bool) []string {
 // node is a component of a cluster.
 type node struct{ group, component string }
 
-// vertex is what a component depends on.
-type vertex struct {
-	pos   problem.Pos // of its dependsOn
-	needs map[node]bool
-	order []node // needs as they are written
-
-	// index and low are those of Tarjan's algorithm (R. Tarjan, Depth-first search and linear graph
-	// algorithms, 1972): components that depend on each other have one low in the end.
-	index, low int
-	done       bool
-	// before is one of those that depend on the component, and on which it depends.
-	before *node
-}
-
-// graph is what the components of a cluster depend on. It reads each entry once, and all questions
-// together take a time of the number of dependencies.
+// graph is what the components of a cluster depend on. It reads each entry once.
 type graph struct {
-	cluster  *fleetstate.Cluster
-	entry    func(node) fleetstate.Component
-	groups   []string
-	vertices map[node]*vertex
-	open     []node // visited and not done
+	cluster *fleetstate.Cluster
+	groups  []string
+	needs   map[node][]node
+	pos     map[node]problem.Pos // of dependsOn
+	last    map[node]node        // one of those in a cycle with a component that depend on it
+	cycles  *cycle.Finder[node]
 }
 
 func (l *linter) newGraph(c *fleetstate.Cluster) *graph {
-	return &graph{
-		cluster: c, groups: slices.Sorted(maps.Keys(c.Groups)), vertices: map[node]*vertex{},
-		entry: func(n node) fleetstate.Component {
-			r, _ := l.st.Resolver().MergeEntry(c.Groups[n.group].Catalogs, n.component)
-			return r
-		},
-	}
+	g := &graph{cluster: c, groups: slices.Sorted(maps.Keys(c.Groups)), needs: map[node][]node{}, pos: map[node]problem.Pos{}, last: map[node]node{}}
+	g.cycles = cycle.New(func(n node) []node {
+		r, _ := l.st.Resolver().MergeEntry(c.Groups[n.group].Catalogs, n.component)
+		if r.Entry == nil {
+			return nil
+		}
+		var needs []node
+		for _, text := range r.Entry.DependsOn {
+			needs = append(needs, g.named(lifecycle.ParseDependency(text))...)
+		}
+		g.needs[n], g.pos[n] = needs, r.EntryTree.At([]string{catalog.KeyDependsOn}).Pos()
+		return needs
+	})
+	return g
 }
 
 // named are the components that a dependency names.
@@ -111,73 +104,26 @@ func (g *graph) named(d lifecycle.Dependency) []node {
 	return out
 }
 
-// leadsBack reports whether one of the named components leads to a visited one, and which component
-// is the last on the way.
+// leadsBack reports whether one of the named components leads to a component, and which one is the
+// last on the way.
 func (g *graph) leadsBack(named []node, to node) (last node, leads bool) {
+	group := g.cycles.Group(to) // reads what it needs
 	if slices.Contains(named, to) {
 		return to, true
 	}
-	target := g.vertices[to]
 	for _, n := range named {
-		switch v := g.vertices[n]; {
-		case v.low != target.low:
-		case v.needs[to]:
+		switch {
+		case g.cycles.Group(n)[0] != group[0]:
+		case g.doesNeed(n, to):
 			return n, true
 		default:
-			return *target.before, true
+			if _, known := g.last[to]; !known {
+				g.last[to] = group[slices.IndexFunc(group, func(n node) bool { return g.doesNeed(n, to) })]
+			}
+			return g.last[to], true
 		}
 	}
 	return node{}, false
 }
 
-// visit finds out which components depend on each other, of all that a component leads to.
-func (g *graph) visit(n node) *vertex {
-	if v := g.vertices[n]; v != nil {
-		return v
-	}
-	v := &vertex{index: len(g.vertices), low: len(g.vertices), needs: map[node]bool{}}
-	g.vertices[n] = v
-	g.open = append(g.open, n)
-	if r := g.entry(n); r.Entry != nil {
-		v.pos = r.EntryTree.At([]string{catalog.KeyDependsOn}).Pos()
-		for _, text := range r.Entry.DependsOn {
-			for _, next := range g.named(lifecycle.ParseDependency(text)) {
-				if !v.needs[next] {
-					v.needs[next] = true
-					v.order = append(v.order, next)
-				}
-			}
-		}
-	}
-	for _, next := range v.order {
-		if to := g.visit(next); !to.done {
-			v.low = min(v.low, to.low)
-		}
-	}
-	if v.low == v.index {
-		g.close(n)
-	}
-	return v
-}
-
-// close ends what is open down to a component: all of these depend on each other.
-func (g *graph) close(first node) {
-	at := len(g.open) - 1
-	for g.open[at] != first {
-		at--
-	}
-	together := g.open[at:]
-	g.open = g.open[:at]
-	for _, n := range together {
-		v := g.vertices[n]
-		v.low, v.done = g.vertices[first].index, true
-	}
-	for _, n := range together {
-		v := g.vertices[n]
-		for _, next := range v.order {
-			if to := g.vertices[next]; to.low == v.low && to.before == nil {
-				to.before = &n
-			}
-		}
-	}
-}
+func (g *graph) doesNeed(n, other node) bool { return slices.Contains(g.needs[n], other) }

@@ -10,7 +10,7 @@ import (
 
 // layers are the packages below internal/, lowest first (rule 1).
 var layers = [][]string{
-	{"atomicfile", "connlimit", "liveness", "parallel", "problem", "reload", "startup", "trigger"},
+	{"atomicfile", "connlimit", "cycle", "liveness", "parallel", "problem", "reload", "startup", "trigger"},
 	{"budget", "failure", "planpage", "queryerr", "snapshot", "state", "tmpl", "yamldoc"},
 	{"audit", "facts", "hierarchy", "labels", "pathpattern", "release", "tenantschema", "tlsreload", "webhook"},
 	{"rollout"},
@@ -38,7 +38,7 @@ var layers = [][]string{
 }
 
 // engine are the packages of rule 2.
-var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "pathpattern", "release", "tenantschema", "parallel", "queryerr", "catalog", "fleet", "roots", "memo", "provision", "rollout", "companion", "team", "tenancy", "mount", "placement", "fleetstate", "query", "registration", "released", "lifecycle", "paramset", "response", "secretscan", "secretpolicy", "lint", "explain", "inventory", "plan", "flux"}
+var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "pathpattern", "release", "tenantschema", "parallel", "cycle", "queryerr", "catalog", "fleet", "roots", "memo", "provision", "rollout", "companion", "team", "tenancy", "mount", "placement", "fleetstate", "query", "registration", "released", "lifecycle", "paramset", "response", "secretscan", "secretpolicy", "lint", "explain", "inventory", "plan", "flux"}
 
 // aside are packages that no program but those of hack/ imports: they serve tests, or write
 // generated files.

@@ -1,0 +1,60 @@
+// Package cycle finds what depends on itself, directly or over others: the strongly connected
+// components of a graph, by the algorithm of R. Tarjan (Depth-first search and linear graph
+// algorithms, 1972). All questions together take a time of the number of nodes and dependencies.
+package cycle
+
+import "slices"
+
+// Finder finds the cycles of a graph. It reads each node once, when it is asked about it or about
+// one that leads to it. It is for one goroutine.
+type Finder[N comparable] struct {
+	next  func(N) []N
+	nodes map[N]*node[N]
+	open  []N // visited, and not in a group yet
+}
+
+// node is what is known of a node. Visited is when it was reached, from 1, and low the first node
+// under way that it leads to.
+type node[N comparable] struct {
+	visited, low int
+	isLoop       bool
+	group        []N
+}
+
+// New makes a Finder of a graph in which next returns what a node depends on.
+func New[N comparable](next func(N) []N) *Finder[N] {
+	return &Finder[N]{next: next, nodes: map[N]*node[N]{}}
+}
+
+// Group returns all nodes that a node leads to and that lead to it, itself among them. It must not
+// be changed.
+func (f *Finder[N]) Group(n N) []N { return f.visit(n).group }
+
+// IsLoop reports whether a node leads to itself.
+func (f *Finder[N]) IsLoop(n N) bool { return f.visit(n).isLoop }
+
+func (f *Finder[N]) visit(n N) *node[N] {
+	if v := f.nodes[n]; v != nil {
+		return v
+	}
+	at := len(f.open)
+	v := &node[N]{visited: len(f.nodes) + 1}
+	v.low = v.visited
+	f.nodes[n] = v
+	f.open = append(f.open, n)
+	for _, to := range f.next(n) {
+		v.isLoop = v.isLoop || to == n
+		if x := f.visit(to); x.group == nil {
+			v.low = min(v.low, x.low)
+		}
+	}
+	if v.low == v.visited {
+		group := slices.Clone(f.open[at:])
+		f.open = f.open[:at]
+		for _, member := range group {
+			x := f.nodes[member]
+			x.group, x.isLoop = group, x.isLoop || len(group) > 1
+		}
+	}
+	return v
+}
