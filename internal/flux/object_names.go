@@ -54,8 +54,8 @@ func (r *renderer) uniqueNames(parts []part) {
 	}
 }
 
-// isTenants reports whether a tenant alone gives a name to an object of a component. Whoever else
-// has the name keeps it (W1).
+// isTenants reports whether a tenant alone gives a name to an object of a component. Another
+// cluster with the name keeps it (W1).
 func (r *renderer) isTenants(c *paramset.ComponentSet, name any) bool {
 	if c == nil || r.owned.st == nil {
 		return false

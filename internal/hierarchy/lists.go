@@ -74,13 +74,17 @@ func (l *list) append(item *yamldoc.Node) {
 // replace replaces an element that find has found. Its key may be another one then: a list that has
 // become longer.
 func (l *list) replace(i int, item *yamldoc.Node) {
-	h := hash(l.compared(l.items[i]))
-	if at, _ := slices.BinarySearch(l.places[h], i); at == 0 {
-		l.places[h] = l.places[h][1:] // at once, however many there are
-	} else {
-		l.places[h] = slices.Delete(l.places[h], at, at+1)
-	}
+	before := hash(l.compared(l.items[i]))
 	l.items[i] = item
+	if value := l.compared(item); value != nil && hash(value) == before {
+		return
+	}
+	at, _ := slices.BinarySearch(l.places[before], i)
+	if at == 0 {
+		l.places[before] = l.places[before][1:] // at once, however many there are
+	} else {
+		l.places[before] = slices.Delete(l.places[before], at, at+1)
+	}
 	l.note(i)
 }
 

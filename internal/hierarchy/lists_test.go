@@ -102,6 +102,8 @@ func TestLongListsMergeInTimeOfTheirLength(t *testing.T) {
 	}{
 		"unique":            {[]Rule{{Pattern: "l", Strategy: Unique}}, number},
 		"by key":            {byKey, func(i int) *yamldoc.Node { return named(number(i)) }},
+		"by one key":        {byKey[:1], func(int) *yamldoc.Node { return named(number(1)) }},
+		"by no key":         {byKey[:1], func(int) *yamldoc.Node { return named(yamldoc.ScalarAt(&yamldoc.Node{}, yamldoc.Null, "")) }},
 		"by keys that grow": {byKey, func(int) *yamldoc.Node { return named(one) }},
 	} {
 		lower, upper := list(tt.element), list(func(i int) *yamldoc.Node { return tt.element(i + elements/2) })

@@ -72,7 +72,7 @@ type graph struct {
 	groups  []string
 	needs   map[node][]node
 	pos     map[node]problem.Pos // of dependsOn
-	last    map[node]node        // one of those in a cycle with a component that depend on it
+	last    map[node]node        // a component of the same cycle that depends on it
 	cycles  *cycle.Finder[node]
 }
 

@@ -43,6 +43,6 @@
 //  13. What last known good snapshots take has a budget in bytes, for each tenant and in whole
 //     (W2). Beyond it all members of such a tenant stay at theirs, so that no more are kept.
 //     Nothing is removed because of it, and it ends when enough files are fixed.
-//  14. Status says since when a candidate is computed, while it is: one that takes for ever refuses
-//     nothing, and the polls go on.
+//  14. Status says since when a candidate is being computed. Without that, a computation that does
+//     not end would look like a source without changes.
 package refresh

@@ -43,9 +43,9 @@ func announced(st *fleetstate.State, policy string) map[string]string {
 
 // ofOthers are the groups that an agent's engine does not own.
 func ofOthers(st *fleetstate.State) []string {
-	grants, _ := st.Facts().Grants(agentOf(st))
 	return slices.DeleteFunc(slices.Clone(st.Groups()), func(group string) bool {
-		return slices.ContainsFunc(grants, func(g facts.OwnershipGrant) bool { return g.Group == group && g.Held && !g.IsDeleted })
+		holds, _ := st.Facts().Holds(agentOf(st), group) // they are watched where there is an agent
+		return holds
 	})
 }
 

@@ -69,7 +69,7 @@ func (r *Rings) restore(ctx context.Context, log rollout.Log) error {
 			continue
 		}
 		now, err := r.stateOf(ctx, st, rev, log.Kept[rev])
-		if err != nil && isAway(err) {
+		if err != nil && !state.IsDamaged(err) { // to be read again
 			return err
 		}
 		if err != nil {
@@ -84,7 +84,8 @@ func (r *Rings) restore(ctx context.Context, log rollout.Log) error {
 	return nil
 }
 
-// stateOf computes the state of a revision as it was before a restart. The newest state knows of
+// stateOf computes the state of a revision as it was before a restart; a *state.Damaged error says
+// that this is not possible. The newest state knows of
 // later values, which members must not get by it.
 func (r *Rings) stateOf(ctx context.Context, newest *fleetstate.State, rev string, kept rollout.Kept) (*fleetstate.State, error) {
 	files, err := r.files(ctx, rev)
@@ -94,7 +95,7 @@ func (r *Rings) stateOf(ctx context.Context, newest *fleetstate.State, rev strin
 	var accepted refresh.Accepted
 	if len(kept.State) > 0 {
 		if err := json.Unmarshal(kept.State, &accepted); err != nil {
-			return nil, err
+			return nil, &state.Damaged{Record: recordOf(rev), Why: err.Error()}
 		}
 	}
 	lkg, err := accepted.Members(func(revision string) (*snapshot.Snapshot, error) { return r.files(ctx, revision) })
@@ -104,30 +105,23 @@ func (r *Rings) stateOf(ctx context.Context, newest *fleetstate.State, rev strin
 	if err != nil { // those members are as at a first start
 		r.o.Logger.Error("last known good files of a ring's revision cannot be used", "revision", rev, "error", err)
 	}
-	return fleetstate.Restore(newest, files, newest.Facts(), lkg, accepted.Holds...)
+	out, err := fleetstate.Restore(newest, files, newest.Facts(), lkg, accepted.Holds...)
+	if err != nil {
+		return nil, &state.Damaged{Record: recordOf(rev), Why: err.Error()}
+	}
+	return out, nil
 }
 
-// files reads those of a revision.
+// files reads the files of a revision. A *state.Damaged error says that nobody will have them.
 func (r *Rings) files(ctx context.Context, rev string) (*snapshot.Snapshot, error) {
 	data, _, err := r.o.Store.Read(ctx, recordOf(rev))
 	if errors.Is(err, state.ErrNotFound) {
 		err = &state.Damaged{Record: recordOf(rev), Why: "it is missing"}
 	}
 	if err != nil {
-		return nil, &storeError{err}
+		return nil, err
 	}
 	return refresh.Unarchive(rev, data)
-}
-
-// storeError is why the store does not give files.
-type storeError struct{ error }
-
-func (e *storeError) Unwrap() error { return e.error }
-
-// isAway reports whether the store cannot be reached, so that trying again may help.
-func isAway(err error) bool {
-	var failed *storeError
-	return errors.As(err, &failed) && !state.IsDamaged(err)
 }
 
 // kept is what a restart needs of a revision besides its files; false where that is nothing.

@@ -50,24 +50,28 @@ func servedMembers(st *fleetstate.State, hub string) []*fleet.Member {
 	members := st.Fleet.Members(hub)
 	isClone := false
 	for i, c := range st.ClustersOf(hub) {
-		if c.LastKnownGood == nil || st.DrainingRevision(members[i]) != "" {
-			continue
+		if m := served(st, members[i], c); m != members[i] {
+			if !isClone {
+				members, isClone = slices.Clone(members), true
+			}
+			members[i] = m
 		}
-		if !isClone {
-			members, isClone = slices.Clone(members), true
-		}
-		members[i] = c.Member
 	}
 	return members
 }
 
 // servedMember is a member of a hub by the file that it is served from, nil if there is none.
 func servedMember(st *fleetstate.State, hub, name string) *fleet.Member {
-	m := st.Fleet.Member(hub, name)
-	if m == nil {
-		return nil
+	if m := st.Fleet.Member(hub, name); m != nil {
+		return served(st, m, st.ClusterOf(m))
 	}
-	if c := st.ClusterOf(m); c.LastKnownGood != nil && st.DrainingRevision(m) == "" {
+	return nil
+}
+
+// served is a member by the file that it is served from. One that drains is in the ring that the
+// newest file says, and keeps what it has (log.Draining).
+func served(st *fleetstate.State, m *fleet.Member, c *fleetstate.Cluster) *fleet.Member {
+	if c.LastKnownGood != nil && st.DrainingRevision(m) == "" {
 		return c.Member
 	}
 	return m

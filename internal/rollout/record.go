@@ -53,8 +53,8 @@ type Log struct {
 	Ended bool `json:"ended,omitempty"`
 }
 
-// Kept is what a restart needs besides the files of a revision: State is the service's own, and
-// Revisions are those that it names.
+// Kept is what a restart needs besides the files of a revision. State is the service's own record,
+// and Revisions are the revisions that it names.
 type Kept struct {
 	Revisions []string        `json:"revisions"`
 	State     json.RawMessage `json:"state"`

@@ -109,8 +109,8 @@ func (a *ArgoCD) Refresh(ctx context.Context, app string, hard bool) error {
 	return nil
 }
 
-// Pushed refreshes the Applications that a push to a repository concerns: those that read a folder
-// with a changed file, or all of the repository. Argo CD's own webhook does the same for
+// Pushed refreshes the Applications that a push to a repository concerns, because they read a
+// folder with a changed file. Argo CD's own webhook does the same for
 // Applications that say which folders they read (util/webhook: affectedRevisionInfo; the annotation
 // argocd.argoproj.io/manifest-generate-paths).
 func (a *ArgoCD) Pushed(ctx context.Context, repoURL string, files []string) error {
