@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -102,15 +103,21 @@ func TestFilesAreReadAgain(t *testing.T) {
 		late := h.beside(t, h.apps, stored(store))
 		late.say(inRings(nil))
 		late.ring("prod", first)
-		store.once()
+		var away atomic.Bool
+		away.Store(true)
+		store.fails = func(name string) bool { // what others have written, and nothing else
+			return away.Load() && strings.HasPrefix(name, "rollout-files-") && slices.Contains(memory.Names(), name)
+		}
 		second := h.say(inRings(change)).Revision
 		h.ring("canary", second)
 		h.healthy("dns-a")
 		h.ring("prod", second)
 		h.healthy("dns-a", "dns-b", "dns-hub-1")
 		late.apps = h.apps
-		late.LookAtRings(t.Context())
+		late.looks()
 		late.say(inRings(with(change, map[string]string{"README.yaml": "a: b\n"})))
+		late.looks()
+		away.Store(false)
 		late.looks()
 		h.looks()
 		if now := h.texts(); !strings.Contains(now["b"], "replicas: 7") {
