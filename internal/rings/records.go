@@ -126,13 +126,11 @@ func (r *Rings) files(ctx context.Context, rev string) (*snapshot.Snapshot, erro
 
 // kept is what a restart needs of a revision besides its files; false where that is nothing.
 func (r *Rings) kept(rev string) (rollout.Kept, bool) {
-	r.mu.Lock()
-	known := r.revisions[rev]
-	r.mu.Unlock()
-	if known == nil {
+	st := r.knownState(rev)
+	if st == nil {
 		return rollout.Kept{}, false
 	}
-	lkg, holds := known.state.LastKnownGood(), known.state.Holds("")
+	lkg, holds := st.LastKnownGood(), st.Holds("")
 	if len(lkg) == 0 && len(holds) == 0 {
 		return rollout.Kept{}, false
 	}
@@ -146,6 +144,16 @@ func (r *Rings) kept(rev string) (rollout.Kept, bool) {
 	var err error
 	out.State, err = json.Marshal(refresh.AcceptedOf(rev, lkg, holds))
 	return out, err == nil
+}
+
+// knownState is the state of a revision; nil if it is not at hand.
+func (r *Rings) knownState(rev string) *fleetstate.State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known := r.revisions[rev]; known != nil {
+		return known.state
+	}
+	return nil
 }
 
 // snapshotOf are the files of a revision, of a ring or that a member is served from; nil if they

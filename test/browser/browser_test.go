@@ -304,7 +304,14 @@ func value[T any](b *tab, expression string) T {
 func (b *tab) follow(selector string) {
 	b.t.Helper()
 	b.until(fmt.Sprintf("document.querySelector(%q) !== null && %s", selector, loaded))
-	value[bool](b, fmt.Sprintf("document.querySelector(%q).click() || true", selector))
+	b.leave(fmt.Sprintf("document.querySelector(%q).click()", selector))
+}
+
+// leave has the page carry out what leads to another one. It is done after the answer, which the
+// browser loses with the page.
+func (b *tab) leave(statement string) {
+	b.t.Helper()
+	value[int](b, fmt.Sprintf("setTimeout(() => { %s })", statement))
 }
 
 // views are the pages, each with something to look at.
