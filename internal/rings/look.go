@@ -167,15 +167,15 @@ func (r *Rings) logOf(policy string) (*policyState, rollout.Log) {
 	return p, p.log
 }
 
-// noteFailedWrite notes that the store has not taken a policy's records, and looks again.
+// noteFailedWrite notes that the store has not taken a policy's records. The next look tries again,
+// at the latest after an interval.
 func (r *Rings) noteFailedWrite(p *policyState, policy string, err error) {
-	if !errors.Is(err, state.ErrConflict) { // a replica has been faster: its records are read at once
+	if !errors.Is(err, state.ErrConflict) { // a replica has been faster: its records are read then
 		r.o.Logger.Error("the store does not take the records of a rollout", "rollout", policy, "error", err)
 	}
 	r.mu.Lock()
 	p.problem = err.Error()
 	r.mu.Unlock()
-	r.trigger.Fire()
 }
 
 // draining are the members of a policy that drain, with the names of their rings.
