@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,49 +14,162 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/state"
 	"github.com/argosy-hub/argosy/internal/state/statetest"
 )
 
-// TestFailingStoreIsTriedAtIntervals: while the store takes no record, the rings are looked at once
-// an interval, however fast it fails. (G9)
-func TestFailingStoreIsTriedAtIntervals(t *testing.T) {
-	const policy = "apiVersion: argosy.dev/v1alpha1\nkind: Rollout\nrings:\n  - {name: all, selector: {}}\n"
+const policyOfAll = "apiVersion: argosy.dev/v1alpha1\nkind: Rollout\nrings:\n  - {name: all, selector: {}}\n"
+
+// breaking does something to a store.
+type breaking func(*testing.T, *state.Store, *statetest.Memory)
+
+// TestRingsAreLookedAtInIntervals: whatever is wrong with the store, the service does not look at
+// rings, or publish its state, again and again without a pause. (G9)
+func TestRingsAreLookedAtInIntervals(t *testing.T) {
+	unknown := facts.NewSet(false).WithApplications(facts.Application{
+		Name: "dns-a", Cluster: "a", Group: "addons", Component: "dns", Digest: "another",
+	}).WithHealth()
+	nothing := facts.NewSet(false).WithApplications().WithHealth()
+	writes := func(log func() rollout.Log) breaking {
+		return func(t *testing.T, s *state.Store, _ *statetest.Memory) {
+			if err := newRecord(s, "all").Write(t.Context(), log()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	takesNothing := func(_ *testing.T, _ *state.Store, m *statetest.Memory) {
+		m.Fails = func(string) error { return errors.New("forbidden") }
+	}
+	damages := func(_ *testing.T, _ *state.Store, m *statetest.Memory) { m.Set("rollout-all-v1", []byte("{")) }
+	for name, c := range map[string]struct {
+		facts   facts.Set
+		prepare []breaking
+	}{
+		"nothing is wrong":                       {nothing, nil},
+		"it takes no record":                     {nothing, []breaking{takesNothing}},
+		"there is no record":                     {unknown, nil},
+		"a record is damaged":                    {unknown, []breaking{damages}},
+		"a record is damaged, and it takes none": {unknown, []breaking{damages, takesNothing}},
+		"it cannot be reached": {unknown, []breaking{func(_ *testing.T, _ *state.Store, m *statetest.Memory) {
+			m.Away(errors.New("connection refused"))
+		}}},
+		"the files of a ring are gone": {unknown, []breaking{writes(func() rollout.Log {
+			return rollout.Begin(&rollout.Policy{Rings: []rollout.Ring{{Name: "all"}}}, "gone", time.Now())
+		})}},
+		"a record has ended": {nothing, []breaking{writes(func() rollout.Log { return rollout.Log{Ended: true} })}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, end := context.WithCancel(t.Context())
+				defer end()
+				store, memory := statetest.New()
+				var st *fleetstate.State
+				var r *Rings
+				looks, published := 0, 0
+				r = New(Options{
+					Hub: "hub-1", Responses: new(response.Cache), Logger: slog.New(slog.DiscardHandler), Store: store,
+					Queries: func() map[string][]query.Query {
+						return map[string][]query.Query{"all": {{View: query.Components, Hub: "hub-1", Group: "addons"}}}
+					},
+					State: func() *fleetstate.State {
+						if looks++; looks > 1000 {
+							end()
+						}
+						return st
+					},
+					Reconsider: func() {
+						published++
+						r.Serving(st)
+					},
+				})
+				for _, files := range []map[string]string{nil, {"fleet/rollouts/all.yaml": policyOfAll}} {
+					var err error
+					st, err = fleetstate.Build(st, snapshot.FromMap(fleettest.TwoHubs().With(files)), c.facts)
+					if err != nil {
+						t.Fatal(err)
+					}
+					r.Serving(st)
+				}
+				for _, prepare := range c.prepare {
+					prepare(t, store, memory)
+				}
+				done := make(chan struct{})
+				go func() {
+					r.Run(ctx)
+					close(done)
+				}()
+				time.Sleep(time.Minute)
+				end()
+				<-done
+				if most := 2 * int(time.Minute/interval); looks < 12 || looks > most || published > 3 {
+					t.Errorf("in a minute, rings were looked at %d times, and states published %d times; expected at most %d and 3", looks, published, most)
+				}
+			})
+		})
+	}
+}
+
+// TestReplicasThatSeeOtherHealthWriteInIntervals: a replica whose facts stand still sees another
+// health than the others. None of them writes, or publishes, again and again without a pause. (G9)
+func TestReplicasThatSeeOtherHealthWriteInIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
 		store, memory := statetest.New()
-		tries := 0
+		writes, published := 0, 0
 		memory.Fails = func(string) error {
-			if tries++; tries > 1000 {
+			if writes++; writes > 1000 {
 				end()
 			}
-			return errors.New("connection refused")
+			return nil
 		}
-		var st *fleetstate.State
-		r := New(Options{
-			Hub: "hub-1", Responses: new(response.Cache), Logger: slog.New(slog.DiscardHandler), Store: store,
-			State: func() *fleetstate.State { return st },
-		})
-		done := make(chan struct{})
-		for _, files := range []map[string]string{nil, {"fleet/rollouts/all.yaml": policy}} {
+		var done sync.WaitGroup
+		for _, isHealthy := range []bool{true, false} {
+			var st *fleetstate.State
+			var r *Rings
+			queries := map[string][]query.Query{"all": {{View: query.Components, Hub: "hub-1", Group: "addons"}}}
+			r = New(Options{
+				Hub: "hub-1", Responses: new(response.Cache), Logger: slog.New(slog.DiscardHandler), Store: store,
+				Queries: func() map[string][]query.Query { return queries },
+				State:   func() *fleetstate.State { return st },
+				Reconsider: func() {
+					published++
+					r.Serving(st)
+				},
+			})
+			for n := range 3 {
+				files := map[string]string{"README.yaml": "commit: " + strconv.Itoa(n) + "\n"}
+				if n > 0 {
+					files["fleet/rollouts/all.yaml"] = policyOfAll
+				}
+				var err error
+				st, err = fleetstate.Build(st, snapshot.FromMap(fleettest.TwoHubs().With(files)), facts.NewSet(false).WithApplications().WithHealth())
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Serving(st)
+			}
+			answered, _ := r.digests(st)
+			var apps []facts.Application
+			for name, digest := range answered {
+				apps = append(apps, facts.Application{Name: name, Cluster: strings.TrimPrefix(name, "dns-"), Group: "addons", Component: "dns", Digest: digest, Healthy: isHealthy})
+			}
 			var err error
-			st, err = fleetstate.Build(st, snapshot.FromMap(fleettest.TwoHubs().With(files)), facts.NewSet(false).WithApplications().WithHealth())
-			if err != nil {
+			if st, err = fleetstate.Build(st, st.Resolver().Snapshot, facts.NewSet(false).WithApplications(apps...).WithHealth()); err != nil {
 				t.Fatal(err)
 			}
 			r.Serving(st)
+			done.Go(func() { r.Run(ctx) })
 		}
-		go func() {
-			r.Run(ctx)
-			close(done)
-		}()
 		time.Sleep(time.Minute)
 		end()
-		<-done
-		if most := int(time.Minute/interval) + 1; tries < 2 || tries > most {
-			t.Errorf("the store was written to %d times in a minute; expected 2 to %d", tries, most)
+		done.Wait()
+		if most := 4 * int(time.Minute/interval); writes > most || published > most {
+			t.Errorf("in a minute, the store was written to %d times, and states published %d times; expected at most %d", writes, published, most)
 		}
 	})
 }

@@ -79,8 +79,9 @@ func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
 		p.problem, p.isStale = "", err != nil && !state.IsDamaged(err)
 		switch {
 		case state.IsDamaged(err):
-			p.isRead, p.isLost, p.problem = true, p.log.Rings == nil, err.Error()
-			changed = true
+			isLost := p.log.Rings == nil
+			changed = changed || !p.isRead || p.isLost != isLost
+			p.isRead, p.isLost, p.problem = true, isLost, err.Error()
 		case err != nil:
 			p.problem = err.Error()
 		case isEnded && p.isRead && !p.isLost:
