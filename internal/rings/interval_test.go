@@ -36,6 +36,7 @@ func TestRingsAreLookedAtInIntervals(t *testing.T) {
 	nothing := facts.NewSet(false).WithApplications().WithHealth()
 	writes := func(log func() rollout.Log) breaking {
 		return func(t *testing.T, s *state.Store, _ *statetest.Memory) {
+			t.Helper()
 			if err := newRecord(s, "all").Write(t.Context(), log()); err != nil {
 				t.Fatal(err)
 			}
