@@ -197,6 +197,9 @@ release-push: bin/release $(COSIGN) ## Push the images and charts of dist/releas
 $(COSIGN):
 	GOBIN='$(@D)' $(GO) install -ldflags '-s -w' github.com/sigstore/cosign/v2/cmd/cosign@$(COSIGN_VERSION)
 
+.PHONY: tools
+tools: $(PROMTOOL) $(COSIGN) $(GOTESTSUM) ## Install the tools that tests use outside the checkout
+
 .PHONY: pins
 pins: bin/release ## Pin today's versions of the Debian packages in the images
 	$(RELEASE) pins
