@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,20 +71,20 @@ func TestRingsAreLookedAtInIntervals(t *testing.T) {
 				store, memory := statetest.New()
 				var st *fleetstate.State
 				var r *Rings
-				looks, published := 0, 0
+				var looks, published atomic.Int64
 				r = New(Options{
 					Hub: "hub-1", Responses: new(response.Cache), Logger: slog.New(slog.DiscardHandler), Store: store,
 					Queries: func() map[string][]query.Query {
 						return map[string][]query.Query{"all": {{View: query.Components, Hub: "hub-1", Group: "addons"}}}
 					},
 					State: func() *fleetstate.State {
-						if looks++; looks > 1000 {
+						if looks.Add(1) > 1000 {
 							end()
 						}
 						return st
 					},
 					Reconsider: func() {
-						published++
+						published.Add(1)
 						r.Serving(st)
 					},
 				})
@@ -106,8 +107,9 @@ func TestRingsAreLookedAtInIntervals(t *testing.T) {
 				time.Sleep(time.Minute)
 				end()
 				<-done
-				if most := 2 * int(time.Minute/interval); looks < 12 || looks > most || published > 3 {
-					t.Errorf("in a minute, rings were looked at %d times, and states published %d times; expected at most %d and 3", looks, published, most)
+				if most := 2 * int64(time.Minute/interval); looks.Load() < 12 || looks.Load() > most || published.Load() > 3 {
+					t.Errorf("in a minute, rings were looked at %d times, and states published %d times; expected at most %d and 3",
+						looks.Load(), published.Load(), most)
 				}
 			})
 		})
@@ -121,9 +123,9 @@ func TestReplicasThatSeeOtherHealthWriteInIntervals(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
 		store, memory := statetest.New()
-		writes, published := 0, 0
+		var writes, published atomic.Int64
 		memory.Fails = func(string) error {
-			if writes++; writes > 1000 {
+			if writes.Add(1) > 1000 {
 				end()
 			}
 			return nil
@@ -138,7 +140,7 @@ func TestReplicasThatSeeOtherHealthWriteInIntervals(t *testing.T) {
 				Queries: func() map[string][]query.Query { return queries },
 				State:   func() *fleetstate.State { return st },
 				Reconsider: func() {
-					published++
+					published.Add(1)
 					r.Serving(st)
 				},
 			})
@@ -169,8 +171,8 @@ func TestReplicasThatSeeOtherHealthWriteInIntervals(t *testing.T) {
 		time.Sleep(time.Minute)
 		end()
 		done.Wait()
-		if most := 4 * int(time.Minute/interval); writes > most || published > most {
-			t.Errorf("in a minute, the store was written to %d times, and states published %d times; expected at most %d", writes, published, most)
+		if most := 4 * int64(time.Minute/interval); writes.Load() > most || published.Load() > most {
+			t.Errorf("in a minute, the store was written to %d times, and states published %d times; expected at most %d", writes.Load(), published.Load(), most)
 		}
 	})
 }
