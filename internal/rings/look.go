@@ -87,7 +87,7 @@ func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
 		case isEnded && p.isRead && !p.isLost:
 			p.isStale, p.problem = true, "a replica serves a commit without this policy: this one waits until it serves a later one"
 		case log != nil && (isNew || !p.isRead):
-			changed = changed || !p.isRead || !log.Equal(p.log)
+			changed = changed || !p.isRead || !haveSame(*log, p.log)
 			p.log, p.isRead, p.isLost, p.noted = *log, true, false, log.Seen()
 		case log == nil && (!p.isRead || p.isLost):
 			was := p.isRead
@@ -98,6 +98,13 @@ func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
 		r.mu.Unlock()
 	}
 	return changed
+}
+
+// haveSame reports whether rings, agents' groups and draining members have the same by two logs.
+func haveSame(a, b rollout.Log) bool {
+	return maps.Equal(a.Draining, b.Draining) && maps.EqualFunc(a.Rings, b.Rings, func(x, y rollout.Record) bool {
+		return x.Train == y.Train && x.Released == y.Released
+	})
 }
 
 // retry tries to begin a policy whose records are lost.
