@@ -342,10 +342,14 @@ func (r *Refresher) restore(ctx context.Context) bool {
 		}
 		return nil
 	}, func(err error) {
-		r.o.Logger.Warn("the accepted state cannot be read yet", "state", r.o.Store.String(), "error", err)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.status.Waiting = "the accepted state cannot be read yet: " + err.Error()
+		waiting := "the accepted state cannot be read yet: " + err.Error()
+		if waiting == r.status.Waiting {
+			return
+		}
+		r.o.Logger.Warn("the accepted state cannot be read yet", "state", r.o.Store.String(), "error", err)
+		r.status.Waiting = waiting
 		r.notify()
 	})
 }
