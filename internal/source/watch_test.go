@@ -30,6 +30,7 @@ func TestRefreshesWhileLookingAreOne(t *testing.T) {
 			}
 			if c.refreshes > 0 {
 				answer <- struct{}{}
+				time.Sleep(refreshPause)
 			}
 			synctest.Wait()
 			if looks != c.want {
@@ -37,9 +38,44 @@ func TestRefreshesWhileLookingAreOne(t *testing.T) {
 			}
 		}
 		answer <- struct{}{} // nobody has asked for one more
-		synctest.Wait()
+		time.Sleep(time.Minute)
 		if looks != 4 {
 			t.Fatalf("%d looks", looks)
 		}
+	})
+}
+
+// A flood of refreshes, as of a forge that reports each of many pushes, polls the source in
+// intervals: neither the service nor the server has to work without a pause. The first of them is
+// polled for at once.
+func TestFloodOfRefreshesPollsInIntervals(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		w := NewWatcher(time.Hour, false)
+		var last time.Time
+		polls, ended := 0, make(chan struct{})
+		go func() {
+			defer close(ended)
+			w.Poll(ctx, func(context.Context) (*snapshot.Snapshot, error) {
+				polls, last = polls+1, time.Now()
+				time.Sleep(10 * time.Millisecond)
+				return nil, nil
+			}, func(*snapshot.Snapshot, error) {})
+		}()
+		time.Sleep(10 * time.Minute)
+		began := time.Now()
+		for range 60 * 200 {
+			w.Refresh()
+			time.Sleep(5 * time.Millisecond)
+			if polls == 2 && !last.Equal(began) {
+				t.Fatalf("the first refresh polls after %s", last.Sub(began))
+			}
+		}
+		if most := 2 + int(time.Minute/refreshPause); polls < most-2 || polls > most {
+			t.Errorf("%d polls in a minute; expected at most %d", polls, most)
+		}
+		cancel()
+		<-ended
 	})
 }
