@@ -138,8 +138,8 @@ func (c *commit) join(d *commit) *commit {
 	return &out
 }
 
-// seen is a text of what a replica has seen a commit change, without when it did. It is greater where
-// that is of more clusters.
+// seen is a text of what a replica has seen a commit change, without when it did. It is greater
+// where that is of more clusters.
 func (c *commit) seen() string {
 	own := commit{Clusters: slices.Clone(c.Clusters), Others: c.Others, Unlooked: c.Unlooked}
 	for i := range own.Clusters {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -31,7 +30,6 @@ const (
 const (
 	appUser    = "x-access-token" // that GitHub expects with an installation's token
 	appTimeout = 15 * time.Second // of a request for a token
-	maxToken   = 1 << 20          // bytes of a response to it
 )
 
 // githubApp has the tokens by which an installation of a GitHub App reads a repository. A token
@@ -83,27 +81,12 @@ func newTransport(files [4]string, host string) (*ghinstallation.Transport, erro
 	if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "https" && u.Hostname() != "127.0.0.1" {
 		return nil, fmt.Errorf("the file %s has no https URL", appURL)
 	}
-	transport, err := ghinstallation.New(bounded{http.DefaultTransport}, numbers[0], numbers[1], []byte(files[2]))
+	transport, err := ghinstallation.New(source.BoundedTransport(http.DefaultTransport), numbers[0], numbers[1], []byte(files[2]))
 	if err != nil {
 		return nil, fmt.Errorf("the file %s has no private key (PEM, RSA)", appKey)
 	}
 	transport.BaseURL = base
 	return transport, nil
-}
-
-// bounded cuts responses off that are longer than any with a token.
-type bounded struct{ next http.RoundTripper }
-
-// RoundTrip sends a request.
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := b.next.RoundTrip(r)
-	if err == nil {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, maxToken), resp.Body}
-	}
-	return resp, err
 }
 
 // apiOf is the address of GitHub's API for the repositories of a host. (docs.github.com, "Getting
