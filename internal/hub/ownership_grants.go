@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,8 @@ import (
 const (
 	again    = time.Second
 	againMax = time.Minute
+	// healthPause is how long an unchanged word of health is not written over another one.
+	healthPause = 20 * time.Second
 )
 
 // grantsPermission is the permission that this needs.
@@ -57,6 +60,14 @@ type OwnershipGrants struct {
 	// These belong to Run.
 	logged string // the last logged failure
 	delay  time.Duration
+	retry  *time.Timer     // the one that repeats, nil before the first
+	said   map[string]word // by the UID of a grant
+}
+
+// word is what was written of a grant's health last, and when.
+type word struct {
+	text string
+	at   time.Time
 }
 
 // NewOwnershipGrants makes OwnershipGrants of a member, which is required as the namespace is;
@@ -72,8 +83,13 @@ func NewOwnershipGrants(o Options, member string) (*OwnershipGrants, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &OwnershipGrants{member: member, client: client.Resource(configMaps).Namespace(o.Namespace), log: o.Log, dirty: trigger.New()}
+	return newOwnershipGrants(client.Resource(configMaps).Namespace(o.Namespace), o, member)
+}
+
+func newOwnershipGrants(client metadata.ResourceInterface, o Options, member string) (*OwnershipGrants, error) {
+	g := &OwnershipGrants{member: member, client: client, log: o.Log, dirty: trigger.New(), said: map[string]word{}}
 	g.state.Store(&OwnershipGrantsState{})
+	var err error
 	g.follower, err = newFollower(g.client, followed{
 		what: "grants", permission: grantsPermission, namespace: o.Namespace, log: o.Log, selector: facts.GrantLabel + "," + clusterLabel + "=" + member,
 		expected: &metav1.PartialObjectMetadata{},
@@ -142,12 +158,16 @@ func (g *OwnershipGrants) update() bool {
 }
 
 // act puts our finalizer on grants that lack it, takes it off released ones, and writes what held
-// ones say of health.
+// ones say of health. Replicas may disagree on that: where another one has written, an unchanged
+// word has to wait.
 func (g *OwnershipGrants) act(ctx context.Context) {
 	g.mu.Lock()
 	released, health := g.released, g.health
 	g.mu.Unlock()
 	var failure error
+	var wait time.Duration
+	before := g.said
+	g.said = map[string]word{}
 	for _, o := range g.follower.objects() {
 		m, ok := o.(*metav1.PartialObjectMetadata)
 		if !ok {
@@ -161,40 +181,52 @@ func (g *OwnershipGrants) act(ctx context.Context) {
 		case f.Held && f.IsDeleted && slices.ContainsFunc(released, func(r facts.OwnershipGrant) bool { return r.UID == f.UID }):
 			finalizers = slices.DeleteFunc(slices.Clone(finalizers), func(s string) bool { return s == facts.GrantFinalizer })
 		default:
-			text := health[f.Group]
-			if f.Held && !f.IsDeleted && text != "" && text != m.Annotations[facts.RingsHealthAnnotation] {
-				failure = errors.Join(failure, g.patch(ctx, m, map[string]any{"annotations": map[string]string{facts.RingsHealthAnnotation: text}}))
+			text, was := health[f.Group], before[f.UID]
+			g.said[f.UID] = was
+			if !f.Held || f.IsDeleted || text == "" || text == m.Annotations[facts.RingsHealthAnnotation] {
+				continue
 			}
+			if left := healthPause - time.Since(was.at); was.text == text && left > 0 {
+				wait = max(wait, left)
+				continue
+			}
+			written, err := g.patch(ctx, m, map[string]any{"annotations": map[string]string{facts.RingsHealthAnnotation: text}})
+			if written {
+				g.said[f.UID] = word{text, time.Now()}
+			}
+			failure = errors.Join(failure, err)
 			continue
 		}
 		if finalizers == nil {
 			finalizers = []string{}
 		}
-		if err := g.patch(ctx, m, map[string]any{"finalizers": finalizers}); err != nil {
+		if _, err := g.patch(ctx, m, map[string]any{"finalizers": finalizers}); err != nil {
 			failure = err
 			continue
 		}
 		g.log.Info("grant", "group", f.Group, "held", !f.Held)
 	}
-	g.note(ctx, failure)
+	g.note(ctx, failure, wait)
 }
 
 // patch writes metadata of a ConfigMap that nobody has changed since.
-func (g *OwnershipGrants) patch(ctx context.Context, m *metav1.PartialObjectMetadata, metadata map[string]any) error {
+func (g *OwnershipGrants) patch(ctx context.Context, m *metav1.PartialObjectMetadata, metadata map[string]any) (written bool, _ error) {
 	metadata["uid"], metadata["resourceVersion"] = m.UID, m.ResourceVersion
 	patch, err := json.Marshal(map[string]any{"metadata": metadata})
 	if err != nil {
-		return err
+		return false, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
+	defer cancel()
 	_, err = g.client.Patch(ctx, m.Name, mergePatch, patch, metav1.PatchOptions{FieldManager: "argosy"})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // what it is now is on its way
+		return false, nil // what it is now is on its way
 	}
-	return g.follower.short(err, grantsPermission)
+	return err == nil, g.follower.short(err, grantsPermission)
 }
 
-// note logs a failure once, and has the request repeated.
-func (g *OwnershipGrants) note(ctx context.Context, failure error) {
+// note logs a failure once, and has the request repeated; what waits is done after that time.
+func (g *OwnershipGrants) note(ctx context.Context, failure error, wait time.Duration) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -204,12 +236,16 @@ func (g *OwnershipGrants) note(ctx context.Context, failure error) {
 			g.log.Warn("a grant cannot be held or released; it is tried again", "problem", failure)
 		}
 	}
+	g.delay = min(max(2*g.delay, again), againMax)
 	if failure == nil {
 		g.delay = 0
-		return
 	}
-	g.delay = min(max(2*g.delay, again), againMax)
-	time.AfterFunc(g.delay, g.dirty.Fire)
+	if g.retry != nil { // another one would be repeated by each change for itself
+		g.retry.Stop()
+	}
+	if next := cmp.Or(g.delay, wait); next > 0 {
+		g.retry = time.AfterFunc(next, g.dirty.Fire)
+	}
 }
 
 // trimGrant keeps the metadata of a grant that facts need, and the finalizers of others, which are

@@ -8,8 +8,9 @@
 //     read. A probe sends nothing secret, reads no body, and follows no redirect.
 //  3. A member responds only as long as its last response is recent. So a service that has just
 //     started, or whose probes hang, takes nothing for true.
-//  4. A failed probe is repeated once. Probes at once and their time are bounded. The probes of a
-//     second are spread over it.
+//  4. A failed probe is repeated once. Probes at once and their time are bounded, those of members
+//     that failed before apart from the others: however many hang, one that responds is probed in
+//     time. The probes of a second are spread over it.
 package liveness
 
 import (
@@ -34,6 +35,8 @@ const (
 	pause   = 2 * time.Second  // before a failed one is repeated
 	tick    = time.Second      // between two looks at which members are due
 	atOnce  = 256
+	// failedAtOnce are the probes at once of members whose last one failed.
+	failedAtOnce = 128
 )
 
 // Options are what a Prober needs. Members is required.
@@ -47,9 +50,9 @@ type Options struct {
 
 // Prober knows which members respond.
 type Prober struct {
-	o      Options
-	client *http.Client
-	slots  chan struct{}
+	o             Options
+	client        *http.Client
+	slots, failed chan struct{}
 
 	mu      sync.RWMutex
 	members map[string]*member
@@ -62,7 +65,16 @@ type member struct {
 	// seen is the last response; next is when a probe is due.
 	seen, next   time.Time
 	busy, silent bool
-	problem      string
+	// repeats reports that the first of two probes has failed.
+	repeats bool
+	problem string
+}
+
+// target is a member to probe.
+type target struct {
+	name, address string
+	// hasFailed reports that its last probe failed.
+	hasFailed bool
 }
 
 // New makes a Prober.
@@ -74,7 +86,7 @@ func New(o Options) *Prober {
 		o.Now = time.Now
 	}
 	dialer := &net.Dialer{Timeout: timeout}
-	return &Prober{o: o, members: map[string]*member{}, slots: make(chan struct{}, atOnce), client: &http.Client{
+	return &Prober{o: o, members: map[string]*member{}, slots: make(chan struct{}, atOnce), failed: make(chan struct{}, failedAtOnce), client: &http.Client{
 		Timeout:       timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
@@ -94,17 +106,21 @@ func (p *Prober) Run(ctx context.Context) {
 	for {
 		due := p.due()
 		next := time.NewTicker(tick / time.Duration(len(due)+1)) // hundreds of handshakes at once take memory
-		for name, address := range due {
+		for _, t := range due {
+			slots, isFree := p.take(ctx, t)
+			if isFree {
+				running.Go(func() {
+					defer func() { <-slots }()
+					p.record(t, p.ask(ctx, t.address))
+				})
+			} else {
+				p.putBack(t)
+			}
 			select {
-			case p.slots <- struct{}{}:
+			case <-next.C:
 			case <-ctx.Done():
 				return
 			}
-			running.Go(func() {
-				defer func() { <-p.slots }()
-				p.record(name, address, p.probe(ctx, address))
-			})
-			<-next.C
 		}
 		next.Stop()
 		select {
@@ -115,12 +131,38 @@ func (p *Prober) Run(ctx context.Context) {
 	}
 }
 
-// due are the members to probe now.
-func (p *Prober) due() map[string]string {
+// take takes a slot. A member that failed before waits for none: the others are probed meanwhile.
+func (p *Prober) take(ctx context.Context, t target) (slots chan struct{}, isFree bool) {
+	if t.hasFailed {
+		select {
+		case p.failed <- struct{}{}:
+			return p.failed, true
+		default:
+			return nil, false
+		}
+	}
+	select {
+	case p.slots <- struct{}{}:
+		return p.slots, true
+	case <-ctx.Done():
+		return nil, false
+	}
+}
+
+// putBack makes a member due again that was not probed.
+func (p *Prober) putBack(t target) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m := p.members[t.name]; m != nil && m.address == t.address {
+		m.busy = false
+	}
+}
+
+// due are the members to probe now, in no order.
+func (p *Prober) due() (out []target) {
 	all, now := p.o.Members(), p.o.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := map[string]string{}
 	for name, address := range all {
 		m := p.members[name]
 		if m == nil || m.address != address {
@@ -128,7 +170,8 @@ func (p *Prober) due() map[string]string {
 			p.members[name] = m
 		}
 		if !m.busy && !now.Before(m.next) {
-			m.busy, out[name] = true, address
+			m.busy = true
+			out = append(out, target{name, address, m.problem != ""})
 		}
 		p.follow(m, now)
 	}
@@ -153,43 +196,31 @@ func (p *Prober) isSilent(m *member, now time.Time) bool {
 	return m.problem != "" || now.Sub(m.seen) > p.o.Interval+2*timeout+pause
 }
 
-// record notes the outcome of a probe.
-func (p *Prober) record(name, address string, err error) {
+// record notes the outcome of a probe (rule 4).
+func (p *Prober) record(t target, err error) {
 	now := p.o.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	m := p.members[name]
-	if m == nil || m.address != address {
+	m := p.members[t.name]
+	if m == nil || m.address != t.address {
+		return
+	}
+	m.busy = false
+	if m.repeats = err != nil && !t.hasFailed && !m.repeats; m.repeats {
+		m.next = now.Add(pause)
 		return
 	}
 	next := p.o.Interval
 	if m.seen.IsZero() && err == nil { // the first ones are spread over the interval
 		next = time.Duration(rand.Int64N(int64(next)))
 	}
-	m.busy, m.next, m.problem = false, now.Add(next), ""
+	m.next, m.problem = now.Add(next), ""
 	if err != nil {
 		m.problem = err.Error()
 	} else {
 		m.seen = now
 	}
 	p.follow(m, now)
-}
-
-// probe asks an API server, twice if need be (rule 4).
-func (p *Prober) probe(ctx context.Context, address string) (err error) {
-	for attempt := range 2 {
-		if attempt > 0 {
-			select {
-			case <-time.After(pause):
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		if err = p.ask(ctx, address); err == nil {
-			return nil
-		}
-	}
-	return err
 }
 
 func (p *Prober) ask(ctx context.Context, address string) error {

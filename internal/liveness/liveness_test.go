@@ -3,9 +3,12 @@ package liveness
 import (
 	"context"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -151,4 +154,39 @@ func TestHungMemberHoldsNoConnection(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Errorf("the connection is held: %v", err)
 	}
+}
+
+// TestHangingMembersDoNotDelayOthers (rule 3): however many members hang, one that responds is
+// probed in time, and not taken for silent.
+func TestHangingMembersDoNotDelayOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		members, servers := map[string]string{}, &apiServers{status: map[string]int{}}
+		for n := range 1500 {
+			name := "m" + strconv.Itoa(n)
+			members[name] = "https://" + name
+			if servers.status[name] = 200; n >= 300 {
+				servers.status[name] = 0
+			}
+		}
+		p := New(Options{Members: func() map[string]string { return members }})
+		p.client.Transport = servers
+		ctx, end := context.WithCancel(t.Context())
+		go p.Run(ctx)
+		time.Sleep(5 * time.Minute)
+		silent := map[string]string{}
+		for range 10 * 60 {
+			time.Sleep(time.Second)
+			for n := range 300 {
+				if _, why := p.Silent("m" + strconv.Itoa(n)); why != "" {
+					silent["m"+strconv.Itoa(n)] = why
+				}
+			}
+		}
+		if len(silent) > 0 {
+			t.Errorf("%d of 300 members that respond were taken for silent, such as %v", len(silent), slices.Sorted(maps.Values(silent))[0])
+		}
+		end()
+		synctest.Wait()
+	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/flux"
+	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // Bounds of the content that stays available by its digest (rules 2 and 4).
@@ -35,6 +36,8 @@ type Registry struct {
 	current map[string]flux.Artifact // of the state, by repository
 	served  *simplelru.LRU[blobID, flux.Blob]
 	bytes   int // of served
+	// leftOut are the texts of what the last artifact of a repository left out.
+	leftOut map[string][]string
 }
 
 // blobID names content within its repository (rule 3).
@@ -136,17 +139,35 @@ func (g *Registry) artifact(ref Reference, st *fleetstate.State) (flux.Artifact,
 	if size := int64(len(a.Layer.Data)); size > g.maxLayer {
 		return a, fmt.Errorf("the artifact has %d bytes; the limit is %d (--max-response-bytes)", size, g.maxLayer)
 	}
-	for _, p := range a.LeftOut {
-		g.logger.Warn("the artifact leaves a cluster out", "repository", ref.Repository, "cluster", p.Cluster, "problem", p.Error())
-	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.logLeftOut(ref.Repository, a.LeftOut)
 	if g.state != st {
 		g.state, g.current = st, map[string]flux.Artifact{}
 	}
 	g.current[ref.Repository] = a
 	g.remember(ref.Repository, a.Layer, a.Config, a.Manifest)
 	return a, nil
+}
+
+// logLeftOut logs what an artifact leaves out, unless the one before did for the same reason. The
+// caller holds the lock.
+func (g *Registry) logLeftOut(repository string, problems []problem.Problem) {
+	before := g.leftOut[repository]
+	delete(g.leftOut, repository)
+	if len(problems) == 0 {
+		return
+	}
+	if g.leftOut == nil || len(g.leftOut) >= maxServed {
+		g.leftOut = map[string][]string{}
+	}
+	for _, p := range problems {
+		text := p.Cluster + ": " + p.Error()
+		g.leftOut[repository] = append(g.leftOut[repository], text)
+		if !slices.Contains(before, text) {
+			g.logger.Warn("the artifact leaves a cluster out", "repository", repository, "cluster", p.Cluster, "problem", p.Error())
+		}
+	}
 }
 
 // remember makes blobs available by their digest. The caller holds the lock.

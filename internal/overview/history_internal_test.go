@@ -1,6 +1,12 @@
 package overview
 
-import "testing"
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+)
 
 // Details beyond the limit are forgotten from the oldest commit on.
 func TestHistoryForgetsOldDetails(t *testing.T) {
@@ -18,5 +24,53 @@ func TestHistoryForgetsOldDetails(t *testing.T) {
 		if c := h.commits[i]; c.Trimmed != want || (c.Clusters == nil) != want || c.Concerned != maxChanged {
 			t.Errorf("commit %d: trimmed %t, %d clusters", i, c.Trimmed, len(c.Clusters))
 		}
+	}
+}
+
+// TestReplicasAgreeOnTheTimeline: two replicas whose facts differed at a commit have seen it change
+// other clusters and components. What they write becomes the same: else each of them would write
+// over the other's record for as long as it has the commit.
+func TestReplicasAgreeOnTheTimeline(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	change := func(cluster string, components ...string) clusterChange {
+		c := clusterChange{Cluster: Cluster{Hub: "hub-1", Name: cluster}}
+		for _, name := range components {
+			c.Changes = append(c.Changes, ComponentChange{Component: Component{Group: "addons", Name: name}})
+		}
+		return c
+	}
+	replica := func(after time.Duration, clusters ...clusterChange) *History {
+		return &History{began: at, last: &Index{st: &fleetstate.State{}}, commits: []*commit{
+			{Before: "1", Revision: "2", At: at.Add(after), Concerned: len(clusters), Clusters: clusters},
+		}}
+	}
+	for name, replicas := range map[string][2]*History{
+		"the same at other times": {replica(0, change("a", "dns")), replica(time.Second, change("a", "dns"))},
+		"other clusters":          {replica(0, change("a", "dns")), replica(time.Second, change("a", "dns"), change("b", "dns"))},
+		"other components":        {replica(0, change("a", "dns", "ingress")), replica(0, change("a", "dns", "policy"))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			texts := map[int]string{}
+			for range 3 {
+				for i, h := range replicas {
+					r, _ := h.Remembered()
+					text, err := json.Marshal(r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					texts[i] = string(text)
+					var read Remembered
+					if err := json.Unmarshal(text, &read); err != nil {
+						t.Fatal(err)
+					}
+					replicas[1-i].Merge(&read)
+				}
+			}
+			if texts[0] != texts[1] {
+				t.Errorf("the replicas write\n%s\n%s", texts[0], texts[1])
+			}
+		})
 	}
 }

@@ -1,6 +1,8 @@
 package overview
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -114,13 +116,13 @@ func (c *commit) overlaps(d *commit) bool {
 
 func (c *commit) near(d *commit) bool { return c.At.Sub(d.At).Abs() <= sameWithin }
 
-// join is what two replicas know of one change. Details that one has forgotten are the other's.
+// join is what two replicas know of one change: the same for both of them, else each would write
+// over the other's record. Details that one has forgotten are the other's.
 func (c *commit) join(d *commit) *commit {
-	out := *c
-	if c.Trimmed {
-		out = *d
-		d = c
+	if c.Trimmed && !d.Trimmed || c.Trimmed == d.Trimmed && c.seen() < d.seen() {
+		c, d = d, c
 	}
+	out := *c
 	if d.At.Before(out.At) {
 		out.At = d.At
 	}
@@ -134,6 +136,17 @@ func (c *commit) join(d *commit) *commit {
 		}
 	}
 	return &out
+}
+
+// seen is a text of what a replica has seen a commit change, without when it did. It is greater
+// where that is of more clusters.
+func (c *commit) seen() string {
+	own := commit{Clusters: slices.Clone(c.Clusters), Others: c.Others, Unlooked: c.Unlooked}
+	for i := range own.Clusters {
+		own.Clusters[i].Synced, own.Clusters[i].Healthy = time.Time{}, time.Time{}
+	}
+	text, _ := json.Marshal(own) // of texts and numbers
+	return fmt.Sprintf("%09d %s", c.Concerned, text)
 }
 
 // first is the earlier of two times, of which either may be unknown.

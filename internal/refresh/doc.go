@@ -28,7 +28,7 @@
 //     nothing before the source has been polled, or has been silent for Options.Patience. The store
 //     holds the last known good snapshots of members, too, as a folder has no history and a forced
 //     branch has lost it. Damaged records are reported and not used; their members are as at a
-//     first start.
+//     first start. What the store does not take is written again, with growing pauses.
 //  9. LastKnownFacts stores facts, too: a cluster whose Secret goes during a restart keeps its last
 //     known facts while it has a member file, and an API server that is away does not stop a start.
 //  10. In a store that replicas share, the first one that accepts a snapshot decides its last known

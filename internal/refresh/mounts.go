@@ -89,32 +89,61 @@ func (m *mounts) want(ctx context.Context, table *mount.Table) {
 	}
 }
 
+// reopenInterval is how soon a mount that cannot be opened is tried again: its credentials may come
+// later.
+const reopenInterval = 30 * time.Second
+
 // read watches a mount's repository.
 func (m *mounts) read(ctx context.Context, of fleet.Mount) *mountReader {
-	r := &mountReader{done: make(chan struct{})}
+	ctx, end := context.WithCancel(ctx)
+	r := &mountReader{end: end, done: make(chan struct{})}
 	var err error
 	if r.source, err = m.open(of); err != nil {
-		r.newest = polled{done: true, err: err}
-		close(r.done)
-		return r
+		r.source, r.newest = nil, polled{done: true, err: err} // it may be a nil pointer
 	}
-	ctx, r.end = context.WithCancel(ctx)
+	opened := r.source
 	go func() {
 		defer close(r.done)
-		r.source.Watch(ctx, func(s *snapshot.Snapshot, err error) {
-			m.mu.Lock()
-			r.newest = polled{done: true, snapshot: s, err: err}
-			m.mu.Unlock()
-			m.fire()
-		})
+		if opened == nil {
+			opened = m.reopen(ctx, r, of)
+		}
+		if opened == nil {
+			return
+		}
+		opened.Watch(ctx, func(s *snapshot.Snapshot, err error) { m.update(r, polled{done: true, snapshot: s, err: err}) })
 	}()
 	return r
 }
 
-func (r *mountReader) close() {
-	if r.end != nil {
-		r.end()
+// reopen opens a mount's repository that could not be opened, nil when the context ends before.
+func (m *mounts) reopen(ctx context.Context, r *mountReader, of fleet.Mount) source.Source {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(reopenInterval):
+		}
+		opened, err := m.open(of)
+		if err == nil {
+			m.mu.Lock()
+			r.source = opened
+			m.mu.Unlock()
+			return opened
+		}
+		m.update(r, polled{done: true, err: err})
 	}
+}
+
+// update takes in what was read last of a mount.
+func (m *mounts) update(r *mountReader, newest polled) {
+	m.mu.Lock()
+	r.newest = newest
+	m.mu.Unlock()
+	m.fire()
+}
+
+func (r *mountReader) close() {
+	r.end()
 	<-r.done
 	if r.source != nil {
 		_ = r.source.Close()

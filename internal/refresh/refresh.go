@@ -85,6 +85,7 @@ type Refresher struct {
 	// The worker's own: what is served, what is written, and what was before the restart.
 	serving       *candidate
 	checkpoint    *checkpoint // nil without a store
+	rewriting     rewriting
 	restored      *snapshot.Snapshot
 	lastKnownGood fleetstate.LastKnownGood
 	holds         []fleetstate.Hold
@@ -260,6 +261,7 @@ func (r *Refresher) run(ctx context.Context) {
 		return
 	}
 	defer time.AfterFunc(r.o.Patience, r.stopWaiting).Stop()
+	defer r.rewriting.end()
 	r.trigger.Fire() // facts may have been complete before the first change
 	for {
 		select {
@@ -291,14 +293,16 @@ func (r *Refresher) reconcile(ctx context.Context) {
 	default:
 		r.acceptMounts(ctx, &d)
 	}
-	agree := d.swapped && r.o.Store != nil && r.o.Store.Shared() && r.servesLastKnownGood()
+	write := d.swapped || r.rewriting.isDue.Load()
+	agree := write && r.o.Store != nil && r.o.Store.Shared() && r.servesLastKnownGood()
 	if agree {
 		if theirs := r.writeCheckpoint(ctx); theirs != nil {
 			r.adopt(theirs)
+			d.swapped = true
 		}
 	}
 	refused := r.publish(d, began)
-	if d.swapped && !agree {
+	if write && !agree {
 		r.writeCheckpoint(ctx)
 	}
 	if d.swapped || len(refused) > 0 {
@@ -338,17 +342,21 @@ func (r *Refresher) restore(ctx context.Context) bool {
 		}
 		return nil
 	}, func(err error) {
-		r.o.Logger.Warn("the accepted state cannot be read yet", "state", r.o.Store.String(), "error", err)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.status.Waiting = "the accepted state cannot be read yet: " + err.Error()
+		waiting := "the accepted state cannot be read yet: " + err.Error()
+		if waiting == r.status.Waiting {
+			return
+		}
+		r.o.Logger.Warn("the accepted state cannot be read yet", "state", r.o.Store.String(), "error", err)
+		r.status.Waiting = waiting
 		r.notify()
 	})
 }
 
-// writeCheckpoint writes what a restart goes on from. A full disk does not stop the service. It
-// returns what a replica that has written the same snapshot before serves members from, if that
-// differs.
+// writeCheckpoint writes what a restart goes on from. A full disk does not stop the service: the
+// write is repeated. It returns what a replica that has written the same snapshot before serves
+// members from, if that differs.
 func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs *keptMembers) {
 	r.restored = nil
 	st := r.serving.state
@@ -363,9 +371,14 @@ func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs *keptMembers) {
 	ctx, cancel := context.WithTimeout(ctx, state.Timeout)
 	defer cancel()
 	theirs, err := r.checkpoint.write(ctx, r.serving.snapshot, keptMembers{st.LastKnownGood(), st.Holds("")})
-	r.setStoreProblem(err)
-	if err != nil {
+	if r.setStoreProblem(err) && err != nil {
 		r.o.Logger.Error("the store does not take the accepted state", "state", r.o.Store.String(), "error", err)
+	}
+	r.rewriting.end()
+	if err != nil {
+		r.rewriting.begin(r.trigger)
+	} else {
+		r.rewriting.pause = 0
 	}
 	return theirs
 }
@@ -386,12 +399,15 @@ func (r *Refresher) adopt(theirs *keptMembers) {
 	s.state, r.serving = st, &s
 }
 
-// setStoreProblem says in Status what is wrong with the store, nil for nothing.
-func (r *Refresher) setStoreProblem(err error) {
+// setStoreProblem says in Status what is wrong with the store, nil for nothing. It reports whether
+// that is news.
+func (r *Refresher) setStoreProblem(err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	before := r.status.StoreProblem
 	r.status.StoreProblem = ""
 	if err != nil {
 		r.status.StoreProblem = shorten(err.Error())
 	}
+	return r.status.StoreProblem != before
 }

@@ -32,6 +32,16 @@ const (
 
 func (r Reason) Error() string { return string(r) }
 
+// IsKnown reports whether it is one of these.
+func (r Reason) IsKnown() bool {
+	switch r {
+	case Unreachable, Authentication, NotFound, UnknownRef, Unreadable, Empty, Unsigned, LimitExceeded, Unstable,
+		GitMissing, GitFailed, GitAway, GitRefused, InvalidOptions, Canceled:
+		return true
+	}
+	return false
+}
+
 // Error says why a source has no new snapshot: `source: what; hint`.
 type Error struct {
 	Reason Reason

@@ -10,6 +10,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
+// refreshPause is the least time from one poll to the next that a refresh asks for.
+const refreshPause = time.Second
+
 // Watcher is the part of Watch that all sources share.
 type Watcher struct {
 	interval time.Duration
@@ -35,10 +38,11 @@ func (w Watcher) Polled() time.Time {
 }
 
 // Poll calls poll at each interval and trigger, and update whenever the result differs from the
-// last one.
+// last one. Triggers in quick succession make one poll in each refreshPause.
 func (w Watcher) Poll(ctx context.Context, poll func(context.Context) (*snapshot.Snapshot, error), update func(*snapshot.Snapshot, error)) {
 	var revision, text string
 	for first := true; ; first = false {
+		began := time.Now()
 		s, err := poll(ctx)
 		if ctx.Err() != nil {
 			return
@@ -59,6 +63,11 @@ func (w Watcher) Poll(ctx context.Context, poll func(context.Context) (*snapshot
 		}
 		if !w.Wait(ctx, w.pause()) {
 			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(min(refreshPause, w.interval) - time.Since(began)):
 		}
 	}
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,6 +31,7 @@ func TestRefreshesWhileLookingAreOne(t *testing.T) {
 			}
 			if c.refreshes > 0 {
 				answer <- struct{}{}
+				time.Sleep(refreshPause)
 			}
 			synctest.Wait()
 			if looks != c.want {
@@ -37,9 +39,45 @@ func TestRefreshesWhileLookingAreOne(t *testing.T) {
 			}
 		}
 		answer <- struct{}{} // nobody has asked for one more
-		synctest.Wait()
+		time.Sleep(time.Minute)
 		if looks != 4 {
 			t.Fatalf("%d looks", looks)
 		}
+	})
+}
+
+// A flood of refreshes, as of a forge that reports each of many pushes, polls the source in
+// intervals: neither the service nor the server has to work without a pause. The first of them is
+// polled for at once.
+func TestFloodOfRefreshesPollsInIntervals(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		w := NewWatcher(time.Hour, false)
+		var polls, last atomic.Int64 // last is when the last one began
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			w.Poll(ctx, func(context.Context) (*snapshot.Snapshot, error) {
+				last.Store(time.Now().UnixNano())
+				polls.Add(1)
+				time.Sleep(10 * time.Millisecond)
+				return nil, nil
+			}, func(*snapshot.Snapshot, error) {})
+		}()
+		time.Sleep(10 * time.Minute)
+		began := time.Now().UnixNano()
+		for range 60 * 200 {
+			w.Refresh()
+			time.Sleep(5 * time.Millisecond)
+			if after := time.Duration(last.Load() - began); polls.Load() == 2 && after != 0 {
+				t.Fatalf("the first refresh polls after %s", after)
+			}
+		}
+		if n, most := polls.Load(), 2+int64(time.Minute/refreshPause); n < most-2 || n > most {
+			t.Errorf("%d polls in a minute; expected at most %d", n, most)
+		}
+		cancel()
+		<-ended
 	})
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -76,5 +77,34 @@ func TestStopEndsStreams(t *testing.T) {
 		}
 	case <-time.After(30 * time.Second):
 		t.Error("the service waits for an open page")
+	}
+}
+
+// A listener that fails ends Serve at once, with its error: nobody would learn of it otherwise.
+func TestServeEndsWhenItsListenerFails(t *testing.T) {
+	t.Parallel()
+	s := &Site{streams: newStreams(), handler: http.NotFoundHandler()}
+	s.o.Fleet, s.o.Live = noFleet{}, func() overview.Live { return overview.Live{} }
+	s.o.Logger = slog.New(slog.DiscardHandler)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() { ended <- s.Serve(ctx, listener) }()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, net.ErrClosed) {
+			t.Errorf("%v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("nobody is told that the listener has failed")
+		stop()
+		<-ended
 	}
 }

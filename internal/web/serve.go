@@ -17,7 +17,7 @@ import (
 // streams, there is room for requests. Beyond it, the connection goes that has been silent longest.
 const MaxConnections = maxStreams + 256
 
-// Serve serves the pages on a listener until the context ends.
+// Serve serves the pages on a listener until the context ends, or the listener fails.
 func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
 	connections := connlimit.New(MaxConnections).On(listener)
 	listener = connections
@@ -30,6 +30,8 @@ func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	var following sync.WaitGroup
 	defer following.Wait()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	following.Go(func() { s.follow(ctx) })
 	server.RegisterOnShutdown(s.streams.close)
 	stop := context.AfterFunc(ctx, func() {
@@ -41,7 +43,7 @@ func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
 	})
 	defer stop()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
+		return errors.Join(err, server.Close())
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func newTransport(files [4]string, host string) (*ghinstallation.Transport, erro
 	if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "https" && u.Hostname() != "127.0.0.1" {
 		return nil, fmt.Errorf("the file %s has no https URL", appURL)
 	}
-	transport, err := ghinstallation.New(http.DefaultTransport, numbers[0], numbers[1], []byte(files[2]))
+	transport, err := ghinstallation.New(source.BoundedTransport(http.DefaultTransport), numbers[0], numbers[1], []byte(files[2]))
 	if err != nil {
 		return nil, fmt.Errorf("the file %s has no private key (PEM, RSA)", appKey)
 	}

@@ -175,7 +175,7 @@ func readStart(in *bufio.Reader) (*start, error) {
 			return nil, invalid("files without a beginning")
 		case f.Start.Error == nil && f.Start.Revision == "":
 			return nil, invalid("neither a snapshot nor an error")
-		case f.Start.Error != nil && !reasonCode.MatchString(string(f.Start.Error.Reason)):
+		case f.Start.Error != nil && !f.Start.Error.Reason.IsKnown():
 			return nil, invalid("an error without a reason")
 		default:
 			return f.Start, nil

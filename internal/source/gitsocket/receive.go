@@ -23,6 +23,7 @@ type receiver struct {
 	frames int
 	blobs  map[string]*snapshot.File // received contents, by digest
 	bytes  int64                     // of blobs
+	texts  int64                     // bytes of names and faults
 }
 
 // receive reads the files that follow a start; nil if there is no snapshot.
@@ -85,6 +86,9 @@ func (r *receiver) add(in io.Reader, f frame) error {
 	if err != nil {
 		return err
 	}
+	if r.texts += textsOf(got); r.texts > maxTexts(r.limits) {
+		return invalid("more than %d bytes of names and faults", maxTexts(r.limits))
+	}
 	if old := r.last.File(p); old != nil && old.Digest == got.Digest {
 		got = old // an unchanged file stays the same one (rule 3 of package source)
 	}
@@ -97,7 +101,7 @@ func (r *receiver) add(in io.Reader, f frame) error {
 // content reads what follows a file's frame. It checks the size before it reserves memory.
 func (r *receiver) content(in io.Reader, p string, f *file) (*snapshot.File, error) {
 	if f.Fault != nil {
-		if f.Size != 0 || !reasonCode.MatchString(string(f.Fault.Reason)) {
+		if f.Size != 0 || !isReason(string(f.Fault.Reason)) {
 			return nil, invalid("a fault with content or without a reason: %q", problem.Truncate(p, 100))
 		}
 		line, err := json.Marshal(f.Fault)
@@ -133,9 +137,10 @@ func (r *receiver) snapshot(revision string) (*snapshot.Snapshot, error) {
 	if len(r.files) == 0 {
 		return nil, invalid("no file")
 	}
-	var total int64
+	var total, texts int64
 	counted := map[string]bool{}
 	for _, f := range r.files {
+		texts += textsOf(f)
 		if !counted[f.Digest] {
 			counted[f.Digest] = true
 			total += int64(len(f.Data))
@@ -144,6 +149,9 @@ func (r *receiver) snapshot(revision string) (*snapshot.Snapshot, error) {
 	if total > r.limits.Bytes {
 		return nil, invalid("%d bytes of files; at most %d", total, r.limits.Bytes)
 	}
+	if texts > maxTexts(r.limits) {
+		return nil, invalid("%d bytes of names and faults; at most %d", texts, maxTexts(r.limits))
+	}
 	if r.last != nil && r.last.Revision == revision {
 		if !maps.EqualFunc(r.files, filesOf(r.last), func(a, b *snapshot.File) bool { return a == b }) {
 			return nil, invalid("another content of the commit that the service has")
@@ -151,6 +159,22 @@ func (r *receiver) snapshot(revision string) (*snapshot.Snapshot, error) {
 		return r.last, nil
 	}
 	return snapshot.New(revision, r.files), nil
+}
+
+// maxTexts bounds the bytes of all names and faults.
+func maxTexts(l source.Limits) int64 { return 64<<10 + int64(l.Files)<<10 }
+
+// textsOf are the bytes of a file's name and fault.
+func textsOf(f *snapshot.File) int64 {
+	n := len(f.Path)
+	var p problem.Problem
+	if errors.As(f.Err, &p) {
+		n += len(p.Reason) + len(p.Subject) + len(p.Found) + len(p.Expected)
+		for _, hint := range p.Hints {
+			n += len(hint)
+		}
+	}
+	return int64(n)
 }
 
 func filesOf(s *snapshot.Snapshot) map[string]*snapshot.File {

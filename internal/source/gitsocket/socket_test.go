@@ -2,6 +2,7 @@ package gitsocket
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -290,6 +291,35 @@ func TestHostileResponsesAreRefused(t *testing.T) {
 			}
 			s, err := client.Snapshot(sourcetest.Context(t))
 			if s != last || !strings.Contains(sourcetest.ErrorText(err), c.want) || strings.ContainsRune(sourcetest.ErrorText(err), '\x1b') {
+				t.Errorf("%v, %v; want %q", s, err, c.want)
+			}
+		})
+	}
+}
+
+// H10: what a Git process says of files beside their contents is bounded as well: names, and texts
+// of faults, are the service's memory, and the reasons of errors are labels of a metric.
+func TestHostileTextsAreBounded(t *testing.T) {
+	const begin = `{"start":{"revision":"0123456789012345678901234567890123456789"}}` + "\n"
+	hints := `"` + strings.Repeat("h", 1000) + `"` + strings.Repeat(`,"`+strings.Repeat("h", 1000)+`"`, maxHints-1)
+	var faults, names strings.Builder
+	for n := range 1000 {
+		path := func(name string) string { return base64.StdEncoding.EncodeToString([]byte(name)) }
+		fmt.Fprintf(&faults, `{"file":{"path":%q,"fault":{"reason":"missing-file","hints":[%s]}}}`+"\n", path(fmt.Sprintf("%d.yaml", n)), hints)
+		fmt.Fprintf(&names, `{"file":{"path":%q}}`+"\n", path(fmt.Sprintf("%d/%sx.yaml", n, strings.Repeat("folder/", 500))))
+	}
+	failed := func(reason string) string {
+		return `{"start":{"error":{"reason":"` + reason + `","detail":"x"}}}` + "\n" + `{"end":true}` + "\n"
+	}
+	for name, c := range map[string]struct{ response, want string }{
+		"faults":             {begin + faults.String() + `{"end":true}` + "\n", "bytes of names and faults"},
+		"names":              {begin + names.String() + `{"end":true}` + "\n", "bytes of names and faults"},
+		"reason of a fault":  {begin + `{"file":{"path":"YS55YW1s","fault":{"reason":"` + strings.Repeat("x", 1000) + `"}}}` + "\n", "a fault with content or without a reason"},
+		"reason of an error": {failed("no-such-reason"), "an error without a reason"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := New(Options{Name: "x", Limits: source.Limits{Files: 1000}}).read(strings.NewReader(c.response))
+			if s != nil || !strings.Contains(sourcetest.ErrorText(err), c.want) {
 				t.Errorf("%v, %v; want %q", s, err, c.want)
 			}
 		})

@@ -26,6 +26,8 @@ const (
 	maxText = 1 << 10
 	// maxPath bounds a path (Linux: PATH_MAX).
 	maxPath = 4096
+	// maxReason bounds a reason; the longest has 19 bytes.
+	maxReason = 40
 	// maxHints bounds the hints of a problem.
 	maxHints = 8
 )
@@ -133,6 +135,8 @@ var (
 	revision   = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 	reasonCode = regexp.MustCompile(`^[a-z]+(-[a-z]+){0,5}$`)
 )
+
+func isReason(s string) bool { return len(s) <= maxReason && reasonCode.MatchString(s) }
 
 // text makes a text fit for people: printable, and of bounded length.
 func text(s string) string {
