@@ -37,7 +37,8 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 			return true
 		}
 		var a verify.Application
-		if a, failed = m.reader.Read(o.Tree); failed != nil {
+		// As the template says, as the original: Argo CD takes the automated sync from both in steps.
+		if a, failed = m.reader.Read(o.Unsteered().Tree); failed != nil {
 			return false
 		}
 		made[o.Label("argosy.dev/cluster")+"\n"+o.Label("argosy.dev/component")] = a
