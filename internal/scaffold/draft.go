@@ -123,7 +123,7 @@ func (r Repository) try(before *snapshot.Snapshot, d *Draft) (*fleetstate.State,
 	}
 	known, _ := r.build(before)
 	after, st := r.build(with(before, d))
-	fresh := slices.DeleteFunc(after, func(p problem.Problem) bool {
+	fresh := slices.DeleteFunc(slices.Clone(after), func(p problem.Problem) bool {
 		return slices.ContainsFunc(known, func(q problem.Problem) bool { return problem.Compare(p, q) == 0 })
 	})
 	if errs := problem.Errors(fresh); len(errs) > 0 {
