@@ -37,7 +37,7 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 			return true
 		}
 		var a verify.Application
-		// As the template says, as the original: Argo CD takes the automated sync from both in steps.
+		// As its template says, like the original: in steps neither is synced by itself.
 		if a, failed = m.reader.Read(o.Unsteered().Tree); failed != nil {
 			return false
 		}

@@ -164,8 +164,8 @@ var yamlErrorLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
 var conflictMark = regexp.MustCompile(`(?m)^<<<<<<< `)
 
 const (
-	// maxSearched is the size of a file whose wrong line is searched for, maxOpen how many lines what
-	// begins on a line may take, and maxReads how often parts of the file are read for it (H10).
+	// maxSearched is the size of a file whose wrong line is searched for, maxOpen how many lines a
+	// value may take, and maxReads how often parts of the file are read for it (H10).
 	maxSearched = 32 << 10
 	maxOpen     = 30
 	maxReads    = 100
@@ -195,7 +195,8 @@ func wrongLine(data []byte) int {
 		if bad-good > 1 {
 			continue
 		}
-		for later := bad + 1; later < min(len(ends)-1, bad+maxOpen); later++ { // a list in brackets may end there
+		// A list in brackets may end on a later line.
+		for later := bad + 1; later < min(len(ends)-1, bad+maxOpen); later++ {
 			if isYAML(later) {
 				good, bad = later, len(ends)-1
 				break
