@@ -141,6 +141,25 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 		return failure.Usage([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
 	})
 	root.AddCommand(newLint(o), newParams(o), newExplain(o), newPlan(o), newRender(o), newInit(o), newImport(o), newVerify(o), newAdopt(o), newNew(o), apps.NewMove(o.write, o.completeFleet, noCommand), rollout.New(o.write), newFacts(), newVersion())
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "completion":
+			c.Args, c.RunE = noCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				found, rest, err := root.Find(args)
+				if err != nil { // of the root command alone
+					return noCommand(root, args)
+				}
+				if found.HasSubCommands() {
+					return noCommand(found, rest)
+				}
+				return nil
+			}
+		}
+	}
 	return root
 }
 

@@ -63,8 +63,10 @@ func WriteAll(dir string, files map[string][]byte, replacements []Replacement) (
 	if all == nil {
 		all = map[string][]byte{}
 	}
-	for _, r := range replacements {
-		all[r.Name] = r.Is
+	replacements = slices.Clone(replacements)
+	for i, r := range replacements {
+		replacements[i].Name = target(dir, r.Name)
+		all[replacements[i].Name] = r.Is
 	}
 	if err = fill(w.fresh(), all); err == nil {
 		err = w.link(root, names)
@@ -94,7 +96,25 @@ func (w *workFolder) link(root *os.Root, names []string) error {
 	return nil
 }
 
-// exchange gives a file of the work folder the name of another, which the work folder keeps.
+// target is the file that a name leads to: of a link below dir the file that it names, so that the
+// link stays. Any other name is returned as it is.
+func target(dir, name string) string {
+	base, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return name
+	}
+	file, err := filepath.EvalSymlinks(filepath.Join(base, name))
+	if err != nil {
+		return name
+	}
+	if rel, err := filepath.Rel(base, file); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return name // no access leaves dir: it fails
+}
+
+// exchange gives a file of the work folder the name and the mode of another, which the work folder
+// keeps.
 func (w *workFolder) exchange(root *os.Root, r Replacement) error {
 	work := filepath.Base(w.path)
 	now, err := root.ReadFile(r.Name)
@@ -108,6 +128,13 @@ func (w *workFolder) exchange(root *os.Root, r Replacement) error {
 		return err
 	}
 	if err := root.Link(r.Name, path.Join(work, was, r.Name)); err != nil {
+		return err
+	}
+	info, err := root.Stat(r.Name)
+	if err != nil {
+		return err
+	}
+	if err := root.Chmod(path.Join(work, "new", r.Name), info.Mode().Perm()); err != nil {
 		return err
 	}
 	return rename(root, path.Join(work, "new", r.Name), r.Name)

@@ -133,7 +133,7 @@ func TestFilesOfAFolder(t *testing.T) {
 		"documents of nothing":                  {"", map[string]string{"a.yaml": "---\n# nothing\n---\n" + configMap("a") + "---\n"}, "a", ""},
 		"values":                                {"", map[string]string{"a.yaml": configMap("a"), "values.yaml": "image: x\n"}, "a", ""},
 		"what is no YAML, and no manifest":      {"", map[string]string{"a.yaml": configMap("a"), "b.yaml": "{{ if }}\na: [\n"}, "a", ""},
-		"a template":                            {"", map[string]string{"a.yaml": configMap("a"), "b.yaml": "a: [\napiVersion: v1\nkind: X\nmetadata: {}\n"}, "a", "error: fleet/bootstrap/hub/b.yaml:2: did not find expected ',' or ']'; expected a YAML document"},
+		"a template":                            {"", map[string]string{"a.yaml": configMap("a"), "b.yaml": "a: [\napiVersion: v1\nkind: X\nmetadata: {}\n"}, "a", "error: fleet/bootstrap/hub/b.yaml:1: did not find expected ',' or ']'; expected a YAML document"},
 		"an object, and then none":              {"", map[string]string{"a.yaml": configMap("a") + "---\nimage: x\n"}, "", "error: fleet/bootstrap/hub/a.yaml:5:1: an object without a kind; expected a manifest of Kubernetes"},
 		"none, and then an object":              {"", map[string]string{"a.yaml": configMap("a"), "b.yaml": "image: x\n---\n{apiVersion: v1, kind : A}\n"}, "a", ""},
 		"an object that lacks its kind":         {"", map[string]string{"a.yaml": "apiVersion: v1\nmetadata: {name: a}\n# kind:\n"}, "", "error: fleet/bootstrap/hub/a.yaml:1:1: an object without a kind; expected a manifest of Kubernetes"},

@@ -95,6 +95,7 @@ func (b *Resolver) NewCluster(m *fleet.Member, known *placement.Placement, f fac
 			b.group(c, c.Groups[name])
 			g := c.Groups[name]
 			catalogs, faults := m.Provision.Catalogs(name, team.Catalogs(b.teams, b.apps, m, name, g.Catalogs))
+			faults = append(faults, team.Problems(b.teams, b.apps, m, name, g.Catalogs)...)
 			g.Catalogs, g.Errors = catalogs, append(g.Errors, c.Attribute(faults)...)
 		}
 	}
@@ -175,7 +176,6 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		out = append(out, g.Errors...)
-		out = append(out, c.Attribute(team.Problems(b.teams, b.apps, c.Member, name, g.Catalogs))...)
 		for _, l := range g.Catalogs {
 			if l.Level != catalog.Level {
 				out = append(out, c.Attribute(b.memo.CatalogErrors(l.Root))...)

@@ -37,7 +37,8 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 			return true
 		}
 		var a verify.Application
-		if a, failed = m.reader.Read(o.Tree); failed != nil {
+		// As its template says, like the original: in steps neither is synced by itself.
+		if a, failed = m.reader.Read(o.Unsteered().Tree); failed != nil {
 			return false
 		}
 		made[o.Label("argosy.dev/cluster")+"\n"+o.Label("argosy.dev/component")] = a

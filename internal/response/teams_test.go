@@ -190,6 +190,38 @@ func TestBrokenTeamFileHurtsNoOtherTenant(t *testing.T) {
 	}
 }
 
+// TestBrokenTeamFileIsNoMissingTeam is G1 for teams where no earlier snapshot is known, as when the
+// service starts without a stored state: no response looks as if the team, or an application of
+// its, had gone. Responses to queries for other groups go on.
+func TestBrokenTeamFileIsNoMissingTeam(t *testing.T) {
+	files := withTeams().With(fleettest.Tree{
+		"fleet/layout.yaml": "groups: {addons: {catalog: catalog.yaml}, teams: {catalog: teams.yaml}, workloads: {catalog: apps.yaml}}\n",
+		"catalog.yaml":      "dns: {enabled: true, " + fleettest.DNSChart + "}\n",
+	})
+	cart, apps := files["fleet/teams/cart.yaml"], files["apps.yaml"]
+	for name, broken := range map[string]fleettest.Tree{
+		"no YAML":            {"fleet/teams/cart.yaml": "x: [\n"},
+		"no YAML, a tenant":  {"fleet/teams/cart.yaml": "tenant: retail\na: [\n"},
+		"unknown key":        {"fleet/teams/cart.yaml": strings.Replace(cart, "owners", "onwers", 1)},
+		"another name":       {"fleet/teams/cart.yaml": strings.Replace(cart, "name: cart\n", "name: card\n", 1)},
+		"claimed namespaces": {"fleet/teams/aaa.yaml": teamFile("aaa", "{name: cart, preset: small}")},
+		"no such team":       {"apps.yaml": strings.Replace(apps, "team: cart", "team: card", 1)},
+	} {
+		st := rebuild(t, nil, name, files.With(broken))
+		for _, q := range []string{`{"view":"components","group":"teams"}`, allApps} {
+			if name == "no such team" && q != allApps {
+				continue
+			}
+			if data, err := response.Bytes(st, querytest.Query(t, q)); !isUnavailable(err) {
+				t.Errorf("%s: %s is answered, with %d sets, and %v; expected no response", name, q, len(data), err)
+			}
+		}
+		if _, err := response.Bytes(st, querytest.Query(t, `{"view":"components","group":"addons"}`)); err != nil {
+			t.Errorf("%s: no response of another group: %v", name, err)
+		}
+	}
+}
+
 // teamChanges are edits of all that the group teams depends on.
 func teamChanges() []change {
 	files := withTeams()

@@ -54,7 +54,7 @@ func (c Component) entry(indent string) string {
 	line := func(depth int, format string, args ...any) {
 		b.WriteString(indent + strings.Repeat("  ", depth) + fmt.Sprintf(format, args...) + "\n")
 	}
-	line(0, "%s:", c.Name)
+	line(0, "%s:", scalar(c.Name))
 	line(1, "enabled: %t", !c.IsOff)
 	if c.Team != "" {
 		line(1, "team: %s", scalar(c.Team))
@@ -156,7 +156,7 @@ func (d *Draft) add(c Component, file *snapshot.File) error {
 }
 
 // emptyComponents is the line of a catalog without an entry.
-var emptyComponents = regexp.MustCompile(`(?m)^components:[ \t]*\{\}[ \t]*$`)
+var emptyComponents = regexp.MustCompile(`(?m)^components:[ \t]*\{\}[ \t]*(\r?)$`)
 
 // added is a catalog with the entry at its end. It is read again: whatever else it says must be the
 // same.
@@ -172,7 +172,7 @@ func (c Component) added(file *snapshot.File) (is string, err error) {
 	if !strings.HasSuffix(text, "\n") && text != "" {
 		text += "\n"
 	}
-	text = emptyComponents.ReplaceAllString(text, catalog.ComponentsKey+":")
+	text = emptyComponents.ReplaceAllString(text, catalog.ComponentsKey+":$1")
 	entries := catalog.Entries(doc.Root)
 	switch {
 	case entries == nil && doc.Root.Get(catalog.ComponentsKey) == nil:

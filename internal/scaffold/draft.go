@@ -113,6 +113,9 @@ func (r Repository) state(s *snapshot.Snapshot) (*fleetstate.State, error) {
 // that keep them from being written.
 func (r Repository) try(before *snapshot.Snapshot, d *Draft) (*fleetstate.State, error) {
 	d.folder = r.Folder
+	for i, c := range d.Changes {
+		d.Changes[i].Is = withLineEnds(c.Was, c.Is)
+	}
 	for _, path := range slices.Sorted(maps.Keys(d.Files)) {
 		if before.File(path) != nil {
 			return nil, errExists(path)
@@ -120,7 +123,7 @@ func (r Repository) try(before *snapshot.Snapshot, d *Draft) (*fleetstate.State,
 	}
 	known, _ := r.build(before)
 	after, st := r.build(with(before, d))
-	fresh := slices.DeleteFunc(after, func(p problem.Problem) bool {
+	fresh := slices.DeleteFunc(slices.Clone(after), func(p problem.Problem) bool {
 		return slices.ContainsFunc(known, func(q problem.Problem) bool { return problem.Compare(p, q) == 0 })
 	})
 	if errs := problem.Errors(fresh); len(errs) > 0 {
@@ -157,6 +160,15 @@ func with(s *snapshot.Snapshot, d *Draft) *snapshot.Snapshot {
 		files[c.Path] = snapshot.NewFile(c.Path, []byte(c.Is), snapshot.MaxFileSize)
 	}
 	return s.With(files)
+}
+
+// withLineEnds is a file's new content with the line ends of the old one, if all are those of
+// Windows.
+func withLineEnds(was, is string) string {
+	if n := strings.Count(was, "\n"); n == 0 || n != strings.Count(was, "\r\n") {
+		return is
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(is, "\r\n", "\n"), "\n", "\r\n")
 }
 
 // errExists refuses to overwrite files.

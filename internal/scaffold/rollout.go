@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // RolloutChange is a change of a rollout policy, which becomes effective as a commit. One of
@@ -75,6 +76,11 @@ func ChangeRollout(ctx context.Context, r Repository, c RolloutChange) (*Draft, 
 	is := strings.Join(lines, "")
 	if is == was {
 		return nil, failure.Usage([]string{nothingWritten}, "%s says so already", file.Path)
+	}
+	if _, err := yamldoc.Parse(file.Path, []byte(is)); err != nil {
+		if _, broken := yamldoc.Parse(file.Path, file.Data); broken == nil {
+			return nil, byHand(file.Path)
+		}
 	}
 	d.Changes = []Change{{Path: file.Path, Was: was, Is: is}}
 	st, err := r.try(before, d)
@@ -164,6 +170,19 @@ func addItem(lines []string, key, item, file string) ([]string, error) {
 	return append(lines, key+":\n", "  - "+item+"\n"), nil
 }
 
+// ringOfPin is the ring of a pin that stands on a line of its own; empty for any other line.
+func ringOfPin(line string) string {
+	doc, err := yamldoc.Parse("", []byte(strings.TrimSpace(line)))
+	if err != nil || len(doc.Root.Items()) != 1 {
+		return ""
+	}
+	pin := doc.Root.Items()[0]
+	if pin.Get("ring").IsNull() || pin.Get("revision").IsNull() || pin.Get("reason").IsNull() {
+		return "" // the rest is on the following lines
+	}
+	return pin.Get("ring").Text()
+}
+
 // withoutPins removes the pins of the ring, or of all, that stand on a line of their own.
 func (c RolloutChange) withoutPins(lines []string) []string {
 	var out []string
@@ -175,7 +194,7 @@ func (c RolloutChange) withoutPins(lines []string) []string {
 				at = len(out)
 			}
 		} else if inPins && strings.HasPrefix(strings.TrimLeft(line, " "), "- ") {
-			if c.Ring == "" || strings.Contains(line, "ring: "+c.Ring+",") {
+			if c.Ring == "" || ringOfPin(line) == c.Ring {
 				continue
 			}
 			left++

@@ -25,9 +25,12 @@ func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 	if err := checkNames(named{"name", t.Tenant}); err != nil {
 		return nil, err
 	}
-	before, _, err := r.read(ctx)
+	before, layout, err := r.read(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if layout.IsReserved("tenant", t.Tenant) {
+		return nil, failure.Usage([]string{nothingWritten}, "--name: tenant %q: a folder of the hierarchy is called so; expected another name", t.Tenant)
 	}
 	st, err := r.state(before)
 	if err != nil {

@@ -178,7 +178,9 @@ func (a *Apps) filtered(s *Share, layers []hierarchy.Layer) []hierarchy.Layer {
 	return out
 }
 
-// Problems are those of team files, or of applications, that concern a member.
+// Problems are those of team files, or of applications, that concern a member's group. Where no
+// earlier snapshot is known, the group has no response by them: a team that cannot be read must not
+// look as if it had gone, with its applications (G1).
 func Problems(t *Table, a *Apps, m *fleet.Member, group string, catalogs []hierarchy.Layer) (out []problem.Problem) {
 	s := t.Of(m)
 	switch {
@@ -187,6 +189,9 @@ func Problems(t *Table, a *Apps, m *fleet.Member, group string, catalogs []hiera
 	case group == Workloads && a != nil:
 		if !m.IsHub {
 			out = slices.Clone(a.faults)
+		}
+		if s != nil {
+			out = append(out, s.Problems...)
 		}
 		return append(out, a.outside(s, catalogs)...)
 	}

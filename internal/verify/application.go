@@ -9,6 +9,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -72,6 +73,9 @@ func (u *Unreadable) Error() string { return u.Text }
 
 // Read is the normal form of an Application (rules 2 to 7).
 func (r *Reader) Read(tree manifest.Tree) (Application, error) {
+	if !manifest.IsAutomated(tree) { // a policy that is switched off is none (rule 2)
+		tree = object.InSteps(tree)
+	}
 	normal, err := r.Normalize(tree)
 	if err != nil {
 		return Application{}, err

@@ -9,7 +9,7 @@
 //     equal. Names, labels and annotations are no part of it.
 //  2. The normal form begins with Argo CD's own normalisation. It has a list of sources, a revision
 //     for each, and the destination's cluster by its name, whether an Application names it or its
-//     server.
+//     server. An automated sync that is switched off is none.
 //  3. Value files, values, valuesObject and parameters become one tree of values, by Helm's merge
 //     and in Helm's order. A source that only brings value files is then left out.
 //  4. Value files of a remote chart cannot be read. They stay as they are if they come first, and

@@ -93,6 +93,16 @@ func TestDifferences(t *testing.T) {
 			`{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet', path: k, kustomize: {images: ['i=x:$ARGOCD_APP_REVISION'], commonLabels: {a: '$$ARGOCD_APP_NAME'}, commonAnnotations: {b: $ARGOCD_APP_NAME}}}}`, "",
 		},
 		{
+			"an automated sync that is switched off, as Argo CD 3.5 does in steps, is none",
+			`{destination: {name: a}, source: {` + chartOf + `}, syncPolicy: {automated: {enabled: false, prune: true}, syncOptions: [A=true]}}`,
+			`{destination: {name: a}, source: {` + chartOf + `}, syncPolicy: {syncOptions: [A=true]}}`, "",
+		},
+		{
+			"and one that is switched on is not",
+			`{destination: {name: a}, source: {` + chartOf + `}, syncPolicy: {automated: {enabled: true}}}`,
+			`{destination: {name: a}, source: {` + chartOf + `}}`, "spec.syncPolicy",
+		},
+		{
 			"a sync policy that one lacks, and other options of lists",
 			`{destination: {name: a}, source: {` + chartOf + `}, syncPolicy: {automated: {}}}`,
 			`{destination: {name: a}, source: {` + chartOf + `}, ignoreDifferences: [{kind: x}]}`, "spec.ignoreDifferences spec.syncPolicy",

@@ -163,6 +163,63 @@ var yamlErrorLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
 // conflictMark is the line that begins a conflict that a merge has left, as Git writes it.
 var conflictMark = regexp.MustCompile(`(?m)^<<<<<<< `)
 
+const (
+	// maxSearched is the size of a file whose wrong line is searched for, maxOpen how many lines a
+	// value may take, and maxReads how often parts of the file are read for it (H10).
+	maxSearched = 32 << 10
+	maxOpen     = 30
+	maxReads    = 100
+)
+
+// wrongLine is the line after the longest part of a text, in whole lines, that is YAML; 0 if it is
+// not found. The parser names the line where the block around the error begins, or none.
+func wrongLine(data []byte) int {
+	if len(data) > maxSearched {
+		return 0
+	}
+	ends, reads := []int{0}, 0 // of the first n lines
+	for line := range bytes.Lines(data) {
+		ends = append(ends, ends[len(ends)-1]+len(line))
+	}
+	isYAML := func(lines int) bool {
+		reads++
+		return reads <= maxReads && readable(data[:ends[lines]])
+	}
+	good, bad := 0, len(ends)-1
+	for bad-good > 1 {
+		if mid := (good + bad) / 2; isYAML(mid) {
+			good = mid
+		} else {
+			bad = mid
+		}
+		if bad-good > 1 {
+			continue
+		}
+		// A list in brackets may end on a later line.
+		for later := bad + 1; later < min(len(ends)-1, bad+maxOpen); later++ {
+			if isYAML(later) {
+				good, bad = later, len(ends)-1
+				break
+			}
+		}
+	}
+	if reads > maxReads {
+		return 0
+	}
+	return bad
+}
+
+// readable reports whether the parser reads a text to its end.
+func readable(data []byte) (ok bool) {
+	defer func() { ok = recover() == nil && ok }() // as in decode
+	for dec := yaml.NewDecoder(bytes.NewReader(data)); ; {
+		var document yaml.Node
+		if err := dec.Decode(&document); err != nil {
+			return errors.Is(err, io.EOF)
+		}
+	}
+}
+
 // syntaxError takes the line out of the parser's text ("yaml: line 3: ...").
 func syntaxError(file string, data []byte, err error) error {
 	if at := conflictMark.FindIndex(data); at != nil {
@@ -173,6 +230,9 @@ func syntaxError(file string, data []byte, err error) error {
 	}
 	m := yamlErrorLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
 	line, _ := strconv.Atoi(m[1])
+	if searched := wrongLine(data); searched > 0 {
+		line = searched
+	}
 	p := problem.Problem{
 		Reason: problem.InvalidYAML, Severity: problem.Error, Pos: problem.Pos{File: file, Line: line},
 		Found: m[2], Expected: "a YAML document",

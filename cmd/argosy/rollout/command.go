@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-hub/argosy/cmd/argosy/draft"
+	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/scaffold"
 )
@@ -70,7 +71,16 @@ func newPromote(write draft.Write) *cobra.Command {
 	flags.StringVar(&a.Expires, "expires", time.Now().UTC().AddDate(0, 0, 7).Format(time.DateOnly), "the last `day` of the approval")
 	cmd.Flag("expires").DefValue = "a week from now"
 	flags.BoolVar(&a.Overtake, "overtake", false, "skip the rings before it and the windows")
-	return command(write, cmd, &scaffold.RolloutChange{Approval: a}, "ring", "revision", "reason")
+	cmd = command(write, cmd, &scaffold.RolloutChange{Approval: a}, "ring", "revision", "reason")
+	named := cmd.PreRun
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		named(cmd, args)
+		if last, err := time.Parse(time.DateOnly, a.Expires); err == nil && !time.Now().Before(last.AddDate(0, 0, 1)) {
+			return failure.Usage([]string{"nothing was written"}, "--expires: %s is past; expected the last day of the approval, today or later", a.Expires)
+		}
+		return nil
+	}
+	return cmd
 }
 
 func newRollback(write draft.Write) *cobra.Command {
