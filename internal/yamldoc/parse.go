@@ -165,10 +165,10 @@ var conflictMark = regexp.MustCompile(`(?m)^<<<<<<< `)
 
 const (
 	// maxSearched is the size of a file whose wrong line is searched for, maxOpen how many lines a
-	// value may take, and maxReads how often parts of the file are read for it (H10).
-	maxSearched = 32 << 10
+	// value may take, and maxRead how many bytes are read for it in all, some 10 ms (H10).
+	maxSearched = 16 << 10
 	maxOpen     = 30
-	maxReads    = 100
+	maxRead     = 96 << 10
 )
 
 // wrongLine is the line after the longest part of a text, in whole lines, that is YAML; 0 if it is
@@ -177,13 +177,13 @@ func wrongLine(data []byte) int {
 	if len(data) > maxSearched {
 		return 0
 	}
-	ends, reads := []int{0}, 0 // of the first n lines
+	ends, read := []int{0}, 0 // of the first n lines
 	for line := range bytes.Lines(data) {
 		ends = append(ends, ends[len(ends)-1]+len(line))
 	}
 	isYAML := func(lines int) bool {
-		reads++
-		return reads <= maxReads && readable(data[:ends[lines]])
+		read += ends[lines]
+		return read <= maxRead && readable(data[:ends[lines]])
 	}
 	good, bad := 0, len(ends)-1
 	for bad-good > 1 {
@@ -203,7 +203,7 @@ func wrongLine(data []byte) int {
 			}
 		}
 	}
-	if reads > maxReads {
+	if read > maxRead {
 		return 0
 	}
 	return bad
