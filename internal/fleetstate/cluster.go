@@ -126,6 +126,9 @@ func (b *Resolver) labels(c *Cluster) {
 			c.Broken = append(c.Broken, problem.From(err, problem.LimitExceeded, m.Pos)...)
 			return
 		}
+		for _, l := range layers {
+			c.Broken = append(c.Broken, c.Attribute(labels.NoMaps(l.Root))...)
+		}
 		c.Registration = b.Merge(layers, FleetGroup, Registration)
 		c.Broken = append(c.Broken, b.forbiddenValues(c, FleetGroup, Registration, layers)...)
 		c.Broken = append(c.Broken, c.Attribute(tenancy.ForbiddenSecrets(b.Fleet.Layout, m, c.Registration))...)

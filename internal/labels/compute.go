@@ -132,6 +132,27 @@ func FromNode(kind Kind, n *yamldoc.Node) ([]Entry, []problem.Problem) {
 	return entries, problems
 }
 
+// NoMaps are the problems of a file of fleet/fleet-secret in which something else is in the place
+// of the map of labels or annotations, or of the one around both. By the merge, it would take away
+// what the levels before it declare.
+func NoMaps(file *yamldoc.Node) (out []problem.Problem) {
+	secret := file.Get("externalSecret")
+	for _, x := range []struct {
+		key   string
+		value *yamldoc.Node
+	}{
+		{"externalSecret", secret}, {"externalSecret.labels", secret.Get("labels")}, {"externalSecret.annotations", secret.Get("annotations")},
+	} {
+		if !x.value.IsNull() && x.value.Kind != yamldoc.Map {
+			out = append(out, problem.Problem{
+				Reason: problem.InvalidLabel, Severity: problem.Error, Pos: x.value.Pos(), Subject: fmt.Sprintf("key %q", x.key),
+				Found: "is a " + x.value.Kind.String(), Expected: "a map, or null to remove what lower levels declare",
+			})
+		}
+	}
+	return out
+}
+
 // IsName reports whether a name can be a folder, a label value and part of an Application's name: a
 // DNS-1123 label (RFC 1123: at most 63 lower case letters, digits and inner hyphens). It uses no
 // regular expression, because it is called for every component of every cluster.
