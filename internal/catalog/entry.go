@@ -226,6 +226,9 @@ func Problems(root *yamldoc.Node) []problem.Problem {
 		return nil
 	}
 	r := yamldoc.NewReader(entries.Doc)
+	if misspelt(r, root) {
+		return r.Problems()
+	}
 	for _, f := range entries.Fields() {
 		if !labels.IsName(f.Key) {
 			r.AddAt(problem.InvalidValue, entries.KeyPos(f.Key), fmt.Sprintf("component %q", f.Key), "is no DNS-1123 label", "lower case letters, digits and inner hyphens")
@@ -236,13 +239,42 @@ func Problems(root *yamldoc.Node) []problem.Problem {
 		e := r.Map(f.Value, fmt.Sprintf("component %q", f.Key))
 		for _, key := range e.Node().Fields() {
 			known := append([]string{"repoURL", "version", "path"}, entryKeys...)
-			if !slices.Contains(known, key.Key) {
+			if slices.Contains(known, key.Key) {
+				continue
+			}
+			if hint := problem.Nearest(key.Key, entryKeys); len(hint) > 0 { // a misspelt `enabled` would remove the component
+				r.AddAt(problem.UnknownKey, f.Value.KeyPos(key.Key), fmt.Sprintf("key %q of component %q", key.Key, f.Key), "is not known", "one of "+strings.Join(entryKeys, ", "), hint...)
+			} else {
 				r.Warn(problem.UnknownKey, key.Value, fmt.Sprintf("key %q of component %q", key.Key, f.Key),
 					"is not read in the hierarchy", "one of "+strings.Join(entryKeys, ", "),
-					append(problem.Nearest(key.Key, entryKeys), "settings of the ApplicationSet belong into the values of charts/application-sets")...)
+					"settings of the ApplicationSet belong into the values of charts/application-sets")
 			}
 		}
 	}
+	return r.Problems()
+}
+
+// misspelt reports a key in the place of `components`: all entries below it would be missing.
+func misspelt(r *yamldoc.Reader, root *yamldoc.Node) (is bool) {
+	if root.Get(ComponentsKey) != nil {
+		return false
+	}
+	for _, f := range root.Fields() {
+		hint := problem.Nearest(f.Key, []string{ComponentsKey})
+		isEntry := slices.ContainsFunc(entryKeys, func(key string) bool { return f.Value.Get(key) != nil })
+		if len(hint) > 0 && f.Value.IsMap() && len(f.Value.Fields()) > 0 && !isEntry {
+			is = true
+			r.AddAt(problem.UnknownKey, root.KeyPos(f.Key), fmt.Sprintf("key %q", f.Key), "is not known", "components, with the entries below it", hint...)
+		}
+	}
+	return is
+}
+
+// LayoutProblems are the errors of a file that a layout names as a group's catalog, which may have
+// options of the ApplicationSet as well.
+func LayoutProblems(doc *yamldoc.Doc, group string) []problem.Problem {
+	r := yamldoc.NewReader(doc)
+	misspelt(r, r.Map(doc.Root, "catalog of group "+group).Node())
 	return r.Problems()
 }
 

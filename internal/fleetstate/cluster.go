@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/budget"
-	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
@@ -179,11 +178,6 @@ func (b *Resolver) check(c *Cluster) []problem.Problem {
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		out = append(out, g.Errors...)
-		for _, l := range g.Catalogs {
-			if l.Level != catalog.Level {
-				out = append(out, c.Attribute(b.memo.CatalogErrors(l.Root))...)
-			}
-		}
 		names := g.Components()
 		if err := b.chargeOwn(c, g, names); err != nil {
 			return append(out, c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))...)

@@ -38,6 +38,7 @@ func (b *Resolver) group(c *Cluster, g *Group) {
 	for _, l := range layers {
 		if !l.Missing() {
 			g.Catalogs = append(g.Catalogs, l)
+			g.Errors = append(g.Errors, c.Attribute(b.memo.CatalogErrors(l.Root))...)
 		}
 	}
 	if g.Release, err = b.Fleet.Versions.Of(g.Name).Choose(c.Labels.All); err != nil {

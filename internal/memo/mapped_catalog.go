@@ -54,9 +54,7 @@ func ReadCatalogs(layout *fleet.Layout, s *snapshot.Snapshot, documents *hierarc
 				problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: path})...)
 				continue
 			}
-			r := yamldoc.NewReader(doc)
-			r.Map(doc.Root, "catalog of group "+name)
-			problems = append(problems, r.Problems()...)
+			problems = append(problems, catalog.LayoutProblems(doc, name)...)
 			out[name] = append(out[name], hierarchy.Layer{Level: catalog.Level, Path: path, Root: doc.Root})
 		}
 	}

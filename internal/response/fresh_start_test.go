@@ -88,6 +88,12 @@ func TestBrokenFileRemovesNothingAtAFreshStart(t *testing.T) {
 		if strings.HasSuffix(p, "/fleet-secret/values.yaml") {
 			texts = append(texts, "externalSecret: text\n", "externalSecret: {labels: 7}\n")
 		}
+		if strings.Contains(files[p], "\ncomponents:") {
+			texts = append(texts, strings.Replace(files[p], "\ncomponents:", "\ncomponent:", 1))
+		}
+		if strings.Contains(p, "/application-sets/") {
+			texts = append(texts, strings.Replace(files[p], "enabled:", "enabeld:", 1))
+		}
 		for _, broken := range texts {
 			st, err := fleetstate.Build(nil, fleettest.Snapshot("broken", files.With(fleettest.Tree{p: broken})), facts.Set{})
 			if err != nil {
