@@ -31,6 +31,9 @@ const (
 
 var entryKeys = []string{KeyEnabled, KeyChart, KeyNamespace, KeyReleaseName, KeySelector, KeyValues, KeyKind, KeyDependsOn, KeySubstitute, KeyCompanions}
 
+// knownKeys are entryKeys and those of a chart that stand in the entry itself.
+var knownKeys = append([]string{"repoURL", "version", "path"}, entryKeys...)
+
 // ChartKeys are the keys of a chart's coordinates.
 var ChartKeys = []string{"repoURL", "name", "version", "path"}
 
@@ -225,10 +228,10 @@ func Problems(root *yamldoc.Node) []problem.Problem {
 	if entries == nil {
 		return nil
 	}
-	r := yamldoc.NewReader(entries.Doc)
-	if misspelt(r, root) {
-		return r.Problems()
+	if misspelt := Misspelt(root); len(misspelt) > 0 {
+		return misspelt
 	}
+	r := yamldoc.NewReader(entries.Doc)
 	for _, f := range entries.Fields() {
 		if !labels.IsName(f.Key) {
 			r.AddAt(problem.InvalidValue, entries.KeyPos(f.Key), fmt.Sprintf("component %q", f.Key), "is no DNS-1123 label", "lower case letters, digits and inner hyphens")
@@ -238,8 +241,7 @@ func Problems(root *yamldoc.Node) []problem.Problem {
 		}
 		e := r.Map(f.Value, fmt.Sprintf("component %q", f.Key))
 		for _, key := range e.Node().Fields() {
-			known := append([]string{"repoURL", "version", "path"}, entryKeys...)
-			if slices.Contains(known, key.Key) {
+			if slices.Contains(knownKeys, key.Key) {
 				continue
 			}
 			if hint := problem.Nearest(key.Key, entryKeys); len(hint) > 0 { // a misspelt `enabled` would remove the component
@@ -254,27 +256,20 @@ func Problems(root *yamldoc.Node) []problem.Problem {
 	return r.Problems()
 }
 
-// misspelt reports a key in the place of `components`: all entries below it would be missing.
-func misspelt(r *yamldoc.Reader, root *yamldoc.Node) (is bool) {
-	if root.Get(ComponentsKey) != nil {
-		return false
+// Misspelt are the keys of a catalog in the place of `components`: all entries below such a key
+// would be missing.
+func Misspelt(root *yamldoc.Node) []problem.Problem {
+	if !root.IsMap() || root.Get(ComponentsKey) != nil {
+		return nil
 	}
+	r := yamldoc.NewReader(root.Doc)
 	for _, f := range root.Fields() {
 		hint := problem.Nearest(f.Key, []string{ComponentsKey})
-		isEntry := slices.ContainsFunc(entryKeys, func(key string) bool { return f.Value.Get(key) != nil })
+		isEntry := slices.ContainsFunc(knownKeys, func(key string) bool { return f.Value.Get(key) != nil })
 		if len(hint) > 0 && f.Value.IsMap() && len(f.Value.Fields()) > 0 && !isEntry {
-			is = true
 			r.AddAt(problem.UnknownKey, root.KeyPos(f.Key), fmt.Sprintf("key %q", f.Key), "is not known", "components, with the entries below it", hint...)
 		}
 	}
-	return is
-}
-
-// LayoutProblems are the errors of a file that a layout names as a group's catalog, which may have
-// options of the ApplicationSet as well.
-func LayoutProblems(doc *yamldoc.Doc, group string) []problem.Problem {
-	r := yamldoc.NewReader(doc)
-	misspelt(r, r.Map(doc.Root, "catalog of group "+group).Node())
 	return r.Problems()
 }
 

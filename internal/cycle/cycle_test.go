@@ -8,9 +8,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/cycle"
 )
 
-// TestGroupsAreThoseThatLeadToEachOther: of random graphs, the groups and loops are those that all
-// ways together show.
-func TestGroupsAreThoseThatLeadToEachOther(t *testing.T) {
+// TestNodesOfAGroupLeadToEachOther: in random graphs, two nodes are in one group if each can be
+// reached from the other, and a node is a loop if it can be reached from itself.
+func TestNodesOfAGroupLeadToEachOther(t *testing.T) {
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		n := 1 + random.IntN(9)

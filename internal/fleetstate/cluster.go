@@ -126,7 +126,7 @@ func (b *Resolver) labels(c *Cluster) {
 			return
 		}
 		for _, l := range layers {
-			c.Broken = append(c.Broken, c.Attribute(labels.NoMaps(l.Root))...)
+			c.Broken = append(c.Broken, c.Attribute(labels.NotMaps(l.Root))...)
 		}
 		c.Registration = b.Merge(layers, FleetGroup, Registration)
 		c.Broken = append(c.Broken, b.forbiddenValues(c, FleetGroup, Registration, layers)...)

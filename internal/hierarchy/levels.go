@@ -307,7 +307,7 @@ func Resolve(folders []Folder, cache *Cache, file string, facts func() any, acco
 		}
 	}
 	for _, l := range layers {
-		if p, bad := notMap(l); bad {
+		if p, bad := NotMap(l); bad {
 			problems = append(problems, p)
 		}
 	}
@@ -331,8 +331,8 @@ func missing(d Folder, file string) problem.Problem {
 	}
 }
 
-// notMap reports a layer whose file does not hold a map: Helm refuses such a values file.
-func notMap(l Layer) (problem.Problem, bool) {
+// NotMap reports a layer whose file does not hold a map: Helm refuses such a values file.
+func NotMap(l Layer) (problem.Problem, bool) {
 	if l.Root.IsNull() || l.Root.IsMap() {
 		return problem.Problem{}, false
 	}

@@ -109,6 +109,6 @@ func (s *Stack) Layer(file string, cache *Cache) (Layer, budget.Cost, bool) {
 		return l, budget.Cost{}, false
 	}
 	l.Root = doc.doc.Root
-	_, bad := notMap(l)
+	_, bad := NotMap(l)
 	return l, doc.cost(), !bad
 }

@@ -132,10 +132,10 @@ func FromNode(kind Kind, n *yamldoc.Node) ([]Entry, []problem.Problem) {
 	return entries, problems
 }
 
-// NoMaps are the problems of a file of fleet/fleet-secret in which something else is in the place
+// NotMaps are the problems of a file of fleet/fleet-secret in which something else is in the place
 // of the map of labels or annotations, or of the one around both. By the merge, it would take away
 // what the levels before it declare.
-func NoMaps(file *yamldoc.Node) (out []problem.Problem) {
+func NotMaps(file *yamldoc.Node) (out []problem.Problem) {
 	secret := file.Get("externalSecret")
 	for _, x := range []struct {
 		key   string

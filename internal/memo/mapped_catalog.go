@@ -54,7 +54,6 @@ func ReadCatalogs(layout *fleet.Layout, s *snapshot.Snapshot, documents *hierarc
 				problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: path})...)
 				continue
 			}
-			problems = append(problems, catalog.LayoutProblems(doc, name)...)
 			out[name] = append(out[name], hierarchy.Layer{Level: catalog.Level, Path: path, Root: doc.Root})
 		}
 	}
@@ -74,6 +73,12 @@ func (m *Memo) MapCatalogs(layout *fleet.Layout, previous *Mapped, catalogs map[
 			}
 			mappers, faults := m.mapGroup(layout.Mapping, known, catalogs[group])
 			out.mappers[group], problems = mappers, append(problems, faults...)
+		}
+		for _, l := range catalogs[group] {
+			if p, is := hierarchy.NotMap(l); is {
+				problems = append(problems, p)
+			}
+			problems = append(problems, catalog.Misspelt(l.Root)...)
 		}
 		folders, faults := catalog.Folders(catalogs[group])
 		out.folders[group], problems = folders, append(problems, faults...)

@@ -85,8 +85,8 @@ func (r *Rings) restore(ctx context.Context, log rollout.Log) error {
 }
 
 // stateOf computes the state of a revision as it was before a restart; a *state.Damaged error says
-// that this is not possible. The newest state knows of
-// later values, which members must not get by it.
+// that this is not possible. The newest state knows of later values, which members must not get by
+// it.
 func (r *Rings) stateOf(ctx context.Context, newest *fleetstate.State, rev string, kept rollout.Kept) (*fleetstate.State, error) {
 	files, err := r.files(ctx, rev)
 	if err != nil {

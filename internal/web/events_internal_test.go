@@ -103,7 +103,7 @@ func TestServeEndsWhenItsListenerFails(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	case <-time.After(10 * time.Second):
-		t.Error("nobody is told that the listener has failed")
+		t.Error("Serve goes on though its listener has failed")
 		stop()
 		<-ended
 	}
