@@ -67,8 +67,8 @@ func (x ringView) lacksFor(group string) string {
 	return x.lacks
 }
 
-// maxViews is how many of the newest states have views: the one that is served, those before it
-// that internal/appsets may still compare, and one that is tried.
+// maxViews is how many of the newest states have views: the one that is served, and those before it
+// that internal/appsets may still compare.
 const maxViews = 4
 
 // viewOf is the view of a state. It is made once, with what the rings have then.
@@ -80,14 +80,21 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 			return v
 		}
 	}
-	r.learn(st)
+	if r.o.State() == st { // what an earlier one does not have stays known
+		r.learn(st)
+	}
 	v := &view{st: st, hub: r.o.Hub, composed: map[string]*response.Response{}, places: map[placeKey][]int{}, at: map[string]int{st.Revision: 0}}
 	for _, p := range st.Fleet.Rollouts {
-		known := r.policies[p.Name]
-		if known == nil { // it takes no part here
+		if !takesPart(st, p) {
 			continue
 		}
 		ring := ringView{policy: p, places: make([]int, len(p.Rings)), draining: map[string]int{}}
+		known := r.policies[p.Name]
+		if known == nil {
+			ring.lacks = fmt.Sprintf("the fleet does not have rollout %q any more", p.Name)
+			v.rings = append(v.rings, ring)
+			continue
+		}
 		switch {
 		case !known.isRead:
 			ring.lacks = fmt.Sprintf("the records of rollout %q have not been read yet", p.Name)
