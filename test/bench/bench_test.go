@@ -146,7 +146,7 @@ func (b *bench) measure() {
 	b.members(f, st)
 	b.commits(f, st, cold)
 	b.warm(f)
-	b.pages(f)
+	b.pages(f, min(readersFor, 7*(*loadFor)))
 	if b.clusters <= 1000 {
 		b.throughput(f, *loadFor)
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/web"
 )
 
-// readers have a page open at once, for readersFor.
+// readers have a page open at once, for readersFor at most.
 const (
 	readers    = 1000
 	readersFor = 20 * time.Second
@@ -37,12 +37,12 @@ func TestPages(t *testing.T) {
 	if _, err := fmt.Sscan(*sizes, &b.clusters); err != nil {
 		t.Fatal(err)
 	}
-	b.pages(newFleet(t, sparse, b.clusters))
+	b.pages(newFleet(t, sparse, b.clusters), readersFor)
 }
 
 // pages asks for the first page again and again, and then keeps it open for many readers, while all
 // members are probed.
-func (b *bench) pages(f *fleet) {
+func (b *bench) pages(f *fleet, idleFor time.Duration) {
 	b.Helper()
 	known, addresses := b.apiServers(f)
 	s := serve(b.T, f.read(), func(o *server.Options) { o.Facts = refresh.StaticFacts{Set: known} })
@@ -81,7 +81,7 @@ func (b *bench) pages(f *fleet) {
 	}
 	idle := func() float64 {
 		used, began := processor(), time.Now()
-		time.Sleep(readersFor)
+		time.Sleep(idleFor)
 		return 100 * (processor() - used) / time.Since(began).Seconds()
 	}
 	probes := idle()
