@@ -41,7 +41,10 @@ func newPlan(o *options) *cobra.Command {
 			if q.Base == "" {
 				return failure.Usage([]string{"for example --base origin/main"}, "no --base given: the revision to compare with")
 			}
-			if maxChanges >= 0 {
+			if cmd.Flags().Changed("max-changes") {
+				if maxChanges < 0 {
+					return failure.Usage(nil, "--max-changes %d: a number of changes is at least 0", maxChanges)
+				}
 				q.Bounds.MaxChanges = &maxChanges
 			}
 			var err error

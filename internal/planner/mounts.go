@@ -39,6 +39,11 @@ func (r Repository) join(ctx context.Context, main *snapshot.Snapshot, limits so
 	if err != nil {
 		return nil, err
 	}
+	for p := range revisions {
+		if given[p] == "" || given[p] == fetched {
+			return nil, failure.Usage([]string{fmt.Sprintf("give --mount %s=DIR, too", p)}, "--mount-base %s: there is no folder to read the revision from", p)
+		}
+	}
 	mounts, err := fleetstate.MountsOf(nil, main)
 	if err != nil || mounts == nil && len(given) == 0 {
 		return main, nil //nolint:nilerr // whoever builds a state of it reports the error, with all others
@@ -46,11 +51,6 @@ func (r Repository) join(ctx context.Context, main *snapshot.Snapshot, limits so
 	for p := range given {
 		if mounts.Find(p) == nil && !isBase && !r.base.has(p) { // a change may add and remove one
 			return nil, failure.Usage([]string{"mounts: of fleet/layout.yaml has them"}, "--mount %s: the layout has no such mount", p)
-		}
-	}
-	for p := range revisions {
-		if given[p] == "" || given[p] == fetched {
-			return nil, failure.Usage([]string{fmt.Sprintf("give --mount %s=DIR, too", p)}, "--mount-base %s: there is no folder to read the revision from", p)
 		}
 	}
 	var parts []snapshot.Part

@@ -12,8 +12,9 @@
 //     computed with the facts of now (G7). All other sets come from the newest state.
 //  3. A ring is healthy by the Applications that the composed responses name: each has the digest
 //     that it is answered, and the engine has looked at it since (G8). The service must know all
-//     queries of ApplicationSets. Where it does not, no ring moves. What an engine says of a member
-//     whose API server is silent does not count: the engine repeats what it saw last.
+//     queries of ApplicationSets. Where it does not, no ring moves. A query without a response says
+//     nothing of the policies that cover what it asks for, and of no other. What an engine says of
+//     a member whose API server is silent does not count: the engine repeats what it saw last.
 //  4. The records of a policy are one document, replaced by compare-and-swap. Before it has been
 //     read, there is no response in the policy's scope. A process that has not taken in all of it
 //     writes nothing. It names the last known good snapshots of its revisions, too.

@@ -72,6 +72,7 @@ func (r *Rings) health(ctx context.Context, v *view) []map[string]rollout.RingHe
 		return out
 	}
 	members := newHealths(v)
+	unknown := make([]bool, len(v.rings))
 	if r.isFlux(v.st) {
 		if !r.fluxHealth(v, func(item lifecycle.Item, broken int64, status rollout.Status, why string) {
 			if n := v.policyOf(item); n >= 0 {
@@ -82,13 +83,16 @@ func (r *Rings) health(ctx context.Context, v *view) []map[string]rollout.RingHe
 		}) {
 			return out
 		}
-	} else if !r.applicationsHealth(v, members) {
-		return out // nothing is known of what it names
+	} else {
+		unknown = r.applicationsHealth(v, members)
 	}
 	if v.hasAgents() {
 		members.noteSilent(r.o.GrantHealth(ctx))
 	}
 	for n, x := range v.rings {
+		if unknown[n] {
+			continue
+		}
 		byRing := make([][]rollout.MemberHealth, len(x.policy.Rings))
 		for _, m := range members.all(n) {
 			if why := r.o.Silent(m.Member); why != "" { // the engine repeats what it saw last
@@ -107,15 +111,16 @@ func (r *Rings) health(ctx context.Context, v *view) []map[string]rollout.RingHe
 	return out
 }
 
-// applicationsHealth takes in the Applications of all queries. It reports whether each query has a
-// response.
-func (r *Rings) applicationsHealth(v *view, members *healths) bool {
+// applicationsHealth takes in the Applications of all queries. It returns by policy whether a query
+// in its scope has no response: nothing is known of what that names.
+func (r *Rings) applicationsHealth(v *view, members *healths) (unknown []bool) {
 	known := r.o.Queries()
 	before := r.sections
 	if before.roster != v.roster || !before.facts.SharesApplications(v.st.Facts()) {
 		before.of = nil
 	}
 	r.sections = sections{roster: v.roster, facts: v.st.Facts()}
+	unknown = make([]bool, len(v.rings))
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		for _, q := range known[name] {
 			if q.Hub != r.o.Hub || q.View != query.Components && q.View != query.Grants || v.st.OwnerName(q.Hub, q.Owner) != fleet.OwnerHub {
@@ -126,7 +131,12 @@ func (r *Rings) applicationsHealth(v *view, members *healths) bool {
 				continue
 			}
 			if err != nil {
-				return false
+				for n, x := range v.rings {
+					if isOf := q.View == query.Grants && x.policy.Agents; isOf || q.View == query.Components && x.concerns(q, q.Group) {
+						unknown[n] = true
+					}
+				}
+				continue
 			}
 			if q.View == query.Grants {
 				desired.ParameterSets(members.noteGrant)
@@ -142,7 +152,7 @@ func (r *Rings) applicationsHealth(v *view, members *healths) bool {
 			}
 		}
 	}
-	return true
+	return unknown
 }
 
 // sections are what is known of the sections of all responses, in order, with a roster and facts.

@@ -67,6 +67,14 @@ func (x ringView) lacksFor(group string) string {
 	return x.lacks
 }
 
+// concerns reports whether the policy covers anything that a query about a group asks for.
+func (x ringView) concerns(q query.Query, group string) bool {
+	if q.View == query.Components && q.Component != "" {
+		return x.policy.Scope.Covers(group, q.Component)
+	}
+	return x.policy.Scope.CoversPart(group)
+}
+
 // maxViews is how many of the newest states have views: the one that is served, and those before it
 // that internal/appsets may still compare.
 const maxViews = 4
@@ -275,7 +283,7 @@ func (v *view) compose(q query.Query, key string, desired *response.Response) (*
 		return desired, nil
 	}
 	for _, x := range v.rings {
-		if why := x.lacksFor(group); why != "" && x.policy.Scope.CoversPart(group) {
+		if why := x.lacksFor(group); why != "" && x.concerns(q, group) {
 			return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: why}
 		}
 	}
