@@ -25,7 +25,8 @@ func TestPolicyThatComesBackBeginsAnew(t *testing.T) {
 		last = h.say(repository(map[string]string{valuesOfAll: "replicas: 2" + strconv.Itoa(n) + "\n"})).Revision
 		h.looks()
 	}
-	h.healthy("dns-a", "dns-b", "dns-hub-1")
+	h.healthy("dns-b", "dns-hub-1")
+	h.health(false, "dns-a") // so that prod does not take the next commit
 	now := h.say(inRings(map[string]string{valuesOfAll: "replicas: 219\n"})).Revision // nothing but the policy
 	h.answers()
 	h.ring("canary", now)
