@@ -117,6 +117,8 @@ func (l *linter) member(m *fleet.Member) {
 	l.flags(c)
 	l.infrastructure(c)
 	l.ownNames(c)
+	// What it takes to resolve one beyond its limit is not bounded.
+	isBeyond := slices.ContainsFunc(c.Problems, func(p problem.Problem) bool { return p.Reason == problem.LimitExceeded })
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		l.reads(c, g, l.there(g.Folders), l.reach)
@@ -124,7 +126,10 @@ func (l *linter) member(m *fleet.Member) {
 			l.problems = append(l.problems, c.Registration.ConflictsBut(l.trees)...)
 		}
 		for _, component := range componentsOf(g) {
-			if r, problems := l.st.Resolver().Resolve(c, g, component, nil); len(problems) == 0 && len(c.Broken) == 0 {
+			if len(c.Broken) > 0 || isBeyond {
+				break
+			}
+			if r, problems := l.st.Resolver().Resolve(c, g, component, nil); len(problems) == 0 {
 				l.problems = append(l.problems, r.Values.ConflictsBut(l.trees)...)
 				l.overruled(g, component, r)
 				if r.Enabled && m.Lifecycle != fleet.Retired {
