@@ -141,7 +141,7 @@ func (g *Guard) allow(p proposal) error {
 			g.baselines.drop(p.key()) // it would be outdated when the Applications are gone
 		}
 		if v.cache && p.engine == forArgoCD { // no other response is cached
-			g.verdicts.put(p, v.until)
+			g.verdicts.put(p, v.taken, v.until)
 		}
 	}
 	return nil
