@@ -3,6 +3,7 @@ package rings
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -88,6 +89,7 @@ func (r *Rings) fetch(ctx context.Context, st *fleetstate.State, name string) {
 	r.mu.Lock()
 	known := r.revisions[name] != nil || r.o.Now().Sub(r.tried[name]) < fetchInterval
 	if !known {
+		maps.DeleteFunc(r.tried, func(_ string, at time.Time) bool { return r.o.Now().Sub(at) >= fetchInterval })
 		r.tried[name] = r.o.Now()
 	}
 	r.mu.Unlock()
