@@ -84,3 +84,25 @@ func TestFluxIsHealthyAtItsDigest(t *testing.T) {
 	a.flux("helmreleases", "app-one", "one", inGit, carriedOut("one", "True", "", map[string]any{"lastAttemptedRevision": "1.0.0+fedcba987654"}))
 	is("this commit's chart", "", "app-one", at("one", true, false))
 }
+
+// TestObjectMadeAnewIsNotHealthyYet: a HelmRelease that was deleted and made anew while nobody
+// looked has the digest of before, and nothing has been installed for it yet. (G8)
+func TestObjectMadeAnewIsNotHealthyYet(t *testing.T) {
+	a := newAPI(t)
+	chart := map[string]any{"chart": map[string]any{"spec": map[string]any{"sourceRef": map[string]any{"kind": "HelmRepository"}}}}
+	_, states := watching(t, a, nil)
+	first := func(isHealthy bool) func(FluxState) bool {
+		return func(s FluxState) bool { return len(s.HelmReleases) == 2 && s.HelmReleases[1].Healthy == isHealthy }
+	}
+	a.flux("helmreleases", "dns-one", "one", chart, carriedOut("one", "True", "", nil))
+	a.flux("helmreleases", "web-one", "one", chart, carriedOut("one", "True", "", nil))
+	becomes(t, states, "healthy", first(true))
+	a.mu.Lock()
+	m := release("web-one", nil, facts.DigestAnnotation+"=one", facts.RequestedAnnotation+"=one", facts.SourceAnnotation+"=one")
+	m.Generation, m.UID = 1, "another"
+	a.set("helmreleases", thing{m, chart, nil})
+	a.changed.Broadcast()
+	a.mu.Unlock()
+	a.flux("helmreleases", "dns-one", "two", chart, carriedOut("two", "True", "", nil)) // another change
+	becomes(t, states, "made anew", func(s FluxState) bool { return first(false)(s) && s.HelmReleases[0].Digest == "two" })
+}
