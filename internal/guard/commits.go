@@ -81,6 +81,14 @@ func (x *commits) isNewest(st weak.Pointer[fleetstate.State]) bool {
 	return true
 }
 
+// isEarlier reports whether a state is known, and a newer one, too.
+func (x *commits) isEarlier(st *fleetstate.State) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	i := slices.Index(x.states, weak.Make(st))
+	return i >= 0 && i < len(x.states)-1
+}
+
 // commitBaseline returns what the next state is compared with, nil for nothing, and the record of
 // it. It forgets judgements that do not rest on the newest baseline. The caller holds the lock.
 func (g *Guard) commitBaseline(hub string) (record *remembered, before *holdings, earlier []spent) {

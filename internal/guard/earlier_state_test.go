@@ -101,3 +101,26 @@ func TestResponseIsJudgedAnewAfterAReplicas(t *testing.T) {
 		t.Error("3 of 13 members lose dns, and nobody minds")
 	}
 }
+
+// TestLateResponseChangesNoRefusal: a response to a state that is not served any more neither ends
+// the refusal of the newer one's response, nor lists one that has ended. (rule 6)
+func TestLateResponseChangesNoRefusal(t *testing.T) {
+	g := open(t, Options{})
+	known := controlledBy("a", "dns-", 10, true)
+	good, bad := hubOf(t, 10, known, nil, nil), hubOf(t, 10, known, map[int]bool{1: true, 2: true}, nil)
+	ask := func(st *fleetstate.State) { _, _ = g.Response(st, dns("a")) }
+	g.Serving(good)
+	ask(good)
+	g.Serving(bad)
+	ask(bad)
+	g.verdicts = verdicts{} // so that the late one is judged
+	if ask(good); len(g.Refusals()) != 1 {
+		t.Error("a late response ends the refusal")
+	}
+	fixed := hubOf(t, 10, known, nil, nil)
+	g.Serving(fixed)
+	ask(fixed)
+	if ask(bad); len(g.Refusals()) != 0 {
+		t.Errorf("a late response is listed: %+v", g.Refusals())
+	}
+}

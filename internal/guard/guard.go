@@ -127,14 +127,18 @@ func (g *Guard) allow(p proposal) error {
 	v := g.judge(p)
 	var refused *Refusal
 	if errors.As(v.err, &refused) {
-		g.report(p, refused)
+		if !g.commits.isEarlier(p.st) {
+			g.report(p, refused)
+		}
 		return v.err
 	}
 	if v.err != nil {
 		return v.err
 	}
 	if !v.cached {
-		g.resolve(p)
+		if !g.commits.isEarlier(p.st) {
+			g.resolve(p)
+		}
 		if v.remember {
 			g.baselines.put(p.key(), p.st.Revision, p.response.Items(), nil)
 		} else {
