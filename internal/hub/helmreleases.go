@@ -120,6 +120,9 @@ func (f *Flux) update() bool {
 	next.Synced = old.Synced || next.Known || denied && !f.releases.synced()
 	if next.Known {
 		next.HelmReleases = f.observed()
+		for i := range next.HelmReleases { // what was seen last is no evidence while nobody can look
+			next.HelmReleases[i].Healthy = next.HelmReleases[i].Healthy && next.Err == nil
+		}
 		slices.SortFunc(next.HelmReleases, func(a, b facts.Application) int {
 			return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
 		})
