@@ -248,14 +248,7 @@ func (o *Order) Given(st *fleetstate.State, q query.Query, r *response.Response)
 	if q.View != query.Components || !r.IsOrdered() {
 		return
 	}
-	key := keyOf(q)
-	before, now := o.given(key), map[string][]response.ParameterSet{}
-	o.mu.Lock()
-	isLate := o.isFormer(st)
-	o.mu.Unlock()
-	if isLate {
-		maps.Copy(now, before)
-	}
+	var sets []response.ParameterSet
 	r.ParameterSets(func(s response.ParameterSet) {
 		if len(s.DependsOn()) == 0 || s.Item().IsRemoval {
 			return
@@ -263,7 +256,20 @@ func (o *Order) Given(st *fleetstate.State, q query.Query, r *response.Response)
 		if q.Group == provision.Group {
 			o.held.hold(s) // a restart before the next query must not let nodes go ahead of their control plane
 		}
-		newer, older := []response.ParameterSet{s}, before[s.Item().Name]
+		sets = append(sets, s)
+	})
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	m := o.asked[keyOf(q)]
+	if m == nil {
+		return
+	}
+	isLate, now := o.isFormer(st), map[string][]response.ParameterSet{}
+	if isLate {
+		maps.Copy(now, m.given)
+	}
+	for _, s := range sets {
+		newer, older := []response.ParameterSet{s}, m.given[s.Item().Name]
 		if isLate {
 			newer, older = older, newer
 		}
@@ -274,12 +280,8 @@ func (o *Order) Given(st *fleetstate.State, q query.Query, r *response.Response)
 			}
 		}
 		now[s.Item().Name] = all
-	})
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if m := o.asked[key]; m != nil {
-		m.given = now
 	}
+	m.given = now
 }
 
 // Waits returns what waits in the responses of a state that were composed, sorted by cluster, group
