@@ -312,15 +312,15 @@ func (r *Refresher) reconcile(ctx context.Context) {
 		}
 	}
 	refused := r.publish(d, began)
-	if write && !agree {
-		r.writeCheckpoint(ctx)
-	}
 	if d.swapped || len(refused) > 0 {
 		o := Outcome{Swapped: d.swapped, Refused: refused, Duration: r.o.Now().Sub(began)}
 		if d.swapped {
 			o.State = r.serving.state
 		}
 		r.o.Observe(o)
+	}
+	if write && !agree {
+		r.writeCheckpoint(ctx)
 	}
 }
 
