@@ -119,11 +119,12 @@ func (r *Rings) retry(p *policyState, st *fleetstate.State) bool {
 }
 
 // advance brings one policy up to date, and reports whether a ring has moved. Of a lost policy,
-// nothing is written before a pin: what runs may turn out to be known.
+// nothing is written before a pin: what runs may turn out to be known. Where another revision is
+// served by now, its policy decides, at the next look.
 func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, health map[string]rollout.RingHealth) bool {
 	r.mu.Lock()
 	p, before := r.logOf(policy.Name)
-	if p == nil || p.isStale {
+	if p == nil || p.isStale || r.recent[len(r.recent)-1] != v.st.Revision {
 		r.mu.Unlock()
 		return false
 	}
