@@ -1,6 +1,7 @@
 package order_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/facts"
@@ -153,5 +154,37 @@ func TestRenamedApplicationSetHoldsNobody(t *testing.T) {
 	_, is := o.compose(second, web)
 	if _, there := is["web-one"]; !there {
 		t.Errorf("web waits: %v", o.Waits(second))
+	}
+}
+
+// TestStrangersDoNotFillTheMemory: however many queries others than ApplicationSets have made, what
+// an ApplicationSet gets is remembered: a component whose dependency fails before its Application
+// is seen stays. (P1, H10)
+func TestStrangersDoNotFillTheMemory(t *testing.T) {
+	o := newOrdering(t, "{enabled: true, "+webEntry+"}")
+	dns, web := o.query("dns", "dns"), o.query("web", "web")
+	healthy := o.applied(o.state("first", nil), dns, true)
+	first := o.state("first", nil, healthy...)
+	o.Serving(first)
+	flood := func(by string) {
+		answer, err := o.responses.Get(first, dns)
+		for i := range 5000 {
+			if err == nil {
+				_, err = o.Compose(first, o.query(fmt.Sprint(by, i), "other"), answer)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	flood("stranger-")
+	given, _ := o.compose(first, web)
+	o.Given(first, web, given)
+	flood("another-")
+	failing := o.state("first", nil, o.applied(first, dns, false)...)
+	o.Serving(failing)
+	_, is := o.compose(failing, web)
+	if _, there := is["web-one"]; !there {
+		t.Error("web is left out, which Argo CD has just made")
 	}
 }

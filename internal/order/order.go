@@ -45,6 +45,7 @@ type Order struct {
 
 	mu          sync.Mutex
 	asked       map[queryKey]*memory
+	uses        uint64        // counts those of asked
 	generations []*generation // newest first
 	// serving is the state that is served, and previous the last one of the revision before.
 	serving, previous *fleetstate.State
@@ -78,6 +79,7 @@ type queryKey struct{ applicationSet, names string }
 // memory is what is remembered of a query.
 type memory struct {
 	query query.Query
+	used  uint64
 	// given are the sets that depend on others, by Application, newest first.
 	given map[string][]response.ParameterSet
 }
@@ -197,12 +199,33 @@ func (o *Order) Compose(st *fleetstate.State, q query.Query, desired *response.R
 func (o *Order) remember(st *fleetstate.State, key queryKey, q query.Query) *response.Response {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if m := o.asked[key]; m != nil {
-		m.query = q
-	} else if len(o.asked) < maxQueries {
-		o.asked[key] = &memory{query: q}
+	m := o.asked[key]
+	if m == nil && (len(o.asked) < maxQueries || o.forgetStrangers()) {
+		m = &memory{}
+		o.asked[key] = m
+	}
+	if m != nil {
+		o.uses++
+		m.query, m.used = q, o.uses
 	}
 	return o.of(st).byQuery[key].response
+}
+
+// forgetStrangers forgets queries that were not made for the longest time, of those that no known
+// ApplicationSet has. It reports whether there were any. The caller holds the lock.
+func (o *Order) forgetStrangers() bool {
+	listed := o.o.Queries()
+	var strangers []queryKey
+	for key := range o.asked {
+		if _, is := listed[key.applicationSet]; !is {
+			strangers = append(strangers, key)
+		}
+	}
+	slices.SortFunc(strangers, func(a, b queryKey) int { return cmp.Compare(o.asked[a].used, o.asked[b].used) })
+	for _, key := range strangers[:min(len(strangers), maxQueries/10)] {
+		delete(o.asked, key)
+	}
+	return len(strangers) > 0
 }
 
 // of returns a state's generation. The caller holds the lock.
