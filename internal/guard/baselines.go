@@ -30,6 +30,7 @@ type baselines struct {
 	byQuery map[queryKey]*remembered
 	items   int    // of all
 	uses    uint64 // counts them
+	merged  uint64 // counts those that replicas gave
 	figures Stats
 	loaded  bool // the checkpoint has been read, which closes ready
 	ready   chan struct{}
@@ -93,6 +94,13 @@ func (b *baselines) get(q queryKey) *remembered {
 	return r
 }
 
+// taken is how many responses of replicas have been taken in.
+func (b *baselines) taken() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.merged
+}
+
 // queries returns the remembered queries of Argo CD.
 func (b *baselines) queries() []parsedKey {
 	b.mu.Lock()
@@ -106,8 +114,8 @@ func (b *baselines) queries() []parsedKey {
 	return out
 }
 
-// put remembers the response to a query.
-func (b *baselines) put(q queryKey, revision string, items []lifecycle.Item, lost []spent) {
+// put remembers the response to a query, and returns how.
+func (b *baselines) put(q queryKey, revision string, items []lifecycle.Item, lost []spent) *remembered {
 	r := &remembered{items: items, revision: revision, at: b.now().UnixNano(), spent: lost}
 	r.sum = sumOf(r.items)
 	b.mu.Lock()
@@ -121,6 +129,7 @@ func (b *baselines) put(q queryKey, revision string, items []lifecycle.Item, los
 	if !same {
 		b.save()
 	}
+	return r
 }
 
 // drop forgets the response to a query.

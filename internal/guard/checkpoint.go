@@ -93,6 +93,7 @@ func (b *baselines) merge(theirs *savedResponses) {
 		r.at = min(r.at, now)
 		if old := b.byQuery[q]; old == nil || old.at < r.at {
 			b.add(q, r)
+			b.merged++
 		}
 	}
 }

@@ -10,13 +10,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
-// maxCommits bounds how many judgements are remembered: more than states that anybody compares.
+// maxCommits is of how many states judgements are remembered: more than anybody compares.
 const maxCommits = 32
 
 // commits remembers the judgements of states. The zero value is ready.
 type commits struct {
 	mu     sync.Mutex
 	judged map[commitKey]*commit
+	// states are the last ones, the newest last: what an earlier one gives is no baseline.
+	states []weak.Pointer[fleetstate.State]
 	// latest is the newest judgement of a hub, and own the baseline that it was written to: another
 	// one is a replica's.
 	latest map[string]*commit
@@ -47,38 +49,60 @@ func (g *Guard) commit(st *fleetstate.State, hub string) *commit {
 	if x.judged == nil {
 		x.judged, x.latest, x.own = map[commitKey]*commit{}, map[string]*commit{}, map[string]*remembered{}
 	}
-	before, earlier := g.commitBaseline(hub)
+	record, before, earlier := g.commitBaseline(hub)
 	at := commitKey{weak.Make(st), hub}
 	if c := x.judged[at]; c != nil {
 		return c
 	}
 	c := judgeCommit(st, nil, hub, before, earlier, g.o.Now())
+	x.judged[at] = c
+	if !x.isNewest(at.state) {
+		return c
+	}
 	g.reportApproved(st, hub, c)
 	if before == nil || !before.equal(c.accepted) || !slices.Equal(c.spent, earlier) {
-		key := keyOf(query.Query{Hub: hub}, forHub)
-		g.baselines.put(key, st.Revision, c.accepted.items(), c.spent)
+		record = g.baselines.put(keyOf(query.Query{Hub: hub}, forHub), st.Revision, c.accepted.items(), c.spent)
 	}
-	if len(x.judged) >= maxCommits {
-		clear(x.judged)
-	}
-	x.judged[at], x.latest[hub], x.own[hub] = c, c, g.baselines.get(keyOf(query.Query{Hub: hub}, forHub))
+	x.latest[hub], x.own[hub] = c, record
 	return c
 }
 
-// commitBaseline returns what the next state is compared with, nil for nothing. It forgets
-// judgements that do not rest on the newest baseline. The caller holds the lock.
-func (g *Guard) commitBaseline(hub string) (before *holdings, earlier []spent) {
+// isNewest reports whether no state is newer than one, and forgets the judgements of old ones. The
+// caller holds the lock.
+func (x *commits) isNewest(st weak.Pointer[fleetstate.State]) bool {
+	if i := slices.Index(x.states, st); i >= 0 {
+		return i == len(x.states)-1
+	}
+	if x.states = append(x.states, st); len(x.states) > maxCommits {
+		oldest := x.states[0]
+		x.states = slices.Delete(x.states, 0, 1)
+		maps.DeleteFunc(x.judged, func(k commitKey, _ *commit) bool { return k.state == oldest })
+	}
+	return true
+}
+
+// isEarlier reports whether a state is known, and a newer one, too.
+func (x *commits) isEarlier(st *fleetstate.State) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	i := slices.Index(x.states, weak.Make(st))
+	return i >= 0 && i < len(x.states)-1
+}
+
+// commitBaseline returns what the next state is compared with, nil for nothing, and the record of
+// it. It forgets judgements that do not rest on the newest baseline. The caller holds the lock.
+func (g *Guard) commitBaseline(hub string) (record *remembered, before *holdings, earlier []spent) {
 	x := &g.commits
-	record := g.baselines.get(keyOf(query.Query{Hub: hub}, forHub))
+	record = g.baselines.get(keyOf(query.Query{Hub: hub}, forHub))
 	if record != x.own[hub] { // a replica's, or that of before a restart
 		maps.DeleteFunc(x.judged, func(k commitKey, _ *commit) bool { return k.hub == hub })
 		delete(x.latest, hub)
 	}
-	if record == nil {
-		return nil, nil
+	switch {
+	case record == nil:
+		return nil, nil, nil
+	case x.latest[hub] != nil:
+		return record, x.latest[hub].accepted, record.spent
 	}
-	if x.latest[hub] != nil {
-		return x.latest[hub].accepted, record.spent
-	}
-	return holdingsFrom(record.items), record.spent
+	return record, holdingsFrom(record.items), record.spent
 }

@@ -21,7 +21,8 @@
 //     approval, by all views, groups, releases and engines together, compared with what the last
 //     accepted state gave them. Beyond the budget, no response is given that loses anything without
 //     approval; the others are. The same counts for the members of each tenant. What the state may
-//     not remove stays in the baseline of the next one. (commit.go)
+//     not remove stays in the baseline of the next one. An earlier state that is asked for late
+//     changes no baseline. (commit.go)
 //  5. Independent of the number, a removal needs an approval when a file that switched something on
 //     for several members is gone or empty, or the layout finds other files; and the hub's own
 //     engine and secrets operator need one that names them. Each response is within the budget,
@@ -32,8 +33,8 @@
 //  7. The ApplicationSets of a release outlive it, but where they are pruned their Applications go
 //     too. So a release that is left out counts for the members that still have Applications of it.
 //  8. A response that is given is that of the judged state, byte for byte. A verdict is found once
-//     for a state and a query, and cached with the response. An ApplicationSet with several queries
-//     is judged by all of their responses.
+//     for a state and a query, and cached with the response until a replica gives another one. An
+//     ApplicationSet with several queries is judged by all of their responses.
 //  9. A damaged record of the store is reported and left unread: the next responses are compared
 //     with nothing. The newest response to a query counts, whichever replica gave it; before the
 //     store has been read there is no response. Responses are written soon, to a shared store

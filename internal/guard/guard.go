@@ -127,21 +127,25 @@ func (g *Guard) allow(p proposal) error {
 	v := g.judge(p)
 	var refused *Refusal
 	if errors.As(v.err, &refused) {
-		g.report(p, refused)
+		if !g.commits.isEarlier(p.st) {
+			g.report(p, refused)
+		}
 		return v.err
 	}
 	if v.err != nil {
 		return v.err
 	}
 	if !v.cached {
-		g.resolve(p)
+		if !g.commits.isEarlier(p.st) {
+			g.resolve(p)
+		}
 		if v.remember {
 			g.baselines.put(p.key(), p.st.Revision, p.response.Items(), nil)
 		} else {
 			g.baselines.drop(p.key()) // it would be outdated when the Applications are gone
 		}
 		if v.cache && p.engine == forArgoCD { // no other response is cached
-			g.verdicts.put(p, v.until)
+			g.verdicts.put(p, v.taken, v.until)
 		}
 	}
 	return nil

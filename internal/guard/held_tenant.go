@@ -32,7 +32,7 @@ func (g *Guard) Holds(previous, desired *fleetstate.State) []fleetstate.Hold {
 		return nil
 	}
 	g.commits.mu.Lock()
-	before, earlier := g.commitBaseline(g.o.Hub)
+	_, before, earlier := g.commitBaseline(g.o.Hub)
 	g.commits.mu.Unlock()
 	c := judgeCommit(desired, previous, g.o.Hub, before, earlier, g.o.Now())
 	holds := c.holds(desired, previous, g.o.Hub)

@@ -17,6 +17,8 @@ type verdict struct {
 	// cache says that the verdict is cached, until a time unless that is zero.
 	cache bool
 	until time.Time
+	// taken is how many responses of replicas it rests on.
+	taken uint64
 }
 
 // judge finds the verdict, or takes the cached one. It changes nothing.
@@ -38,8 +40,8 @@ func (g *Guard) judge(p proposal) verdict {
 // judgeRemovals compares the removals of a response with the budget, and those of its state as a
 // whole. It returns them, too, unless the verdict is cached.
 func (g *Guard) judgeRemovals(p proposal) (verdict, loss) {
-	now := g.o.Now()
-	if until, ok := g.verdicts.get(p); ok && (until.IsZero() || now.Before(until)) {
+	now, taken := g.o.Now(), g.baselines.taken()
+	if until, ok := g.verdicts.get(p, taken); ok && (until.IsZero() || now.Before(until)) {
 		return verdict{cached: true}, loss{}
 	}
 	b, whole := g.baseline(p), g.commit(p.st, p.query.Hub)
@@ -49,7 +51,7 @@ func (g *Guard) judgeRemovals(p proposal) (verdict, loss) {
 		found := lossOf(p.st.Fleet, p.query.Hub, removals, now).count(b.items, p.st.Fleet.Layout.Guard.MaxRemovals)
 		return found, p.refusal(found, whole)
 	}
-	out := verdict{remember: b.remembered, cache: true}
+	out := verdict{remember: b.remembered, cache: true, taken: taken}
 	found, refused := judge()
 	if (refused != nil || len(found.moves) > 0) && b.otherQueries != nil {
 		// What the ApplicationSet gets by its other queries is not removed.

@@ -12,11 +12,12 @@ import (
 // maxVerdicts bounds how many verdicts are cached.
 const maxVerdicts = 8192
 
-// verdicts caches that responses of the newest judged state may be given, and until when. The zero
-// value is ready.
+// verdicts caches that responses of the newest judged state may be given, and until when. They rest
+// on the baselines, which replicas change. The zero value is ready.
 type verdicts struct {
 	mu    sync.Mutex
 	state *fleetstate.State
+	taken uint64
 	until map[verdictKey]time.Time
 }
 
@@ -32,22 +33,22 @@ func (p proposal) verdictKey() verdictKey {
 }
 
 // get returns until when a response may be given: the zero time for as long as its state is the
-// newest.
-func (v *verdicts) get(p proposal) (time.Time, bool) {
+// newest, and no replica has given another one.
+func (v *verdicts) get(p proposal, taken uint64) (time.Time, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.state != p.st {
+	if v.state != p.st || v.taken != taken {
 		return time.Time{}, false
 	}
 	until, ok := v.until[p.verdictKey()]
 	return until, ok
 }
 
-func (v *verdicts) put(p proposal, until time.Time) {
+func (v *verdicts) put(p proposal, taken uint64, until time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.state != p.st || len(v.until) >= maxVerdicts {
-		v.state, v.until = p.st, map[verdictKey]time.Time{}
+	if v.state != p.st || v.taken != taken || len(v.until) >= maxVerdicts {
+		v.state, v.taken, v.until = p.st, taken, map[verdictKey]time.Time{}
 	}
 	v.until[p.verdictKey()] = until
 }

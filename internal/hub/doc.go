@@ -32,8 +32,9 @@
 //     objects: those labelled with the artifact that brought them (argosy.dev/hub,
 //     argosy.dev/owner), and Kustomizations and sources with these labels, unless there is no
 //     permission or no such resource. Of these objects, whose values are elsewhere, it stores
-//     labels, annotations of ours, and whether Flux has carried out what they ask for now. A client
-//     of its own reads these collections and nothing else.
+//     labels, annotations of ours, and whether Flux has carried out what they ask for now, which
+//     does not count while the API server is silent. A client of its own reads these collections
+//     and nothing else.
 //  11. List requests the same once, for a file. What it cannot get is an error, and nothing is
 //     sticky.
 //  12. StateObjects stores state in ConfigMaps of one namespace whose names have a prefix, by a

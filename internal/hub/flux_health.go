@@ -105,8 +105,8 @@ func isDeployed(revision, source string) bool {
 // observed makes facts of all HelmReleases and Kustomizations, with what Flux has made of them
 // since their digest was written (G8): it has carried out the request that came with it, at this
 // generation, from what the source has fetched since. Such an object stays healthy until Flux
-// reports a failure: a reconciliation that repeats it is no break.
-func (f *Flux) observed(before []facts.Application) []facts.Application {
+// reports a failure: a reconciliation that repeats it is no break. One made anew is another one.
+func (f *Flux) observed() []facts.Application {
 	fetched := map[string]string{} // revisions, by kind, name and digest
 	for _, source := range f.sources {
 		for _, o := range source.objects() {
@@ -115,7 +115,7 @@ func (f *Flux) observed(before []facts.Application) []facts.Application {
 			}
 		}
 	}
-	known := facts.NewSet(false).WithHelmReleases(before...)
+	healthy := map[types.UID]string{}
 	f.breaks.mu.Lock()
 	defer f.breaks.mu.Unlock()
 	at := map[types.UID]int64{}
@@ -130,21 +130,24 @@ func (f *Flux) observed(before []facts.Application) []facts.Application {
 			if a.Broken = f.breaks.at[m.UID]; a.Broken > 0 {
 				at[m.UID] = a.Broken
 			}
-			was, _ := known.HelmRelease(kind, a.Name)
+			was, wasHealthy := f.healthy[m.UID]
 			source := m.Annotations[fluxSource]
 			isFetched := source == helmRepository || isDeployed(m.Annotations[fluxRevision], fetched[source+"/"+a.Name+"/"+m.Annotations[facts.SourceAnnotation]])
 			switch {
 			case m.Annotations[fluxReady] == "False":
 				a.Degraded = m.Annotations[fluxHandled] != "" && slices.Contains(failures, m.Annotations[fluxReason])
-			case was.Healthy && was.Digest == a.Digest:
+			case wasHealthy && was == a.Digest:
 				a.Healthy = true
 			default:
 				a.Healthy = isCarriedOut(m) && isFetched
 			}
+			if a.Healthy {
+				healthy[m.UID] = a.Digest
+			}
 			out = append(out, a)
 		}
 	}
-	f.breaks.at = at
+	f.breaks.at, f.healthy = at, healthy
 	return out
 }
 

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"net/http"
 	"slices"
 	"testing"
 
@@ -83,4 +84,48 @@ func TestFluxIsHealthyAtItsDigest(t *testing.T) {
 	is("another commit's chart", "", "app-one", at("one", false, false))
 	a.flux("helmreleases", "app-one", "one", inGit, carriedOut("one", "True", "", map[string]any{"lastAttemptedRevision": "1.0.0+fedcba987654"}))
 	is("this commit's chart", "", "app-one", at("one", true, false))
+}
+
+// TestObjectMadeAnewIsNotHealthyYet: a HelmRelease that was deleted and made anew while nobody
+// looked has the digest of before, and nothing has been installed for it yet. (G8)
+func TestObjectMadeAnewIsNotHealthyYet(t *testing.T) {
+	a := newAPI(t)
+	chart := map[string]any{"chart": map[string]any{"spec": map[string]any{"sourceRef": map[string]any{"kind": "HelmRepository"}}}}
+	_, states := watching(t, a, nil)
+	first := func(isHealthy bool) func(FluxState) bool {
+		return func(s FluxState) bool { return len(s.HelmReleases) == 2 && s.HelmReleases[1].Healthy == isHealthy }
+	}
+	a.flux("helmreleases", "dns-one", "one", chart, carriedOut("one", "True", "", nil))
+	a.flux("helmreleases", "web-one", "one", chart, carriedOut("one", "True", "", nil))
+	becomes(t, states, "healthy", first(true))
+	a.mu.Lock()
+	m := release("web-one", nil, facts.DigestAnnotation+"=one", facts.RequestedAnnotation+"=one", facts.SourceAnnotation+"=one")
+	m.Generation, m.UID = 1, "another"
+	a.set("helmreleases", thing{m, chart, nil})
+	a.changed.Broadcast()
+	a.mu.Unlock()
+	a.flux("helmreleases", "dns-one", "two", chart, carriedOut("two", "True", "", nil)) // another change
+	becomes(t, states, "made anew", func(s FluxState) bool { return first(false)(s) && s.HelmReleases[0].Digest == "two" })
+}
+
+// TestFluxIsNotHealthyWhileNobodyCanLook: what was seen last is no evidence while the API server
+// does not answer, and is again when it does. (G8)
+func TestFluxIsNotHealthyWhileNobodyCanLook(t *testing.T) {
+	chart := map[string]any{"chart": map[string]any{"spec": map[string]any{"sourceRef": map[string]any{"kind": "HelmRepository"}}}}
+	for _, resource := range []string{"helmreleases", "kustomizations"} {
+		a := newAPI(t)
+		_, states := watching(t, a, nil)
+		is := func(isHealthy, isKnown bool) func(FluxState) bool {
+			return func(s FluxState) bool {
+				return len(s.HelmReleases) == 1 && s.HelmReleases[0].Healthy == isHealthy && (s.Err == nil) == isKnown
+			}
+		}
+		a.flux("helmreleases", "dns-one", "one", chart, carriedOut("one", "True", "", nil))
+		becomes(t, states, "healthy", is(true, true))
+		a.failFor(http.StatusInternalServerError, resource)
+		a.hangUp(false)
+		becomes(t, states, "no evidence", is(false, false))
+		a.failFor(0, resource)
+		becomes(t, states, "healthy again", is(true, true))
+	}
 }

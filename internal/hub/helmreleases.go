@@ -47,6 +47,7 @@ type Flux struct {
 	dirty                    trigger.Trigger
 	state                    atomic.Pointer[FluxState]
 	breaks                   breaks
+	healthy                  map[types.UID]string // digests at which objects are; belongs to Run
 }
 
 // NewFlux makes a Flux of the namespace that Flux's objects are in, which is required; nothing is
@@ -118,7 +119,10 @@ func (f *Flux) update() bool {
 	}
 	next.Synced = old.Synced || next.Known || denied && !f.releases.synced()
 	if next.Known {
-		next.HelmReleases = f.observed(old.HelmReleases)
+		next.HelmReleases = f.observed()
+		for i := range next.HelmReleases { // what was seen last is no evidence while nobody can look
+			next.HelmReleases[i].Healthy = next.HelmReleases[i].Healthy && next.Err == nil
+		}
 		slices.SortFunc(next.HelmReleases, func(a, b facts.Application) int {
 			return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
 		})

@@ -202,7 +202,7 @@ func (h *hubOfClusters) ask(group, component string) {
 		h.note("ask %s: %v", q.ApplicationSet, err)
 		return // Argo CD leaves everything as it is
 	}
-	h.order.Given(q, desired)
+	h.order.Given(h.state, q, desired)
 	is := map[string]bool{}
 	for _, s := range querytest.Sets(h, desired.Bytes()) {
 		name := s.Text("applicationName")

@@ -1,7 +1,7 @@
 // Package order holds parameter sets back until what they depend on is healthy.
 //
 //	Order.Compose(state, query, desired) -> the response in which what waits stays as it was
-//	Order.Given(query, response)         what Argo CD has got, so that it can stay
+//	Order.Given(state, query, response)  what Argo CD has got, so that it can stay
 //	Order.Waits(state)                   what waits, and for what
 //
 // A catalog entry names its dependencies (dependsOn). Argo CD knows no order between Applications.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"weak"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -44,14 +45,21 @@ type Order struct {
 
 	mu          sync.Mutex
 	asked       map[queryKey]*memory
+	uses        uint64        // counts those of asked
 	generations []*generation // newest first
 	// serving is the state that is served, and previous the last one of the revision before.
 	serving, previous *fleetstate.State
+	// former are the last ones that were served before.
+	former []weak.Pointer[fleetstate.State]
 }
 
 // maxGenerations is how many states have composed responses: the one that is served, and the one
 // before, which it is compared with.
 const maxGenerations = 2
+
+// maxFormer is of how many states it is known that they are served no more: more than requests
+// under way are about.
+const maxFormer = 32
 
 // generation holds the composed responses of a state.
 type generation struct {
@@ -71,6 +79,7 @@ type queryKey struct{ applicationSet, names string }
 // memory is what is remembered of a query.
 type memory struct {
 	query query.Query
+	used  uint64
 	// given are the sets that depend on others, by Application, newest first.
 	given map[string][]response.ParameterSet
 }
@@ -121,15 +130,27 @@ func (o *Order) Serving(st *fleetstate.State) {
 	if o.serving != nil && o.serving.Revision != st.Revision {
 		o.previous = o.serving
 	}
+	if o.serving != nil {
+		o.former = append(o.former[max(0, len(o.former)-maxFormer+1):], weak.Make(o.serving))
+	}
 	o.serving = st
+}
+
+// isFormer reports whether a state is served no more. Another one than the served is, a moment
+// before it is noted. The caller holds the lock.
+func (o *Order) isFormer(st *fleetstate.State) bool {
+	return st != o.serving && slices.Contains(o.former, weak.Make(st))
 }
 
 // before returns the last state of the revision before a state's, nil if that is not known.
 func (o *Order) before(st *fleetstate.State) *fleetstate.State {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if st != o.serving {
+	switch {
+	case o.isFormer(st):
 		return nil
+	case o.serving != nil && o.serving.Revision != st.Revision:
+		return o.serving
 	}
 	return o.previous
 }
@@ -178,12 +199,33 @@ func (o *Order) Compose(st *fleetstate.State, q query.Query, desired *response.R
 func (o *Order) remember(st *fleetstate.State, key queryKey, q query.Query) *response.Response {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if m := o.asked[key]; m != nil {
-		m.query = q
-	} else if len(o.asked) < maxQueries {
-		o.asked[key] = &memory{query: q}
+	m := o.asked[key]
+	if m == nil && (len(o.asked) < maxQueries || o.forgetStrangers()) {
+		m = &memory{}
+		o.asked[key] = m
+	}
+	if m != nil {
+		o.uses++
+		m.query, m.used = q, o.uses
 	}
 	return o.of(st).byQuery[key].response
+}
+
+// forgetStrangers forgets queries that were not made for the longest time, of those that no known
+// ApplicationSet has. It reports whether there were any. The caller holds the lock.
+func (o *Order) forgetStrangers() bool {
+	listed := o.o.Queries()
+	var strangers []queryKey
+	for key := range o.asked {
+		if _, is := listed[key.applicationSet]; !is {
+			strangers = append(strangers, key)
+		}
+	}
+	slices.SortFunc(strangers, func(a, b queryKey) int { return cmp.Compare(o.asked[a].used, o.asked[b].used) })
+	for _, key := range strangers[:min(len(strangers), maxQueries/10)] {
+		delete(o.asked, key)
+	}
+	return len(strangers) > 0
 }
 
 // of returns a state's generation. The caller holds the lock.
@@ -223,13 +265,13 @@ func (o *Order) given(key queryKey) map[string][]response.ParameterSet {
 	return nil
 }
 
-// Given remembers what Argo CD has got.
-func (o *Order) Given(q query.Query, r *response.Response) {
+// Given remembers what Argo CD has got of a state. A response that comes late is older than what is
+// remembered.
+func (o *Order) Given(st *fleetstate.State, q query.Query, r *response.Response) {
 	if q.View != query.Components || !r.IsOrdered() {
 		return
 	}
-	key := keyOf(q)
-	before, now := o.given(key), map[string][]response.ParameterSet{}
+	var sets []response.ParameterSet
 	r.ParameterSets(func(s response.ParameterSet) {
 		if len(s.DependsOn()) == 0 || s.Item().IsRemoval {
 			return
@@ -237,19 +279,32 @@ func (o *Order) Given(q query.Query, r *response.Response) {
 		if q.Group == provision.Group {
 			o.held.hold(s) // a restart before the next query must not let nodes go ahead of their control plane
 		}
-		all := []response.ParameterSet{s}
-		for _, old := range before[s.Item().Name] {
-			if len(all) < history && old.Digest() != s.Digest() {
-				all = append(all, old)
-			}
-		}
-		now[s.Item().Name] = all
+		sets = append(sets, s)
 	})
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if m := o.asked[key]; m != nil {
-		m.given = now
+	m := o.asked[keyOf(q)]
+	if m == nil {
+		return
 	}
+	isLate, now := o.isFormer(st), map[string][]response.ParameterSet{}
+	if isLate {
+		maps.Copy(now, m.given)
+	}
+	for _, s := range sets {
+		newer, older := []response.ParameterSet{s}, m.given[s.Item().Name]
+		if isLate {
+			newer, older = older, newer
+		}
+		var all []response.ParameterSet
+		for _, one := range slices.Concat(newer, older) {
+			if len(all) < history && !slices.ContainsFunc(all, func(o response.ParameterSet) bool { return o.Digest() == one.Digest() }) {
+				all = append(all, one)
+			}
+		}
+		now[s.Item().Name] = all
+	}
+	m.given = now
 }
 
 // Waits returns what waits in the responses of a state that were composed, sorted by cluster, group
@@ -268,20 +323,14 @@ func (o *Order) Waits(st *fleetstate.State) []Wait {
 	return slices.Compact(out)
 }
 
-// queries returns the queries whose responses have a component of an engine, sorted: of
-// ApplicationSets, and of other requesters so far.
+// queries returns the queries whose responses have a component of an engine, sorted: of other
+// requesters so far, and then those of ApplicationSets, which count (rule 6).
 func (o *Order) queries(of query.Query, component string) []query.Query {
 	var out []query.Query
 	listed := o.o.Queries()
 	add := func(q query.Query) {
 		if q.View == query.Components && q.Hub == of.Hub && cmp.Or(q.Owner, fleet.OwnerHub) == cmp.Or(of.Owner, fleet.OwnerHub) && cmp.Or(q.Component, component) == component {
 			out = append(out, q)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(listed)) {
-		for _, q := range listed[name] {
-			q.ApplicationSet = name
-			add(q)
 		}
 	}
 	o.mu.Lock()
@@ -292,6 +341,12 @@ func (o *Order) queries(of query.Query, component string) []query.Query {
 	for _, key := range keys {
 		if _, is := listed[key.applicationSet]; !is {
 			add(o.asked[key].query)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(listed)) {
+		for _, q := range listed[name] {
+			q.ApplicationSet = name
+			add(q)
 		}
 	}
 	return out

@@ -29,7 +29,7 @@ func (r *Refresher) accept(newest polled) decision {
 		r.acceptFirst(newest, known, synced, &out)
 	} else {
 		s := r.serving.snapshot
-		if newest.snapshot != nil && newest.snapshot.Revision != s.Main().Revision {
+		if newest.isNewerThan(s) {
 			s = r.withMounts(newest.snapshot, s.Parts(), false)
 		}
 		if !synced {
@@ -64,7 +64,7 @@ func (r *Refresher) acceptFirst(newest polled, known facts.Set, synced bool, out
 	if r.restored != nil {
 		if c, problems := r.restoredCandidate(known); len(problems) == 0 {
 			r.serving, out.swapped, r.lastKnownGood, r.holds = c, true, nil, nil
-			if newest.snapshot != nil && newest.snapshot.Revision != r.restored.Main().Revision {
+			if newest.isNewerThan(r.restored) {
 				r.acceptNext(r.withMounts(newest.snapshot, r.restored.Parts(), false), known, out)
 			}
 			return

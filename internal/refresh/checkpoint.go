@@ -23,6 +23,8 @@ type checkpoint struct {
 	serving *snapshot.Snapshot
 	// damaged are the snapshots that could not be read: they are written anew if they are needed.
 	damaged map[string]bool
+	// isNews reports that a replica has written the record, and that this was not taken in yet.
+	isNews bool
 }
 
 // Accepted names a snapshot and what its state cannot be computed from it alone: the record of a
@@ -150,17 +152,21 @@ func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, kept keptM
 		if err != nil && !state.IsDamaged(err) {
 			return err
 		}
+		c.isNews = c.isNews || changed
 		if now != nil && now.Revision == next.Revision && len(c.damaged) == 0 {
 			if now.equal(next) {
+				c.isNews = false
 				return nil
 			}
-			if changed {
+			if c.isNews {
 				if theirs, err = c.keptMembers(ctx, *now); !state.IsDamaged(err) {
+					c.isNews = err != nil
 					return err
 				}
 				theirs = nil
 			}
 		}
+		c.isNews = false
 		return c.replace(ctx, s, kept.lastKnownGood, next)
 	})
 	if err != nil {

@@ -38,8 +38,9 @@
 //     more than it may. Their members are held on their last known good snapshots (G11). The store
 //     keeps which, and replicas agree on it as on rule 10.
 //  12. A mount's commit is accepted upon a published state, and only if it brings no new error and
-//     holds no tenant. Otherwise the mount stays as it is (U2), and Status says since when. The
-//     saved snapshot holds the mounts' files.
+//     holds no tenant. Otherwise the mount stays as it is (U2), and Status says since when. It is
+//     tried again upon another commit, and with other facts of clusters. The saved snapshot holds
+//     the mounts' files.
 //  13. What last known good snapshots take has a budget in bytes, for each tenant and in whole
 //     (W2). Beyond it all members of such a tenant stay at theirs, so that no more are kept.
 //     Nothing is removed because of it, and it ends when enough files are fixed.

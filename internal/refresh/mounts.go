@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/mount"
@@ -36,6 +37,8 @@ func (m Mount) IsStale() bool { return m.Reason != "" }
 type mounts struct {
 	open func(fleet.Mount) (source.Source, error)
 	fire func()
+	// isShared reports that replicas may have accepted later commits than a reader begins with.
+	isShared bool
 
 	mu      sync.Mutex
 	readers map[fleet.Mount]*mountReader
@@ -53,12 +56,20 @@ type mountReader struct {
 	end    context.CancelFunc
 	done   chan struct{}
 	newest polled
+	isRead bool // since the start
 }
 
 // refusedMount is why a mount's newest commit is not served, and upon what that was found.
 type refusedMount struct {
 	revision, upon  string
+	facts           facts.Set
 	reason, problem string
+}
+
+// isUpon reports whether nothing has changed upon which a commit was refused. Applications, which
+// change all the time, are none of it.
+func (m refusedMount) isUpon(c *candidate) bool {
+	return m.upon == c.snapshot.Revision && m.facts.EqualClusters(c.facts) && m.facts.EqualGrants(c.facts)
 }
 
 // keyOf is a mount without its place in the layout, which moves.
@@ -137,6 +148,8 @@ func (m *mounts) reopen(ctx context.Context, r *mountReader, of fleet.Mount) sou
 // update takes in what was read last of a mount.
 func (m *mounts) update(r *mountReader, newest polled) {
 	m.mu.Lock()
+	r.isRead = r.isRead || newest.err == nil
+	newest.isOld = !r.isRead && m.isShared
 	r.newest = newest
 	m.mu.Unlock()
 	m.fire()
@@ -240,7 +253,10 @@ func (r *Refresher) acceptMounts(ctx context.Context, out *decision) {
 			delete(r.mounts.refused, s.Path)
 			continue
 		}
-		if was := r.mounts.refused[s.Path]; was.revision == revision && was.upon == serving.snapshot.Revision {
+		if newest.isOld && old.Revision != "" && old.Repository == s.URL {
+			continue
+		}
+		if was := r.mounts.refused[s.Path]; was.revision == revision && was.isUpon(serving) {
 			continue
 		}
 		part, problems := s.Read(newest.snapshot, old)
@@ -264,7 +280,7 @@ func (r *Refresher) acceptMounts(ctx context.Context, out *decision) {
 func (r *Refresher) refuseMount(p snapshot.Part, problems []problem.Problem) {
 	ps := problem.Sorted(problems)
 	r.mounts.refused[p.Path] = refusedMount{
-		revision: p.Revision, upon: r.serving.snapshot.Revision, reason: string(ps[0].Reason), problem: shorten(text(ps[0])),
+		revision: p.Revision, upon: r.serving.snapshot.Revision, facts: r.serving.facts, reason: string(ps[0].Reason), problem: shorten(text(ps[0])),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/facts"
 	fleetpkg "github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
@@ -19,6 +20,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/state/statetest"
 )
 
 // mounting is a fleet whose layout mounts the repositories of teams cart and card, each of which
@@ -56,18 +58,22 @@ type mountHarness struct {
 	sources map[string]*fleettest.Source // by path
 }
 
-func startMounts(t *testing.T, store *state.Store, judge refresh.Judge) *mountHarness {
+func startMounts(t *testing.T, store *state.Store, judge refresh.Judge, options ...func(*refresh.Options)) *mountHarness {
 	t.Helper()
 	h := &mountHarness{sources: map[string]*fleettest.Source{"apps/cart": fleettest.NewSource(), "apps/card": fleettest.NewSource()}}
 	main := fleettest.NewSource()
-	r, err := refresh.New(refresh.Options{
+	o := refresh.Options{
 		Source: main, Hub: "hub", Store: store, Judge: judge, Logger: slog.New(slog.DiscardHandler), Patience: time.Millisecond,
 		Mounts: func(m fleetpkg.Mount) (source.Source, error) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			return h.sources[m.Path], nil
 		},
-	})
+	}
+	for _, set := range options {
+		set(&o)
+	}
+	r, err := refresh.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,6 +209,54 @@ func TestRestartServesMountsAsBefore(t *testing.T) {
 	}
 	again.report("apps/cart", commit("cart2", "cart", 4), nil)
 	again.serves("apps/cart", "cart2")
+}
+
+// TestMountDoesNotGoBackWhileItIsAway: while a mount's server is away, a restart serves the commit
+// that was accepted, and not the one that the mount had last before it. (U2, rule 8)
+func TestMountDoesNotGoBackWhileItIsAway(t *testing.T) {
+	store, _ := statetest.New()
+	h := startMounts(t, store, nil)
+	h.say(mounting("m1", nil), nil)
+	h.report("apps/cart", commit("cart2", "cart", 4), nil)
+	h.serves("apps/cart", "cart2")
+	if err := h.r.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	again := startMounts(t, store, nil)
+	again.say(mounting("m1", nil), nil)
+	again.report("apps/cart", commit("cart1", "cart", 3), errors.New("away"))
+	again.mount("apps/cart", "is away", func(m refresh.Mount) bool { return m.IsStale() })
+	again.report("apps/card", commit("card1", "card", 1), nil)
+	again.serves("apps/card", "card1")
+	if got := again.replicas("cart-web"); got != "4" {
+		t.Errorf("%s replicas", got)
+	}
+	again.report("apps/cart", commit("cart1", "cart", 3), nil) // it has gone back itself
+	again.serves("apps/cart", "cart1")
+}
+
+// TestRefusedMountIsTriedWithNewFacts: a mount's commit that lacks a label of a cluster is served
+// once the cluster has it, without another commit. (U2)
+func TestRefusedMountIsTriedWithNewFacts(t *testing.T) {
+	clusters := func(labels ...string) []facts.Cluster {
+		return []facts.Cluster{cluster("hub"), cluster("blue-1"), cluster("card-1"), cluster("cart-1", labels...)}
+	}
+	k := newKnown(true, clusters()...)
+	h := startMounts(t, nil, nil, func(o *refresh.Options) { o.Facts = k })
+	h.say(mounting("m1", nil), nil)
+	h.report("apps/cart", commit("cart1", "cart", 3), nil)
+	h.report("apps/card", commit("card1", "card", 1), nil)
+	h.serves("apps/cart", "cart1")
+	h.report("apps/cart", fleettest.Snapshot("cart2", fleettest.Tree{
+		"defaults/application-sets/workloads.yaml":       "cart-web: {enabled: true}\n",
+		"defaults/workloads/cart-web/values.yaml.gotmpl": "replicas: {{ .labels.replicas }}\n",
+	}), nil)
+	h.mount("apps/cart", "is refused", func(m refresh.Mount) bool { return m.IsStale() && m.Revision == "cart1" })
+	k.say(clusters("replicas", "7")...)
+	h.serves("apps/cart", "cart2")
+	if got := h.replicas("cart-web"); got != "7" {
+		t.Errorf("%s replicas", got)
+	}
 }
 
 // A mount that a served fleet did not have holds nothing until it is read: no member waits for it.

@@ -100,6 +100,14 @@ type polled struct {
 	done     bool
 	snapshot *snapshot.Snapshot
 	err      error
+	// isOld reports that the source has not been read since the start: what it had before is beside
+	// an error, and replicas may have accepted later commits.
+	isOld bool
+}
+
+// isNewerThan reports whether there is another revision than a snapshot's.
+func (p polled) isNewerThan(s *snapshot.Snapshot) bool {
+	return p.snapshot != nil && !p.isOld && p.snapshot.Revision != s.Main().Revision
 }
 
 // read is a revision that the source had as its newest, and when it was read.
@@ -137,6 +145,7 @@ func New(o Options) (*Refresher, error) {
 	}
 	r.mounts = &mounts{open: o.Mounts, fire: r.trigger.Fire, readers: map[fleet.Mount]*mountReader{}, refused: map[string]refusedMount{}}
 	if o.Store != nil {
+		r.mounts.isShared = o.Store.Shared()
 		r.checkpoint = newCheckpoint(o.Store)
 		r.status.Store = o.Store.String()
 	}
@@ -239,6 +248,7 @@ func (r *Refresher) update(s *snapshot.Snapshot, err error) {
 	if err == nil {
 		r.read = read{s.Revision, r.o.Now()}
 	}
+	r.newest.isOld = r.read.revision == "" && r.mounts.isShared
 	r.mu.Unlock()
 	r.trigger.Fire()
 }
@@ -302,15 +312,15 @@ func (r *Refresher) reconcile(ctx context.Context) {
 		}
 	}
 	refused := r.publish(d, began)
-	if write && !agree {
-		r.writeCheckpoint(ctx)
-	}
 	if d.swapped || len(refused) > 0 {
 		o := Outcome{Swapped: d.swapped, Refused: refused, Duration: r.o.Now().Sub(began)}
 		if d.swapped {
 			o.State = r.serving.state
 		}
 		r.o.Observe(o)
+	}
+	if write && !agree {
+		r.writeCheckpoint(ctx)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/state/statetest"
 )
 
 // G4
@@ -158,6 +159,33 @@ func TestStartServesAnOldSnapshotWhileTheSourceIsAway(t *testing.T) {
 	if h.r.Status().Revision != s.Revision || h.r.State() == nil {
 		t.Errorf("%+v", h.r.Status())
 	}
+}
+
+// While the source cannot be read, a restart serves what was accepted, and not what the source had
+// last before it: a replica may have accepted later commits. (G4, rule 8)
+func TestRestartDoesNotGoBackWhileTheSourceIsAway(t *testing.T) {
+	store, _ := statetest.New()
+	old, accepted := fleet(nil), fleet(map[string]string{"docs/x.yaml": "a: 1\n"})
+	h := startWith(t, nil, store)
+	h.say(accepted, nil)
+	h.serving(accepted)
+	if err := h.r.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	k := newKnown(true, cluster("a"), cluster("b"))
+	h = startWith(t, k, store)
+	h.say(old, &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"})
+	h.refused(refresh.Source)
+	k.say(cluster("a", "tier", "new"), cluster("b"))
+	h.until("facts", func(refresh.Status) bool {
+		c, _ := h.r.State().Facts().Of("a")
+		return c.Labels["tier"] == "new"
+	})
+	if st := h.r.Status(); st.Revision != accepted.Revision {
+		t.Errorf("serving %s, which is older than %s", st.Revision, accepted.Revision)
+	}
+	h.say(old, nil) // the repository has gone back itself
+	h.serving(old)
 }
 
 func TestFactsChangeOnTheLastAcceptedSnapshot(t *testing.T) {

@@ -3,6 +3,8 @@ package response
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/budget"
@@ -300,7 +302,8 @@ func (g *generation) succeed(previous *generation) {
 // is rolled out, each time in a few changes of the facts.
 func unchangedTopics(before, after *fleetstate.State) func(topic) bool {
 	if before.Resolver().Snapshot != after.Resolver().Snapshot || before.KnowsApplications() != after.KnowsApplications() ||
-		!before.Facts().EqualClusters(after.Facts()) || !before.Facts().EqualGrants(after.Facts()) {
+		!before.Facts().EqualClusters(after.Facts()) || !before.Facts().EqualGrants(after.Facts()) ||
+		!maps.Equal(before.LastKnownGood(), after.LastKnownGood()) || !slices.EqualFunc(before.Holds(""), after.Holds(""), fleetstate.Hold.Equal) {
 		return nil
 	}
 	groups, components, granted, agents := map[string]bool{}, map[[2]string]bool{}, map[string]bool{}, false

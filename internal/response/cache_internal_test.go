@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 func request(t testing.TB, parameters string) query.Query {
@@ -107,6 +108,42 @@ func TestAnswersOutliveOthersApplications(t *testing.T) {
 		again, err := fleetstate.Build(previous, fleettest.Snapshot("rev", fleettest.Small()), c.next)
 		if err != nil || len(cache.of(again).responses) > 0 {
 			t.Error("another snapshot:", err)
+		}
+	}
+}
+
+// A response is of the last known good snapshots and of the held tenants, too: one that is held, or
+// that is held no more, changes its sets though nothing but another Application has changed. (G6)
+func TestAnswersDependOnHeldTenants(t *testing.T) {
+	first, second := fleettest.Snapshot("first", fleettest.Small()), fleettest.Snapshot("second", fleettest.Small().With(fleettest.Tree{fleettest.SystemCatalog: ""}))
+	build := func(previous *fleetstate.State, files *snapshot.Snapshot, apps ...facts.Application) *fleetstate.State {
+		st, err := fleetstate.Build(previous, files, facts.NewSet(false).WithApplications(apps...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}
+	good := build(nil, first)
+	hold := func(previous, st *fleetstate.State) *fleetstate.State {
+		return st.Hold(previous, []fleetstate.Hold{{Hub: "hub", Tenant: "retail", Members: []string{"one", "two"}, Message: "too much"}})
+	}
+	held, free := hold(good, build(good, second)), build(good, second)
+	others := fleettest.Application("another", "one", "default")
+	for name, c := range map[string]struct{ before, after *fleetstate.State }{
+		"held no more": {held, build(held, second, others)},
+		"held":         {free, hold(good, build(good, second, others))},
+	} {
+		var cache Cache
+		r := request(t, `{"view":"components","group":"addons","component":"dns","base":{}}`)
+		if _, err := cache.Get(c.before, r); err != nil {
+			t.Fatal(err)
+		}
+		is, err := cache.Get(c.after, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, err := Bytes(c.after, r); err != nil || string(is.Bytes()) != string(want) {
+			t.Errorf("%s: %s, %v; want %s", name, is.Bytes(), err, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package rings
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -88,6 +89,7 @@ func (r *Rings) fetch(ctx context.Context, st *fleetstate.State, name string) {
 	r.mu.Lock()
 	known := r.revisions[name] != nil || r.o.Now().Sub(r.tried[name]) < fetchInterval
 	if !known {
+		maps.DeleteFunc(r.tried, func(_ string, at time.Time) bool { return r.o.Now().Sub(at) >= fetchInterval })
 		r.tried[name] = r.o.Now()
 	}
 	r.mu.Unlock()
@@ -175,8 +177,10 @@ func (r *Rings) reports(v *view) map[string]string {
 	return out
 }
 
-// agentHealth takes in the Applications of an agent's groups.
+// agentHealth takes in the Applications of an agent's groups. The ApplicationSets of a group may
+// come later than its grant: until they ask for it, nothing of it runs.
 func (r *Rings) agentHealth(v *view, health map[string]*rollout.MemberHealth, take func(lifecycle.Item, rollout.Status, string)) {
+	asked := map[string]bool{}
 	for _, queries := range r.o.Queries() {
 		for _, q := range queries {
 			if q.Hub != r.o.Hub || q.View != query.Components || v.st.OwnerName(q.Hub, q.Owner) != agentOf(v.st) || health[q.Group] == nil {
@@ -186,6 +190,7 @@ func (r *Rings) agentHealth(v *view, health map[string]*rollout.MemberHealth, ta
 			if isUnknown(err) {
 				continue
 			}
+			asked[q.Group] = true
 			if err != nil {
 				health[q.Group].Take(rollout.Unknown, err.Error())
 				continue
@@ -196,6 +201,15 @@ func (r *Rings) agentHealth(v *view, health map[string]*rollout.MemberHealth, ta
 				status, why := judge(a, there, item.Name, s.Digest())
 				take(item, status, why)
 			})
+		}
+	}
+	for group, m := range health {
+		if asked[group] {
+			continue
+		}
+		all, err := r.Respond(v.st, query.Query{View: query.Components, Hub: r.o.Hub, Group: group, Owner: agentOf(v.st)})
+		if err == nil && all.Sets() > 0 {
+			m.Take(rollout.Progressing, "no ApplicationSet asks for group "+group)
 		}
 	}
 }

@@ -32,6 +32,7 @@ func (r *Rings) endOthers(ctx context.Context, st *fleetstate.State) {
 	if r.o.Store == nil || r.ended == st.Revision {
 		return
 	}
+	r.ended = "" // a revision that comes back may have had another policy in between
 	ctx, cancel := context.WithTimeout(ctx, state.Timeout)
 	defer cancel()
 	names, err := r.o.Store.Names(ctx)

@@ -72,6 +72,9 @@ func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
 			log = nil
 		}
 		if err == nil && log != nil && isNew {
+			r.mu.Lock()
+			p.needs = log.Revisions() // another state may be served while they are read
+			r.mu.Unlock()
 			err = r.restore(limited, *log)
 		}
 		cancel()
@@ -88,7 +91,7 @@ func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
 			p.isStale, p.problem = true, "a replica serves a commit without this policy: this one waits until it serves a later one"
 		case log != nil && (isNew || !p.isRead):
 			changed = changed || !p.isRead || !haveSame(*log, p.log)
-			p.log, p.isRead, p.isLost, p.noted = *log, true, false, log.Seen()
+			p.log, p.isRead, p.isLost, p.noted, p.needs = *log, true, false, log.Seen(), nil
 		case log == nil && (!p.isRead || p.isLost):
 			was := p.isRead
 			p.isRead = true
@@ -116,11 +119,12 @@ func (r *Rings) retry(p *policyState, st *fleetstate.State) bool {
 }
 
 // advance brings one policy up to date, and reports whether a ring has moved. Of a lost policy,
-// nothing is written before a pin: what runs may turn out to be known.
+// nothing is written before a pin: what runs may turn out to be known. Where another revision is
+// served by now, its policy decides, at the next look.
 func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, health map[string]rollout.RingHealth) bool {
 	r.mu.Lock()
 	p, before := r.logOf(policy.Name)
-	if p == nil || p.isStale {
+	if p == nil || p.isStale || r.recent[len(r.recent)-1] != v.st.Revision {
 		r.mu.Unlock()
 		return false
 	}

@@ -83,6 +83,11 @@ type policyState struct {
 	record *state.Document[rollout.Log]
 	// renamed is the log that the policy had under another name; nil without one.
 	renamed *rollout.Log
+	// before is the revision that was served before the policy was; empty where nobody knows it.
+	before string
+	// needs are the revisions that the log does not have yet: where it is to begin, or those of a
+	// record that is being read.
+	needs map[string]bool
 	// isRead reports that the record has been read, or that there is no store; isLost that there is
 	// none though members may run anything.
 	isRead, isLost bool
@@ -184,6 +189,7 @@ func (r *Rings) forget(st *fleetstate.State) {
 			continue
 		}
 		maps.Copy(needed, p.log.Revisions())
+		maps.Copy(needed, p.needs)
 	}
 	for _, rev := range r.recent[max(0, len(r.recent)-maxRevisions):] {
 		needed[rev] = len(r.policies) > 0 || needed[rev]
@@ -195,6 +201,11 @@ func (r *Rings) forget(st *fleetstate.State) {
 // open is what is known of a policy at first. Without a store, that is all.
 func (r *Rings) open(p *rollout.Policy, st *fleetstate.State) *policyState {
 	out := &policyState{policy: p, renamed: r.renamed(p, st)}
+	if out.renamed != nil {
+		out.needs = out.renamed.Revisions()
+	} else if before := r.revisions[r.previous]; before != nil && r.previous != st.Revision && !hasPolicy(before.state, p.Name) {
+		out.before, out.needs = r.previous, map[string]bool{r.previous: true}
+	}
 	if r.o.Store != nil {
 		out.record = newRecord(r.o.Store, p.Name)
 		return out
@@ -206,7 +217,6 @@ func (r *Rings) open(p *rollout.Policy, st *fleetstate.State) *policyState {
 
 // begin gives a policy without records its first ones (rule 5). The caller holds the lock.
 func (r *Rings) begin(p *policyState, st *fleetstate.State) {
-	before := r.revisions[r.previous]
 	log := func(revision string) rollout.Log {
 		if agentOf(st) != "" {
 			return rollout.BeginFollowing(revision, r.o.Now())
@@ -216,15 +226,15 @@ func (r *Rings) begin(p *policyState, st *fleetstate.State) {
 	switch {
 	case p.renamed != nil:
 		p.log = *p.renamed
-	case before != nil && r.previous != st.Revision && !hasPolicy(before.state, p.policy.Name):
-		p.log = log(r.previous)
+	case r.revisions[p.before] != nil:
+		p.log = log(p.before)
 	case r.isSame(p.policy, st):
 		p.log = log(st.Revision)
 	default:
 		p.isLost = true
 		return
 	}
-	p.isLost, p.advanced = false, p.log.Newest.Revision
+	p.isLost, p.advanced, p.needs = false, p.log.Newest.Revision, nil
 }
 
 // renamed is the log of a policy that a state does not have any more, and that has the rings of a

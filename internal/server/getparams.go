@@ -39,7 +39,7 @@ func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	if err != nil {
 		return s.failureFor(r, st, err)
 	}
-	s.order.Given(request, resp)
+	s.order.Given(st, request, resp)
 	return s.respondWithin(w, r, st, resp, resp.Sets(), byteLimit{s.o.MaxResponseBytes, "--max-response-bytes"})
 }
 

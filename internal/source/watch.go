@@ -18,7 +18,7 @@ type Watcher struct {
 	interval time.Duration
 	jitter   bool // spread the polls of several replicas over the interval
 	now      trigger.Trigger
-	polled   *atomic.Int64 // when Watch last polled without an error
+	polled   *atomic.Int64 // when Poll last ended without an error, and the result is handed over
 }
 
 // NewWatcher makes a watcher that polls after each interval.
@@ -47,9 +47,7 @@ func (w Watcher) Poll(ctx context.Context, poll func(context.Context) (*snapshot
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil {
-			w.polled.Store(time.Now().UnixNano())
-		}
+		ended := time.Now()
 		r, t := "", ""
 		if s != nil {
 			r = s.Revision
@@ -60,6 +58,9 @@ func (w Watcher) Poll(ctx context.Context, poll func(context.Context) (*snapshot
 		if first || r != revision || t != text {
 			update(s, err)
 			revision, text = r, t
+		}
+		if err == nil { // not before the revision is known
+			w.polled.Store(ended.UnixNano())
 		}
 		if !w.Wait(ctx, w.pause()) {
 			return

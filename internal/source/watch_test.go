@@ -81,3 +81,30 @@ func TestFloodOfRefreshesPollsInIntervals(t *testing.T) {
 		<-ended
 	})
 }
+
+// Until a new revision has been handed over, the source was last polled with the one before: else
+// that one would pass for what the repository has now. (G9)
+func TestPolledIsOfTheRevisionThatIsKnown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		w := NewWatcher(time.Minute, false)
+		polls := 0
+		poll := func(context.Context) (*snapshot.Snapshot, error) {
+			polls++
+			return snapshot.New([]string{"first", "first", "second"}[min(polls, 3)-1], nil), nil
+		}
+		var at []time.Time
+		go w.Poll(ctx, poll, func(*snapshot.Snapshot, error) { at = append(at, w.Polled()) })
+		began := time.Now()
+		time.Sleep(5*time.Minute + time.Second)
+		synctest.Wait()
+		if len(at) != 2 || !at[0].IsZero() || !at[1].Equal(began.Add(time.Minute)) {
+			t.Errorf("at the updates it was polled at %v", at)
+		}
+		if last := w.Polled(); !last.Equal(began.Add(5 * time.Minute)) {
+			t.Errorf("then, at %v", last)
+		}
+	})
+}

@@ -1,0 +1,197 @@
+package rings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/state/statetest"
+)
+
+// ofAll is the query for all components.
+var ofAll = query.Query{View: query.Components, Hub: "hub-1", Group: "addons"}
+
+// slow is a store in memory of which a test sees each read, and that may not list its records.
+type slow struct {
+	*statetest.Memory
+	reads func(name string)
+	lists error
+}
+
+func (s *slow) List(ctx context.Context) ([]string, error) {
+	if s.lists != nil {
+		return nil, s.lists
+	}
+	return s.Memory.List(ctx)
+}
+
+func (s *slow) Get(ctx context.Context, name string) ([]byte, string, error) {
+	data, version, err := s.Memory.Get(ctx, name)
+	s.reads(name)
+	return data, version, err
+}
+
+// hub are rings, and the state that is served.
+type hub struct {
+	*testing.T
+	*Rings
+	st *fleetstate.State
+}
+
+func newHub(t *testing.T, store *state.Store) *hub {
+	t.Helper()
+	s := &hub{T: t}
+	s.Rings = New(Options{
+		Hub: "hub-1", Responses: new(response.Cache), Logger: slog.New(slog.DiscardHandler), Store: store,
+		Queries: func() map[string][]query.Query { return map[string][]query.Query{"all": {ofAll}} },
+		State:   func() *fleetstate.State { return s.st },
+	})
+	return s
+}
+
+// serve serves files with Applications that run something else.
+func (s *hub) serve(files *snapshot.Snapshot, note string) {
+	s.Helper()
+	known := facts.NewSet(false, facts.Cluster{Name: "noted", Labels: map[string]string{"note": note}}).WithApplications(facts.Application{
+		Name: "dns-a", Cluster: "a", Group: "addons", Component: "dns", Digest: "another",
+	}).WithHealth()
+	st, err := fleetstate.Build(s.st, files, known)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.st = st
+	s.Serving(st)
+}
+
+// TestStatesDuringAReadForgetNothing: the files of the rings' revisions are read from the store one
+// after another. However many states are served meanwhile, all of them are there in the end. (G9)
+func TestStatesDuringAReadForgetNothing(t *testing.T) {
+	const rings = 12
+	var policy strings.Builder
+	policy.WriteString("apiVersion: argosy.dev/v1alpha1\nkind: Rollout\nrings:\n")
+	for i := range rings {
+		fmt.Fprintf(&policy, "  - {name: ring-%d, selector: {matchLabels: {ring: none-%d}}}\n", i, i)
+	}
+	files := func(i int) *snapshot.Snapshot {
+		return snapshot.FromMap(fleettest.TwoHubs().With(map[string]string{"fleet/rollouts/all.yaml": policy.String(), "README.yaml": fmt.Sprintf("commit: %d\n", i)}))
+	}
+	objects := &slow{Memory: new(statetest.Memory), reads: func(string) {}}
+	store := state.New(objects)
+	log := rollout.Log{Rings: map[string]rollout.Record{}}
+	for i := range rings {
+		s := files(i)
+		train := rollout.Train{Number: i + 1, Revision: s.Revision}
+		log.Newest, log.Rings[fmt.Sprintf("ring-%d", i)] = train, rollout.Record{Train: train, Since: time.Now(), Passed: []rollout.Train{train}}
+		data, err := refresh.Archive(s)
+		if err == nil {
+			_, err = store.Write(t.Context(), recordOf(s.Revision), data, "")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := newRecord(store, "all").Write(t.Context(), log); err != nil {
+		t.Fatal(err)
+	}
+	s := newHub(t, store)
+	newest, reads := files(rings-1), 0
+	s.serve(newest, "")
+	objects.reads = func(name string) {
+		if strings.HasPrefix(name, "rollout-files") {
+			reads++
+			s.serve(newest, fmt.Sprint(reads))
+		}
+	}
+	s.Look(t.Context())
+	objects.reads = func(string) {}
+	s.serve(newest, "at last")
+	s.Look(t.Context())
+	if _, err := s.Respond(s.st, ofAll); err != nil || reads < rings-1 {
+		t.Errorf("after %d reads: %v", reads, err)
+	}
+}
+
+// TestNewPolicyBeginsBeforeIt: a policy begins at the revision that was served before it also if
+// its records can be read only some commits later. (G9)
+func TestNewPolicyBeginsBeforeIt(t *testing.T) {
+	store, memory := statetest.New()
+	s := newHub(t, store)
+	with := func(i int, policy string) *snapshot.Snapshot {
+		return snapshot.FromMap(fleettest.TwoHubs().With(map[string]string{"fleet/rollouts/all.yaml": policy, "README.yaml": fmt.Sprintf("commit: %d\n", i)}))
+	}
+	before := with(0, "")
+	s.serve(before, "")
+	memory.Away(errors.New("connection refused"))
+	for i := range maxRevisions + 2 {
+		s.serve(with(1+i, policyOfAll), "")
+		s.Look(t.Context())
+		if _, err := s.Respond(s.st, ofAll); err == nil {
+			t.Fatal("there is a response before the records have been read")
+		}
+	}
+	memory.Away(nil)
+	s.Look(t.Context())
+	s.serve(s.st.Resolver().Snapshot, "published anew")
+	if _, err := s.Respond(s.st, ofAll); err != nil {
+		t.Error(err)
+	}
+	log, _, err := newRecord(store, "all").Read(t.Context())
+	if err != nil || log == nil || len(log.Rings["all"].Passed) == 0 || log.Rings["all"].Passed[0].Revision != before.Revision {
+		t.Errorf("the record is %+v, %v; expected one that begins at %s", log, err, before.Revision)
+	}
+}
+
+// TestRevisionThatComesBackEndsRecords: a revision without a policy ends its record also where it
+// was served before the policy, and the store failed while the policy was there. (rule 10)
+func TestRevisionThatComesBackEndsRecords(t *testing.T) {
+	objects := &slow{Memory: new(statetest.Memory), reads: func(string) {}}
+	store := state.New(objects)
+	s := newHub(t, store)
+	without := snapshot.FromMap(fleettest.TwoHubs())
+	with := snapshot.FromMap(fleettest.TwoHubs().With(map[string]string{"fleet/rollouts/all.yaml": policyOfAll}))
+	s.serve(without, "")
+	s.Look(t.Context())
+	s.serve(with, "")
+	log := rollout.Begin(s.st.Fleet.Rollouts[0], with.Revision, time.Now()) // a replica's
+	if err := newRecord(store, "all").Write(t.Context(), log); err != nil {
+		t.Fatal(err)
+	}
+	objects.lists = errors.New("forbidden")
+	s.Look(t.Context())
+	objects.lists = nil
+	s.serve(without, "")
+	s.Look(t.Context())
+	if is, _, err := newRecord(store, "all").Read(t.Context()); err != nil || is == nil || !is.Ended {
+		t.Errorf("the record is %+v, %v; expected one that has ended", is, err)
+	}
+}
+
+// TestRevisionsThatNobodyHasAreForgotten: however many revisions a hub announces that cannot be
+// read, only those of the last interval are remembered. (H10)
+func TestRevisionsThatNobodyHasAreForgotten(t *testing.T) {
+	s := newHub(t, nil)
+	now := time.Now()
+	s.o.Now = func() time.Time { return now }
+	s.o.Fetch = func(context.Context, string) (*snapshot.Snapshot, error) { return nil, errors.New("no such revision") }
+	s.serve(snapshot.FromMap(fleettest.TwoHubs()), "")
+	for i := range 100 {
+		s.fetch(t.Context(), s.st, fmt.Sprint("revision-", i))
+		now = now.Add(fetchInterval)
+	}
+	if len(s.tried) > 1 {
+		t.Errorf("%d revisions are remembered", len(s.tried))
+	}
+}
