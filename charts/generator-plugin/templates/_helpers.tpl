@@ -221,6 +221,9 @@ annotations:
 {{- fail (printf "serviceMonitor.scrapeTimeout: %s is longer than serviceMonitor.interval, %s: the Prometheus Operator refuses it" $v.serviceMonitor.scrapeTimeout $v.serviceMonitor.interval) -}}
 {{- end -}}
 {{- end -}}
+{{- if and (eq $v.dnsPolicy "None") (not (get ($v.dnsConfig | default dict) "nameservers")) -}}
+{{- fail "dnsConfig.nameservers is required with dnsPolicy: None" -}}
+{{- end -}}
 {{- $paths := list -}}
 {{- range $mount := $v.source.git.mounts -}}
 {{- if regexMatch "^https?://[^/]*@" $mount.url -}}
@@ -237,6 +240,23 @@ annotations:
 {{- fail (printf "tokens: the name %s is taken: each token has its own, and token-file is that of the token" $token.name) -}}
 {{- end -}}
 {{- $names = append $names $token.name -}}
+{{- $allow := $token.allow -}}
+{{- $why := "" -}}
+{{- $asks := or (has "getparams" $allow.routes) (has "flux-inputs" $allow.routes) -}}
+{{- range $key := list "views" "hubs" "groups" "owners" "tenants" -}}
+{{- if and (hasKey $allow $key) (eq (join "," $allow.routes) "webhook") }}{{ $why = printf "%s with the route webhook alone, which asks for nothing" $key }}{{ end -}}
+{{- end -}}
+{{- if and (hasKey $allow "base") (not (has "getparams" $allow.routes)) }}{{ $why = "base without the route getparams, which has it" }}{{ end -}}
+{{- if and $allow.views (not $asks) (not $why) }}{{ $why = "views without the route getparams or flux-inputs, which have them" }}{{ end -}}
+{{- if $allow.groups -}}
+{{- range $route := list "fleet" "registry" -}}
+{{- if has $route $allow.routes }}{{ $why = printf "groups with the route %s, which tells of all groups" $route }}{{ end -}}
+{{- end -}}
+{{- range $view := list "members" "agents" "grants" -}}
+{{- if has $view ($allow.views | default list) }}{{ $why = printf "groups with the view %s, which tells of all groups" $view }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- if $why }}{{ fail (printf "tokens: %s has %s: the service refuses it" $token.name $why) }}{{ end -}}
 {{- end -}}
 {{- if and (ne $v.state.type "persistentVolumeClaim") $v.state.existingClaim -}}
 {{- fail "state.existingClaim needs state.type: persistentVolumeClaim" -}}
