@@ -1,6 +1,7 @@
 package charts_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -73,4 +74,19 @@ func letsUpdate(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy, sec
 		}
 	}
 	return true
+}
+
+// TestExternalSecretsOfTheFleetMayWrite: where the policies deny, the External Secrets that the
+// catalog deploys still writes the Secrets of clusters.
+func TestExternalSecretsOfTheFleetMayWrite(t *testing.T) {
+	operator := entries(t, "fleet")["external-secrets"]
+	account, _ := operator.Values["serviceAccount"].(map[string]any)
+	name := fmt.Sprintf("system:serviceaccount:%s:%s", operator.Namespace, account["name"])
+	for chart, values := range map[string]string{hubChart: newHub + "policies: {validationActions: [Deny]}\n", fleetPolicies: "validationActions: [Deny]\n"} {
+		policy := one[*admissionv1.ValidatingAdmissionPolicy](t, rendering{}.objects(t, chart, values), "fleet-writers")
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "shop-dev-1", Namespace: "argocd", Labels: map[string]string{"argocd.argoproj.io/secret-type": "cluster"}}}
+		if !letsUpdate(t, policy, secret, name) || !letsUpdate(t, policy, secret, secretsOperator) || letsUpdate(t, policy, secret, "somebody") {
+			t.Errorf("%s: %s may not write, or somebody may", chart, name)
+		}
+	}
 }
