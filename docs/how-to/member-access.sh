@@ -11,7 +11,8 @@ if [ $# -lt 5 ]; then
   exit 2
 fi
 cluster=$1 member=$2 hub=$3 namespace=$4 values=$5 chart=${6:-oci://ghcr.io/argosy-hub/charts/member-access}
-name=$(sed -n 's/^name: *//p' "$values") there=$(sed -n 's/^namespace: *//p' "$values")
+of_values() { sed -n "s/^$1: *[\"']\{0,1\}\([a-z0-9][-a-z0-9]*\).*/\1/p" "$values"; }
+name=$(of_values name) there=$(of_values namespace)
 name=${name:-fleet-access} there=${there:-fleet-access}
 
 helm --kube-context "$member" upgrade --install member-access "$chart" --namespace "$there" --create-namespace \

@@ -15,6 +15,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/roots"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -74,6 +76,9 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 		}
 		return nil, nil, failure.Usage(problem.Nearest(q.Owner, names), "--owner: hub %q has no member %q", q.Hub, q.Owner)
 	}
+	if problems := chartRoots(snap, q.Hub); len(problems) > 0 {
+		return nil, nil, &failure.Error{Findings: true, Err: problems[0], Problems: problems, Hints: hints}
+	}
 	h := p.hub(st, snap, q.Hub, &expand.RenderCache{}, nil)
 	objects := map[string]func(string) []*object.Object{FormApplications: h.Static, FormLists: h.Lists, FormPipeline: h.Pipeline}
 	found := objects[q.Form](q.Owner)
@@ -81,6 +86,22 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 		return nil, nil, &failure.Error{Findings: true, Err: problems[0], Problems: problems, Hints: hints}
 	}
 	return st, found, nil
+}
+
+// chartRoots reports the roots that charts/hub makes: without the chart, nothing is known of them
+// but what they query.
+func chartRoots(s *snapshot.Snapshot, hub string) (out []problem.Problem) {
+	for _, c := range roots.Read(s, hub).Charts {
+		if len(c.Queries()) == 0 {
+			continue
+		}
+		out = append(out, problem.Problem{
+			Reason: problem.NotExpanded, Severity: problem.Error, Pos: c.Pos, Hub: hub, Subject: "Application of charts/hub", Found: "makes the roots, which render does not have",
+			Expected: "install.roots: false, and the ApplicationSets in " + path.Join(expand.Bootstrap, hub),
+			Hints:    []string{"argosy init --minimal writes a fleet with them"},
+		})
+	}
+	return out
 }
 
 // OnlyHub is the fleet's hub where there is one alone.

@@ -121,8 +121,11 @@ func (f Fleet) Clusters() string {
 	if f.Tenant == "" || strings.HasPrefix(f.Member, f.Tenant+"-") && !strings.HasPrefix(f.Hub, f.Tenant+"-") {
 		return "{}"
 	}
-	return "{clusters: [" + f.Member + "]}"
+	return "{clusters: [" + scalar(f.Member) + "]}"
 }
+
+// IsMirrored reports that the charts come from another registry than Argosy's own.
+func (h Installation) IsMirrored() bool { return h.Charts != Charts }
 
 // Install is the command that installs the hub.
 func (h Installation) Install() string {
@@ -130,8 +133,11 @@ func (h Installation) Install() string {
 	if h.Revision != "main" {
 		set = append(set, "service.source.git.ref="+h.Revision)
 	}
-	if h.Minimal {
+	switch {
+	case h.Minimal:
 		set = append(set, "install.roots=false", "secretStore.provider=none")
+	case h.IsMirrored():
+		set = append(set, "charts.repoURL="+h.Charts)
 	}
 	return fmt.Sprintf("helm install argosy oci://%s/hub --version %s --namespace argocd \\\n    --set %s", h.Charts, h.Version, strings.Join(set, " \\\n    --set "))
 }

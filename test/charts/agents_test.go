@@ -2,11 +2,16 @@ package charts_test
 
 import (
 	"encoding/json"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/paramset"
@@ -86,5 +91,51 @@ func TestAgentWithoutExternalSecretsPullsNothing(t *testing.T) {
 	}
 	if objects := (rendering{}).objects(t, fleetSecret, s.CredentialValues); len(objects) != 0 {
 		t.Errorf("%d objects, the first is %v", len(objects), objects[0])
+	}
+}
+
+// The service of a member may hold the grant of each group that the member may own (M3): without
+// the right to it neither the hub nor the member deploys the group.
+func TestServiceOfAMemberMayHoldAllGrants(t *testing.T) {
+	url, state := newEngine(t)
+	a := newArgoCD(t, url)
+	sets := map[string]v1alpha1.ApplicationSet{}
+	for _, path := range glob(t, repo+"/fleet/bootstrap/*/agents*.yaml") {
+		sets[path] = rootSets(t, path)[0]
+	}
+	for _, set := range all[*v1alpha1.ApplicationSet](rendering{}.objects(t, hubChart, newHub,
+		"roots: {groups: ["+strings.Join(fleetGroups, ", ")+", databases]}\n",
+		"charts: {repoURL: https://github.com/argosy-hub/argosy, path: charts, version: main, git: {ref: {branch: main}}}\n")) {
+		if strings.HasPrefix(set.Name, "agents") {
+			sets[hubChart+" "+set.Name] = *set
+		}
+	}
+	services := 0
+	for from, set := range sets {
+		for _, app := range generate(t, a, set) {
+			source := app.Spec.Sources[0]
+			objects := rendering{Name: source.Helm.ReleaseName}.objects(t, filepath.Join(repo, source.Path), source.Helm.Values)
+			if strings.HasSuffix(source.Path, "agent-flux") {
+				values, err := yaml.Marshal(field(t, custom(t, objects, "HelmRelease", "generator-plugin"), "spec", "values"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				objects = rendering{Name: "generator-plugin"}.objects(t, generatorPlugin, string(values))
+			}
+			role := one[*rbacv1.Role](t, objects, "generator-plugin-grants")
+			services++
+			owned := slices.DeleteFunc(state.Fleet.Layout.GroupNames(), func(group string) bool { return group == "provisioning" }) // no member's (C1)
+			if strings.HasPrefix(from, hubChart) {
+				owned = append(owned, "databases")
+			}
+			for _, group := range owned {
+				if !slices.Contains(role.Rules[1].ResourceNames, "argosy-grant-"+group) {
+					t.Errorf("%s: the service of %s may not hold the grant of %s", from, app.Spec.Destination.Name, group)
+				}
+			}
+		}
+	}
+	if services < 5 {
+		t.Errorf("%d services", services)
 	}
 }

@@ -203,6 +203,25 @@ func TestTokenForFluxByExternalSecrets(t *testing.T) {
 	}
 }
 
+// The artifact is pulled from the service that is there, whatever its objects are called.
+func TestFluxAgentFindsARenamedService(t *testing.T) {
+	for _, naming := range []string{"fullnameOverride: argosy", "nameOverride: argosy", "nameOverride: plugin", "service: {port: 80}"} {
+		objects := inFlux("agent-flux").objects(t, agentFlux, "plugin: {values: {hub: h, owner: a, source: {git: {url: https://g.example/f}}}, extraValues: {"+naming+"}}\n")
+		values, err := yaml.Marshal(field(t, custom(t, objects, "HelmRelease", "generator-plugin"), "spec", "values"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		member := inFlux("generator-plugin")
+		member.APIVersions = externalSecretsAPI
+		plugin := member.objects(t, generatorPlugin, string(values))
+		service, artifact := one[*corev1.Service](t, plugin, ""), custom(t, objects, "OCIRepository", "argosy")
+		if want, got := fmt.Sprintf("oci://%s.flux-system.svc:%d/flux/h/a", service.Name, service.Spec.Ports[0].Port), field(t, artifact, "spec", "url"); got != want {
+			t.Errorf("%s: the artifact is at %v, the service %s", naming, got, want)
+		}
+		one[*esv1.ExternalSecret](t, plugin, field(t, artifact, "spec", "secretRef", "name").(string))
+	}
+}
+
 func TestAgentFluxBadValues(t *testing.T) {
 	const good = "plugin: {values: {hub: h, owner: a, source: {git: {url: https://g.example/f}}}}\n"
 	for values, message := range map[string]string{

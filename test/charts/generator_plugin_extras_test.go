@@ -80,6 +80,26 @@ func TestThePolicyLetsTheServiceMonitorScrape(t *testing.T) {
 	}
 }
 
+// TestPathsWithOddCharacters: a folder of the volume may have a name that YAML would read as more.
+func TestPathsWithOddCharacters(t *testing.T) {
+	objects := rendering{}.objects(t, generatorPlugin, "hub: h\nsource: {volume: {emptyDir: {}}, path: 'the fleet: #1'}\n")
+	if got := one[*appsv1.Deployment](t, objects, "").Spec.Template.Spec.Containers[0].Args[0]; got != "--source=/source/the fleet: #1" {
+		t.Errorf("argument %q", got)
+	}
+}
+
+// TestLabelsOfOddTags: a tag of an image may begin and end as no label may.
+func TestLabelsOfOddTags(t *testing.T) {
+	for tag, want := range map[string]string{
+		"_next.": "next", "1.2.3+build-": "1.2.3_build", strings.Repeat("a", 62) + ".b": strings.Repeat("a", 62), "'1e3'": "1e3",
+	} {
+		deployment := one[*appsv1.Deployment](t, rendering{}.objects(t, generatorPlugin, onHub, "image: {tag: "+tag+"}\n"), "")
+		if got := deployment.Labels["app.kubernetes.io/version"]; got != want {
+			t.Errorf("%s: label %q; expected %q", tag, got, want)
+		}
+	}
+}
+
 // The pages have a port of their own, which the NetworkPolicy opens for the named peers alone.
 func TestPagesHaveAPortOfTheirOwn(t *testing.T) {
 	for _, from := range []string{"", "from: [{podSelector: {matchLabels: {app: proxy}}}]"} {

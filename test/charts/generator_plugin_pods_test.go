@@ -170,7 +170,7 @@ func TestGeneratorPluginRBACForGrants(t *testing.T) {
 			}
 			continue
 		}
-		names := []string{"argosy-grant-addons", "argosy-grant-fleet", "argosy-grant-monitoring", "argosy-grant-resources"}
+		names := []string{"argosy-grant-addons", "argosy-grant-fleet", "argosy-grant-monitoring", "argosy-grant-resources", "argosy-grant-teams", "argosy-grant-workloads"}
 		if strings.Contains(values, "two") {
 			names = []string{"argosy-grant-one", "argosy-grant-two"}
 		}

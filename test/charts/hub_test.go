@@ -84,10 +84,11 @@ func sources(set *v1alpha1.ApplicationSet) []*v1alpha1.ApplicationSource {
 func withoutComments(text string) string {
 	var out []string
 	for line := range strings.Lines(text) {
-		line, _, _ = strings.Cut(strings.TrimRight(line, "\n"), " #")
-		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
-			out = append(out, line)
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
 		}
+		line, _, _ = strings.Cut(strings.TrimRight(line, "\n"), " #")
+		out = append(out, line)
 	}
 	return strings.ReplaceAll(strings.Join(out, "\n"), `{"branch":"main"}`, "{branch: main}")
 }
@@ -208,6 +209,7 @@ func TestHubRefusesWhatCannotWork(t *testing.T) {
 		"reaches shop-eu, too":                      newHub + "projects: {tenants: {shop: {}, shop-eu: {clusters: [a]}}}\n",
 		"reaches hub-eu, too":                       newHub + "projects: {tenants: {hub: {}}}\n",
 		"additional properties 'secretStores' not":  newHub + "secretStores: {}\n",
+		"install.policies: \"false\" is a text":     newHub + "install: {policies: \"false\"}\n",
 		"service.argocd.namespace: argo is not the": "service: {hub: hub, argocd: {namespace: argo}, source: {git: {url: https://x/y}}}\n",
 	} {
 		rendering{}.fails(t, message, hubChart, values)

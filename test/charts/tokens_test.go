@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +14,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/query"
 )
 
 const tokensValues = `tokens:
@@ -103,5 +105,48 @@ func TestTokensDoNotOpenThePort(t *testing.T) {
 	without := one[*networkingv1.NetworkPolicy](t, rendering{}.objects(t, generatorPlugin, onHub), "")
 	if diff := cmp.Diff(without.Spec, with.Spec); diff != "" {
 		t.Errorf("-without +with tokens:\n%s", diff)
+	}
+}
+
+// The chart takes the scopes that the service takes, and no others: a service with another one ends
+// at its start.
+func TestScopesAreThoseOfTheService(t *testing.T) {
+	restrictions := []string{"", "hubs: [h]", "owners: [o]", "tenants: [t]", "base: false", "base: 'true'", "groups: [g]"}
+	for _, view := range query.Views {
+		restrictions = append(restrictions, "views: ["+view+"]", "groups: [g], views: ["+view+"]")
+	}
+	var routes []string
+	for i, one := range access.Routes {
+		routes = append(routes, one)
+		for _, other := range access.Routes[i+1:] {
+			routes = append(routes, one+", "+other)
+		}
+	}
+	tokenFile := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(tokenFile, []byte(bearer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	taken := map[bool]int{}
+	for _, route := range routes {
+		for _, restriction := range restrictions {
+			allow := strings.TrimSuffix("{routes: ["+route+"], "+restriction, ", ") + "}"
+			file := filepath.Join(t.TempDir(), "tokens.yaml")
+			text := "{apiVersion: argosy.dev/v1alpha1, kind: Tokens, tokens: [{name: a, files: [a/token], allow: " + strings.ReplaceAll(allow, "'", "") + "}]}"
+			docs, _, err := rendering{}.render(generatorPlugin, valuesFiles(t, []string{onHub, "tokens: [{name: a, existingSecret: s, allow: " + allow + "}]\n"})...)
+			if err == nil {
+				text = one[*corev1.ConfigMap](t, decodeObjects(t, docs), "test-generator-plugin-tokens").Data["tokens.yaml"]
+			}
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, refused := access.Open(access.Options{TokenFile: tokenFile, TokensFile: file, TokensDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+			if (err == nil) != (refused == nil) {
+				t.Errorf("%s: the chart says %v, the service %v", allow, err, refused)
+			}
+			taken[refused == nil]++
+		}
+	}
+	if taken[true] < 100 || taken[false] < 100 {
+		t.Errorf("%d scopes are taken, %d refused", taken[true], taken[false])
 	}
 }

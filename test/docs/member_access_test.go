@@ -31,7 +31,7 @@ esac`,
 		}
 	}
 	values := filepath.Join(dir, "access.yaml")
-	if err := os.WriteFile(values, []byte("name: deployer\nnamespaces: {shop: {clusterRole: edit}}\n"), 0o600); err != nil {
+	if err := os.WriteFile(values, []byte("name: \"deployer\" # of the hub\nnamespaces: {shop: {clusterRole: edit}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	script := func(args ...string) (string, error) {

@@ -3,11 +3,11 @@
 {{- end -}}
 
 {{- define "agent-flux.labels" -}}
-app.kubernetes.io/name: {{ .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name | trunc 63 | trimSuffix "-" }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/name: {{ .Chart.Name | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | trunc 63 | trimSuffix "-" | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
 app.kubernetes.io/part-of: argosy
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") | quote }}
 {{- end -}}
 
 {{/* The values of charts/generator-plugin, as JSON. */}}
@@ -39,10 +39,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") 
 {{- $tls := include "agent-flux.bool" (($plugin.tls | default dict).enabled | default false) -}}
 {{- $insecure := toString .Values.artifact.insecure -}}
 {{- if eq $insecure "auto" -}}{{- $insecure = and $local (not $tls) | toString -}}{{- end -}}
+{{- $part := $plugin.nameOverride | default "generator-plugin" -}}
+{{- $service := $plugin.fullnameOverride | default (contains $part "generator-plugin" | ternary "generator-plugin" (printf "generator-plugin-%s" $part)) | trunc 53 | trimSuffix "-" -}}
 {{- $port := ($plugin.service | default dict).port | default 8080 | int -}}
-{{- $url := .Values.artifact.url | default (printf "oci://generator-plugin.%s.svc:%d/flux/%s/%s" .Release.Namespace $port $hub $owner) -}}
+{{- $url := .Values.artifact.url | default (printf "oci://%s.%s.svc:%d/flux/%s/%s" $service .Release.Namespace $port $hub $owner) -}}
 {{- $secret := .Values.artifact.secretName -}}
-{{- if and $local (not $secret) -}}{{- $secret = ($plugin.token | default dict).existingSecret | default "generator-plugin-token" -}}{{- end -}}
+{{- if and $local (not $secret) -}}{{- $secret = ($plugin.token | default dict).existingSecret | default (printf "%s-token" $service) -}}{{- end -}}
 {{- $ref := .Values.fleet.ref -}}
 {{- if not $ref -}}{{- $ref = dict "branch" ($git.ref | default "main") -}}{{- end -}}
 {{- $fleet := dict "url" (.Values.fleet.url | default $git.url) "ref" $ref "secretName" (.Values.fleet.secretName | default $git.credentialsSecret) "interval" .Values.fleet.interval -}}
@@ -61,18 +63,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") 
 apiVersion: source.toolkit.fluxcd.io/v1
 kind: GitRepository
 metadata:
-  name: {{ .name }}
-  namespace: {{ .context.Release.Namespace }}
+  name: {{ .name | quote }}
+  namespace: {{ .context.Release.Namespace | quote }}
   labels:
     {{- include "agent-flux.labels" .context | nindent 4 }}
 spec:
   url: {{ .git.url | quote }}
   ref:
     {{- toYaml .git.ref | nindent 4 }}
-  interval: {{ .git.interval }}
+  interval: {{ .git.interval | quote }}
   timeout: 1m
   {{- with .git.secretName }}
   secretRef:
-    name: {{ . }}
+    name: {{ . | quote }}
   {{- end }}
 {{- end -}}

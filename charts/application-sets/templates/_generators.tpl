@@ -23,7 +23,7 @@ switch it on for all the others.
 {{- $values := .root.Values -}}
 - plugin:
     configMapRef:
-      name: {{ $values.plugin.configMapName }}
+      name: {{ $values.plugin.configMapName | quote }}
     {{- if not (kindIs "invalid" .entry.requeueAfterSeconds) }}
     requeueAfterSeconds: {{ .entry.requeueAfterSeconds | int64 }}
     {{- end }}

@@ -15,8 +15,8 @@
       "app.kubernetes.io/managed-by" .root.Release.Service
       "app.kubernetes.io/part-of" "argosy"
       "helm.sh/chart" (printf "%s-%s" .root.Chart.Name (.root.Chart.Version | replace "+" "_")) -}}
-name: {{ include "argocd-ingress.name" .root }}{{ .suffix }}
-namespace: {{ .root.Release.Namespace }}
+name: {{ printf "%s%s" (include "argocd-ingress.name" .root) .suffix | quote }}
+namespace: {{ .root.Release.Namespace | quote }}
 labels:
   {{- toYaml (merge $labels .root.Values.commonLabels) | nindent 2 }}
 {{- with merge (dict) (.annotations | default dict) .root.Values.commonAnnotations }}
@@ -76,11 +76,11 @@ values' own. */}}
 
 {{/* argocd-ingress.path: {service, port, path} -> one path of an Ingress. */}}
 {{- define "argocd-ingress.path" -}}
-- path: {{ .path }}
+- path: {{ .path | quote }}
   pathType: Prefix
   backend:
     service:
-      name: {{ .service }}
+      name: {{ .service | quote }}
       port:
         number: {{ .port }}
 {{- end -}}

@@ -58,8 +58,8 @@ true
 {{/* aws-identity.metadata: {root, name, namespace, annotations} -> metadata of an object. */}}
 {{- define "aws-identity.metadata" -}}
 {{- $root := .root -}}
-name: {{ .name }}
-namespace: {{ .namespace }}
+name: {{ .name | quote }}
+namespace: {{ .namespace | quote }}
 labels:
   {{- merge (dict
         "app.kubernetes.io/name" "aws-identity"

@@ -1,9 +1,9 @@
 {{/* aws-resources.metadata: {root, name, namespace, annotations} -> metadata of an object. */}}
 {{- define "aws-resources.metadata" -}}
 {{- $root := .root -}}
-name: {{ .name }}
+name: {{ .name | quote }}
 {{- with .namespace }}
-namespace: {{ . }}
+namespace: {{ . | quote }}
 {{- end }}
 labels:
   {{- merge (dict

@@ -1,7 +1,7 @@
 {{/* cluster-crossplane.metadata: {root, name, annotations} -> metadata of an object. */}}
 {{- define "cluster-crossplane.metadata" -}}
 {{- $root := .root -}}
-name: {{ .name }}
+name: {{ .name | quote }}
 labels:
   {{- merge (dict
         "app.kubernetes.io/name" "cluster-crossplane"
@@ -40,7 +40,7 @@ maxLength: 12
 pattern: ^[0-9]{1,3}\.[0-9]{1,3}(\.[0-9]{1,3})?$
 x-kubernetes-validations:
   - rule: int(self.split('.')[0]) == int(oldSelf.split('.')[0]){{ if . }} && int(self.split('.')[1]) <= int(oldSelf.split('.')[1]) + 1{{ end }}
-    message: {{ ternary "expected one minor version at a time" "expected the same major version" . }}
+    message: {{ ternary "expected one minor version at a time" "expected the same major version" . | quote }}
   - rule: int(self.split('.')[1]) >= int(oldSelf.split('.')[1])
     message: expected no version before the one that is there
 {{- end -}}

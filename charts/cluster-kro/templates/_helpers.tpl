@@ -1,7 +1,7 @@
 {{/* cluster-kro.metadata: {root, name, annotations} -> metadata of an object. */}}
 {{- define "cluster-kro.metadata" -}}
 {{- $root := .root -}}
-name: {{ .name }}
+name: {{ .name | quote }}
 labels:
   {{- merge (dict
         "app.kubernetes.io/name" "cluster-kro"

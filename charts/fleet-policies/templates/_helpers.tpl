@@ -1,13 +1,12 @@
 {{- define "fleet-policies.metadata" -}}
 labels:
-  app.kubernetes.io/name: fleet-policies
-  app.kubernetes.io/instance: {{ .Release.Name }}
-  app.kubernetes.io/managed-by: {{ .Release.Service }}
-  app.kubernetes.io/part-of: argosy
-  helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
-  {{- with .Values.commonLabels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- merge (dict
+        "app.kubernetes.io/name" "fleet-policies"
+        "app.kubernetes.io/instance" (.Release.Name | trunc 63 | trimSuffix "-")
+        "app.kubernetes.io/managed-by" .Release.Service
+        "app.kubernetes.io/part-of" "argosy"
+        "helm.sh/chart" (printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_"))
+      ) .Values.commonLabels | toYaml | nindent 2 }}
 {{- with .Values.commonAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}

@@ -12,6 +12,9 @@ fleet-writers:
   validations:
     - expression: >-
         request.userInfo.username in {{ toJson .Values.writers }}
+        {{- with .Values.clusterSecrets.inCluster }}
+        || [object, oldObject].exists(o, o != null && o.metadata.name == {{ toJson . }}) && request.userInfo.username in {{ toJson $.Values.clusterSecrets.inClusterWriters }}
+        {{- end }}
       messageExpression: >-
         request.userInfo.username + ' may not write Secrets that Argo CD deploys with: change them in Git or in the store, and the fleet\'s controllers write them'
       reason: Forbidden

@@ -40,11 +40,11 @@ dataFrom:
 {{- else -}}
 secretStoreRef:
   kind: SecretStore
-  name: {{ include "fleet-secret.connectionStore" .context }}
+  name: {{ include "fleet-secret.connectionStore" .context | quote }}
 data:
   - secretKey: kubeconfig
     remoteRef:
       {{- include "fleet-secret.remoteRef" (include "fleet-secret.connectionName" .context) | nindent 6 }}
-      property: {{ .context.Values.connectionSecret.key }}
+      property: {{ .context.Values.connectionSecret.key | quote }}
 {{- end -}}
 {{- end -}}

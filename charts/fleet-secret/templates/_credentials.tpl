@@ -9,7 +9,7 @@ there to be pushed does not say it. */}}
 {{- if .pushed -}}
 argosy.dev/cluster: {{ .context.Values.clusterName | quote }}
 {{- else -}}
-argocd.argoproj.io/secret-type: {{ .kind }}
+argocd.argoproj.io/secret-type: {{ .kind | quote }}
 {{- end -}}
 {{- end -}}
 
@@ -20,12 +20,12 @@ argocd.argoproj.io/secret-type: {{ .kind }}
 apiVersion: external-secrets.io/v1
 kind: ExternalSecret
 metadata:
-  name: {{ .name }}
-  namespace: {{ .context.Release.Namespace }}
+  name: {{ .name | quote }}
+  namespace: {{ .context.Release.Namespace | quote }}
   {{- include "fleet-secret.metadata" .context | nindent 2 }}
 spec:
   refreshPolicy: Periodic
-  refreshInterval: {{ .context.Values.externalSecret.refreshInterval }}
+  refreshInterval: {{ .context.Values.externalSecret.refreshInterval | quote }}
   secretStoreRef:
     {{- include "fleet-secret.storeRef" .context | nindent 4 }}
   {{- if $plain }}
@@ -39,7 +39,7 @@ spec:
         {{- include "fleet-secret.remoteRef" $entry.secretName | nindent 8 }}
   {{- end }}
   target:
-    name: {{ .name }}
+    name: {{ .name | quote }}
     creationPolicy: Owner
     deletionPolicy: Retain
     template:
@@ -77,20 +77,20 @@ spec:
 apiVersion: external-secrets.io/v1
 kind: ExternalSecret
 metadata:
-  name: {{ .name }}
-  namespace: {{ .context.Release.Namespace }}
+  name: {{ .name | quote }}
+  namespace: {{ .context.Release.Namespace | quote }}
   {{- include "fleet-secret.metadata" .context | nindent 2 }}
 spec:
   refreshPolicy: Periodic
-  refreshInterval: {{ .context.Values.ecr.refreshInterval }}
+  refreshInterval: {{ .context.Values.ecr.refreshInterval | quote }}
   dataFrom:
     - sourceRef:
         generatorRef:
           apiVersion: generators.external-secrets.io/v1alpha1
           kind: ECRAuthorizationToken
-          name: {{ .secret }}
+          name: {{ .secret | quote }}
   target:
-    name: {{ .name }}
+    name: {{ .name | quote }}
     # Merge would complete an existing Secret and never create one
     creationPolicy: Owner
     deletionPolicy: Retain

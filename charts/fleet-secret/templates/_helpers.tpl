@@ -55,7 +55,7 @@ annotations:
 {{- end -}}
 
 {{- define "fleet-secret.storeRef" -}}
-kind: {{ .Values.secretStore.kind }}
+kind: {{ .Values.secretStore.kind | quote }}
 name: {{ include "fleet-secret.storeName" . | quote }}
 {{- end -}}
 
@@ -83,9 +83,9 @@ metadataPolicy: None
 auth:
   jwt:
     serviceAccountRef:
-      name: {{ . }}
+      name: {{ . | quote }}
       {{- if $.namespaced }}
-      namespace: {{ $.Release.Namespace }}
+      namespace: {{ $.Release.Namespace | quote }}
       {{- end }}
 {{- end }}
 {{- end -}}

@@ -55,21 +55,21 @@ reads Secrets of its own namespace alone. */}}
 apiVersion: external-secrets.io/v1
 kind: SecretStore
 metadata:
-  name: {{ .name }}
-  namespace: {{ .context.Release.Namespace }}
+  name: {{ .name | quote }}
+  namespace: {{ .context.Release.Namespace | quote }}
   {{- include "fleet-secret.metadata" .context | nindent 2 }}
 spec:
   {{- with $v.secretStore.controller }}
-  controller: {{ . }}
+  controller: {{ . | quote }}
   {{- end }}
   provider:
     kubernetes:
-      remoteNamespace: {{ .namespace }}
+      remoteNamespace: {{ .namespace | quote }}
       {{- if $v.push.provider }}
       {{- omit $v.push.provider.kubernetes "remoteNamespace" | toYaml | nindent 6 }}
       {{- else }}
       authRef:
-        name: {{ include "fleet-secret.kubeconfigName" .context }}
+        name: {{ include "fleet-secret.kubeconfigName" .context | quote }}
         key: value
       {{- end }}
 {{- end -}}
@@ -80,25 +80,25 @@ no others, by `store` or the one of the engine's namespace. Nothing is ever dele
 apiVersion: external-secrets.io/v1alpha1
 kind: PushSecret
 metadata:
-  name: {{ .name }}
-  namespace: {{ .context.Release.Namespace }}
+  name: {{ .name | quote }}
+  namespace: {{ .context.Release.Namespace | quote }}
   {{- include "fleet-secret.metadata" .context | nindent 2 }}
 spec:
-  refreshInterval: {{ .context.Values.push.refreshInterval }}
+  refreshInterval: {{ .context.Values.push.refreshInterval | quote }}
   updatePolicy: Replace
   deletionPolicy: None
   secretStoreRefs:
     - kind: SecretStore
-      name: {{ .store | default (include "fleet-secret.pushStore" .context) }}
+      name: {{ .store | default (include "fleet-secret.pushStore" .context) | quote }}
   selector:
     secret:
-      name: {{ .name }}
+      name: {{ .name | quote }}
   data:
     # without secretKey and property: the whole Secret
     - conversionStrategy: None
       match:
         remoteRef:
-          remoteKey: {{ .remote }}
+          remoteKey: {{ .remote | quote }}
       metadata:
         apiVersion: kubernetes.external-secrets.io/v1alpha1
         kind: PushSecretMetadata

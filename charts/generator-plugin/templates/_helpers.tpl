@@ -22,14 +22,14 @@
 {{- end -}}
 
 {{- define "generator-plugin.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "generator-plugin.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/name: {{ include "generator-plugin.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | trunc 63 | trimSuffix "-" | quote }}
 {{- end -}}
 
 {{- define "generator-plugin.labels" -}}
 {{- $labels := include "generator-plugin.selectorLabels" . | fromYaml -}}
 {{- $_ := set $labels "app.kubernetes.io/managed-by" .Release.Service -}}
-{{- $_ = set $labels "app.kubernetes.io/version" (.Values.image.tag | default .Chart.AppVersion | replace "+" "_" | trunc 63) -}}
+{{- $_ = set $labels "app.kubernetes.io/version" (.Values.image.tag | default .Chart.AppVersion | replace "+" "_" | trunc 63 | trimAll "-_.") -}}
 {{- $_ = set $labels "app.kubernetes.io/part-of" "argosy" -}}
 {{- $_ = set $labels "helm.sh/chart" (printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_")) -}}
 {{- with .Values.hub }}{{ $_ = set $labels "argosy.dev/hub" . }}{{ end -}}
@@ -204,14 +204,61 @@ annotations:
 {{- if and $v.tls.clientCASecret (eq $v.engine "argocd") (not $v.plugin.baseUrl) -}}
 {{- fail "tls.clientCASecret: Argo CD's plugin client has no certificate to present, so no ApplicationSet would get an answer: set plugin.baseUrl to a proxy that has one" -}}
 {{- end -}}
+{{- $fullname := include "generator-plugin.fullname" . -}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $fullname) -}}
+{{- fail (printf "fullnameOverride: %q is no name of a Service (lower-case letters, digits and '-', beginning with a letter): set another" $fullname) -}}
+{{- end -}}
+{{- if include "generator-plugin.bool" $v.web.enabled -}}
+{{- if eq (int $v.web.port) 8080 -}}
+{{- fail "web.port: 8080 is where the pod serves Argo CD and Flux: choose another" -}}
+{{- end -}}
+{{- if eq (int $v.web.port) (int $v.service.port) -}}
+{{- fail (printf "web.port: %d is service.port, too: choose another" (int $v.web.port)) -}}
+{{- end -}}
+{{- end -}}
+{{- if include "generator-plugin.bool" $v.serviceMonitor.enabled -}}
+{{- if gt (include "generator-plugin.milliseconds" $v.serviceMonitor.scrapeTimeout | int) (include "generator-plugin.milliseconds" $v.serviceMonitor.interval | int) -}}
+{{- fail (printf "serviceMonitor.scrapeTimeout: %s is longer than serviceMonitor.interval, %s: the Prometheus Operator refuses it" $v.serviceMonitor.scrapeTimeout $v.serviceMonitor.interval) -}}
+{{- end -}}
+{{- end -}}
+{{- if and (eq $v.dnsPolicy "None") (not (get ($v.dnsConfig | default dict) "nameservers")) -}}
+{{- fail "dnsConfig.nameservers is required with dnsPolicy: None" -}}
+{{- end -}}
+{{- $paths := list -}}
+{{- range $mount := $v.source.git.mounts -}}
+{{- if regexMatch "^https?://[^/]*@" $mount.url -}}
+{{- fail (printf "source.git.mounts: the url of %s holds credentials, and values are stored in plain text: use credentialsSecret" $mount.path) -}}
+{{- end -}}
+{{- if has $mount.path $paths -}}
+{{- fail (printf "source.git.mounts: %s is there twice" $mount.path) -}}
+{{- end -}}
+{{- $paths = append $paths $mount.path -}}
+{{- end -}}
 {{- $names := list "token-file" -}}
 {{- range $token := $v.tokens -}}
 {{- if has $token.name $names -}}
 {{- fail (printf "tokens: the name %s is taken: each token has its own, and token-file is that of the token" $token.name) -}}
 {{- end -}}
 {{- $names = append $names $token.name -}}
+{{- $allow := $token.allow -}}
+{{- $why := "" -}}
+{{- $asks := or (has "getparams" $allow.routes) (has "flux-inputs" $allow.routes) -}}
+{{- range $key := list "views" "hubs" "groups" "owners" "tenants" -}}
+{{- if and (hasKey $allow $key) (eq (join "," $allow.routes) "webhook") }}{{ $why = printf "%s with the route webhook alone, which asks for nothing" $key }}{{ end -}}
 {{- end -}}
-{{- if and (eq $v.state.type "emptyDir") $v.state.existingClaim -}}
+{{- if and (hasKey $allow "base") (not (has "getparams" $allow.routes)) }}{{ $why = "base without the route getparams, which has it" }}{{ end -}}
+{{- if and $allow.views (not $asks) (not $why) }}{{ $why = "views without the route getparams or flux-inputs, which have them" }}{{ end -}}
+{{- if $allow.groups -}}
+{{- range $route := list "fleet" "registry" -}}
+{{- if has $route $allow.routes }}{{ $why = printf "groups with the route %s, which tells of all groups" $route }}{{ end -}}
+{{- end -}}
+{{- range $view := list "members" "agents" "grants" -}}
+{{- if has $view ($allow.views | default list) }}{{ $why = printf "groups with the view %s, which tells of all groups" $view }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- if $why }}{{ fail (printf "tokens: %s has %s: the service refuses it" $token.name $why) }}{{ end -}}
+{{- end -}}
+{{- if and (ne $v.state.type "persistentVolumeClaim") $v.state.existingClaim -}}
 {{- fail "state.existingClaim needs state.type: persistentVolumeClaim" -}}
 {{- end -}}
 {{- if and (eq $v.state.type "persistentVolumeClaim") (gt (int $v.replicas) 1) (ne $v.state.accessMode "ReadWriteMany") -}}
@@ -241,6 +288,16 @@ annotations:
 {{- fail "extraArgs: --source-signers is for Git's container: use source.git.container.extraArgs, with extraVolumes and source.git.container.extraVolumeMounts" -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/* A duration of Prometheus in milliseconds. */}}
+{{- define "generator-plugin.milliseconds" -}}
+{{- $milliseconds := 0 -}}
+{{- range $i, $each := list 3600000 60000 1000 1 -}}
+{{- $part := regexReplaceAll "^(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?(?:([0-9]+)ms)?$" $ (printf "${%d}" (add1 $i)) -}}
+{{- $milliseconds = add $milliseconds (mul (int64 $part) $each) -}}
+{{- end -}}
+{{- $milliseconds -}}
 {{- end -}}
 
 {{/* namespace of the ConfigMaps that hold state */}}

@@ -27,16 +27,16 @@ repoURL: {{ $charts.repoURL | trimPrefix "oci://" | quote }}
 {{- if $charts.path }}
 path: {{ printf "%s/%s" (trimSuffix "/" $charts.path) .name | quote }}
 {{- else }}
-chart: {{ .name }}
+chart: {{ .name | quote }}
 {{- end }}
-targetRevision: {{ $charts.version | default .root.Chart.Version | quote }}
+targetRevision: {{ $charts.version | default (empty $charts.path | ternary .root.Chart.Version (printf "v%s" .root.Chart.Version)) | quote }}
 {{- end -}}
 
 {{/* hub.query: {root, view, more}: the plugin generator of a root. */}}
 {{- define "hub.query" -}}
 plugin:
   configMapRef:
-    name: {{ .root.Values.service.plugin.configMap }}
+    name: {{ .root.Values.service.plugin.configMap | quote }}
   requeueAfterSeconds: {{ .root.Values.roots.requeueAfterSeconds | int64 }}
   input:
     parameters:
@@ -59,6 +59,11 @@ metadata:
 {{ `{{- end }}` }}
 {{- end -}}
 
+{{/* hub.grants: ownership grants on a member, whose service may hold those of these groups alone. */}}
+{{- define "hub.grants" -}}
+{enabled: true{{ with without .Values.roots.groups "provisioning" }}, groups: {{ sortAlpha . | toJson | replace "," ", " }}{{ end }}}
+{{- end -}}
+
 {{/* Everything about the values that a schema cannot say, or not say well. */}}
 {{- define "hub.validate" -}}
 {{- $v := .Values -}}
@@ -74,8 +79,18 @@ metadata:
 {{- if ne ($v.service.argocd.namespace | default .Release.Namespace) .Release.Namespace -}}
 {{- fail (printf "service.argocd.namespace: %s is not the release's: install the hub into the namespace of Argo CD" $v.service.argocd.namespace) -}}
 {{- end -}}
+{{- if and (kindIs "string" $v.install.policies) (not (include "hub.bool" $v.install.policies)) -}}
+{{- fail "install.policies: \"false\" is a text, which Helm itself takes for no answer: write false without quotes" -}}
+{{- end -}}
 {{- if and (include "hub.bool" $v.install.policies) (not (has .Release.Namespace $v.policies.namespaces)) -}}
 {{- fail (printf "policies.namespaces: expected %s, the namespace of Argo CD, among them" .Release.Namespace) -}}
+{{- end -}}
+{{- if and (include "hub.bool" $v.install.policies) (has "Deny" $v.policies.validationActions) -}}
+{{- range $key, $writers := dict "externalSecrets.writers" $v.policies.externalSecrets.writers "clusterSecrets.inClusterWriters" $v.policies.clusterSecrets.inClusterWriters -}}
+{{- if not (regexMatch (printf "(^|,)system:serviceaccount:%s:" $.Release.Namespace) (join "," $writers)) -}}
+{{- fail (printf "policies.%s: expected Argo CD's application controller among them, as system:serviceaccount:%s:argocd-application-controller: with Deny it could write nothing of the fleet there" $key $.Release.Namespace) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- if hasKey $v.projects.tenants $v.projects.platform -}}
 {{- fail (printf "projects.tenants.%s: projects.platform is the tenant of the hub itself, and has a project already" $v.projects.platform) -}}

@@ -24,8 +24,8 @@
 {{/* member-access.metadata: {root, name, namespace} -> metadata of an object. */}}
 {{- define "member-access.metadata" -}}
 {{- $root := .root -}}
-name: {{ .name }}
-namespace: {{ .namespace }}
+name: {{ .name | quote }}
+namespace: {{ .namespace | quote }}
 labels:
   {{- merge (dict
         "app.kubernetes.io/name" "member-access"
@@ -44,6 +44,6 @@ annotations:
 {{- define "member-access.subject" -}}
 subjects:
   - kind: ServiceAccount
-    name: {{ .Values.name }}
-    namespace: {{ .Values.namespace }}
+    name: {{ .Values.name | quote }}
+    namespace: {{ .Values.namespace | quote }}
 {{- end -}}

@@ -1,0 +1,149 @@
+package charts_test
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"sigs.k8s.io/yaml"
+)
+
+// likeANumber is a good name in Kubernetes. YAML without quotes reads a thousand.
+const likeANumber = "1e3"
+
+// TestTextsThatLookLikeNumbersStayTexts: with such a text at any place of its values, as the name
+// of its release or of its namespace, a chart renders texts, or names what it does not take. The
+// API server refuses a number in a text's place.
+func TestTextsThatLookLikeNumbersStayTexts(t *testing.T) {
+	t.Parallel()
+	for _, file := range glob(t, repo+"/charts/*/ci/*-values.yaml") {
+		folder := filepath.Dir(filepath.Dir(file))
+		t.Run(filepath.Base(folder)+"/"+filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			chart, err := loader.LoadDir(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			own, err := chartutil.ReadValuesFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			given := chartutil.CoalesceTables(copied(t, own), copied(t, chart.Values))
+			rendersTexts(t, rendering{Name: likeANumber, APIVersions: externalSecretsAPI}, folder, given, "the release")
+			rendersTexts(t, rendering{Namespace: likeANumber, APIVersions: externalSecretsAPI}, folder, given, "the namespace")
+			places := textsOf(given, "")
+			for place, change := range places {
+				values := copied(t, given)
+				change(values)
+				rendersTexts(t, rendering{APIVersions: externalSecretsAPI}, folder, values, place)
+			}
+			if len(places) == 0 {
+				t.Error("no text among the values")
+			}
+		})
+	}
+}
+
+// rendersTexts fails where an object has the number that a text looks like.
+func rendersTexts(t *testing.T, how rendering, folder string, values map[string]any, place string) {
+	t.Helper()
+	text, err := yaml.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, _, err := how.render(folder, valuesFile(t, string(text)))
+	if err != nil {
+		return // a message of the chart or of its schema
+	}
+	for _, doc := range docs {
+		var object any
+		if err := yaml.Unmarshal([]byte(doc), &object); err != nil {
+			t.Errorf("%s: %v", place, err)
+		} else if at := thousand(object, ""); at != "" {
+			t.Errorf("%s: %s is a number", place, at)
+		}
+	}
+}
+
+// copied is a copy of values that shares nothing with them.
+func copied(t *testing.T, values map[string]any) (out map[string]any) {
+	t.Helper()
+	text, err := yaml.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// textsOf are the places of values where a text can be another one: values of keys and elements of
+// lists, and keys of maps.
+func textsOf(values any, path string) map[string]func(root map[string]any) {
+	out := map[string]func(map[string]any){}
+	at := func(root map[string]any) any {
+		var here any = root
+		for _, key := range strings.Split(path, "\x00")[1:] {
+			if list, is := here.([]any); is {
+				i, _ := strconv.Atoi(key)
+				here = list[i]
+			} else {
+				here = here.(map[string]any)[key] //nolint:forcetypeassert // the path was one of the same tree
+			}
+		}
+		return here
+	}
+	name := strings.ReplaceAll(strings.TrimPrefix(path, "\x00"), "\x00", ".")
+	switch values := values.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			if _, is := values[key].(string); is {
+				out[name+"."+key] = func(root map[string]any) { at(root).(map[string]any)[key] = likeANumber } //nolint:forcetypeassert // as above
+			}
+			out[name+" for the key "+key] = func(root map[string]any) {
+				here := at(root).(map[string]any) //nolint:forcetypeassert // as above
+				here[likeANumber] = here[key]
+				delete(here, key)
+			}
+			maps.Copy(out, textsOf(values[key], path+"\x00"+key))
+		}
+	case []any:
+		for i, element := range values {
+			if _, is := element.(string); is {
+				out[fmt.Sprintf("%s[%d]", name, i)] = func(root map[string]any) { at(root).([]any)[i] = likeANumber } //nolint:forcetypeassert // as above
+			}
+			maps.Copy(out, textsOf(element, path+"\x00"+strconv.Itoa(i)))
+		}
+	}
+	return out
+}
+
+// thousand is the place of a number in an object that a text looks like.
+func thousand(object any, path string) string {
+	switch object := object.(type) {
+	case map[string]any:
+		for key, value := range object {
+			if at := thousand(value, path+"."+key); at != "" {
+				return at
+			}
+		}
+	case []any:
+		for i, value := range object {
+			if at := thousand(value, fmt.Sprintf("%s[%d]", path, i)); at != "" {
+				return at
+			}
+		}
+	case float64:
+		if object == 1000 {
+			return path
+		}
+	}
+	return ""
+}
