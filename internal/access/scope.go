@@ -162,6 +162,10 @@ func (b *Bearer) Cluster(hub, cluster, group string, f *fleet.Fleet) (string, er
 	return "", b.denied("cluster %q of several hubs at once: name one", cut(cluster))
 }
 
+// Hidden is the denial of an owner or a cluster that the scope does not show for what only the
+// served state knows, in the words of rule 4.
+func (b *Bearer) Hidden(what, name string) error { return b.denied("%s %q", what, cut(name)) }
+
 // Repository is nil if the scope allows to pull an engine's artifact. The hub's own artifact is
 // about clusters of all tenants.
 func (b *Bearer) Repository(hub, owner string, f *fleet.Fleet) error {

@@ -80,6 +80,29 @@ func TestWriteAllStaysBelowItsFolder(t *testing.T) {
 	}
 }
 
+// A repository may have what looks like the rest of a killed process, with a link in the place of
+// its lock: nothing is made where that leads to (H8).
+func TestLockOfALeftoverIsNoLink(t *testing.T) {
+	for name, write := range map[string]func(dir string) error{
+		workPrefix(allName): func(dir string) error { return WriteAll(dir, three, nil) },
+		workPrefix("out"):   func(dir string) error { return WriteFolder(filepath.Join(dir, "out"), three) },
+	} {
+		outside, dir := t.TempDir(), t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, name+"AAAAAAAA"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(filepath.Join(outside, "made"), filepath.Join(dir, name+"AAAAAAAA", "lock")); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(dir); err != nil {
+			t.Error(err)
+		}
+		if got := tree(t, outside); got != "" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 // A process that is killed between two files leaves a part; the next call removes it, and what
 // others have put there stays. One that is killed at its very end has written all.
 func TestNewFilesOfAKilledProcessAreUndone(t *testing.T) {

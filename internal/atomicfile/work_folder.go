@@ -50,7 +50,7 @@ var errTaken = errors.New("another argosy writes it")
 // the same.
 func (w *workFolder) take() error {
 	name := filepath.Join(w.path, "lock")
-	lock, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600) // which a repository may bring
 	if errors.Is(err, fs.ErrNotExist) {
 		return errTaken
 	}

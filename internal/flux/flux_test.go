@@ -363,14 +363,17 @@ func TestCompanionIsAHelmReleaseBefore(t *testing.T) {
 // Rule 10 on a hub: what it reads for a member has the credentials of that member, and what it
 // reads for another, for itself or to register a member has none of them.
 func TestHubReadsWithTheMembersCredentials(t *testing.T) {
-	const web = "web: {enabled: true, chart: {repoURL: https://git.example/shop/web, path: chart, version: main}}\n"
+	const web = "web: {enabled: true, chart: {repoURL: https://git.example/shop/web, path: chart, version: main}}\n" +
+		"other: {enabled: true, chart: {repoURL: https://git.example.evil/shop/web, path: chart, version: main}}\n" +
+		"named: {enabled: true, chart: {repoURL: 'https://git.example:x@evil/shop/web', path: chart, version: main}}\n"
 	files := fleetOf(map[string]string{"one": "", "two": ""}, web, map[string]string{
 		"fleet/fleet-members/hub/hub.yaml": "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, remote_engine: flux}\n",
 		"versions/fleetSecrets.yaml":       "releases: [{type: default, chartRepoUrl: https://git.example/shop/fleet, chartRepoPath: charts, chartRepoRevision: main, use_helm_repo_path: true}]\n",
 		"addons/defaults/fleet/fleet-secret/values.yaml.gotmpl": "{{ if eq .cluster \"one\" }}gitCredentials:\n" +
 			"  shop: {type: http, url: https://git.example/shop/, secretName: shop}\n" +
 			"  app: {type: http, kind: repository, url: https://git.example/shop/web.git, secretName: web, local: false}\n" +
-			"  fleet: {type: http, kind: repository, url: https://git.example/shop/web.git, secretName: web}\n{{ end }}",
+			"  fleet: {type: http, kind: repository, url: https://git.example/shop/web.git, secretName: web}\n" +
+			"  host: {type: http, url: https://git.example, secretName: host}\n{{ end }}",
 	})
 	secrets := map[string]bool{}
 	for file, text := range render(t, state(t, files), fleet.OwnerHub) {

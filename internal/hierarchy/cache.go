@@ -139,6 +139,7 @@ func (c *Cache) render(f *snapshot.File, facts any) (_ parsed, cost budget.Cost,
 	}
 	t := c.template(f)
 	if t.err != nil {
+		cost[budget.Steps] = tmpl.Parsing(string(f.Data))
 		return parsed{}, cost, t.err
 	}
 	out, err := t.t.ExecuteLines(facts)

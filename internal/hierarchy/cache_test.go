@@ -31,6 +31,22 @@ func TestRenderedDocumentsTakeLittleMemory(t *testing.T) {
 	}
 }
 
+// TestParsingATemplateCosts (W2): what a template never executes, and one with an error, cost their
+// member as much as parsing their text takes, remembered or not.
+func TestParsingATemplateCosts(t *testing.T) {
+	long := `{{ define "never" }}` + strings.Repeat("{{ 1 }}\n", 10_000) + `{{ end }}`
+	for name, text := range map[string]string{"never executed": long + "a: 1\n", "an error": long + "{{ end }}"} {
+		c, costs := NewCache(), [2]int{}
+		for i := range costs {
+			_, cost, _ := c.render(snapshot.NewFile("values.yaml.gotmpl", []byte(text), snapshot.MaxFileSize), nil)
+			costs[i] = cost[budget.Steps]
+		}
+		if costs[0] < 5000 || costs[1] != costs[0] {
+			t.Errorf("%s: %d steps", name, costs)
+		}
+	}
+}
+
 // TestDocumentsTakeLittleMemory (H10): what is kept of plain files and of parsed templates is
 // bounded in bytes. A tenant with large ones does not make the service forget the small ones of
 // others.

@@ -176,6 +176,21 @@ func TestSelector(t *testing.T) {
 	}
 }
 
+// H10: each part of a selector is compared with every cluster.
+func TestSelectorHasALimit(t *testing.T) {
+	parts := make([]any, 1000)
+	for i := range parts {
+		parts[i] = map[string]any{"key": "a", "operator": "Exists"}
+	}
+	if _, err := ParseSelector(map[string]any{"matchExpressions": parts}); err != nil {
+		t.Error(err)
+	}
+	_, err := ParseSelector(map[string]any{"matchLabels": map[string]any{"a": "1"}, "matchExpressions": parts})
+	if err == nil || err.Error() != "selector: 1001 labels and expressions; expected at most 1000" {
+		t.Error(err)
+	}
+}
+
 // TestRefuses: it takes a label that is there to refuse a cluster.
 func TestRefuses(t *testing.T) {
 	labels := map[string]string{"a": "1", "env": "prod"}

@@ -15,6 +15,9 @@ import (
 // Selector selects clusters by their labels. The zero value selects all.
 type Selector struct{ s k8slabels.Selector }
 
+// maxParts bounds the parts of a selector, each of which is compared with every cluster (H10).
+const maxParts = 1000
+
 // ParseSelector reads matchLabels and matchExpressions as Kubernetes does; nil and an empty object
 // select all. Unknown keys and operators are errors, and so is null for a value, which Kubernetes'
 // decoding takes for the empty text: a selector that lacks a value would refuse every cluster that
@@ -32,6 +35,9 @@ func ParseSelector(v any) (Selector, error) {
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&ls); err != nil {
 		return Selector{}, fmt.Errorf("selector: expected matchLabels and matchExpressions: %w", err)
+	}
+	if n := len(ls.MatchLabels) + len(ls.MatchExpressions); n > maxParts {
+		return Selector{}, fmt.Errorf("selector: %d labels and expressions; expected at most %d", n, maxParts)
 	}
 	s, err := metav1.LabelSelectorAsSelector(&ls)
 	if err != nil {

@@ -39,6 +39,7 @@ func TestAuthorLeavesBounds(t *testing.T) {
 		"chart in the short form":          {files: entry("chart: x, repoURL: oci://evil.example"), at: apps + ":1:31", want: "none that the team may deploy from"},
 		"repository with dots":             {files: entry("repoURL: https://git.example.com/shop/.."), at: apps + ":1:21", want: "none that the team may deploy from"},
 		"repository by a template":         {files: entry(`repoURL: "https://git.example.com/shop/{{ .x }}/y"`), at: apps + ":1:21", want: "none that the team may deploy from"},
+		"repository by template that fits": {files: entry(`repoURL: "https://git.example.com/shop/{{ b64dec \"Li4vYmFuaw==\" }}"`), at: apps + ":1:21", want: "none that the team may deploy from"},
 		"chart's path upwards":             {files: entry("path: ../../charts/team-project"), at: apps + ":1:18", want: "leaves the repository"},
 		"chart's path by a template":       {files: entry(`chart: {path: '{{ printf "%s%s" "." "." }}/x'}`), at: apps + ":1:26", want: "leaves the repository"},
 		"chart's name upwards":             {files: entry("chart: {name: ../../bank/chart}"), at: apps + ":1:26", want: "leaves the repository"},

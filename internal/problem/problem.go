@@ -279,11 +279,19 @@ func (l List) Error() string {
 
 // Nearest returns the hint `did you mean "x"?` for the known name closest to the unknown one, or
 // nothing when none is near (a distance of at most a third of the length, and at least 1, at most
-// 3).
+// 3), or when the unknown name is longer than any that somebody types.
 func Nearest(unknown string, known []string) []string {
+	const longest = 253
+	if len(unknown) > longest {
+		return nil
+	}
 	best, bestDistance := "", min(3, max(1, len(unknown)/3))+1
+	lower := strings.ToLower(unknown)
 	for _, k := range known {
-		if d := distance(strings.ToLower(unknown), strings.ToLower(k)); d < bestDistance || d == bestDistance && k < best && best != "" {
+		if len(k) > 2*longest { // is not near
+			continue
+		}
+		if d := distance(lower, strings.ToLower(k)); d < bestDistance || d == bestDistance && k < best && best != "" {
 			best, bestDistance = k, d
 		}
 	}

@@ -3,9 +3,13 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/race"
 )
 
 func TestText(t *testing.T) {
@@ -67,6 +71,23 @@ func TestFrom(t *testing.T) {
 		if diff := cmp.Diff(c.want, From(c.err, InvalidYAML, Pos{File: "f"})); diff != "" {
 			t.Error(diff)
 		}
+	}
+}
+
+// H10: a request's word may have a megabyte, and be looked for among all names of a fleet.
+func TestNearestOfALongWordTakesNoTime(t *testing.T) {
+	known := make([]string, 100_000)
+	for i := range known {
+		known[i] = fmt.Sprint("cluster-of-a-tenant-", i)
+	}
+	began := time.Now()
+	for _, word := range []string{strings.Repeat("x", 1<<20), strings.Repeat("x", 5000)} {
+		if got := Nearest(word, append(known, word+"y")); got != nil {
+			t.Errorf("%.100q", got)
+		}
+	}
+	if took := time.Since(began); took > 5*race.Slack*time.Second {
+		t.Error(took)
 	}
 }
 

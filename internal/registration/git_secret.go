@@ -88,7 +88,8 @@ func gitSecrets(c *fleetstate.Cluster) []GitSecret {
 }
 
 // GitSecretFor is the Secret with a repository's credentials, as Argo CD chooses among them: the
-// one for that repository, else the one with the longest URL that the repository's begins with.
+// one for that repository, else the one with the longest URL that the repository's begins with. No
+// other host gets them: https://git.example.evil begins with https://git.example, too.
 func GitSecretFor(all []GitSecret, url string) (GitSecret, bool) {
 	plain := func(s string) string { return strings.TrimSuffix(strings.TrimRight(strings.ToLower(s), "/"), ".git") }
 	url = plain(url)
@@ -98,9 +99,22 @@ func GitSecretFor(all []GitSecret, url string) (GitSecret, bool) {
 		switch own := plain(s.URL); {
 		case !s.Many && own == url:
 			return s, true
-		case s.Many && strings.HasPrefix(url, own) && (!found || len(own) > len(plain(best.URL))):
+		case s.Many && strings.HasPrefix(url, own) && hostOf(url) == hostOf(own) && (!found || len(own) > len(plain(best.URL))):
 			best, found = s, true
 		}
 	}
 	return best, found
+}
+
+// hostOf is the host of a repository's URL, with its port, or of an address such as git@host:path.
+func hostOf(url string) string {
+	_, rest, ok := strings.Cut(url, "://")
+	ends := "/?#\\"
+	if !ok {
+		rest, ends = url, ends+":"
+	}
+	if i := strings.IndexAny(rest, ends); i >= 0 {
+		rest = rest[:i]
+	}
+	return rest[strings.LastIndex(rest, "@")+1:]
 }

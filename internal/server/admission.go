@@ -10,6 +10,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/overview"
 )
 
 // admit is nil if a request may use a route now. The handler finds the bearer, with its scope, by
@@ -104,14 +105,45 @@ func busy(retry time.Duration, message string) *failure {
 // bearerOf is who sends a request.
 func bearerOf(r *http.Request) *access.Bearer { return info(r).bearer }
 
+// ofOthers denies a query about a member that is served from an earlier file of a tenant that the
+// token does not see. What is an owner or a cluster.
+func ofOthers(r *http.Request, st *fleetstate.State, what, hub, name string) *failure {
+	if c := st.Cluster(hub, name); c != nil && !overview.Visible(bearerOf(r), c) {
+		return denial(bearerOf(r).Hidden(what, name))
+	}
+	return nil
+}
+
+// ownerOfOthers is ofOthers of the owner of a query, unless that is the hub.
+func ownerOfOthers(r *http.Request, st *fleetstate.State, hub, owner string) *failure {
+	if self := st.Fleet.HubMember(hub); self != nil && owner == self.Name {
+		return nil
+	}
+	return ofOthers(r, st, "owner", hub, owner)
+}
+
+// sees reports whether a token shows a member, by its own file and by the one that it is served
+// from.
+func sees(r *http.Request, st *fleetstate.State, hub, name string) bool {
+	m := st.Fleet.Member(hub, name)
+	return m != nil && bearerOf(r).Sees(m.Hub, m.Name, m.Tenant) && ofOthers(r, st, "cluster", hub, name) == nil
+}
+
 // failureFor is failureOf without what is outside the scope of the request's token.
 func (s *Server) failureFor(r *http.Request, st *fleetstate.State, err error) *failure {
 	f := failureOf(err)
-	if f.code != http.StatusBadRequest && bearerOf(r).Withholds(problemsOf(err), st.Fleet) {
+	if f.code != http.StatusBadRequest && (bearerOf(r).Withholds(problemsOf(err), st.Fleet) || shown(r, st, f.message) != f.message) {
 		f.cause = f.message
 		f.message = "the fleet cannot be computed, for a reason outside of what this token may see; the service's log has it"
 	}
 	return f
+}
+
+// shown is a text, unless it names clusters of others than the tenants or owners that the token is
+// restricted to.
+func shown(r *http.Request, st *fleetstate.State, text string) string {
+	only := bearerOf(r).Restricted()
+	return overview.Text(st, bearerOf(r), only == nil || only.Tenants == nil && only.Owners == nil, text)
 }
 
 // tokenOrPassword takes the token also as the password of any user: Flux Operator sends either, by

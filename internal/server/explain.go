@@ -46,6 +46,9 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) *failure {
 		return denial(err)
 	}
 	auditCluster(r, st.Fleet, hub, q.Get("cluster"))
+	if f := ofOthers(r, st, "cluster", hub, q.Get("cluster")); f != nil {
+		return f
+	}
 	t := explain.Target{Hub: hub, Cluster: q.Get("cluster"), Group: group, Component: component}
 	explanation, err := explain.Component(st, t, path)
 	var missing *explain.PathError

@@ -4,10 +4,12 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/order"
+	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -49,13 +51,15 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 		body.RestrictedTo = &Restriction{Hubs: only.Hubs, Owners: only.Owners, Tenants: only.Tenants}
 	}
 	for _, c := range inventory.Summaries(st) {
-		if hub != "" && c.Hub != hub || !bearerOf(r).Sees(c.Hub, c.Name, c.Tenant) {
+		if hub != "" && c.Hub != hub || !sees(r, st, c.Hub, c.Name) {
 			continue
 		}
-		if c.Problems == nil {
-			c.Problems = []problem.Problem{}
+		c.Problems = problemsFor(r, st, problem.Cut(c.Problems, maxProblems))
+		if q := c.Quarantine; q != nil {
+			own := *q
+			own.Problem = shown(r, st, q.Problem)
+			c.Quarantine = &own
 		}
-		c.Problems = problem.Cut(c.Problems, maxProblems)
 		body.Clusters = append(body.Clusters, c)
 	}
 	for _, refused := range s.refusedRemovals(true) {
@@ -64,23 +68,34 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 		}
 		if bearerOf(r).Restricted() != nil {
 			refused.Removals = slices.DeleteFunc(slices.Clone(refused.Removals), func(l lifecycle.Removal) bool {
-				m := st.Fleet.Member(refused.Hub, l.Cluster) // the tenant of a cluster without a member is unknown
-				return m == nil || !bearerOf(r).Sees(m.Hub, m.Name, m.Tenant)
+				return !sees(r, st, refused.Hub, l.Cluster) // the tenant of a cluster without a member is unknown
 			})
 			if len(refused.Removals) == 0 {
 				continue
 			}
+			refused.Message = shown(r, st, refused.Message)
 		}
 		body.RefusedRemovals = append(body.RefusedRemovals, refused)
 	}
 	for _, wait := range s.order.Waits(st) {
-		m := st.Fleet.Member(wait.Hub, wait.Cluster)
-		if (hub == "" || wait.Hub == hub) && m != nil && bearerOf(r).Sees(m.Hub, m.Name, m.Tenant) {
+		if (hub == "" || wait.Hub == hub) && sees(r, st, wait.Hub, wait.Cluster) {
 			body.Waiting = append(body.Waiting, wait)
 		}
 	}
 	respond(w, http.StatusOK, encode(body))
 	return nil
+}
+
+// problemsFor are problems without what names clusters that the token does not see.
+func problemsFor(r *http.Request, st *fleetstate.State, all []problem.Problem) []problem.Problem {
+	out := []problem.Problem{}
+	for _, p := range all {
+		if text := p.Error(); shown(r, st, text) != text {
+			p = problem.Problem{Reason: p.Reason, Severity: p.Severity, Found: overview.Withheld, Hub: p.Hub, Cluster: p.Cluster}
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 // maxProblems bounds the listed problems of one member.

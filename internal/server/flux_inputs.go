@@ -46,6 +46,9 @@ func (s *Server) fluxInputs(w http.ResponseWriter, r *http.Request) *failure {
 	if f := denial(bearerOf(r).Ask(request, st.Fleet)); f != nil {
 		return f
 	}
+	if f := ownerOfOthers(r, st, request.Hub, request.Owner); f != nil {
+		return f
+	}
 	answer, err := s.guard.Inputs(st, request)
 	if err != nil {
 		return s.failureFor(r, st, err)

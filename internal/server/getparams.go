@@ -35,6 +35,9 @@ func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	if f := denial(bearerOf(r).Ask(request, st.Fleet)); f != nil {
 		return f
 	}
+	if f := ownerOfOthers(r, st, request.Hub, request.Owner); f != nil {
+		return f
+	}
 	resp, err := s.guard.Response(st, request)
 	if err != nil {
 		return s.failureFor(r, st, err)

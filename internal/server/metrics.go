@@ -9,6 +9,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
@@ -138,11 +139,11 @@ func (stateMetrics) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect reads the metrics.
 func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	gauge := func(d *prometheus.Desc, v float64, of ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, of...)
 	}
-	counter := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	counter := func(d *prometheus.Desc, v float64, of ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, of...)
 	}
 	open, closed := c.s.listener.Figures()
 	gauge(openDesc, float64(open))
@@ -208,7 +209,9 @@ func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(lastKnownDesc, float64(len(inventory.LastKnown(state, c.s.o.Hub))))
 	for _, hub := range state.Fleet.Hubs() {
-		gauge(membersDesc, float64(len(state.Fleet.Members(hub))), hub)
+		if labels.IsName(hub) { // a folder may be called anything
+			gauge(membersDesc, float64(len(state.Fleet.Members(hub))), hub)
+		}
 	}
 	for _, x := range c.s.rings.Report().Rollouts {
 		for _, ring := range x.Rings {

@@ -63,6 +63,9 @@ func (s *Server) pull(w http.ResponseWriter, r *http.Request) *failure {
 	if f := denial(bearerOf(r).Repository(ref.Hub, ref.Owner, st.Fleet)); f != nil {
 		return f
 	}
+	if f := ownerOfOthers(r, st, ref.Hub, ref.Owner); f != nil {
+		return f
+	}
 	err := s.artifacts.Serve(w, r, ref, st)
 	var missing ociregistry.UnknownError
 	switch {

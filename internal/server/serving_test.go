@@ -272,6 +272,16 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// A folder of member files whose name is no hub's, and no text either, ends neither the scrape nor
+// the service (W1).
+func TestMetricsOfAFolderThatIsNoHub(t *testing.T) {
+	s := start(t)
+	s.say(repository(map[string]string{"fleet/fleet-members/\xff/x.yaml": "clusterName: x\n", "fleet/fleet-members/Hub/y.yaml": "clusterName: y\n"}))
+	if r := s.get("/metrics"); r.code != http.StatusOK || !strings.Contains(r.body, `argosy_members{hub="hub-1"} 3`) || strings.Contains(r.body, `hub="Hub"`) {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+}
+
 func TestMetrics(t *testing.T) {
 	s := serving(t)
 	s.ask(`{"view":"members"}`)

@@ -157,10 +157,21 @@ func TooLarge(p string, size, limit int64) *File {
 
 // Outside is the entry of a symbolic link that leads out of the repository (H8).
 func Outside(p, target string) *File {
-	return &File{Path: p, Digest: "outside:" + target, Err: problem.Problem{
+	short, digest := Target(target)
+	return &File{Path: p, Digest: "outside:" + digest, Err: problem.Problem{
 		Reason: problem.OutsideRepository, Severity: problem.Error, Pos: problem.Pos{File: p},
-		Found: fmt.Sprintf("symbolic link to %q leads out of the repository", target), Expected: "a file inside the repository",
+		Found: fmt.Sprintf("symbolic link to %q leads out of the repository", short), Expected: "a file inside the repository",
 	}}
+}
+
+// Target is what is kept of a link's target, which may have four kilobytes, as may those of all
+// links of a repository.
+func Target(target string) (short, digest string) {
+	const longest = 100
+	if len(target) <= longest {
+		return target, target
+	}
+	return problem.Truncate(target, longest), fmt.Sprintf("%x", sha256.Sum256([]byte(target)))
 }
 
 // File returns the file at a path, or nil when there is none. The path is compared as it is: it
@@ -281,10 +292,16 @@ func Changed(old, updated *Snapshot) []string {
 	return out
 }
 
+// MaxPath bounds the path of a file, in bytes. What has a longer one is not listed: a few of Git's
+// objects make a million of them.
+const MaxPath = 1024
+
 // CleanPath checks a path that comes from a file or a template: relative, inside the repository,
 // without "." and ".." (H8). It returns the cleaned path.
 func CleanPath(p string) (string, error) {
 	switch {
+	case len(p) > MaxPath:
+		return "", fmt.Errorf("path of %d bytes: expected at most %d", len(p), MaxPath)
 	case p == "":
 		return "", fmt.Errorf("empty path")
 	case strings.HasPrefix(p, "/"):

@@ -289,9 +289,9 @@ func (t *Team) Claims(namespace string) bool {
 }
 
 // Allows reports whether the team may deploy from a repository. It is stricter than Argo CD, for
-// which a pattern's ** crosses folders.
+// which a pattern's ** crosses folders, and allows no template, which may become anything.
 func (t *Team) Allows(repository string) bool {
-	if repository == "" || strings.ContainsAny(repository, "%\\") || strings.Contains(repository, "..") {
+	if repository == "" || strings.ContainsAny(repository, "%\\") || strings.Contains(repository, "..") || strings.Contains(repository, "{{") {
 		return false
 	}
 	return slices.ContainsFunc(t.root.Get("repositories").Items(), func(n *yamldoc.Node) bool {

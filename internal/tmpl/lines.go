@@ -1,7 +1,7 @@
 package tmpl
 
 import (
-	"strings"
+	"sort"
 	"text/template/parse"
 )
 
@@ -10,10 +10,16 @@ import (
 // *parse.TextNode), which tells it from what actions print.
 func textLines(trees map[string]*parse.Tree, source string) map[*byte]int {
 	lines := map[*byte]int{}
+	var ends []int // of all lines
+	for i := range len(source) {
+		if source[i] == '\n' {
+			ends = append(ends, i)
+		}
+	}
 	for _, tree := range trees {
 		inspect(tree.Root, func(n parse.Node) {
 			if text, ok := n.(*parse.TextNode); ok && len(text.Text) > 0 {
-				lines[&text.Text[0]] = 1 + strings.Count(source[:text.Pos], "\n")
+				lines[&text.Text[0]] = 1 + sort.SearchInts(ends, int(text.Pos))
 			}
 		})
 	}

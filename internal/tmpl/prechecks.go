@@ -108,7 +108,9 @@ func without(a *account, _ string, args []reflect.Value) error {
 	return a.charge((size + omitted) * (1 + args[1].Len()))
 }
 
-var verb = regexp.MustCompile(`%[-+# 0]*(\[\d+\])?(\d*)(?:\.(\d*))?`)
+// verb is a verb of a format without its letter. The index of an argument may stand before the
+// width, before the precision and behind them (fmt, print.go, doPrintf).
+var verb = regexp.MustCompile(`%[-+# 0]*(\[\d+\])?(\d*)(?:\.(\[\d+\])?(\d*))?(\[\d+\])?`)
 
 // printfGrows sums up the widths of a format, and what it prints several times.
 func printfGrows(_ *account, name string, args []reflect.Value) error {
@@ -117,9 +119,9 @@ func printfGrows(_ *account, name string, args []reflect.Value) error {
 	size, again := len(format), 0
 	for _, m := range verb.FindAllStringSubmatch(format, -1) {
 		width, _ := strconv.Atoi(m[2])
-		precision, _ := strconv.Atoi(m[3])
+		precision, _ := strconv.Atoi(m[4])
 		size += width + precision
-		if m[1] != "" {
+		if m[1]+m[3]+m[5] != "" {
 			again++
 		}
 	}
@@ -129,9 +131,13 @@ func printfGrows(_ *account, name string, args []reflect.Value) error {
 	return makes(name, size, again, given)
 }
 
+// before is what may stand before an anchor and an alias: line breaks as the parser has them, marks
+// of the byte order, and, as it also reads UTF-16, any first half of a letter.
+const before = `(^|[\s\x00\x{85}\x{2028}\x{2029}\x{FEFF}\x{FFFD}\[{,:?-])`
+
 var (
-	anchor = regexp.MustCompile(`(?m)(^|[\s\[{,:?-])&[^\s\[\]{},]`)
-	alias  = regexp.MustCompile(`(?m)(^|[\s\[{,:?-])\*[^\s\[\]{},]`)
+	anchor = regexp.MustCompile(`(?m)` + before + `&[^\s\[\]{},]`)
+	alias  = regexp.MustCompile(`(?m)` + before + `\*[^\s\[\]{},]`)
 )
 
 // aliases refuses a YAML text whose aliases could stand for more than the limit: of so many uses of

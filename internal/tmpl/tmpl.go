@@ -33,7 +33,8 @@ type Template struct {
 	// lines are the lines at which the literal texts start, by address.
 	lines map[*byte]int
 	// steps are the numbers of steps that the empty texts stand for, by address.
-	steps map[*byte]int
+	steps   map[*byte]int
+	parsing int // what parsing has taken, in steps
 }
 
 // Parse parses a template that starts at a place; errors are problem.Problem with reason
@@ -52,10 +53,22 @@ func Parse(pos problem.Pos, text string) (*Template, error) {
 	if err := leftOutMethods(trees); err != nil {
 		return nil, failure(pos, err)
 	}
-	t := &Template{pos: pos, lines: textLines(trees, text), reads: readsOf(trees), parts: plainParts(trees)}
+	t := &Template{pos: pos, parsing: Parsing(text), lines: textLines(trees, text), reads: readsOf(trees), parts: plainParts(trees)}
 	t.program = newProgram(trees)
 	t.steps = steps(trees)
 	return t, nil
+}
+
+// bytesOfStep are the bytes of a template's text that are parsed in the time of a step.
+const bytesOfStep = 16
+
+// Parsing is how many steps parsing a template counts as. Each execution counts it (rule 5):
+// whether a template is remembered depends on what others there are.
+func Parsing(text string) int {
+	if !strings.Contains(text, "{{") {
+		return 0
+	}
+	return min(len(text), maxSource) / bytesOfStep
 }
 
 // builtins are the names of text/template's own functions that funcs has not; parsing needs to know
@@ -70,8 +83,8 @@ type Output struct {
 	// Lines are, for each line of the text, the line of the template that it comes from, counted
 	// from 1; nil when they are the same.
 	Lines []int
-	// Steps are what the execution took, also when it failed: executed parts, and one for each 64
-	// bytes that functions have read and made.
+	// Steps are what the execution took, also when it failed: executed parts, one for each 64 bytes
+	// that functions have read and made, and those of Parsing.
 	Steps int
 }
 
@@ -107,7 +120,7 @@ func (t *Template) ExecuteLines(data any) (Output, error) {
 
 // output is what an execution has written. The text of a failed one is empty.
 func (t *Template) output(w *limited, work int, lines []int, err error) (Output, error) {
-	steps := w.steps + work/workOfStep
+	steps := t.parsing + w.steps + work/workOfStep
 	if err != nil {
 		return Output{Steps: steps}, failure(t.pos, err)
 	}

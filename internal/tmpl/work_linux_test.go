@@ -50,6 +50,28 @@ func TestAnExecutionTakesSecondsAtMost(t *testing.T) {
 	}
 }
 
+// TestParsingCounts is rule 5 for what a template never executes: the text alone stands for the
+// time that parsing it takes.
+func TestParsingCounts(t *testing.T) {
+	const most = 20 * race.Slack * time.Second // for the steps of one execution
+	for _, part := range []string{"\n{{1}}", "{{$a:=1}}\n", "{{eq 1 2}}", "{{/**/}}\n"} {
+		text := `{{define "x"}}` + strings.Repeat(part, 200_000/len(part)) + `{{end}}`
+		began := threadTime(t)
+		tm, err := Parse(at("f", 1), text)
+		took := threadTime(t) - began
+		runtime.UnlockOSThread()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, execute := range map[string]func(any) (Output, error){"": tm.ExecuteCounted, "lines": tm.ExecuteLines} {
+			out, err := execute(nil)
+			if all := time.Duration(float64(took) * maxSteps / float64(out.Steps)); err != nil || all > most {
+				t.Errorf("%q%s: %d steps take %s: all that one execution may take would take %s (%v)", part, name, out.Steps, took, all, err)
+			}
+		}
+	}
+}
+
 // threadTime is the processor's time of this thread, which the goroutine keeps: work of others does
 // not count.
 func threadTime(t *testing.T) time.Duration {

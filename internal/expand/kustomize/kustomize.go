@@ -11,11 +11,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/provider"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
@@ -144,9 +146,13 @@ func manifests(made resmap.ResMap, file func(*resource.Resource) string) ([]mani
 	return out, nil
 }
 
+// userOf is what the library takes for the user of a Git repository (api v0.17.2,
+// internal/git/repospec.go, extractUsername), which it asks git for before it looks for a folder.
+var userOf = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
+
 // isRemote reports whether a name is one of another repository or host, or leaves this one.
 func isRemote(name, joined string) bool {
-	return strings.Contains(name, ":") || strings.HasPrefix(strings.ToLower(name), "github.com") || path.IsAbs(name) || joined == ".." || strings.HasPrefix(joined, "../")
+	return strings.Contains(name, ":") || userOf.MatchString(name) || strings.HasPrefix(strings.ToLower(name), "github.com") || path.IsAbs(name) || joined == ".." || strings.HasPrefix(joined, "../")
 }
 
 // beyond names what a kustomization has that is not followed.
@@ -173,7 +179,9 @@ func filesOf(k types.Kustomization) []string {
 		}
 	}
 	for _, p := range k.PatchesStrategicMerge { //nolint:staticcheck // the same
-		if !strings.ContainsAny(string(p), "\n:") {
+		// The library loads what it cannot decode, be it from a URL (api v0.17.2,
+		// PatchStrategicMergeTransformer.go, loadFromPaths).
+		if decodes(provider.NewDefaultDepProvider().GetResourceFactory(), []byte(p)) != nil {
 			out = append(out, string(p))
 		}
 	}

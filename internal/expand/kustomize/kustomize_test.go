@@ -29,6 +29,10 @@ func TestFolders(t *testing.T) {
 		"a Git repository":          {"resources: ['git@example.com:x/y']", nil, `names "git@example.com:x/y"`, ""},
 		"another, without a scheme": {"resources: [github.com/x/y]", nil, `names "github.com/x/y"`, ""},
 		"another, which is there":   {"resources: [../github.com]", []string{"github.com", "k"}, "", ""},
+		"another, by its user":      {"resources: [git@github.com/x/y]", nil, `names "git@github.com/x/y"`, ""},
+		"another, by any user":      {"components: [org-1@github.com/x/y]", nil, `names "org-1@github.com/x/y"`, ""},
+		"a strategic patch":         {"resources: [c.yaml]\npatchesStrategicMerge: ['https://example.com/p.yaml']", nil, `names "https://example.com/p.yaml"`, ""},
+		"patches in the file":       {"resources: [c.yaml]\npatchesStrategicMerge:\n- |-\n  {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {x: y}}", []string{"k"}, "", ""},
 		"a component from there":    {"components: ['https://example.com/x//y?ref=1']", nil, "names", ""},
 		"above the repository":      {"resources: [../../x]", nil, `names "../../x"`, ""},
 		"from the root":             {"resources: [/etc/passwd]", nil, `names "/etc/passwd"`, ""},
@@ -50,6 +54,7 @@ func TestFolders(t *testing.T) {
 				"k/kustomization.yaml": c.file + "\n", "k/c.yaml": config, "base/kustomization.yml": "resources: [c.yaml]\n", "base/c.yaml": config,
 				"part/Kustomization": "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\n", "plain/c.yaml": config,
 				"github.com/kustomization.yaml": "resources: [c.yaml]\n", "github.com/c.yaml": config,
+				"k/git@github.com/x/y/kustomization.yaml": "resources: []\n", "k/org-1@github.com/x/y/kustomization.yaml": "resources: []\n",
 			})
 			got, err := kustomize.Kustomizations{}.Folders(source.Kustomization{Snapshot: s, Dir: "k"})
 			var beyond source.NotFollowed

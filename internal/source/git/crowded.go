@@ -61,17 +61,10 @@ func (r *Repository) listCrowded(ctx context.Context, commit string) (*tree.Tree
 	if err := t.LeaveOutExcess(c.weigh(root)); err != nil {
 		return nil, err
 	}
-	var nodes []*tree.Node
-	c.list("", root, t, &nodes)
-	if err := c.measure(ctx, nodes); err != nil {
+	if err := c.list("", root, t); err != nil {
 		return nil, err
 	}
-	for _, n := range nodes {
-		if err := t.Add(n); err != nil {
-			return nil, err
-		}
-	}
-	return t, nil
+	return t, c.measure(ctx, t.Nodes())
 }
 
 // read reads the objects of all folders, depth by depth.
@@ -115,7 +108,8 @@ func (c *crowd) affordable(ask []string) (out []string) {
 	return out
 }
 
-// weigh counts the entries of a folder. One that has not been read is endless.
+// weigh counts the entries of a folder, its folders among them. One that has not been read is
+// endless.
 func (c *crowd) weigh(id string) *tree.Weight {
 	if w := c.weights[id]; w != nil {
 		return w
@@ -125,10 +119,8 @@ func (c *crowd) weigh(id string) *tree.Weight {
 		w.Add(tree.Endless)
 	}
 	for e := range c.entries(id) {
-		if e.mode == modeFolder {
+		if w.Add(1); e.mode == modeFolder {
 			w.Put(e.name, c.weigh(e.id))
-		} else {
-			w.Add(1)
 		}
 	}
 	c.weights[id] = w
@@ -136,24 +128,29 @@ func (c *crowd) weigh(id string) *tree.Weight {
 }
 
 // list adds the files and links of a folder, and of those below it that are not left out.
-func (c *crowd) list(at, id string, t *tree.Tree, nodes *[]*tree.Node) {
+func (c *crowd) list(at, id string, t *tree.Tree) error {
 	for e := range c.entries(id) {
 		p := path.Join(at, e.name)
+		var err error
 		switch {
 		case e.mode == modeSubmodule || !isPath(at, e.name) || t.LeavesOut(p):
 		case e.mode == modeFolder:
-			c.list(p, e.id, t, nodes)
+			err = c.list(p, e.id, t)
 		default:
-			*nodes = append(*nodes, &tree.Node{Path: p, Link: e.mode == modeLink, ID: e.id})
+			err = t.Add(&tree.Node{Path: p, Link: e.mode == modeLink, ID: e.id})
+		}
+		if err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // measure finds the sizes of files.
-func (c *crowd) measure(ctx context.Context, nodes []*tree.Node) error {
+func (c *crowd) measure(ctx context.Context, nodes iter.Seq[*tree.Node]) error {
 	sizes := map[string]int64{}
 	var ask, missing []string
-	for _, n := range nodes {
+	for n := range nodes {
 		if _, asked := sizes[n.ID]; !asked {
 			sizes[n.ID] = 0
 			ask = append(ask, n.ID)
@@ -167,7 +164,7 @@ func (c *crowd) measure(ctx context.Context, nodes []*tree.Node) error {
 	if err == nil {
 		err = localError(c.acceptMissing(missing))
 	}
-	for _, n := range nodes {
+	for n := range nodes {
 		n.Size = sizes[n.ID]
 	}
 	return err
@@ -222,10 +219,7 @@ func (c *crowd) entries(id string) iter.Seq[gitEntry] {
 
 // isPath reports whether a name in a folder makes a path that somebody could ask for.
 func isPath(folder, name string) bool {
-	p := name
-	if folder != "" {
-		p = folder + "/" + name
-	}
+	p := strings.TrimPrefix(folder+"/"+name, "/")
 	clean, err := snapshot.CleanPath(p)
 	return err == nil && clean == p
 }

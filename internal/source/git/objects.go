@@ -20,6 +20,9 @@ var errCorrupt = errors.New("the mirror is damaged")
 // maxTarget is the longest target of a symbolic link (Linux: PATH_MAX).
 const maxTarget = 4096
 
+// maxListed bounds the bytes of a list of entries, for each that there may be.
+const maxListed = 256
+
 // load makes the snapshot of a commit that is in the mirror.
 func (r *Repository) load(ctx context.Context, commit string) (*snapshot.Snapshot, error) {
 	if r.last != nil && r.last.Revision == commit {
@@ -104,23 +107,27 @@ func (r *Repository) file(p tree.Placed, contents map[string][]byte) *snapshot.F
 	return snapshot.NewFile(p.Path, contents[p.Node.ID], r.limits.FileSize)
 }
 
-// listTree lists all files and links of a commit.
+// listTree lists all files and links of a commit. Folders count as entries, too, and so does what
+// nothing could ask for.
 func (r *Repository) listTree(ctx context.Context, commit string) (*tree.Tree, error) {
 	t := tree.New(r.name, r.limits, r.last.Len())
 	var missing []string
 	err := r.run(ctx, command{
-		args: []string{"--git-dir=" + r.mirror, "ls-tree", "-r", "-z", "-l", "--full-tree", commit},
+		args: []string{"--git-dir=" + r.mirror, "ls-tree", "-r", "-t", "-z", "-l", "--full-tree", commit},
 		stdout: func(out io.Reader) error {
 			in := bufio.NewReaderSize(out, 64<<10)
-			for {
-				line, err := in.ReadString(0)
-				if errors.Is(err, io.EOF) && line == "" {
+			for entries, bytes := 1, 0; ; entries++ {
+				line, err := in.ReadSlice(0)
+				bytes += len(line)
+				switch {
+				case errors.Is(err, io.EOF) && len(line) == 0:
 					return nil
-				}
-				if err != nil {
+				case entries > r.limits.Entries() || bytes > maxListed*r.limits.Entries() || t.IsFull() || errors.Is(err, bufio.ErrBufferFull):
+					return errCrowded
+				case err != nil:
 					return errCorrupt
 				}
-				n, err := parseEntry(line[:len(line)-1])
+				n, err := parseEntry(string(line[:len(line)-1]))
 				if err != nil {
 					return err
 				}
@@ -129,9 +136,6 @@ func (r *Repository) listTree(ctx context.Context, commit string) (*tree.Tree, e
 				}
 				if n.Size == snapshot.UnknownSize {
 					missing = append(missing, n.ID)
-				}
-				if t.IsFull() {
-					return errCrowded
 				}
 				if err := t.Add(n); err != nil {
 					return err

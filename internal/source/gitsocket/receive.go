@@ -79,7 +79,7 @@ func (r *receiver) add(in io.Reader, f frame) error {
 		return nil
 	}
 	p := string(f.File.Path)
-	if clean, err := snapshot.CleanPath(p); err != nil || clean != p || len(p) > maxPath || tree.Hidden(p) || !r.limits.Wanted(p) && f.File.Fault == nil {
+	if clean, err := snapshot.CleanPath(p); err != nil || clean != p || tree.Hidden(p) || !r.limits.Wanted(p) && f.File.Fault == nil {
 		return invalid("a path that no snapshot has: %q", problem.Truncate(p, 100))
 	}
 	got, err := r.content(in, p, f.File)
@@ -161,8 +161,8 @@ func (r *receiver) snapshot(revision string) (*snapshot.Snapshot, error) {
 	return snapshot.New(revision, r.files), nil
 }
 
-// maxTexts bounds the bytes of all names and faults.
-func maxTexts(l source.Limits) int64 { return 64<<10 + int64(l.Files)<<10 }
+// maxTexts bounds the bytes of all names and faults: no snapshot has as many.
+func maxTexts(l source.Limits) int64 { return 64<<10 + int64(l.Files)*maxTextsOfFile }
 
 // textsOf are the bytes of a file's name and fault.
 func textsOf(f *snapshot.File) int64 {

@@ -133,6 +133,42 @@ func TestFolderLeftOutIsUnknownToTheService(t *testing.T) {
 	}
 }
 
+// H10, W1: a path that is too long, of a file or by way of links, is not listed, and a link with a
+// long target is a problem of few words. The commit is none that a Git process cannot have.
+func TestLongNamesRefuseNobody(t *testing.T) {
+	r := sourcetest.NewRepo(t)
+	long := strings.Repeat("d", 200)
+	folders := map[string]string{"light/values.yaml": "a: 1\n"}
+	for i := range 12 { // each has a link to the next one
+		folders[fmt.Sprintf("links/%s%d/link", long, i)] = fmt.Sprintf("-> ../%s%d", long, i+1)
+	}
+	folders["links/"+long+"12/values.yaml"] = "a: 2\n"
+	folders["outside.yaml"] = "-> " + strings.Repeat("../", 1000) + "etc/passwd"
+	start := r.Commit(folders)
+	id := r.GitInput("x: 1\n", "hash-object", "-w", "--stdin")
+	id = r.GitInput(fmt.Sprintf("100644 blob %s\ta.yaml\n", id), "mktree")
+	for range 25 {
+		id = r.GitInput(fmt.Sprintf("040000 tree %s\t%s\n", id, long), "mktree")
+	}
+	root := r.GitInput(r.Git("ls-tree", start)+fmt.Sprintf("\n040000 tree %s\tdeep\n", id), "mktree")
+	r.Git("update-ref", "HEAD", r.Git("commit-tree", "-p", start, "-m", "deep", root))
+	socket := filepath.Join(shortDir(t), "socket")
+	g := open(t, r.URL(), t.TempDir())
+	defer serve(t, g, socket)()
+	s, want := sourcetest.Snapshot(t, client(g, socket)), sourcetest.Snapshot(t, g)
+	if diff := cmp.Diff(sourcetest.Contents(want), sourcetest.Contents(s)); diff != "" || s.File("light/values.yaml") == nil {
+		t.Error(diff)
+	}
+	for _, f := range want.FilesUnder("") {
+		if len(f.Path) > snapshot.MaxPath || f.Err != nil && len(f.Err.Error()) > 300 {
+			t.Errorf("%d bytes: %v", len(f.Path), f.Err)
+		}
+	}
+	if f := want.File("links/" + long + "11/link/values.yaml"); f == nil || string(f.Data) != "a: 2\n" {
+		t.Errorf("%+v", f)
+	}
+}
+
 // G4: what is wrong with the repository is as with Git in one process, and its last good commit
 // stays, or comes from the mirror after a restart of both.
 func TestErrorsAreThoseOfOneProcess(t *testing.T) {
@@ -313,7 +349,7 @@ func TestHostileTextsAreBounded(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ response, want string }{
 		"faults":             {begin + faults.String() + `{"end":true}` + "\n", "bytes of names and faults"},
-		"names":              {begin + names.String() + `{"end":true}` + "\n", "bytes of names and faults"},
+		"names":              {begin + names.String() + `{"end":true}` + "\n", "a path that no snapshot has"},
 		"reason of a fault":  {begin + `{"file":{"path":"YS55YW1s","fault":{"reason":"` + strings.Repeat("x", 1000) + `"}}}` + "\n", "a fault with content or without a reason"},
 		"reason of an error": {failed("no-such-reason"), "an error without a reason"},
 	} {

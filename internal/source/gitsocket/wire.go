@@ -24,8 +24,8 @@ const (
 	maxLine = 128 << 10
 	// maxText bounds a text for people, in bytes; problems and errors are shorter.
 	maxText = 1 << 10
-	// maxPath bounds a path (Linux: PATH_MAX).
-	maxPath = 4096
+	// maxTextsOfFile bounds a file's name and fault, in bytes on average.
+	maxTextsOfFile = snapshot.MaxPath + 1<<9
 	// maxReason bounds a reason; the longest has 19 bytes.
 	maxReason = 40
 	// maxHints bounds the hints of a problem.

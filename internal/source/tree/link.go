@@ -100,7 +100,7 @@ func (t *Tree) placeLink(files []Placed, broken []*snapshot.File, at string, lin
 		rest := strings.TrimPrefix(p, final)
 		n, place := t.nodes[p], at+rest
 		switch {
-		case Hidden(rest[1:]):
+		case Hidden(rest[1:]) || len(place) > snapshot.MaxPath:
 		case n.Link:
 			files, broken = t.placeLink(files, broken, place, n)
 		case t.limits.Wanted(place):
@@ -176,8 +176,9 @@ func below(paths []string, folder string) []string {
 
 // brokenLink is the entry of a link to nothing or in a circle.
 func brokenLink(p, target string, err error) *snapshot.File {
-	return &snapshot.File{Path: p, Digest: "broken-link:" + err.Error() + ":" + target, Err: problem.Problem{
+	short, digest := snapshot.Target(target)
+	return &snapshot.File{Path: p, Digest: "broken-link:" + err.Error() + ":" + digest, Err: problem.Problem{
 		Reason: problem.MissingFile, Severity: problem.Error, Pos: problem.Pos{File: p},
-		Found: `symbolic link to "` + target + `" ` + err.Error(), Expected: "a file inside the repository",
+		Found: `symbolic link to "` + short + `" ` + err.Error(), Expected: "a file inside the repository",
 	}}
 }

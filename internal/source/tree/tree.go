@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ type Tree struct {
 	source string
 	limits source.Limits
 	nodes  map[string]*Node
+	names  int // bytes of their paths
 
 	dirs  map[string]bool // filled by index
 	paths []string        // sorted, filled by index
@@ -46,43 +48,64 @@ func New(source string, limits source.Limits, size int) *Tree {
 	}
 }
 
-// Add adds a node. Beyond the limit of entries, the folders with the most are left out. The error
-// means that there is no such folder.
+// nameOfEntry is how many bytes the paths of all entries may have for each that there may be.
+const nameOfEntry = 128
+
+// Add adds a node. Beyond the limit of entries, or of what their paths take, the folders with the
+// most are left out. The error means that there is no such folder.
 func (t *Tree) Add(n *Node) error {
 	if t.LeavesOut(n.Path) {
 		return nil
 	}
 	t.nodes[n.Path] = n
-	if len(t.nodes) <= t.limits.Entries() {
+	t.names += len(n.Path)
+	what, weigh, limit := "entries", func(string) int64 { return 1 }, t.limits.Entries()
+	switch {
+	case len(t.nodes) > limit:
+	case t.names > nameOfEntry*limit:
+		what, weigh, limit = "bytes of paths", func(p string) int64 { return int64(len(p)) }, nameOfEntry*limit
+	default:
 		return nil
 	}
 	weight := &Weight{}
 	for p := range t.nodes {
-		weight.AddBelow(parent(p), 1)
+		weight.AddBelow(parent(p), weigh(p))
 	}
-	return t.leaveOutExcess(weight, int64(t.limits.Entries())*3/4) // with room for those still to come
+	return t.leaveOutExcess(weight, int64(limit)*3/4, what, int64(limit)) // with room for those still to come
 }
 
 // LeaveOutExcess leaves out the folders that have too many entries, by a weight in entries. The
 // error means that there is no such folder.
 func (t *Tree) LeaveOutExcess(weight *Weight) error {
-	return t.leaveOutExcess(weight, int64(t.limits.Entries()))
+	limit := int64(t.limits.Entries())
+	return t.leaveOutExcess(weight, limit, "entries", limit)
 }
 
-func (t *Tree) leaveOutExcess(weight *Weight, limit int64) error {
-	excess := weight.Excess(limit)
+func (t *Tree) leaveOutExcess(weight *Weight, share int64, what string, limit int64) error {
+	excess := weight.Excess(share)
 	if _, whole := excess[""]; whole {
-		return source.LimitError(t.source, "entries", weight.total, int64(t.limits.Entries()))
+		return source.LimitError(t.source, what, weight.total, limit)
 	}
-	for _, entry := range tooHeavy(excess, "entries", int64(t.limits.Entries())) {
+	for _, entry := range tooHeavy(excess, what, limit) {
 		t.LeaveOut(entry)
 	}
-	maps.DeleteFunc(t.nodes, func(p string, _ *Node) bool { return IsIn(p, excess) })
+	maps.DeleteFunc(t.nodes, func(p string, _ *Node) bool {
+		if !IsIn(p, excess) {
+			return false
+		}
+		t.names -= len(p)
+		return true
+	})
 	return nil
 }
 
-// IsFull reports whether the tree has as many entries as it may have.
-func (t *Tree) IsFull() bool { return len(t.nodes) >= t.limits.Entries() }
+// IsFull reports whether the tree has as many entries, or as long ones, as it may have.
+func (t *Tree) IsFull() bool {
+	return len(t.nodes) >= t.limits.Entries() || t.names+snapshot.MaxPath > nameOfEntry*t.limits.Entries()
+}
+
+// Nodes are all that have been added and not left out, in any order.
+func (t *Tree) Nodes() iter.Seq[*Node] { return maps.Values(t.nodes) }
 
 // LeaveOut leaves out a folder that has too many entries, or that cannot be read.
 func (t *Tree) LeaveOut(entry *snapshot.File) { t.leftOut[entry.Path] = entry }
