@@ -1,6 +1,7 @@
 package response
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"maps"
 	"slices"
@@ -142,7 +143,7 @@ func TestAnswersDependOnHeldTenants(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want, err := Bytes(c.after, r); err != nil || string(is.Bytes()) != string(want) {
+		if want, err := Bytes(c.after, r); err != nil || !bytes.Equal(is.Bytes(), want) {
 			t.Errorf("%s: %s, %v; want %s", name, is.Bytes(), err, want)
 		}
 	}

@@ -26,7 +26,8 @@ func TestPolicyThatComesBackBeginsAnew(t *testing.T) {
 		h.looks()
 	}
 	h.healthy("dns-b", "dns-hub-1")
-	h.health(false, "dns-a") // so that prod does not take the next commit
+	// So that prod does not take the next commit.
+	h.health(false, "dns-a")
 	now := h.say(inRings(map[string]string{valuesOfAll: "replicas: 219\n"})).Revision // nothing but the policy
 	h.answers()
 	h.ring("canary", now)
