@@ -98,6 +98,7 @@ func (m *importer) clusters() error {
 			}
 		}
 	}
+	m.known = []expand.Cluster{} // of none, Argo CD's generator lists the cluster that it runs on
 	byName, byServer := map[string]bool{}, map[string]string{}
 	for _, c := range all {
 		c.Name = strings.TrimSpace(c.Name)

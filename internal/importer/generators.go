@@ -47,6 +47,15 @@ func unfollowed(generators any) string {
 	return ""
 }
 
+// listsClusters reports whether one of the generators lists clusters.
+func listsClusters(generators any) bool {
+	list, _ := generators.([]any)
+	return slices.ContainsFunc(list, func(g any) bool {
+		m, _ := g.(tree)
+		return m["clusters"] != nil || listsClusters(manifest.At(m["matrix"], "generators")) || listsClusters(manifest.At(m["merge"], "generators"))
+	})
+}
+
 // given puts lists in the place of generators that cannot be run.
 func given(v any, elements []any) any {
 	switch v := v.(type) {
@@ -91,11 +100,15 @@ func (m *importer) run(s *applicationSet) ([]*application, error) {
 		s.tree = manifest.Copy(s.tree)
 		s.tree["spec"] = spec
 	}
+	if len(m.known) == 0 && listsClusters(manifest.At(s.tree, "spec", "generators")) {
+		m.report(s.pos, subject, "lists clusters, and none is known: it is run for the hub alone", "--clusters, --facts or --context name the clusters that generators list")
+	}
 	sets, err := m.o.Tools.ApplicationSets.Parameters(s.tree, expand.Inputs{Git: m.o.Repositories.Open, Clusters: m.known})
 	var away *verify.Away
 	switch {
 	case errors.As(err, &away):
-		return nil, m.fail(s.pos, subject, away.Text, away.Hint)
+		m.reportAway(s.pos, subject, away)
+		return nil, nil
 	case err != nil:
 		m.report(s.pos, subject, "its generators fail, as in Argo CD: "+oneLine(err.Error()))
 		return nil, nil
@@ -113,7 +126,8 @@ func (m *importer) run(s *applicationSet) ([]*application, error) {
 		var unreadable *verify.Unreadable
 		switch {
 		case errors.As(err, &away):
-			return nil, m.fail(s.pos, subject, away.Text, away.Hint)
+			m.reportAway(s.pos, subject, away)
+			continue
 		case errors.As(err, &unreadable):
 			m.report(s.pos, fmt.Sprintf("Application %q", manifest.Text(t, "metadata", "name")), unreadable.Text, unreadable.Hint)
 			continue
@@ -131,6 +145,9 @@ func (m *importer) run(s *applicationSet) ([]*application, error) {
 			continue
 		}
 		out = append(out, a)
+	}
+	if m.doubted == nil && m.reader.Doubt() != nil {
+		m.doubted = s
 	}
 	return out, nil
 }

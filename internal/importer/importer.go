@@ -75,7 +75,9 @@ type importer struct {
 	all          int
 	left         []string
 	problems     []problem.Problem
-	kept         *valueHierarchy // nil if values are factored
+	away         []problem.Problem // repositories and revisions that cannot be read, each once
+	doubted      *applicationSet   // the first one that reads a repository which may be another one
+	kept         *valueHierarchy   // nil if values are factored
 }
 
 // Import makes a fleet. Its error is one that leaves no fleet; what is wrong with single
@@ -88,7 +90,7 @@ func Import(o Options) (*Result, error) {
 	if err := m.clusters(); err != nil {
 		return nil, failure.Usage(nil, "%w", err)
 	}
-	m.reader = &verify.Reader{Normalize: o.Tools.ApplicationSets.Normalize, SetParameters: o.SetParameters, Open: o.Repositories.Open, Known: o.Repositories.Known, Clusters: m.known, Hub: o.Hub}
+	m.reader = &verify.Reader{Normalize: o.Tools.ApplicationSets.Normalize, SetParameters: o.SetParameters, Open: o.Repositories.Open, Known: o.Repositories.Known, IsGuess: o.Repositories.IsGuess, Clusters: m.known, Hub: o.Hub}
 	sets := m.applicationSets()
 	if len(sets) == 0 {
 		return nil, &failure.Error{
@@ -104,6 +106,12 @@ func Import(o Options) (*Result, error) {
 			return nil, err
 		}
 		apps = append(apps, made...)
+	}
+	if away := m.reader.Doubt(); away != nil {
+		m.reportAway(m.doubted.pos, fmt.Sprintf("ApplicationSet %q", m.doubted.name), away)
+	}
+	if len(m.away) > 0 {
+		return nil, ended(m.away)
 	}
 	if apps = m.possible(apps); len(apps) == 0 {
 		err := &failure.Error{Err: errors.New("no Application can be imported"), Problems: m.problems, Hints: []string{"none of the Applications can be imported: nothing was written"}}
@@ -128,8 +136,22 @@ func Import(o Options) (*Result, error) {
 // fail is an error at a place, which ends the import.
 func (m *importer) fail(pos problem.Pos, subject, found string, hints ...string) error {
 	p := problemAt(pos, subject, found, hints...)
-	p.Severity = problem.Error
-	return &failure.Error{Err: p, Problems: []problem.Problem{p}, Hints: []string{"nothing was written"}}
+	return ended([]problem.Problem{p})
+}
+
+// ended is the error of an import that ends with findings.
+func ended(found []problem.Problem) error {
+	for i := range found {
+		found[i].Severity = problem.Error
+	}
+	return &failure.Error{Err: found[0], Problems: found, Hints: []string{"nothing was written"}}
+}
+
+// reportAway notes what is away, which ends the import once all of it is known.
+func (m *importer) reportAway(pos problem.Pos, subject string, away *verify.Away) {
+	if !slices.ContainsFunc(m.away, func(p problem.Problem) bool { return p.Found == away.Text }) {
+		m.away = append(m.away, problemAt(pos, subject, away.Text, away.Hint))
+	}
 }
 
 // components are the Applications by component.

@@ -192,11 +192,11 @@ func (r *Reader) valueFile(s source.Source, all []source.Source, name string) (o
 		if i < 0 {
 			return out, false, &Unreadable{Text: fmt.Sprintf("value file %s: no source has ref %s", name, ref)}
 		}
-		of, p = all[i], rest
+		of, p = all[i], strings.TrimLeft(rest, "/")
 	case s.Chart != "":
 		return out, true, nil
 	case strings.HasPrefix(name, "/"):
-		p = strings.TrimPrefix(name, "/")
+		p = strings.TrimLeft(name, "/")
 	}
 	clean, err := snapshot.CleanPath(path.Clean(p))
 	if err != nil {
@@ -207,6 +207,12 @@ func (r *Reader) valueFile(s source.Source, all []source.Source, name string) (o
 		return out, false, err
 	}
 	out = ValueFile{Repository: of.RepoURL, Path: clean, File: snap.File(clean), Snapshot: snap}
+	if r.IsGuess != nil && r.IsGuess(of.RepoURL) {
+		if r.guessed == nil {
+			r.guessed, r.guess = map[string]bool{}, of.RepoURL
+		}
+		r.guessed[clean] = r.guessed[clean] || out.File != nil
+	}
 	if out.File != nil && out.File.Err != nil {
 		return out, false, &Unreadable{Text: out.File.Err.Error()}
 	}
