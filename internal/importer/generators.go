@@ -122,6 +122,11 @@ func (m *importer) run(s *applicationSet) ([]*application, error) {
 			m.report(s.pos, subject, "its template fails, as in Argo CD: "+oneLine(failed[i].Error()))
 			continue
 		}
+		if found := m.secretIn(t); found != nil {
+			m.report(s.pos, fmt.Sprintf("Application %q", manifest.Text(t, "metadata", "name")), fmt.Sprintf("has the text of %s, which looks like %s: it is not written", found.at, found.looks),
+				"keep it in a Secret that the component reads")
+			continue
+		}
 		normal, err := m.reader.Read(t)
 		var unreadable *verify.Unreadable
 		switch {
@@ -154,8 +159,7 @@ func (m *importer) run(s *applicationSet) ([]*application, error) {
 
 // mainSource is the first source that deploys something.
 func mainSource(a *application) (int, error) {
-	list, _ := a.Spec["sources"].([]any)
-	for i, s := range list {
+	for i, s := range a.sources() {
 		if manifest.Text(s, "chart") != "" || manifest.Text(s, "path") != "" {
 			return i, nil
 		}
@@ -163,10 +167,15 @@ func mainSource(a *application) (int, error) {
 	return 0, errors.New("no source has a chart or a path")
 }
 
-// source is the main source in its normal form.
-func (a *application) source() tree {
+// sources are those in their normal form.
+func (a *application) sources() []any {
 	list, _ := a.Spec["sources"].([]any)
-	s, _ := list[a.main].(tree)
+	return list
+}
+
+// source is the main one.
+func (a *application) source() tree {
+	s, _ := a.sources()[a.main].(tree)
 	return s
 }
 

@@ -70,6 +70,7 @@ type importer struct {
 	known        []expand.Cluster
 	members      map[string]*scaffold.Member // by the cluster's name in Argo CD
 	phrases      factor.Clusters             // templates over the facts of the members, by the same name
+	secrets      []secret                    // in annotations of the clusters
 	namespace    string                      // of the ApplicationSets
 	environments map[string]bool
 	all          int
@@ -223,7 +224,7 @@ func (m *importer) fleet(components map[string][]*application, apps []*applicati
 
 // made makes the files, and checks them.
 func (m *importer) made(components map[string][]*application, apps []*application) (*Result, error) {
-	files, err := m.files(components)
+	files, lines, err := m.files(components)
 	if err != nil {
 		return nil, err
 	}
@@ -239,9 +240,7 @@ func (m *importer) made(components map[string][]*application, apps []*applicatio
 	if m.kept != nil {
 		r.Kept, r.LinesAfter = slices.Sorted(maps.Keys(m.kept.files)), r.LinesBefore
 	} else {
-		for _, values := range m.values(components) {
-			r.LinesAfter += lines(values)
-		}
+		r.LinesAfter = lines
 	}
 	if r.Equal, err = m.check(files, apps); err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func (r recognition) templated(l list, i int) (dir, file string, err error) {
 	dir, file = strings.Join(before, "/"), strings.Join(after, "/")
 	switch {
 	case file == "":
-		return "", "", unkept(fmt.Sprintf("value file %s does not name its component", one))
+		return "", "", unkept(fmt.Sprintf("value file %s does not name its component, %s", one, l.apps[0].component))
 	case strings.Contains(strings.ReplaceAll(file, r.facts[0].template, ""), "{{"):
 		return "", "", unkept(fmt.Sprintf("the folder of a component holds the files of several levels, as %s", one))
 	case dir == "":

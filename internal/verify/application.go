@@ -116,7 +116,7 @@ func (r *Reader) Doubt() *Away {
 	}
 	of := source.Shown(r.guess)
 	return &Away{
-		Text: fmt.Sprintf("repository %s is taken for that of --from, which has none of the value files that Applications list (%d)", of, len(r.guessed)),
+		Text: fmt.Sprintf("repository %s is taken for that of --from, which has none of the value files that Applications list (%d), as %s", of, len(r.guessed), slices.Min(slices.Collect(maps.Keys(r.guessed)))),
 		Hint: fmt.Sprintf("--repository %s=DIR names a clone of it; --from-url %s says that --from is one", of, of),
 	}
 }

@@ -50,7 +50,7 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out
 			return nil, from, &Unreadable{Text: fmt.Sprintf("value file %s is not there: Argo CD fails, too", name)}
 		case file == nil:
 			from.Files = append(from.Files, listed)
-		case i == 0 && s.Chart == "" && file.Path == path.Join(s.Path, "values.yaml"): // the chart's defaults
+		case i == 0 && r.isDefaults(s, listed):
 		default:
 			from.Files = append(from.Files, listed)
 			layer, err := r.layer(file)
@@ -115,6 +115,16 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out
 		out["values"] = values
 	}
 	return out, from, nil
+}
+
+// isDefaults reports whether a value file is the chart's own, at the chart's revision: Helm has its
+// values anyway.
+func (r *Reader) isDefaults(s source.Source, f ValueFile) bool {
+	if s.Chart != "" || f.Path != path.Join(s.Path, "values.yaml") {
+		return false
+	}
+	own, err := r.Open(s.RepoURL, s.Revision)
+	return err == nil && own == f.Snapshot
 }
 
 // layer is a value file's, which many Applications have in common.
