@@ -143,12 +143,12 @@ func (m *importer) applicationSetFiles(w *writer, components map[string][]*appli
 			return err
 		}
 		for _, a := range components[name] {
-			if policy := policyOf(a.set.tree); !verify.Equal(policy, b.policy) {
-				m.report(a.set.pos, fmt.Sprintf("ApplicationSet %q", a.set.name), fmt.Sprintf("its strategy or policy differs from that of ApplicationSet %q, which counts for component %q", components[name][0].set.name, name))
+			if !verify.Equal(policyOf(a.set.tree), b.policy) || !verify.Equal(wavesOf(a.set.tree), b.waves) {
+				m.report(a.set.pos, fmt.Sprintf("ApplicationSet %q", a.set.name), fmt.Sprintf("its strategy, policy or sync wave differs from that of ApplicationSet %q, which counts for component %q", components[name][0].set.name, name))
 				break
 			}
 		}
-		key := string(manifest.Canonical([]any{b.template, b.patch, b.policy}))
+		key := string(manifest.Canonical([]any{b.template, b.patch, b.policy, b.waves}))
 		blueprints[key], sharing[key] = b, append(sharing[key], name)
 		for _, a := range components[name] {
 			if manifest.At(a.set.tree, "spec", "strategy", "rollingSync") != nil {
@@ -185,6 +185,9 @@ func (m *importer) applicationSetFiles(w *writer, components map[string][]*appli
 		spec := tree{"goTemplate": true, "goTemplateOptions": []any{"missingkey=error"}, "generators": generators, "template": b.template, "templatePatch": b.patch}
 		maps.Copy(spec, b.policy)
 		metadata := tree{"name": name, "namespace": m.namespace}
+		if len(b.waves) > 0 {
+			metadata["annotations"] = b.waves
+		}
 		w.tree(fmt.Sprintf("fleet/bootstrap/%s/%s.yaml", m.o.Hub, name), "", tree{"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "metadata": metadata, "spec": spec})
 	}
 	return nil

@@ -16,6 +16,7 @@ type blueprint struct {
 	template tree
 	patch    string
 	policy   tree // of the ApplicationSet itself
+	waves    tree // its annotations that say when Argo CD syncs it
 }
 
 // cascade is the patch that gives an Application the cascading finalizer while its parameter set
@@ -36,7 +37,7 @@ func (m *importer) blueprintOf(apps []*application) (blueprint, error) {
 		trees[a.Cluster] = m.templateOf(a, name, namespaced)
 	}
 	shared, rest := m.phrases.Unify(trees, isOneTemplate)
-	out := blueprint{policy: policyOf(apps[0].set.tree)}
+	out := blueprint{policy: policyOf(apps[0].set.tree), waves: wavesOf(apps[0].set.tree)}
 	out.template, _ = shared.(tree)
 	patches := map[string]string{}
 	for cluster, left := range rest {
@@ -162,5 +163,16 @@ func policyOf(set tree) tree {
 	policy := manifest.Copy(spec["syncPolicy"])
 	policy["preserveResourcesOnDeletion"] = true
 	out["syncPolicy"] = policy
+	return out
+}
+
+// wavesOf are the annotations of an ApplicationSet that say when and how Argo CD syncs it.
+func wavesOf(set tree) tree {
+	out := tree{}
+	for _, key := range []string{"argocd.argoproj.io/sync-wave", "argocd.argoproj.io/sync-options"} {
+		if text := manifest.Text(set, "metadata", "annotations", key); text != "" {
+			out[key] = text
+		}
+	}
 	return out
 }
