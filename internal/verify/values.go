@@ -118,10 +118,16 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out
 }
 
 // isDefaults reports whether a value file is the chart's own, at the chart's revision: Helm has its
-// values anyway.
+// values anyway. But a parameter that sets an item of a list needs the list in a value file.
 func (r *Reader) isDefaults(s source.Source, f ValueFile) bool {
 	if s.Chart != "" || f.Path != path.Join(s.Path, "values.yaml") {
 		return false
+	}
+	for _, key := range []string{"parameters", "fileParameters"} {
+		list, _ := s.Helm[key].([]any)
+		if slices.ContainsFunc(list, func(p any) bool { return strings.Contains(manifest.Text(p, "name"), "[") }) {
+			return false
+		}
 	}
 	own, err := r.Open(s.RepoURL, s.Revision)
 	return err == nil && own == f.Snapshot
