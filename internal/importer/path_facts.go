@@ -43,7 +43,11 @@ func (m *importer) pathFacts(called string) []fact {
 	}
 	labels, keys := map[string]map[string]string{}, map[string]bool{}
 	for _, c := range m.known {
-		labels[c.Name] = c.Labels
+		name := c.Name
+		if c.Server == verify.InCluster {
+			name = m.o.Hub
+		}
+		labels[name] = c.Labels
 		for key := range c.Labels {
 			keys[key] = !strings.Contains(key, "/")
 		}
