@@ -89,7 +89,7 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 			if err := report.WriteFindings(cmd.ErrOrStderr(), result.Problems, styleOf(cmd.ErrOrStderr())); err != nil {
 				return err
 			}
-			values := fmt.Sprintf("%d lines of values, which were %d", result.LinesAfter, result.LinesBefore)
+			values := fmt.Sprintf("%s of values, which were %d", counted(result.LinesAfter, "line"), result.LinesBefore)
 			switch {
 			case len(result.Kept) > 0:
 				values = counted(len(result.Kept), "value file") + " in the places that the repository has for them"

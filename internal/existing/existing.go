@@ -73,17 +73,21 @@ func (s *Source) Open(ctx context.Context) (*verify.Repositories, error) {
 
 // revisions reads revisions of a clone: the branch that is checked out is the folder as it is.
 func (s *Source) revisions(ctx context.Context) func(string) (*snapshot.Snapshot, error) {
-	known := map[string]*snapshot.Snapshot{}
+	known, away := map[string]*snapshot.Snapshot{}, map[string]*verify.Away{}
 	return func(revision string) (*snapshot.Snapshot, error) {
 		if at := known[revision]; at != nil {
 			return at, nil
+		}
+		if missing := away[revision]; missing != nil {
+			return nil, missing
 		}
 		at, err := git.Revision(ctx, s.From, "origin/"+revision, limits)
 		if err != nil {
 			at, err = git.Revision(ctx, s.From, revision, limits)
 		}
 		if err != nil {
-			return nil, &verify.Away{Text: fmt.Sprintf("revision %s of the repository cannot be read: %v", revision, err), Hint: "git fetch origin " + revision}
+			away[revision] = &verify.Away{Text: fmt.Sprintf("revision %s of the repository cannot be read: %v", revision, err), Hint: "git fetch origin " + revision}
+			return nil, away[revision]
 		}
 		known[revision] = at
 		return at, nil

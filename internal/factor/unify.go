@@ -38,11 +38,14 @@ func (u unifier) unify(at []string, of map[string]any) (shared any, rest map[str
 		}
 	}
 	switch {
-	case same:
+	case same && (len(clusters) > 1 || len(texts)+len(trees)+len(lists) == 0):
 		return first, nil
 	case len(texts) == len(clusters):
 		if text, ok := u.unescapedPhrase(texts); ok {
 			return text, nil
+		}
+		if same {
+			return first, nil
 		}
 		if u.isOneTemplate(at) {
 			return u.Conditional(texts, func(s string) string { return s }), nil
@@ -111,7 +114,7 @@ func (u unifier) unifyTrees(at, clusters []string, trees map[string]Tree) (share
 
 // unifyLists unifies lists item by item; a patch could replace them as a whole alone.
 func (u unifier) unifyLists(at, clusters []string, lists map[string][]any) ([]any, bool) {
-	var out []any
+	out := []any{}
 	for i := range lists[clusters[0]] {
 		below := map[string]any{}
 		for _, cluster := range clusters {

@@ -53,7 +53,8 @@ func (m *importer) applicationSets() []applicationSet {
 				case manifest.At(t, "spec", "generators") == nil:
 					m.report(s.pos, fmt.Sprintf("ApplicationSet %q", s.name), "has no generators: as a patch of another one, it is left out")
 				case twice:
-					m.report(s.pos, fmt.Sprintf("ApplicationSet %q", s.name), "is there twice, the first counts: "+first.String())
+					m.report(s.pos, fmt.Sprintf("ApplicationSet %q", s.name), "is there twice, the first counts: "+first.String(),
+						"where they are those of several hubs, --applicationsets FILE takes one hub's")
 				default:
 					seen[s.namespace+"/"+s.name] = s.pos
 					out = append(out, s)
@@ -61,8 +62,8 @@ func (m *importer) applicationSets() []applicationSet {
 			}
 		}
 		if line := kindLine(f.Data); err != nil && line > 0 {
-			m.report(problem.Pos{File: f.Path, Line: line}, "the file", "is no YAML, as a template of a chart: "+oneLine(err.Error()),
-				renderHint)
+			m.report(problem.Pos{File: f.Path, Line: line}, "the file", "cannot be read: "+oneLine(err.Error()),
+				"fix it; or if it is a template of a chart, "+renderHint)
 		}
 	}
 	if len(m.o.ApplicationSets) == 0 {

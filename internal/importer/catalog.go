@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/factor"
@@ -122,11 +123,14 @@ func (m *importer) selector(apps []*application) tree {
 		runs[a.Cluster] = true
 	}
 	for cluster, member := range m.members {
-		own := map[string]string{"tenant": member.Tenant, "environment": member.Environment, "fleet_member": "spoke"}
-		for _, c := range m.known {
-			if c.Name == cluster {
-				maps.Copy(own, c.Labels)
-			}
+		own := map[string]string{} // as the fleet has them
+		for _, pair := range member.Labels {
+			key, value, _ := strings.Cut(pair, "=")
+			own[key] = value
+		}
+		own["tenant"], own["environment"], own["fleet_member"] = member.Tenant, member.Environment, "spoke"
+		if member.HubCluster {
+			own["fleet_member"] = "hub-cluster"
 		}
 		if selector.Matches(own) != runs[cluster] {
 			return nil

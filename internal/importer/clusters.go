@@ -12,8 +12,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/labels"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/secretscan"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -98,6 +96,7 @@ func (m *importer) clusters() error {
 			}
 		}
 	}
+	m.known = []expand.Cluster{} // of none, Argo CD's generator lists the cluster that it runs on
 	byName, byServer := map[string]bool{}, map[string]string{}
 	for _, c := range all {
 		c.Name = strings.TrimSpace(c.Name)
@@ -112,21 +111,9 @@ func (m *importer) clusters() error {
 			return fmt.Errorf("%s have two clusters with the server %s: %q and %q", from, c.Server, other, c.Name)
 		}
 		byServer[c.Server] = c.Name
-		c.Annotations = m.withoutSecrets(c.Name, c.Annotations)
 		m.known = append(m.known, c)
 	}
 	slices.SortFunc(m.known, func(a, b expand.Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	m.findSecrets()
 	return nil
-}
-
-// withoutSecrets removes annotations that look like secrets, and names them.
-func (m *importer) withoutSecrets(cluster string, from map[string]string) map[string]string {
-	out := maps.Clone(from)
-	for _, key := range slices.Sorted(maps.Keys(from)) {
-		if looks := secretscan.Classify(key, from[key]); looks != "" {
-			delete(out, key)
-			m.report(problem.Pos{}, fmt.Sprintf("cluster %q: annotation %q", cluster, key), "looks like "+looks+" and is left out")
-		}
-	}
-	return out
 }

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,8 +17,8 @@ import (
 // pluginConfiguration is the ConfigMap that charts/generator-plugin makes.
 const pluginConfiguration = "generator-plugin"
 
-// files are those of the fleet's repository.
-func (m *importer) files(components map[string][]*application) (map[string][]byte, error) {
+// files are those of the fleet's repository, with the number of lines of values in them.
+func (m *importer) files(components map[string][]*application) (files map[string][]byte, valueLines int, err error) {
 	w := writer{files: map[string][]byte{}}
 	w.text(fleet.LayoutFile, m.layout())
 	for _, cluster := range slices.Sorted(maps.Keys(m.members)) {
@@ -36,19 +37,22 @@ func (m *importer) files(components map[string][]*application) (map[string][]byt
 	if m.kept == nil {
 		for file, values := range m.values(components) {
 			w.tree(file, "", values)
+			if len(values) > 0 {
+				valueLines += bytes.Count(w.files[file], []byte("\n"))
+			}
 		}
 	} else {
 		for file, f := range m.kept.files {
 			if w.files[file] != nil {
-				return nil, unkept(fmt.Sprintf("%s is a value file, and the fleet needs a file of that name", file))
+				return nil, 0, unkept(fmt.Sprintf("%s is a value file, and the fleet needs a file of that name", file))
 			}
 			w.files[file] = f.Data
 		}
 	}
 	if err := m.applicationSetFiles(&w, components); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return w.files, w.err
+	return w.files, valueLines, w.err
 }
 
 // chart are the keys of a release that name one of Argosy's charts.
@@ -132,20 +136,34 @@ func (m *importer) layout() string {
 // blueprint.
 func (m *importer) applicationSetFiles(w *writer, components map[string][]*application) error {
 	sharing := map[string][]string{}
-	blueprints := map[string]blueprint{}
+	blueprints, stepped := map[string]blueprint{}, map[*applicationSet]map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(components)) {
 		b, err := m.blueprintOf(components[name])
 		if err != nil {
 			return err
 		}
 		for _, a := range components[name] {
-			if policy := policyOf(a.set.tree); !verify.Equal(policy, b.policy) {
-				m.report(a.set.pos, fmt.Sprintf("ApplicationSet %q", a.set.name), fmt.Sprintf("its strategy or policy differs from that of ApplicationSet %q, which counts for component %q", components[name][0].set.name, name))
+			if !verify.Equal(policyOf(a.set.tree), b.policy) || !verify.Equal(wavesOf(a.set.tree), b.waves) {
+				m.report(a.set.pos, fmt.Sprintf("ApplicationSet %q", a.set.name), fmt.Sprintf("its strategy, policy or sync wave differs from that of ApplicationSet %q, which counts for component %q", components[name][0].set.name, name))
 				break
 			}
 		}
-		key := string(manifest.Canonical([]any{b.template, b.patch, b.policy}))
+		key := string(manifest.Canonical([]any{b.template, b.patch, b.policy, b.waves}))
 		blueprints[key], sharing[key] = b, append(sharing[key], name)
+		for _, a := range components[name] {
+			if manifest.At(a.set.tree, "spec", "strategy", "rollingSync") != nil {
+				if stepped[a.set] == nil {
+					stepped[a.set] = map[string]bool{}
+				}
+				stepped[a.set][key] = true
+			}
+		}
+	}
+	for set, keys := range stepped {
+		if len(keys) > 1 {
+			m.report(set.pos, fmt.Sprintf("ApplicationSet %q", set.name), "its rollout steps order components, which the fleet has in several ApplicationSets: they hold within each one alone",
+				"dependsOn of a catalog entry orders components")
+		}
 	}
 	for key, names := range sharing {
 		name := m.o.Group + "-" + names[0]
@@ -167,18 +185,12 @@ func (m *importer) applicationSetFiles(w *writer, components map[string][]*appli
 		spec := tree{"goTemplate": true, "goTemplateOptions": []any{"missingkey=error"}, "generators": generators, "template": b.template, "templatePatch": b.patch}
 		maps.Copy(spec, b.policy)
 		metadata := tree{"name": name, "namespace": m.namespace}
+		if len(b.waves) > 0 {
+			metadata["annotations"] = b.waves
+		}
 		w.tree(fmt.Sprintf("fleet/bootstrap/%s/%s.yaml", m.o.Hub, name), "", tree{"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "metadata": metadata, "spec": spec})
 	}
 	return nil
-}
-
-// lines counts the lines of values as YAML.
-func lines(values tree) int {
-	if len(values) == 0 {
-		return 0
-	}
-	data, _ := yamldoc.FromAny(nil, exactTree(values)).YAML()
-	return strings.Count(string(data), "\n")
 }
 
 // invalid is an error of the fleet that was made.

@@ -47,6 +47,15 @@ func unfollowed(generators any) string {
 	return ""
 }
 
+// listsClusters reports whether one of the generators lists clusters.
+func listsClusters(generators any) bool {
+	list, _ := generators.([]any)
+	return slices.ContainsFunc(list, func(g any) bool {
+		m, _ := g.(tree)
+		return m["clusters"] != nil || listsClusters(manifest.At(m["matrix"], "generators")) || listsClusters(manifest.At(m["merge"], "generators"))
+	})
+}
+
 // given puts lists in the place of generators that cannot be run.
 func given(v any, elements []any) any {
 	switch v := v.(type) {
@@ -91,11 +100,15 @@ func (m *importer) run(s *applicationSet) ([]*application, error) {
 		s.tree = manifest.Copy(s.tree)
 		s.tree["spec"] = spec
 	}
+	if len(m.known) == 0 && listsClusters(manifest.At(s.tree, "spec", "generators")) {
+		m.report(s.pos, subject, "lists clusters, and none is known: it is run for the hub alone", "--clusters, --facts or --context name the clusters that generators list")
+	}
 	sets, err := m.o.Tools.ApplicationSets.Parameters(s.tree, expand.Inputs{Git: m.o.Repositories.Open, Clusters: m.known})
 	var away *verify.Away
 	switch {
 	case errors.As(err, &away):
-		return nil, m.fail(s.pos, subject, away.Text, away.Hint)
+		m.reportAway(s.pos, subject, away)
+		return nil, nil
 	case err != nil:
 		m.report(s.pos, subject, "its generators fail, as in Argo CD: "+oneLine(err.Error()))
 		return nil, nil
@@ -109,11 +122,17 @@ func (m *importer) run(s *applicationSet) ([]*application, error) {
 			m.report(s.pos, subject, "its template fails, as in Argo CD: "+oneLine(failed[i].Error()))
 			continue
 		}
+		if found := m.secretIn(t); found != nil {
+			m.report(s.pos, fmt.Sprintf("Application %q", manifest.Text(t, "metadata", "name")), fmt.Sprintf("has the text of %s, which looks like %s: it is not written", found.at, found.looks),
+				"keep it in a Secret that the component reads")
+			continue
+		}
 		normal, err := m.reader.Read(t)
 		var unreadable *verify.Unreadable
 		switch {
 		case errors.As(err, &away):
-			return nil, m.fail(s.pos, subject, away.Text, away.Hint)
+			m.reportAway(s.pos, subject, away)
+			continue
 		case errors.As(err, &unreadable):
 			m.report(s.pos, fmt.Sprintf("Application %q", manifest.Text(t, "metadata", "name")), unreadable.Text, unreadable.Hint)
 			continue
@@ -132,13 +151,15 @@ func (m *importer) run(s *applicationSet) ([]*application, error) {
 		}
 		out = append(out, a)
 	}
+	if m.doubted == nil && m.reader.Doubt() != nil {
+		m.doubted = s
+	}
 	return out, nil
 }
 
 // mainSource is the first source that deploys something.
 func mainSource(a *application) (int, error) {
-	list, _ := a.Spec["sources"].([]any)
-	for i, s := range list {
+	for i, s := range a.sources() {
 		if manifest.Text(s, "chart") != "" || manifest.Text(s, "path") != "" {
 			return i, nil
 		}
@@ -146,10 +167,15 @@ func mainSource(a *application) (int, error) {
 	return 0, errors.New("no source has a chart or a path")
 }
 
-// source is the main source in its normal form.
-func (a *application) source() tree {
+// sources are those in their normal form.
+func (a *application) sources() []any {
 	list, _ := a.Spec["sources"].([]any)
-	s, _ := list[a.main].(tree)
+	return list
+}
+
+// source is the main one.
+func (a *application) source() tree {
+	s, _ := a.sources()[a.main].(tree)
 	return s
 }
 

@@ -70,12 +70,15 @@ type importer struct {
 	known        []expand.Cluster
 	members      map[string]*scaffold.Member // by the cluster's name in Argo CD
 	phrases      factor.Clusters             // templates over the facts of the members, by the same name
+	secrets      []secret                    // in annotations of the clusters
 	namespace    string                      // of the ApplicationSets
 	environments map[string]bool
 	all          int
 	left         []string
 	problems     []problem.Problem
-	kept         *valueHierarchy // nil if values are factored
+	away         []problem.Problem // repositories and revisions that cannot be read, each once
+	doubted      *applicationSet   // the first one that reads a repository which may be another one
+	kept         *valueHierarchy   // nil if values are factored
 }
 
 // Import makes a fleet. Its error is one that leaves no fleet; what is wrong with single
@@ -88,7 +91,7 @@ func Import(o Options) (*Result, error) {
 	if err := m.clusters(); err != nil {
 		return nil, failure.Usage(nil, "%w", err)
 	}
-	m.reader = &verify.Reader{Normalize: o.Tools.ApplicationSets.Normalize, SetParameters: o.SetParameters, Open: o.Repositories.Open, Known: o.Repositories.Known, Clusters: m.known, Hub: o.Hub}
+	m.reader = &verify.Reader{Normalize: o.Tools.ApplicationSets.Normalize, SetParameters: o.SetParameters, Open: o.Repositories.Open, Known: o.Repositories.Known, IsGuess: o.Repositories.IsGuess, Clusters: m.known, Hub: o.Hub}
 	sets := m.applicationSets()
 	if len(sets) == 0 {
 		return nil, &failure.Error{
@@ -104,6 +107,12 @@ func Import(o Options) (*Result, error) {
 			return nil, err
 		}
 		apps = append(apps, made...)
+	}
+	if away := m.reader.Doubt(); away != nil {
+		m.reportAway(m.doubted.pos, fmt.Sprintf("ApplicationSet %q", m.doubted.name), away)
+	}
+	if len(m.away) > 0 {
+		return nil, ended(m.away)
 	}
 	if apps = m.possible(apps); len(apps) == 0 {
 		err := &failure.Error{Err: errors.New("no Application can be imported"), Problems: m.problems, Hints: []string{"none of the Applications can be imported: nothing was written"}}
@@ -128,8 +137,22 @@ func Import(o Options) (*Result, error) {
 // fail is an error at a place, which ends the import.
 func (m *importer) fail(pos problem.Pos, subject, found string, hints ...string) error {
 	p := problemAt(pos, subject, found, hints...)
-	p.Severity = problem.Error
-	return &failure.Error{Err: p, Problems: []problem.Problem{p}, Hints: []string{"nothing was written"}}
+	return ended([]problem.Problem{p})
+}
+
+// ended is the error of an import that ends with findings.
+func ended(found []problem.Problem) error {
+	for i := range found {
+		found[i].Severity = problem.Error
+	}
+	return &failure.Error{Err: found[0], Problems: found, Hints: []string{"nothing was written"}}
+}
+
+// reportAway notes what is away, which ends the import once all of it is known.
+func (m *importer) reportAway(pos problem.Pos, subject string, away *verify.Away) {
+	if !slices.ContainsFunc(m.away, func(p problem.Problem) bool { return p.Found == away.Text }) {
+		m.away = append(m.away, problemAt(pos, subject, away.Text, away.Hint))
+	}
 }
 
 // components are the Applications by component.
@@ -201,7 +224,7 @@ func (m *importer) fleet(components map[string][]*application, apps []*applicati
 
 // made makes the files, and checks them.
 func (m *importer) made(components map[string][]*application, apps []*application) (*Result, error) {
-	files, err := m.files(components)
+	files, lines, err := m.files(components)
 	if err != nil {
 		return nil, err
 	}
@@ -217,9 +240,7 @@ func (m *importer) made(components map[string][]*application, apps []*applicatio
 	if m.kept != nil {
 		r.Kept, r.LinesAfter = slices.Sorted(maps.Keys(m.kept.files)), r.LinesBefore
 	} else {
-		for _, values := range m.values(components) {
-			r.LinesAfter += lines(values)
-		}
+		r.LinesAfter = lines
 	}
 	if r.Equal, err = m.check(files, apps); err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func (m *importer) makeMembers(apps []*application) error {
 		}
 		m.environments[member.Environment] = true
 		member.Labels = pairs(c.Labels)
-		member.Annotations = pairs(c.Annotations)
+		member.Annotations = pairs(withoutSecrets(c.Annotations))
 		m.members[cluster] = member
 		m.phrases[cluster] = factor.Facts{Name: member.Name, Environment: member.Environment, Tenant: member.Tenant}
 	}

@@ -43,7 +43,11 @@ func (m *importer) pathFacts(called string) []fact {
 	}
 	labels, keys := map[string]map[string]string{}, map[string]bool{}
 	for _, c := range m.known {
-		labels[c.Name] = c.Labels
+		name := c.Name
+		if c.Server == verify.InCluster {
+			name = m.o.Hub
+		}
+		labels[name] = c.Labels
 		for key := range c.Labels {
 			keys[key] = !strings.Contains(key, "/")
 		}
@@ -91,7 +95,7 @@ func (r recognition) templated(l list, i int) (dir, file string, err error) {
 	dir, file = strings.Join(before, "/"), strings.Join(after, "/")
 	switch {
 	case file == "":
-		return "", "", unkept(fmt.Sprintf("value file %s does not name its component", one))
+		return "", "", unkept(fmt.Sprintf("value file %s does not name its component, %s", one, l.apps[0].component))
 	case strings.Contains(strings.ReplaceAll(file, r.facts[0].template, ""), "{{"):
 		return "", "", unkept(fmt.Sprintf("the folder of a component holds the files of several levels, as %s", one))
 	case dir == "":

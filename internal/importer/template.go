@@ -16,6 +16,7 @@ type blueprint struct {
 	template tree
 	patch    string
 	policy   tree // of the ApplicationSet itself
+	waves    tree // its annotations that say when Argo CD syncs it
 }
 
 // cascade is the patch that gives an Application the cascading finalizer while its parameter set
@@ -30,13 +31,13 @@ metadata:
 // blueprintOf writes the template of a component: what all of its Applications have in common, and
 // a patch for what they have not.
 func (m *importer) blueprintOf(apps []*application) (blueprint, error) {
-	namespaced := hasNamespaces(apps)
+	namespaced, name := hasNamespaces(apps), m.destinationName()
 	trees := map[string]any{}
 	for _, a := range apps {
-		trees[a.Cluster] = m.templateOf(a, namespaced)
+		trees[a.Cluster] = m.templateOf(a, name, namespaced)
 	}
 	shared, rest := m.phrases.Unify(trees, isOneTemplate)
-	out := blueprint{policy: policyOf(apps[0].set.tree)}
+	out := blueprint{policy: policyOf(apps[0].set.tree), waves: wavesOf(apps[0].set.tree)}
 	out.template, _ = shared.(tree)
 	patches := map[string]string{}
 	for cluster, left := range rest {
@@ -82,17 +83,24 @@ func hasNamespaces(apps []*application) bool {
 
 // templateOf is the template of one Application: the facts of its parameter set in the place of
 // what the catalog and the hierarchy have, and all else as it is.
-func (m *importer) templateOf(a *application, namespaced bool) tree {
-	spec, _ := factor.EscapedAll(a.Spec).(tree)
+func (m *importer) templateOf(a *application, destinationName string, namespaced bool) tree {
+	main, list := manifest.Copy(a.source()), slices.Clone(a.sources())
+	if list[a.main] = main; a.isChart() { // its values may be long, and are not part of the template
+		helm := manifest.Copy(main["helm"])
+		delete(helm, "values")
+		main["helm"] = helm
+	}
+	spec := maps.Clone(a.Spec)
+	spec["sources"] = list
+	spec, _ = factor.EscapedAll(spec).(tree)
 	destination := manifest.Copy(spec["destination"])
-	destination["name"] = m.destinationName()
+	destination["name"] = destinationName
 	if namespaced {
 		destination["namespace"] = "{{ .namespace }}"
 	}
 	spec["destination"] = destination
-	list, _ := spec["sources"].([]any)
-	list = slices.Clone(list)
-	main := manifest.Copy(list[a.main])
+	list, _ = spec["sources"].([]any)
+	main = manifest.Copy(list[a.main])
 	for key, text := range map[string]string{"repoURL": "{{ .chart.repoURL }}", "path": "{{ .chart.path }}", "targetRevision": "{{ .chart.version }}"} {
 		main[key] = text
 	}
@@ -155,5 +163,16 @@ func policyOf(set tree) tree {
 	policy := manifest.Copy(spec["syncPolicy"])
 	policy["preserveResourcesOnDeletion"] = true
 	out["syncPolicy"] = policy
+	return out
+}
+
+// wavesOf are the annotations of an ApplicationSet that say when and how Argo CD syncs it.
+func wavesOf(set tree) tree {
+	out := tree{}
+	for _, key := range []string{"argocd.argoproj.io/sync-wave", "argocd.argoproj.io/sync-options"} {
+		if text := manifest.Text(set, "metadata", "annotations", key); text != "" {
+			out[key] = text
+		}
+	}
 	return out
 }

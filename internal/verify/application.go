@@ -48,7 +48,7 @@ type ValueFile struct {
 	Snapshot         *snapshot.Snapshot
 }
 
-// Reader reads Applications, one at a time. All fields but Clusters and Known are required.
+// Reader reads Applications, one at a time. Clusters, Known and IsGuess may be missing.
 type Reader struct {
 	// Normalize is Argo CD's (expand.ApplicationSets).
 	Normalize func(manifest.Tree) (manifest.Tree, error)
@@ -58,12 +58,16 @@ type Reader struct {
 	Open expand.Open
 	// Known is a Git repository that is at hand, nil for one that is not; nil for no such.
 	Known func(repoURL string) *snapshot.Snapshot
+	// IsGuess reports whether nobody has said that a Git repository is the one that Open reads.
+	IsGuess func(repoURL string) bool
 	// Clusters are those with a known server.
 	Clusters []expand.Cluster
 	// Hub is the name of the cluster that Argo CD runs on.
 	Hub string
 
-	layers map[*snapshot.File]hierarchy.Layer // of value files that have been read
+	layers  map[*snapshot.File]hierarchy.Layer // of value files that have been read
+	guessed map[string]bool                    // value files of the repository that is a guess, and whether they are there
+	guess   string                             // its URL
 }
 
 // Unreadable is why an Application has no normal form. Hint may be empty.
@@ -97,6 +101,24 @@ func (r *Reader) Read(tree manifest.Tree) (Application, error) {
 	}
 	delete(a.Spec, "source")
 	return a, nil
+}
+
+// Doubt is an error if the repository that is a guess has none of the value files that Applications
+// list: it is another one, and the comparison would be one without values.
+func (r *Reader) Doubt() *Away {
+	for _, isThere := range r.guessed {
+		if isThere {
+			return nil
+		}
+	}
+	if len(r.guessed) == 0 {
+		return nil
+	}
+	of := source.Shown(r.guess)
+	return &Away{
+		Text: fmt.Sprintf("repository %s is taken for that of --from, which has none of the value files that Applications list (%d), as %s", of, len(r.guessed), slices.Min(slices.Collect(maps.Keys(r.guessed)))),
+		Hint: fmt.Sprintf("--repository %s=DIR names a clone of it; --from-url %s says that --from is one", of, of),
+	}
 }
 
 // cluster is the name of a destination's cluster.

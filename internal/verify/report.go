@@ -127,6 +127,9 @@ func Verify(q Question) (Verification, error) {
 	if err != nil {
 		return v, err
 	}
+	if away := q.Reader.Doubt(); away != nil {
+		v.Problems = append(v.Problems, problem.NewFinding(problem.Problem{Reason: problem.NotImported, Severity: problem.Error, Subject: "the live Applications", Found: away.Text, Hints: []string{away.Hint}}))
+	}
 	isPaired := [2]map[string]bool{{}, {}}
 	for _, p := range pairs {
 		isPaired[0][p[0].Name], isPaired[1][p[1].Name] = true, true

@@ -51,12 +51,23 @@ func (r *Repositories) Known(repoURL string) *snapshot.Snapshot {
 	return r.Own
 }
 
+// IsGuess reports whether a repository is taken for the own one without anybody having said so.
+func (r *Repositories) IsGuess(repoURL string) bool {
+	return len(r.URLs) == 0 && r.guessed != "" && source.Address(r.guessed) == source.Address(repoURL)
+}
+
 // Open reads a repository at a revision.
 func (r *Repositories) Open(repoURL, revision string) (*snapshot.Snapshot, error) {
 	address := source.Address(repoURL)
 	for _, other := range r.Others {
 		if source.Address(other.URL) == address {
 			return other.Snapshot, nil
+		}
+	}
+	if address == "" || strings.ContainsAny(repoURL, "{<") {
+		return nil, &Unreadable{
+			Text: fmt.Sprintf("names no repository: its URL is %q", repoURL),
+			Hint: "its placeholder is filled in by a kustomization (--applicationsets takes its output), or by a label or annotation of the cluster Secret",
 		}
 	}
 	if r.Own == nil {

@@ -50,7 +50,7 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out
 			return nil, from, &Unreadable{Text: fmt.Sprintf("value file %s is not there: Argo CD fails, too", name)}
 		case file == nil:
 			from.Files = append(from.Files, listed)
-		case i == 0 && s.Chart == "" && file.Path == path.Join(s.Path, "values.yaml"): // the chart's defaults
+		case i == 0 && r.isDefaults(s, listed):
 		default:
 			from.Files = append(from.Files, listed)
 			layer, err := r.layer(file)
@@ -115,6 +115,22 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out
 		out["values"] = values
 	}
 	return out, from, nil
+}
+
+// isDefaults reports whether a value file is the chart's own, at the chart's revision: Helm has its
+// values anyway. But a parameter that sets an item of a list needs the list in a value file.
+func (r *Reader) isDefaults(s source.Source, f ValueFile) bool {
+	if s.Chart != "" || f.Path != path.Join(s.Path, "values.yaml") {
+		return false
+	}
+	for _, key := range []string{"parameters", "fileParameters"} {
+		list, _ := s.Helm[key].([]any)
+		if slices.ContainsFunc(list, func(p any) bool { return strings.Contains(manifest.Text(p, "name"), "[") }) {
+			return false
+		}
+	}
+	own, err := r.Open(s.RepoURL, s.Revision)
+	return err == nil && own == f.Snapshot
 }
 
 // layer is a value file's, which many Applications have in common.
@@ -192,11 +208,11 @@ func (r *Reader) valueFile(s source.Source, all []source.Source, name string) (o
 		if i < 0 {
 			return out, false, &Unreadable{Text: fmt.Sprintf("value file %s: no source has ref %s", name, ref)}
 		}
-		of, p = all[i], rest
+		of, p = all[i], strings.TrimLeft(rest, "/")
 	case s.Chart != "":
 		return out, true, nil
 	case strings.HasPrefix(name, "/"):
-		p = strings.TrimPrefix(name, "/")
+		p = strings.TrimLeft(name, "/")
 	}
 	clean, err := snapshot.CleanPath(path.Clean(p))
 	if err != nil {
@@ -207,6 +223,12 @@ func (r *Reader) valueFile(s source.Source, all []source.Source, name string) (o
 		return out, false, err
 	}
 	out = ValueFile{Repository: of.RepoURL, Path: clean, File: snap.File(clean), Snapshot: snap}
+	if r.IsGuess != nil && r.IsGuess(of.RepoURL) {
+		if r.guessed == nil {
+			r.guessed, r.guess = map[string]bool{}, of.RepoURL
+		}
+		r.guessed[clean] = r.guessed[clean] || out.File != nil
+	}
 	if out.File != nil && out.File.Err != nil {
 		return out, false, &Unreadable{Text: out.File.Err.Error()}
 	}
