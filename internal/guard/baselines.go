@@ -30,7 +30,7 @@ type baselines struct {
 	byQuery map[queryKey]*remembered
 	items   int    // of all
 	uses    uint64 // counts them
-	merged  uint64 // counts those that replicas gave
+	merged  uint64 // counts the responses that replicas gave
 	figures Stats
 	loaded  bool // the checkpoint has been read, which closes ready
 	ready   chan struct{}

@@ -8,17 +8,15 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/succession"
 )
-
-// maxCommits is of how many states judgements are remembered: more than anybody compares.
-const maxCommits = 32
 
 // commits remembers the judgements of states. The zero value is ready.
 type commits struct {
 	mu     sync.Mutex
 	judged map[commitKey]*commit
-	// states are the last ones, the newest last: what an earlier one gives is no baseline.
-	states []weak.Pointer[fleetstate.State]
+	// states are those with judgements: what an earlier one gives is no baseline.
+	states succession.Of[fleetstate.State]
 	// latest is the newest judgement of a hub, and own the baseline that it was written to: another
 	// one is a replica's.
 	latest map[string]*commit
@@ -56,7 +54,7 @@ func (g *Guard) commit(st *fleetstate.State, hub string) *commit {
 	}
 	c := judgeCommit(st, nil, hub, before, earlier, g.o.Now())
 	x.judged[at] = c
-	if !x.isNewest(at.state) {
+	if !x.isNewest(st) {
 		return c
 	}
 	g.reportApproved(st, hub, c)
@@ -69,24 +67,17 @@ func (g *Guard) commit(st *fleetstate.State, hub string) *commit {
 
 // isNewest reports whether no state is newer than one, and forgets the judgements of old ones. The
 // caller holds the lock.
-func (x *commits) isNewest(st weak.Pointer[fleetstate.State]) bool {
-	if i := slices.Index(x.states, st); i >= 0 {
-		return i == len(x.states)-1
-	}
-	if x.states = append(x.states, st); len(x.states) > maxCommits {
-		oldest := x.states[0]
-		x.states = slices.Delete(x.states, 0, 1)
-		maps.DeleteFunc(x.judged, func(k commitKey, _ *commit) bool { return k.state == oldest })
-	}
-	return true
+func (x *commits) isNewest(st *fleetstate.State) bool {
+	isNewest, forgotten := x.states.Add(st)
+	maps.DeleteFunc(x.judged, func(k commitKey, _ *commit) bool { return k.state == forgotten })
+	return isNewest
 }
 
 // isEarlier reports whether a state is known, and a newer one, too.
 func (x *commits) isEarlier(st *fleetstate.State) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	i := slices.Index(x.states, weak.Make(st))
-	return i >= 0 && i < len(x.states)-1
+	return x.states.IsEarlier(st)
 }
 
 // commitBaseline returns what the next state is compared with, nil for nothing, and the record of

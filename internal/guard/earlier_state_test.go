@@ -7,6 +7,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/succession"
 )
 
 // without is a hub with ten members of which some have switched dns off.
@@ -55,7 +56,7 @@ func TestEarlierStateIsNoBaseline(t *testing.T) {
 			at := new(clock)
 			g := shared(t, Options{Store: store}, at)
 			var before *fleetstate.State
-			for range maxCommits {
+			for range succession.MaxKnown {
 				before = without(t)
 				g.Serving(before)
 			}

@@ -117,8 +117,8 @@ func (l *linter) member(m *fleet.Member) {
 	l.flags(c)
 	l.infrastructure(c)
 	l.ownNames(c)
-	// What it takes to resolve one beyond its limit is not bounded.
-	isBeyond := slices.ContainsFunc(c.Problems, func(p problem.Problem) bool { return p.Reason == problem.LimitExceeded })
+	// To resolve the components of a member beyond its limit may take any time.
+	isResolved := len(c.Broken) == 0 && !slices.ContainsFunc(c.Problems, func(p problem.Problem) bool { return p.Reason == problem.LimitExceeded })
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
 		l.reads(c, g, l.there(g.Folders), l.reach)
@@ -126,7 +126,7 @@ func (l *linter) member(m *fleet.Member) {
 			l.problems = append(l.problems, c.Registration.ConflictsBut(l.trees)...)
 		}
 		for _, component := range componentsOf(g) {
-			if len(c.Broken) > 0 || isBeyond {
+			if !isResolved {
 				break
 			}
 			if r, problems := l.st.Resolver().Resolve(c, g, component, nil); len(problems) == 0 {

@@ -129,6 +129,26 @@ func TestConflictsOfSharedLayersAreFoundOnce(t *testing.T) {
 	}
 }
 
+// TestMemberBeyondItsLimitIsNotResolvedAgain: what the state has given up resolving, lint does not
+// resolve, component by component, with a limit for each. (H10)
+func TestMemberBeyondItsLimitIsNotResolvedAgain(t *testing.T) {
+	const cluster = "addons/tenants/retail/clusters/one/addons/"
+	more := fleettest.Tree{fleettest.SystemCatalog: entryOf("a", "b", "c", "d", "e", "z"), "addons/defaults/addons/z/values.yaml": "k: {}\n", cluster + "z/values.yaml": "k: text\n"}
+	conflicts := func() int {
+		found := lint.Run(querytest.Build(t, fleettest.Small().With(more)))
+		return len(slices.DeleteFunc(found, func(p problem.Problem) bool { return p.Reason != problem.TypeConflict }))
+	}
+	if n := conflicts(); n != 1 {
+		t.Fatalf("%d conflicts before", n)
+	}
+	for _, component := range []string{"a", "b", "c", "d", "e"} {
+		more[cluster+component+"/values.yaml.gotmpl"] = `{{ $s := repeat 1000000 "x" }}{{ range until 60 }}{{ $h := sha256sum $s }}{{ end }}k: 1` + "\n"
+	}
+	if n := conflicts(); n != 0 {
+		t.Errorf("%d conflicts are found by resolving it", n)
+	}
+}
+
 // TestDependencyCycleNamesBothPlaces: components that wait for each other are an error at each of
 // them, over levels and further components, too. (P3)
 func TestDependencyCycleNamesBothPlaces(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"weak"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -19,6 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/succession"
 )
 
 // maxQueries bounds the queries that are remembered.
@@ -49,17 +49,12 @@ type Order struct {
 	generations []*generation // newest first
 	// serving is the state that is served, and previous the last one of the revision before.
 	serving, previous *fleetstate.State
-	// former are the last ones that were served before.
-	former []weak.Pointer[fleetstate.State]
+	states            succession.Of[fleetstate.State] // that were served
 }
 
 // maxGenerations is how many states have composed responses: the one that is served, and the one
 // before, which it is compared with.
 const maxGenerations = 2
-
-// maxFormer is of how many states it is known that they are served no more: more than requests
-// under way are about.
-const maxFormer = 32
 
 // generation holds the composed responses of a state.
 type generation struct {
@@ -130,24 +125,17 @@ func (o *Order) Serving(st *fleetstate.State) {
 	if o.serving != nil && o.serving.Revision != st.Revision {
 		o.previous = o.serving
 	}
-	if o.serving != nil {
-		o.former = append(o.former[max(0, len(o.former)-maxFormer+1):], weak.Make(o.serving))
-	}
+	o.states.Add(st)
 	o.serving = st
 }
 
-// isFormer reports whether a state is served no more. Another one than the served is, a moment
-// before it is noted. The caller holds the lock.
-func (o *Order) isFormer(st *fleetstate.State) bool {
-	return st != o.serving && slices.Contains(o.former, weak.Make(st))
-}
-
-// before returns the last state of the revision before a state's, nil if that is not known.
+// before returns the last state of the revision before a state's, nil if that is not known. A state
+// is served a moment before it is noted.
 func (o *Order) before(st *fleetstate.State) *fleetstate.State {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case o.isFormer(st):
+	case o.states.IsEarlier(st):
 		return nil
 	case o.serving != nil && o.serving.Revision != st.Revision:
 		return o.serving
@@ -211,8 +199,8 @@ func (o *Order) remember(st *fleetstate.State, key queryKey, q query.Query) *res
 	return o.of(st).byQuery[key].response
 }
 
-// forgetStrangers forgets queries that were not made for the longest time, of those that no known
-// ApplicationSet has. It reports whether there were any. The caller holds the lock.
+// forgetStrangers forgets a tenth of the queries that no known ApplicationSet has, the ones first
+// whose last use is oldest. It reports whether there were any. The caller holds the lock.
 func (o *Order) forgetStrangers() bool {
 	listed := o.o.Queries()
 	var strangers []queryKey
@@ -287,7 +275,7 @@ func (o *Order) Given(st *fleetstate.State, q query.Query, r *response.Response)
 	if m == nil {
 		return
 	}
-	isLate, now := o.isFormer(st), map[string][]response.ParameterSet{}
+	isLate, now := o.states.IsEarlier(st), map[string][]response.ParameterSet{}
 	if isLate {
 		maps.Copy(now, m.given)
 	}

@@ -34,7 +34,7 @@ func (v Verification) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "- %s lives, and Argosy does not make it\n", name)
 	}
 	if len(v.OnlyArgosy) > 0 && len(v.OnlyLive) > 0 {
-		b.WriteString("    hint: --names FILE pairs those that belong together, each in a line \"live-name: name-of-argosy\"\n")
+		b.WriteString("    hint: --names FILE pairs the Applications that belong together, a line for each \"live-name: name-of-argosy\"\n")
 	}
 	for _, p := range v.Problems {
 		at := ""
