@@ -36,6 +36,9 @@ func validRecord(t *testing.T, record string) error {
 	return schema.Validate(value)
 }
 
+// inEKS is the address of an API server in EKS.
+const inEKS = "https://ABCD.gr7.eu-west-1.eks.amazonaws.com"
+
 // TestRecordOfAMemberIsWhatTheChartReads: what the schema accepts becomes a cluster Secret with
 // each of its fields; what it refuses the chart refuses or leaves out by name.
 func TestRecordOfAMemberIsWhatTheChartReads(t *testing.T) {
@@ -43,10 +46,11 @@ func TestRecordOfAMemberIsWhatTheChartReads(t *testing.T) {
 	for name, record := range map[string]string{
 		"least":   terraform(nil),
 		"objects": terraform(map[string]any{"config": map[string]any{"bearerToken": "t", "tlsClientConfig": map[string]any{"caData": "YQ=="}}}),
-		"a role":  terraform(map[string]any{"config": map[string]any{"awsAuthConfig": map[string]any{"clusterName": "c", "roleARN": "arn:aws:iam::123456789012:role/spoke"}}}),
-		"a command": terraform(map[string]any{"config": map[string]any{"execProviderConfig": map[string]any{
-			"command": "argocd-k8s-auth", "args": []string{"aws", "--cluster-name", "c"}, "apiVersion": "client.authentication.k8s.io/v1beta1",
+		"a role":  terraform(map[string]any{"server": inEKS, "config": map[string]any{"awsAuthConfig": map[string]any{"clusterName": "c", "roleARN": "arn:aws:iam::123456789012:role/spoke"}}}),
+		"a command": terraform(map[string]any{"server": inEKS, "config": map[string]any{"execProviderConfig": map[string]any{
+			"command": "argocd-k8s-auth", "args": []string{"aws", "--cluster-name", "c"}, "apiVersion": "client.authentication.k8s.io/v1beta1", "env": map[string]any{"AWS_REGION": "eu-west-1"},
 		}}}),
+		"a proxy": terraform(map[string]any{"config": map[string]any{"bearerToken": "t", "proxyUrl": "http://proxy.example.com:3128"}}),
 		"facts": terraform(map[string]any{
 			"metadata": map[string]any{"aws_account_id": "123456789012", "subnets": []string{"a"}, "argosy.dev/note": "x"},
 			"addons":   map[string]any{"enable_karpenter": true, "kubernetes_version": "1.33", "workers": 3},
@@ -82,20 +86,30 @@ func TestRecordOfAMemberIsWhatTheChartReads(t *testing.T) {
 		})
 	}
 	for name, c := range map[string]struct{ record, refused string }{
-		"another cluster":      {terraform(map[string]any{"cluster_name": "other"}), `the secret is that of cluster "other"`},
-		"no server":            {terraform(map[string]any{"server": nil}), "the secret has no key server"},
-		"no TLS":               {terraform(map[string]any{"server": "http://10.0.0.1"}), `server: "http://10.0.0.1" is no address`},
-		"no config":            {terraform(map[string]any{"config": nil}), "the secret has no key config"},
-		"config of words":      {terraform(map[string]any{"config": "kubeconfig"}), "config is not a JSON object"},
-		"config, a list":       {terraform(map[string]any{"config": []string{"a"}}), "config is not a JSON object"},
-		"a command of its own": {terraform(map[string]any{"config": map[string]any{"execProviderConfig": map[string]any{"command": "/bin/sh"}}}), `config.execProviderConfig.command: "/bin/sh"`},
-		"metadata, a list":     {terraform(map[string]any{"metadata": []string{"a"}}), "metadata is not a JSON object"},
-		"addons, a list":       {terraform(map[string]any{"addons": []string{"a"}}), "addons is not a JSON object"},
-		"no label":             {terraform(map[string]any{"addons": map[string]any{"ring": "a b"}}), ""},
-		"another key":          {terraform(map[string]any{"labels": map[string]any{"ring": "early"}}), ""},
+		"another cluster":        {terraform(map[string]any{"cluster_name": "other"}), `the secret is that of cluster "other"`},
+		"no server":              {terraform(map[string]any{"server": nil}), "the secret has no key server"},
+		"no TLS":                 {terraform(map[string]any{"server": "http://10.0.0.1"}), `server: "http://10.0.0.1" is no address`},
+		"no config":              {terraform(map[string]any{"config": nil}), "the secret has no key config"},
+		"config of words":        {terraform(map[string]any{"config": "kubeconfig"}), "config is not a JSON object"},
+		"config, a list":         {terraform(map[string]any{"config": []string{"a"}}), "config is not a JSON object"},
+		"a command of its own":   {terraform(map[string]any{"server": inEKS, "config": map[string]any{"execProviderConfig": map[string]any{"command": "/bin/sh"}}}), `config.execProviderConfig.command: "/bin/sh"`},
+		"a setting that is none": {terraform(map[string]any{"config": map[string]any{"EXECPROVIDERCONFIG": map[string]any{"command": "/bin/sh"}}}), "config.EXECPROVIDERCONFIG is no setting"},
+		"a second command": {terraform(map[string]any{"server": inEKS, "config": map[string]any{"execProviderConfig": map[string]any{"command": "argocd-k8s-auth", "Command": "/bin/sh"}}}),
+			"config.execProviderConfig.Command is no setting"},
+		"an identity provider of its own": {terraform(map[string]any{"server": inEKS, "config": map[string]any{"execProviderConfig": map[string]any{
+			"command": "argocd-k8s-auth", "args": []string{"azure"}, "env": map[string]any{"AZURE_AUTHORITY_HOST": "https://evil.example.com"},
+		}}}), "config.execProviderConfig.env.AZURE_AUTHORITY_HOST: "},
+		"a proxy beside a role": {terraform(map[string]any{"server": inEKS, "config": map[string]any{"awsAuthConfig": map[string]any{"clusterName": "c"}, "proxyUrl": "http://evil.example.com"}}), "config.proxyUrl: "},
+		"the hub itself":        {terraform(map[string]any{"server": "https://kubernetes.default.svc", "config": map[string]any{}}), "is the cluster that Argo CD itself runs in"},
+		"a role elsewhere":      {terraform(map[string]any{"config": map[string]any{"awsAuthConfig": map[string]any{"clusterName": "c"}}}), "is in no domain of externalSecret.loginDomains"},
+		"metadata, a list":      {terraform(map[string]any{"metadata": []string{"a"}}), "metadata is not a JSON object"},
+		"addons, a list":        {terraform(map[string]any{"addons": []string{"a"}}), "addons is not a JSON object"},
+		"no label":              {terraform(map[string]any{"addons": map[string]any{"ring": "a b"}}), ""},
+		"another key":           {terraform(map[string]any{"labels": map[string]any{"ring": "early"}}), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name != "another cluster" && validRecord(t, c.record) == nil { // whose record it is, the schema cannot know
+			// whose record it is, and where the platform lets Argo CD log in, the schema cannot know
+			if name != "another cluster" && name != "a role elsewhere" && validRecord(t, c.record) == nil {
 				t.Error("the schema accepts it")
 			}
 			secret, err := reconcile(t, es, map[string]string{"fleet/retail-dev-eu-1": c.record}, nil)

@@ -20,7 +20,7 @@ func TestOnlyReachableClustersAreProbed(t *testing.T) {
 		"switched off by a text":      {`{}`, `externalSecret: {probe: "false"}`, ""},
 		"a proxy, and another server": {proxied, "externalSecret: {server: https://other.example.com}", ""},
 		"another server":              {`{}`, "externalSecret: {server: https://other.example.com}", "https://other.example.com"},
-		"own settings":                {proxied, "externalSecret: {config: {awsAuthConfig: {clusterName: a}}}", server},
+		"own settings":                {proxied, "externalSecret: {config: {tlsClientConfig: {serverName: a}}}", server},
 		"own settings with a proxy":   {`{}`, "externalSecret: {config: {proxyUrl: 'http://proxy.example.com'}}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

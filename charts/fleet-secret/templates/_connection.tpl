@@ -48,3 +48,18 @@ data:
       property: {{ .context.Values.connectionSecret.key | quote }}
 {{- end -}}
 {{- end -}}
+
+{{/* A regular expression for API servers in the domains of externalSecret.loginDomains, and nothing that only looks so. */}}
+{{- define "fleet-secret.loginDomains" -}}
+{{- $domains := list -}}
+{{- range .Values.externalSecret.loginDomains -}}
+{{- $domains = append $domains (. | replace "." "[.]" | replace "*" "[A-Za-z0-9-]+") -}}
+{{- end -}}
+{{- if has "*" .Values.externalSecret.loginDomains -}}
+^https://
+{{- else if $domains -}}
+(?i)^https://([A-Za-z0-9-]+[.])*({{ join "|" $domains }})(:[0-9]+)?/?$
+{{- else -}}
+^$
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,109 @@
+package charts_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
+	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
+)
+
+// TestRecordCannotChooseWhoGetsAnIdentityOfTheHub: where a record names the server, Argo CD logs in
+// with an identity of its own at servers of externalSecret.loginDomains alone, whoever names the
+// login.
+func TestRecordCannotChooseWhoGetsAnIdentityOfTheHub(t *testing.T) {
+	t.Parallel()
+	const byRecord, byToken = `{"awsAuthConfig":{"clusterName":"c"}}`, `{"bearerToken":"t"}`
+	const byValues = "externalSecret: {config: {execProviderConfig: {command: argocd-k8s-auth, args: [gcp]}}}"
+	domains := func(list string) string { return "externalSecret: {loginDomains: " + list + "}" }
+	for name, c := range map[string]struct {
+		server, config, values string
+		ok                     bool
+	}{
+		"EKS":                        {inEKS, byRecord, "", true},
+		"EKS, dual stack":            {"https://ABCD.xyz.eks-cluster.eu-west-1.api.aws", byRecord, "", true},
+		"EKS in China":               {"https://ABCD.sk1.cn-north-1.eks.amazonaws.com.cn:443/", byRecord, "", true},
+		"AKS":                        {"https://prod-dns-1.hcp.westeurope.azmk8s.io:443", byRecord, "", true},
+		"GKE by its name":            {"https://gke-1234.europe-west1.gke.goog", byRecord, "", true},
+		"capital letters of a host":  {"https://ABCD.EKS.AMAZONAWS.COM", byRecord, "", true},
+		"another service of a cloud": {"https://lambda.eu-west-1.api.aws", byRecord, "", false},
+		"elsewhere":                  {"https://evil.example.com", byRecord, "", false},
+		"elsewhere, with a token":    {"https://evil.example.com", byToken, "", true},
+		"an end that looks so":       {"https://evil-eks.amazonaws.com", byRecord, "", false},
+		"a path":                     {"https://evil.example.com/x.eks.amazonaws.com", byRecord, "", false},
+		"a fragment":                 {"https://evil.example.com#x.eks.amazonaws.com", byRecord, "", false},
+		"a query":                    {"https://evil.example.com?x.eks.amazonaws.com", byRecord, "", false},
+		"a user":                     {"https://x.eks.amazonaws.com@evil.example.com", byRecord, "", false},
+		"a port that is none":        {"https://x.eks.amazonaws.com:443@evil.example.com", byRecord, "", false},
+		"a backslash":                {`https://evil.example.com\\x.eks.amazonaws.com`, byRecord, "", false},
+		"a second line":              {"https://evil.example.com\nhttps://x.eks.amazonaws.com", byRecord, "", false},
+		"a longer domain":            {"https://x.eks.amazonaws.com.example.com", byRecord, "", false},
+		"values, elsewhere":          {"https://evil.example.com", byToken, byValues, false},
+		"values, at a cloud":         {inEKS, byToken, byValues, true},
+		"own domains":                {"https://a.k8s.example.com", byRecord, domains("[k8s.example.com]"), true},
+		"an address":                 {"https://34.1.2.3", byRecord, domains("[34.1.2.3]"), true},
+		"another address":            {"https://34.1.2.30", byRecord, domains("[34.1.2.3]"), false},
+		"an address with a dot less": {"https://34x1.2.3", byRecord, domains("[34.1.2.3]"), false},
+		"not the clouds any more":    {inEKS, byRecord, domains("[k8s.example.com]"), false},
+		"none":                       {inEKS, byRecord, domains("[]"), false},
+		"any":                        {"https://10.0.0.1:6443", byRecord, domains("['*']"), true},
+		"the platform's server":      {"https://evil.example.com", byRecord, "externalSecret: {server: https://10.0.0.1}", true},
+		"the hub itself, any":        {"https://KUBERNETES.default.svc/", byRecord, domains("['*']"), false},
+		"the hub itself by a token":  {"https://kubernetes.default.svc", byToken, "", false},
+		"the hub itself, longer":     {"https://kubernetes.default.svc.cluster.local:443", byToken, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, member, c.values), "retail-dev-eu-1")
+			_, err := reconcile(t, es, map[string]string{"fleet/retail-dev-eu-1": terraform(map[string]any{"server": c.server, "config": c.config})}, nil)
+			if (err == nil) != c.ok {
+				t.Errorf("%s: %v", c.server, err)
+			}
+		})
+	}
+	for _, domain := range []string{"", "a b", "https://a", ".a", "a)|(.", "[a]", "a.*b"} {
+		rendering{}.fails(t, "loginDomains", fleetSecret, member, domains("['"+domain+"']"))
+	}
+}
+
+// TestArgoCDReadsTheSettingsThatWereChecked: Argo CD reads keys of JSON in any case, and the last of
+// several equal ones. What the chart lets through is the same for both.
+func TestArgoCDReadsTheSettingsThatWereChecked(t *testing.T) {
+	t.Parallel()
+	es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, member), "retail-dev-eu-1")
+	const own, foreign = `"command":"argocd-k8s-auth"`, `"command":"/bin/sh","args":["-c","id"]`
+	passed := 0
+	for _, config := range []string{
+		`{"execProviderConfig":{` + own + `}}`,
+		`{"execProviderConfig":{` + foreign + `}}`,
+		`{"execProviderConfig":{` + foreign + `},"execProviderConfig":{` + own + `}}`,
+		`{"execProviderConfig":{` + own + `},"execProviderConfig":{` + foreign + `}}`,
+		`{"execProviderConfig":{` + own + `},"execproviderconfig":{` + foreign + `}}`,
+		`{"EXECPROVIDERCONFIG":{` + foreign + `}}`,
+		`{"execProviderConfig":{` + own + `,"COMMAND":"/bin/sh"}}`,
+		`{"execProviderConfig":{` + own + `,"command":"/bin/sh"}}`,
+		`{"execProviderConfig":{"command":"/bin/sh",` + own + `}}`,
+		`{"execProviderConfig":{` + own + `,"Args":["-c"]}}`,
+		`{"\u0065xecProviderConfig":{` + foreign + `}}`,
+		`{"execProviderConfig":{` + foreign + `}, "execProviderConfig": null}`,
+		`{"execProviderConfig":[{` + foreign + `}]}`,
+		`{} {"execProviderConfig":{` + foreign + `}}`,
+		`{"execProviderConfig":{` + foreign + `},}`,
+	} {
+		secret, err := reconcile(t, es, map[string]string{"fleet/retail-dev-eu-1": terraform(map[string]any{"server": inEKS, "config": config})}, nil)
+		if err != nil {
+			continue
+		}
+		passed++
+		var read v1alpha1.ClusterConfig
+		if err := json.Unmarshal(secret.Data["config"], &read); err != nil {
+			t.Errorf("%s: Argo CD cannot read %s: %v", config, secret.Data["config"], err)
+		}
+		if exec := read.ExecProviderConfig; exec != nil && (exec.Command != "argocd-k8s-auth" || len(exec.Args) > 0) {
+			t.Errorf("%s: Argo CD would run %s %q", config, exec.Command, exec.Args)
+		}
+	}
+	if passed < 3 {
+		t.Errorf("%d records passed; expected some", passed)
+	}
+}
