@@ -217,7 +217,8 @@ func (s *Store) write(ctx context.Context, name string, data []byte, version str
 	return version, h.Generation, nil
 }
 
-// nextGeneration returns the generation after that of a version. A damaged record leaves no chunks.
+// nextGeneration returns the generation after that of a version, and after those of chunks that are
+// there without a head: a process that removes the record may still be removing them.
 func (s *Store) nextGeneration(ctx context.Context, name, version string) (int, error) {
 	data, now, err := s.objects.Get(ctx, name)
 	if err != nil && !errors.Is(err, ErrNotFound) && !IsDamaged(err) {
@@ -226,34 +227,62 @@ func (s *Store) nextGeneration(ctx context.Context, name, version string) (int, 
 	if now != version {
 		return 0, ErrConflict
 	}
-	h, _, err := s.parseHead(name, data)
-	if err != nil {
-		return s.generations.highest(name) + 1, s.removeChunks(ctx, name, math.MaxInt)
+	last := s.generations.highest(name)
+	if h, _, err := s.parseHead(name, data); err == nil {
+		return max(h.Generation, last) + 1, nil
 	}
-	return max(h.Generation, s.generations.highest(name)) + 1, nil
+	chunks, err := s.chunks(ctx, name)
+	for _, generation := range chunks {
+		last = max(last, generation)
+	}
+	return last + 1, err
+}
+
+// chunks are the generations of a record's chunks, by their names.
+func (s *Store) chunks(ctx context.Context, name string) (map[string]int, error) {
+	all, err := s.objects.List(ctx)
+	out := map[string]int{}
+	for _, object := range all {
+		if rest, is := strings.CutPrefix(object, name+"."); is {
+			text, _, _ := strings.Cut(rest, ".")
+			if generation, failed := strconv.Atoi(text); failed == nil {
+				out[object] = generation
+			}
+		}
+	}
+	return out, err
 }
 
 // removeChunks removes the chunks of the generations of a record before one. Those of a later one
 // are of a replica that is writing it.
 func (s *Store) removeChunks(ctx context.Context, name string, before int) error {
-	all, err := s.objects.List(ctx)
-	for _, object := range all {
-		if rest, is := strings.CutPrefix(object, name+"."); is {
-			generation, _, _ := strings.Cut(rest, ".")
-			if n, failed := strconv.Atoi(generation); failed == nil && n < before {
-				err = errors.Join(err, s.objects.Delete(ctx, object))
-			}
+	chunks, err := s.chunks(ctx, name)
+	for chunk, generation := range chunks {
+		if generation < before {
+			err = errors.Join(err, s.objects.Delete(ctx, chunk))
 		}
 	}
 	return err
 }
 
-// Remove removes a record, its head first: without it the chunks are part of nothing.
+// Remove removes a record, its head first: without it the chunks are part of nothing. What another
+// process writes meanwhile is absent or whole.
 func (s *Store) Remove(ctx context.Context, name string) error {
+	data, _, err := s.objects.Get(ctx, name)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil && !IsDamaged(err) {
+		return err
+	}
+	last := math.MaxInt - 1 // of a damaged head, whose chunks nobody reads
+	if h, _, err := s.parseHead(name, data); err == nil {
+		last = h.Generation
+	}
 	if err := s.objects.Delete(ctx, name); err != nil {
 		return err
 	}
-	return s.removeChunks(ctx, name, math.MaxInt)
+	return s.removeChunks(ctx, name, last+1)
 }
 
 // Names returns the names of all records, sorted.
