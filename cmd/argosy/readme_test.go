@@ -19,7 +19,7 @@ func TestReadmePlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := regexp.MustCompile("(?s)\n\\$ sed -i '(s/[^\n]*/)' (\\S+)\n\\$ bin/argosy plan --base HEAD\n(.*?)(\n```|\n\n\\$ )").FindAllStringSubmatch(string(text), -1)
+	shown := regexp.MustCompile("(?s)\n\\$ perl -pi -e '(s/[^\n]*/)' (\\S+)\n\\$ bin/argosy plan --base HEAD\n(.*?)(\n```|\n\n\\$ )").FindAllStringSubmatch(string(text), -1)
 	if len(shown) < 2 {
 		t.Fatalf("README shows %d plans of an edit; expected two", len(shown))
 	}
@@ -40,8 +40,8 @@ func TestReadmePlans(t *testing.T) {
 	git("add", ".")
 	git("commit", "--quiet", "--message=fleet")
 	for _, block := range shown {
-		if out, err := exec.CommandContext(t.Context(), "sed", "-i", block[1], filepath.Join(dir, block[2])).CombinedOutput(); err != nil {
-			t.Fatalf("sed: %v\n%s", err, out)
+		if out, err := exec.CommandContext(t.Context(), "perl", "-pi", "-e", block[1], filepath.Join(dir, block[2])).CombinedOutput(); err != nil {
+			t.Fatalf("perl: %v\n%s", err, out)
 		}
 		var out, errs bytes.Buffer
 		if status := run(context.Background(), []string{"plan", "--repo", dir, "--base", "HEAD"}, strings.NewReader(""), &out, &errs); status != exitGood {

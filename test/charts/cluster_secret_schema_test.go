@@ -94,8 +94,10 @@ func TestRecordOfAMemberIsWhatTheChartReads(t *testing.T) {
 		"config, a list":         {terraform(map[string]any{"config": []string{"a"}}), "config is not a JSON object"},
 		"a command of its own":   {terraform(map[string]any{"server": inEKS, "config": map[string]any{"execProviderConfig": map[string]any{"command": "/bin/sh"}}}), `config.execProviderConfig.command: "/bin/sh"`},
 		"a setting that is none": {terraform(map[string]any{"config": map[string]any{"EXECPROVIDERCONFIG": map[string]any{"command": "/bin/sh"}}}), "config.EXECPROVIDERCONFIG is no setting"},
-		"a second command": {terraform(map[string]any{"server": inEKS, "config": map[string]any{"execProviderConfig": map[string]any{"command": "argocd-k8s-auth", "Command": "/bin/sh"}}}),
-			"config.execProviderConfig.Command is no setting"},
+		"a second command": {
+			terraform(map[string]any{"server": inEKS, "config": map[string]any{"execProviderConfig": map[string]any{"command": "argocd-k8s-auth", "Command": "/bin/sh"}}}),
+			"config.execProviderConfig.Command is no setting",
+		},
 		"an identity provider of its own": {terraform(map[string]any{"server": inEKS, "config": map[string]any{"execProviderConfig": map[string]any{
 			"command": "argocd-k8s-auth", "args": []string{"azure"}, "env": map[string]any{"AZURE_AUTHORITY_HOST": "https://evil.example.com"},
 		}}}), "config.execProviderConfig.env.AZURE_AUTHORITY_HOST: "},
@@ -108,7 +110,7 @@ func TestRecordOfAMemberIsWhatTheChartReads(t *testing.T) {
 		"another key":           {terraform(map[string]any{"labels": map[string]any{"ring": "early"}}), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// whose record it is, and where the platform lets Argo CD log in, the schema cannot know
+			// whose record it is, and where Argo CD may log in, the schema cannot know
 			if name != "another cluster" && name != "a role elsewhere" && validRecord(t, c.record) == nil {
 				t.Error("the schema accepts it")
 			}

@@ -66,8 +66,8 @@ func TestRecordCannotChooseWhoGetsAnIdentityOfTheHub(t *testing.T) {
 	}
 }
 
-// TestArgoCDReadsTheSettingsThatWereChecked: Argo CD reads keys of JSON in any case, and the last of
-// several equal ones. What the chart lets through is the same for both.
+// TestArgoCDReadsTheSettingsThatWereChecked: Argo CD reads keys of JSON in any case, and the last
+// of several equal ones. What the chart lets through is the same for both.
 func TestArgoCDReadsTheSettingsThatWereChecked(t *testing.T) {
 	t.Parallel()
 	es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, member), "retail-dev-eu-1")

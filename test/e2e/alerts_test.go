@@ -85,6 +85,13 @@ metadata: {name: dns-c, labels: {argosy.dev/cluster: c, argosy.dev/group: addons
 spec: {project: default, destination: {name: c, namespace: default}, source: {repoURL: https://charts.example.com, chart: dns, targetRevision: 1.0.0}}
 `
 
+// slowTemplate takes as long as a template may: with it at two levels, two members take seconds.
+const slowTemplate = `zone: {{ .annotations.zone }}
+{{- range list "one" "two" "three" }}
+{{ . }}: {{ derivePassword 1 "long" "password" $.cluster . | quote }}
+{{- end }}
+`
+
 func (m *monitored) causes(t *testing.T) []cause {
 	t.Helper()
 	client := m.cluster.Client
@@ -108,6 +115,18 @@ func (m *monitored) causes(t *testing.T) []cause {
 		{
 			name: "a member is quarantined", begin: commit(memberA, "clusterName: [\n"), end: restored,
 			alerts: []string{"ArgosyMembersQuarantined"},
+		},
+		{
+			name: "a commit takes long to compute",
+			begin: func(t *testing.T) {
+				t.Helper()
+				for _, level := range []string{"addons/tenants/t/defaults", "addons/tenants/t/environments/dev"} {
+					m.write(t, level+"/addons/dns/values.yaml.gotmpl", slowTemplate)
+				}
+				m.push(t)
+			},
+			end:    restored,
+			alerts: []string{"ArgosyComputing"},
 		},
 		{
 			name: "a member with workloads has no good commit",

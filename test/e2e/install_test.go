@@ -94,7 +94,7 @@ func TestInstall(t *testing.T) {
 	applications := i.applications(t)
 	i.forge.publish(t, "0.1.2", "hub")
 	i.kubectl(t, command(t, i.checkout, upgradeDocument, "kubectl --namespace argocd delete secrets"))
-	i.run(t, fleet, command(t, i.checkout, upgradeDocument, "sed -i")+" && "+command(t, i.checkout, upgradeDocument, "git commit"))
+	i.run(t, fleet, command(t, i.checkout, upgradeDocument, "perl -pi -e")+" && "+command(t, i.checkout, upgradeDocument, "git commit"))
 	i.untilChart(t, "hub-0.1.2")
 	t.Logf("%5.1fs  upgraded by a commit", time.Since(began).Seconds())
 	i.same(t, installed, "the upgrade by a commit")

@@ -226,7 +226,9 @@ func (o *operated) push(t *testing.T) string {
 // restore makes the fleet again what it was, and pushes it.
 func (o *operated) restore(t *testing.T) {
 	t.Helper()
-	must(t, os.RemoveAll(filepath.Join(o.clone(), "fleet")))
+	for _, folder := range []string{"fleet", "addons"} {
+		must(t, os.RemoveAll(filepath.Join(o.clone(), folder)))
+	}
 	for name, text := range operatedFleet {
 		o.write(t, name, text)
 	}

@@ -5,7 +5,8 @@
 //     a ServiceMonitor adds.
 //  2. A Timeline repeats scrapes for minutes that did not pass: the time of samples is synthetic,
 //     their values are the service's. A metric that is a time is moved, so that its distance from
-//     now stays. A counter of a phase with a scrape before it grows each minute as it did between
+//     now stays; one that says since when something lasts is the begin of its phase, as it lasts
+//     throughout. A counter of a phase with a scrape before it grows each minute as it did between
 //     the two.
 //  3. `promtool test rules` evaluates: rules every minute, and queries at the end.
 package monitoring
@@ -159,8 +160,10 @@ func write(timeline []Phase, total int) []series {
 	var out []series
 	for name := range names {
 		var values []string
+		begin := 0
 		for _, p := range timeline {
-			values = append(values, p.values(name, total))
+			values = append(values, p.values(name, begin, total))
+			begin += p.Minutes
 		}
 		out = append(out, series{name, strings.Join(values, " ")})
 	}
@@ -168,13 +171,17 @@ func write(timeline []Phase, total int) []series {
 	return out
 }
 
-// values of a series in a phase.
-func (p Phase) values(name string, total int) string {
+// values of a series in a phase that begins at a minute, of so many in total.
+func (p Phase) values(name string, begin, total int) string {
 	value, is := p.Now.samples[name]
 	metric, _, _ := strings.Cut(name, "{")
 	switch {
 	case !is || math.IsNaN(value):
 		return fmt.Sprintf("_x%d", p.Minutes)
+	case strings.HasSuffix(metric, "_since_timestamp_seconds"):
+		if value != 0 { // as it is while nothing lasts
+			value = float64(max(1, 60*begin))
+		}
 	case strings.HasSuffix(metric, "_timestamp_seconds"):
 		value += float64(60*(total-1)) - float64(p.Now.at.UnixMilli())/1000
 	}
