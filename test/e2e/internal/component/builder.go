@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -51,14 +50,9 @@ func newBuilder(ctx context.Context, o Options) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{root: root, cache: cache, goVersion: string(version), jobs: o.Jobs}
-	var mu sync.Mutex
-	b.progress = func(line string) {
-		mu.Lock()
-		defer mu.Unlock()
-		if o.Progress != nil {
-			o.Progress(line)
-		}
+	b := &builder{root: root, cache: cache, goVersion: string(version), jobs: o.Jobs, progress: o.Progress}
+	if b.progress == nil {
+		b.progress = func(string) {}
 	}
 	return b, nil
 }
@@ -74,29 +68,13 @@ func (b *builder) buildMissing(ctx context.Context, parts []part) error {
 		return err
 	}
 	missing := slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return !p.missing() })
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var wg sync.WaitGroup
-	var failed error
-	var once sync.Once
-	turns := make(chan struct{}, builds)
 	for i, p := range missing {
-		turns <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-turns }()
-			if err := b.build(ctx, p, fmt.Sprintf("%s (%d of %d)", p.name, i+1, len(missing))); err != nil {
-				once.Do(func() { failed = err })
-				cancel() // which ends the other ones
-			}
-		})
+		if err := b.build(ctx, p, fmt.Sprintf("%s (%d of %d)", p.name, i+1, len(missing))); err != nil {
+			return err
+		}
 	}
-	wg.Wait()
-	return failed
+	return nil
 }
-
-// builds is how many components are built at once: while one is linked, on one processor, another
-// one is compiled.
-const builds = 2
 
 // build makes one component's directory (C3).
 func (b *builder) build(ctx context.Context, p part, title string) error {
