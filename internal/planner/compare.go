@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/parallel"
 	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
@@ -40,23 +42,7 @@ const approvalDays = 7
 
 // Plan compares two revisions.
 func (p *Pipelines) Plan(ctx context.Context, q Question) (planreport.Plan, error) {
-	repository := p.o.Repository
-	before, err := repository.at(ctx, "--base", q.Base)
-	if err != nil {
-		return planreport.Plan{}, err
-	}
-	if q.Head == "" {
-		if q.Head, err = repository.Revision(); err != nil {
-			return planreport.Plan{}, err
-		}
-	}
-	repository.base = newBaseMounts(before)
-	var after *snapshot.Snapshot
-	if q.Head == "" {
-		after, err = repository.Snapshot(ctx, Charts)
-	} else {
-		after, err = repository.at(ctx, "--head", q.Head)
-	}
+	before, after, err := p.snapshots(ctx, &q)
 	if err != nil {
 		return planreport.Plan{}, err
 	}
@@ -81,6 +67,32 @@ func (p *Pipelines) Plan(ctx context.Context, q Question) (planreport.Plan, erro
 		out = problem.Relocate(out, after.Locate)
 	}
 	return out, nil
+}
+
+// snapshots reads both revisions, at once where no mounts are given: those of the head depend on
+// the base. It completes the name of the head.
+func (p *Pipelines) snapshots(ctx context.Context, q *Question) (before, after *snapshot.Snapshot, err error) {
+	base, head := p.o.Repository, p.o.Repository
+	var warnings [2]problem.List
+	base.Warn = func(w problem.Problem) { warnings[0] = append(warnings[0], w) }
+	head.Warn = func(w problem.Problem) { warnings[1] = append(warnings[1], w) }
+	var errs [2]error
+	read := []func(){
+		func() { before, errs[0] = base.at(ctx, "--base", q.Base) },
+		func() { after, errs[1] = head.revision(ctx, &q.Head) },
+	}
+	if len(head.Mounts) == 0 {
+		parallel.Each(len(read), func(i int) { read[i]() })
+	} else if read[0](); errs[0] == nil {
+		head.base = newBaseMounts(before)
+		read[1]()
+	}
+	if warn := p.o.Repository.Warn; warn != nil {
+		for _, w := range slices.Concat(warnings[0], warnings[1]) {
+			warn(w)
+		}
+	}
+	return before, after, cmp.Or(errs[0], errs[1])
 }
 
 // comparison is a plan, what the guard would decide, and the problems of both revisions.
@@ -127,7 +139,13 @@ func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *s
 	head = head.WithCatalogs(p.catalogsOf(head, after))
 	warnings, strange := unregistered(head, q.Hub)
 	hubs := p.hubs(head, after, q.Hub)
-	c := &comparison{plan: plan.Compare(base, head, requestedBy(p.hubs(base, before, q.Hub), hubs)), fleet: head.Fleet, before: base, after: head, dryRun: guard.DryRun(base, head, time.Now())}
+	c := &comparison{fleet: head.Fleet, before: base, after: head}
+	requested := requestedBy(p.hubs(base, before, q.Hub), hubs)
+	compare := []func(){
+		func() { c.plan = plan.Compare(base, head, requested) },
+		func() { c.dryRun = guard.DryRun(base, head, time.Now()) },
+	}
+	parallel.Each(len(compare), func(i int) { compare[i]() })
 	c.dryRun = slices.DeleteFunc(c.dryRun, func(f guard.Decision) bool { return slices.Contains(strange, f.Hub) })
 	c.head = append(missingCatalogs(head, before, after, q.Hub), warnings...)
 	c.head = append(c.head, head.Resolver().Teams().Uncordoned(base.Resolver().Teams())...)

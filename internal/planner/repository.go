@@ -114,6 +114,20 @@ func (r Repository) Snapshot(ctx context.Context, limits source.Limits) (*snapsh
 	return r.complete(ctx, snap, limits, false)
 }
 
+// revision reads a plan's head, and completes its name, which is empty for a folder.
+func (r Repository) revision(ctx context.Context, name *string) (*snapshot.Snapshot, error) {
+	if *name == "" {
+		var err error
+		if *name, err = r.Revision(); err != nil {
+			return nil, err
+		}
+	}
+	if *name == "" {
+		return r.Snapshot(ctx, Charts)
+	}
+	return r.at(ctx, "--head", *name)
+}
+
 // State reads the repository and builds its state with facts.
 func (r Repository) State(ctx context.Context, f facts.Set) (*fleetstate.State, *snapshot.Snapshot, error) {
 	s, err := r.Snapshot(ctx, source.Limits{})
