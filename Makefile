@@ -96,17 +96,19 @@ bin/hub:
 # How many times as many generated cases the property tests try.
 CASES ?= 1
 
+# What go vet checks is checked by `make lint`, in all modules: here it would look at each dependency
+# first, once more for each way of compiling. Tests are linked without what only a debugger reads.
+GO_TEST := $(GO) test -vet=off -ldflags=-w
+
 .PHONY: test
 test: export ARGOSY_CASES = $(CASES)
 test: export GOGC ?= 400 # a collector that runs less often, in the linker and in the tests, saves a sixth of the time
-test: ## Run every test but e2e, and go vet (CASES=20: twenty times as many generated cases)
-	$(GO) vet -tags bench ./...
-	cd test/accidents && $(GO) vet ./...
-	$(GO) test -vet=off $(TESTFLAGS) ./...
+test: ## Run every test but e2e (CASES=20: twenty times as many generated cases)
+	$(GO_TEST) $(TESTFLAGS) ./...
 
 .PHONY: helm4
 helm4: ## Compare Helm 4 with the Helm 3 that argosy renders with, and with the merge of values
-	cd test/helm4 && $(GO) vet ./... && $(GO) test ./...
+	cd test/helm4 && $(GO_TEST) ./...
 
 .PHONY: e2e
 e2e: export GENERATOR_PLUGIN = $(if $(IMAGE),$(CURDIR)/hack/image-run.sh)
@@ -114,9 +116,9 @@ e2e: export PROMTOOL := $(PROMTOOL)
 e2e: export COSIGN := $(COSIGN)
 e2e: build bin/hub bin/release $(PROMTOOL) $(COSIGN) $(GOTESTSUM) $(if $(IMAGE),image-root) ## Run the flows on a whole hub of real components (IMAGE=1: the service from its image)
 	bin/hub --build --argocd $(ARGOCD)
-	cd test/kustomizations && $(GO) vet ./... && $(GO) test ./...
-	cd test/e2e && $(GO) vet ./... && $(GO) test $$($(GO) list ./... | tail -n +2)
-	cd test/e2e && ARGOCD=$(ARGOCD) $(GOTESTSUM) --format standard-verbose --no-color $(if $(EVENTS),--jsonfile '$(EVENTS)') -- -count=1 -timeout 60m $(TESTFLAGS) .
+	cd test/kustomizations && $(GO_TEST) ./...
+	cd test/e2e && $(GO_TEST) $$($(GO) list ./... | tail -n +2)
+	cd test/e2e && ARGOCD=$(ARGOCD) $(GOTESTSUM) --format standard-verbose --no-color $(if $(EVENTS),--jsonfile '$(EVENTS)') -- -vet=off -ldflags=-w -count=1 -timeout 60m $(TESTFLAGS) .
 
 # Cluster API and Crossplane listen on all addresses, hence a network of their own; what has to be built is built before.
 .PHONY: clusters
@@ -131,7 +133,7 @@ clusters: build bin/hub ## Run the classes of Cluster API and Crossplane on real
 
 .PHONY: browser
 browser: bin/generator-plugin ## Drive Chromium through the pages of the service
-	cd test/browser && $(GO) vet ./... && $(GO) test -count=1 -timeout 5m $(TESTFLAGS) .
+	cd test/browser && $(GO_TEST) -count=1 -timeout 5m $(TESTFLAGS) .
 
 .PHONY: screenshots
 screenshots: bin/generator-plugin ## Write the pictures of the documentation (docs/images)
@@ -221,7 +223,7 @@ $(GOVULNCHECK):
 
 .PHONY: release-test
 release-test: $(COSIGN) ## Test the tools that make releases; cosign verifies what they sign
-	cd hack/release && $(GO) vet ./... && COSIGN='$(COSIGN)' $(GO) test ./...
+	cd hack/release && COSIGN='$(COSIGN)' $(GO_TEST) ./...
 
 # How many accidents `make chaos` has happen, and the seed that they come from.
 ACCIDENTS ?= 1000
@@ -246,7 +248,7 @@ FUZZTIME ?= 20000x
 fuzz: walls ## Fuzz every parser with FUZZTIME inputs (default 20000x each); a package is linked once for all its parsers
 	@set -e; programs=$$(mktemp -d); trap 'rm -rf "$$programs"' EXIT; found=$$($(GO) env GOCACHE)/fuzz; \
 	for package in $$(grep -rlE '^func Fuzz' --include='*_test.go' internal | xargs -n 1 dirname | sort -u); do \
-		$(GO) test -vet=off -c -fuzz . -o "$$programs/fuzz" "./$$package"; \
+		$(GO_TEST) -c -fuzz . -o "$$programs/fuzz" "./$$package"; \
 		for target in $$(sed -nE 's/^func (Fuzz[A-Za-z]+)\(.*/\1/p' $$package/*_test.go); do \
 			echo "== $$package $$target"; \
 			(cd "$$package" && "$$programs/fuzz" -test.run '^$$' -test.fuzz "^$$target$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 10x \
@@ -260,13 +262,13 @@ COMMITS ?= 100000
 .PHONY: walls
 walls: ## Try COMMITS generated commits of a tenant and of a mount's repository (default 100000), and 10,000 sets of teams' names, with the projects that Argo CD judges: nothing changes for anybody else
 	ARGOSY_CASES=$$(( ($(COMMITS) + 99) / 100 )) GOMAXPROCS=1 GOGC=400 \
-		$(GO) test -vet=off -timeout 60m -run '^(TestTenantFolders|TestMountReachesNobodyElse)$$' -v ./internal/tenanttest ./internal/mount
-	ARGOSY_CASES=50 $(GO) test -vet=off -run '^TestNoTeamReachesAnothers$$' -v ./internal/team
-	ARGOSY_CASES=334 $(GO) test -vet=off -run '^TestTeamProjectPermitsTheTeamAlone$$' -v ./test/charts
+		$(GO_TEST) -timeout 60m -run '^(TestTenantFolders|TestMountReachesNobodyElse)$$' -v ./internal/tenanttest ./internal/mount
+	ARGOSY_CASES=50 $(GO_TEST) -run '^TestNoTeamReachesAnothers$$' -v ./internal/team
+	ARGOSY_CASES=334 $(GO_TEST) -run '^TestTeamProjectPermitsTheTeamAlone$$' -v ./test/charts
 
 .PHONY: race
 race: ## Run the tests with the race detector (RACE names packages; default all)
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m $(TESTFLAGS) $(RACE)
+	CGO_ENABLED=1 $(GO_TEST) -race -short -timeout 30m $(TESTFLAGS) $(RACE)
 
 .PHONY: bench
 bench: ## Measure the engine on generated fleets: goals and figures side by side (CLUSTERS=20,30 ROUNDS=1: does it measure?)
