@@ -96,8 +96,8 @@ bin/hub:
 # How many times as many generated cases the property tests try.
 CASES ?= 1
 
-# What go vet checks is checked by `make lint`, in all modules: here it would look at each dependency
-# first, once more for each way of compiling. Tests are linked without what only a debugger reads.
+# `make lint` has the checks of go vet, in all modules. Here go vet would look at each dependency first,
+# once more for each way of compiling. Tests are linked without data for debuggers.
 GO_TEST := $(GO) test -vet=off -ldflags=-w
 
 .PHONY: test

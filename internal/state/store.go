@@ -265,8 +265,8 @@ func (s *Store) removeChunks(ctx context.Context, name string, before int) error
 	return err
 }
 
-// Remove removes a record, its head first: without it the chunks are part of nothing. What another
-// process writes meanwhile is absent or whole.
+// Remove removes a record, its head first: without it the chunks are part of nothing. A record that
+// another process writes meanwhile is whole, or absent.
 func (s *Store) Remove(ctx context.Context, name string) error {
 	data, _, err := s.objects.Get(ctx, name)
 	if errors.Is(err, ErrNotFound) {
@@ -275,7 +275,7 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 	if err != nil && !IsDamaged(err) {
 		return err
 	}
-	last := math.MaxInt - 1 // of a damaged head, whose chunks nobody reads
+	last := math.MaxInt - 1 // the chunks of a damaged head are not read
 	if h, _, err := s.parseHead(name, data); err == nil {
 		last = h.Generation
 	}

@@ -49,7 +49,7 @@ data:
 {{- end -}}
 {{- end -}}
 
-{{/* A regular expression for API servers in the domains of externalSecret.loginDomains, and nothing that only looks so. */}}
+{{/* A regular expression for the addresses of API servers in the domains of externalSecret.loginDomains. */}}
 {{- define "fleet-secret.loginDomains" -}}
 {{- $domains := list -}}
 {{- range .Values.externalSecret.loginDomains -}}

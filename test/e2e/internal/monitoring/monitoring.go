@@ -5,7 +5,7 @@
 //     a ServiceMonitor adds.
 //  2. A Timeline repeats scrapes for minutes that did not pass: the time of samples is synthetic,
 //     their values are the service's. A metric that is a time is moved, so that its distance from
-//     now stays; one that says since when something lasts is the begin of its phase, as it lasts
+//     now stays; one that says since when something lasts is the start of its phase, as it lasts
 //     throughout. A counter of a phase with a scrape before it grows each minute as it did between
 //     the two.
 //  3. `promtool test rules` evaluates: rules every minute, and queries at the end.
