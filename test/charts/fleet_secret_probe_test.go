@@ -16,6 +16,7 @@ func TestOnlyReachableClustersAreProbed(t *testing.T) {
 		"direct":                      {`{"tlsClientConfig":{}}`, "", server},
 		"no proxy":                    {`{"proxyUrl":""}`, "", server},
 		"a proxy":                     {proxied, "", ""},
+		"a proxy by an escape":        {`{"proxy\u0055rl":"http://proxy.example.com:3128"}`, "", ""},
 		"switched off":                {`{}`, "externalSecret: {probe: false}", ""},
 		"switched off by a text":      {`{}`, `externalSecret: {probe: "false"}`, ""},
 		"a proxy, and another server": {proxied, "externalSecret: {server: https://other.example.com}", ""},
