@@ -96,9 +96,10 @@ bin/hub:
 # How many times as many generated cases the property tests try.
 CASES ?= 1
 
-# `make lint` has the checks of go vet, in all modules. Here go vet would look at each dependency first,
-# once more for each way of compiling. Tests are linked without data for debuggers.
-GO_TEST := $(GO) test -vet=off -ldflags=-w
+# `make lint` has the checks of go vet, in all modules. Here go vet would look at each dependency first.
+# Tests are linked without data for debuggers.
+GO_TEST_FLAGS := -vet=off -ldflags=-w
+GO_TEST       := $(GO) test $(GO_TEST_FLAGS)
 
 .PHONY: test
 test: export ARGOSY_CASES = $(CASES)
@@ -118,7 +119,7 @@ e2e: build bin/hub bin/release $(PROMTOOL) $(COSIGN) $(GOTESTSUM) $(if $(IMAGE),
 	bin/hub --build --argocd $(ARGOCD)
 	cd test/kustomizations && $(GO_TEST) ./...
 	cd test/e2e && $(GO_TEST) $$($(GO) list ./... | tail -n +2)
-	cd test/e2e && ARGOCD=$(ARGOCD) $(GOTESTSUM) --format standard-verbose --no-color $(if $(EVENTS),--jsonfile '$(EVENTS)') -- -vet=off -ldflags=-w -count=1 -timeout 60m $(TESTFLAGS) .
+	cd test/e2e && ARGOCD=$(ARGOCD) $(GOTESTSUM) --format standard-verbose --no-color $(if $(EVENTS),--jsonfile '$(EVENTS)') -- $(GO_TEST_FLAGS) -count=1 -timeout 60m $(TESTFLAGS) .
 
 # Cluster API and Crossplane listen on all addresses, hence a network of their own; what has to be built is built before.
 .PHONY: clusters

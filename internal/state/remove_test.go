@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/state"
@@ -96,5 +98,19 @@ func TestRecordThatIsRemovedAndWrittenIsWhole(t *testing.T) {
 				t.Errorf("%d steps, after %d of which the record is whole", steps, whole)
 			}
 		})
+	}
+}
+
+// TestForeignChunkDoesNotKeepARecordFromBeingWritten: an object whose name has the highest
+// generation that there can be.
+func TestForeignChunkDoesNotKeepARecordFromBeingWritten(t *testing.T) {
+	memory := &statetest.Memory{}
+	memory.Set(fmt.Sprintf("a.%d.0123456789abcdef.0", math.MaxInt), []byte("x"))
+	s := state.New(memory)
+	if _, err := s.Write(t.Context(), "a", []byte("data"), ""); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := s.Read(t.Context(), "a"); err != nil || string(got) != "data" {
+		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -233,7 +233,9 @@ func (s *Store) nextGeneration(ctx context.Context, name, version string) (int, 
 	}
 	chunks, err := s.chunks(ctx, name)
 	for _, generation := range chunks {
-		last = max(last, generation)
+		if generation < math.MaxInt32 { // else another program has written it
+			last = max(last, generation)
+		}
 	}
 	return last + 1, err
 }

@@ -1,7 +1,7 @@
 // Package succession tells whether one of the states that followed one another is an earlier one.
 //
-// Whoever remembers something beyond a state changes it by the newest one alone: a question about
-// an earlier state may come late (docs/design/0064-late-questions.md).
+// A memory that outlives a state changes by the newest state alone: a question about an earlier one
+// may come late (docs/design/0064-late-questions.md).
 package succession
 
 import (

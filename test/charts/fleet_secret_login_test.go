@@ -2,15 +2,17 @@ package charts_test
 
 import (
 	"encoding/json"
+	"os"
 	"testing"
 
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestRecordCannotChooseWhoGetsAnIdentityOfTheHub: where a record names the server, Argo CD logs in
-// with an identity of its own at servers of externalSecret.loginDomains alone, whoever names the
-// login.
+// with an identity of its own at servers of externalSecret.loginDomains alone, also if the
+// platform's values name the login.
 func TestRecordCannotChooseWhoGetsAnIdentityOfTheHub(t *testing.T) {
 	t.Parallel()
 	const byRecord, byToken = `{"awsAuthConfig":{"clusterName":"c"}}`, `{"bearerToken":"t"}`
@@ -29,12 +31,12 @@ func TestRecordCannotChooseWhoGetsAnIdentityOfTheHub(t *testing.T) {
 		"another service of a cloud": {"https://lambda.eu-west-1.api.aws", byRecord, "", false},
 		"elsewhere":                  {"https://evil.example.com", byRecord, "", false},
 		"elsewhere, with a token":    {"https://evil.example.com", byToken, "", true},
-		"an end that looks so":       {"https://evil-eks.amazonaws.com", byRecord, "", false},
+		"the same end of a name":     {"https://evil-eks.amazonaws.com", byRecord, "", false},
 		"a path":                     {"https://evil.example.com/x.eks.amazonaws.com", byRecord, "", false},
 		"a fragment":                 {"https://evil.example.com#x.eks.amazonaws.com", byRecord, "", false},
 		"a query":                    {"https://evil.example.com?x.eks.amazonaws.com", byRecord, "", false},
 		"a user":                     {"https://x.eks.amazonaws.com@evil.example.com", byRecord, "", false},
-		"a port that is none":        {"https://x.eks.amazonaws.com:443@evil.example.com", byRecord, "", false},
+		"a user with a port":         {"https://x.eks.amazonaws.com:443@evil.example.com", byRecord, "", false},
 		"a backslash":                {`https://evil.example.com\\x.eks.amazonaws.com`, byRecord, "", false},
 		"a second line":              {"https://evil.example.com\nhttps://x.eks.amazonaws.com", byRecord, "", false},
 		"a longer domain":            {"https://x.eks.amazonaws.com.example.com", byRecord, "", false},
@@ -43,7 +45,7 @@ func TestRecordCannotChooseWhoGetsAnIdentityOfTheHub(t *testing.T) {
 		"own domains":                {"https://a.k8s.example.com", byRecord, domains("[k8s.example.com]"), true},
 		"an address":                 {"https://34.1.2.3", byRecord, domains("[34.1.2.3]"), true},
 		"another address":            {"https://34.1.2.30", byRecord, domains("[34.1.2.3]"), false},
-		"an address with a dot less": {"https://34x1.2.3", byRecord, domains("[34.1.2.3]"), false},
+		"a letter for a dot":         {"https://34x1.2.3", byRecord, domains("[34.1.2.3]"), false},
 		"not the clouds any more":    {inEKS, byRecord, domains("[k8s.example.com]"), false},
 		"none":                       {inEKS, byRecord, domains("[]"), false},
 		"any":                        {"https://10.0.0.1:6443", byRecord, domains("['*']"), true},
@@ -105,5 +107,61 @@ func TestArgoCDReadsTheSettingsThatWereChecked(t *testing.T) {
 	}
 	if passed < 3 {
 		t.Errorf("%d records passed; expected some", passed)
+	}
+}
+
+// TestEachSettingOfArgoCDPasses: a record, and the values, may have each setting that Argo CD knows
+// of a connection, and each environment variable that the schema has.
+func TestEachSettingOfArgoCDPasses(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(recordSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Defs struct {
+			Config struct {
+				Properties struct {
+					Exec struct {
+						Properties struct {
+							Env struct{ Properties map[string]any }
+						}
+					} `json:"execProviderConfig"`
+				}
+			}
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{}
+	for name := range schema.Defs.Config.Properties.Exec.Properties.Env.Properties {
+		env[name] = "x"
+	}
+	if len(env) < 5 {
+		t.Fatalf("the schema has the environment variables %v", env)
+	}
+	direct := v1alpha1.ClusterConfig{
+		Username: "u", Password: "p", BearerToken: "t", DisableCompression: true,
+		TLSClientConfig:    v1alpha1.TLSClientConfig{Insecure: true, ServerName: "s", CertData: []byte("c"), KeyData: []byte("k"), CAData: []byte("a")},
+		AWSAuthConfig:      &v1alpha1.AWSAuthConfig{ClusterName: "c", RoleARN: "r", Profile: "p"},
+		ExecProviderConfig: &v1alpha1.ExecProviderConfig{Command: "argocd-k8s-auth", Args: []string{"aws"}, Env: env, APIVersion: "v", InstallHint: "h"},
+	}
+	proxied := v1alpha1.ClusterConfig{BearerToken: "t", ProxyUrl: "http://proxy.example.com"}
+	for name, config := range map[string]v1alpha1.ClusterConfig{"direct": direct, "proxied": proxied} {
+		settings, err := json.Marshal(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := terraform(map[string]any{"server": inEKS, "config": string(settings)})
+		for from, values := range map[string]string{"record": "", "values": "externalSecret: {config: " + string(settings) + "}"} {
+			var read v1alpha1.ClusterConfig
+			if err := json.Unmarshal(clusterSecret(t, record, member, values).Data["config"], &read); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(config, read); diff != "" {
+				t.Errorf("%s, of the %s (-want +got):\n%s", name, from, diff)
+			}
+		}
 	}
 }
