@@ -31,6 +31,8 @@ type kyvernoPolicy struct {
 			CELPreconditions []admissionv1.MatchCondition
 			Validate         struct {
 				CEL struct {
+					ParamKind   *admissionv1.ParamKind
+					ParamRef    *admissionv1.ParamRef
 					Variables   []admissionv1.Variable
 					Expressions []admissionv1.Validation
 				}
@@ -48,7 +50,7 @@ func TestFleetPoliciesAreTheSameForKyverno(t *testing.T) {
 		t.Fatal(err)
 	}
 	both, _, err := rendering{}.render(fleetPolicies, valuesFile(t, values+"both"))
-	if err != nil || len(both) != len(docs)+len(native) || len(docs) != 5 || len(native) != 10 {
+	if err != nil || len(both) != len(docs)+len(native) || len(docs) != 6 || len(native) != 12 {
 		t.Fatalf("%d objects for both, %d for Kyverno, %d for Kubernetes: %v", len(both), len(docs), len(native), err)
 	}
 	for _, doc := range docs {
@@ -67,6 +69,7 @@ func TestFleetPoliciesAreTheSameForKyverno(t *testing.T) {
 		for what, c := range map[string][2]any{
 			"conditions": {want.MatchConditions, rule.CELPreconditions}, "variables": {want.Variables, rule.Validate.CEL.Variables},
 			"validations": {want.Validations, rule.Validate.CEL.Expressions}, "kinds": {kinds[strings.Join(want.MatchConstraints.ResourceRules[0].Resources, " ")], rule.Match.Any[0].Resources.Kinds},
+			"parameters": {want.ParamKind, rule.Validate.CEL.ParamKind}, "which": {binding.ParamRef, rule.Validate.CEL.ParamRef},
 			"operations": {operations, rule.Match.Any[0].Resources.Operations},
 			"namespaces": {binding.MatchResources.NamespaceSelector.MatchExpressions[0].Values, rule.Match.Any[0].Resources.Namespaces},
 		} {
@@ -74,6 +77,32 @@ func TestFleetPoliciesAreTheSameForKyverno(t *testing.T) {
 				t.Errorf("%s: %s (-Kubernetes +Kyverno):\n%s", p.Metadata.Name, what, diff)
 			}
 		}
+	}
+}
+
+// A server that ends with a slash is refused, of whatever length, and no other.
+func TestFleetPoliciesRefuseASlashBehindTheServer(t *testing.T) {
+	policy := one[*admissionv1.ValidatingAdmissionPolicy](t, rendering{}.objects(t, fleetPolicies, "engine: vap"), "fleet-cluster-secrets")
+	var found []string
+	for _, v := range policy.Spec.Validations {
+		if m := regexp.MustCompile(`object\.data\.server\)\.matches\('([^']*)'\)`).FindStringSubmatch(v.Expression); m != nil {
+			found = append(found, m[1])
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d expressions look at the server: %q", len(found), found)
+	}
+	slash := regexp.MustCompile(found[0])
+	for length := range 4 {
+		for last := range 256 {
+			server := "https://" + strings.Repeat("a", length) + string([]byte{byte(last)})
+			if got := slash.MatchString(base64.StdEncoding.EncodeToString([]byte(server))); got != (last == '/') {
+				t.Errorf("%q: refused: %t", server, got)
+			}
+		}
+	}
+	if slash.MatchString("") {
+		t.Error("no server is refused")
 	}
 }
 
@@ -164,8 +193,8 @@ func TestFleetPoliciesFindKeysInBase64(t *testing.T) {
 func TestFleetPoliciesFindEscapesInBase64(t *testing.T) {
 	validations := clusterPatterns(t)
 	patterns := validations[len(validations)-1]
-	if len(validations) != 7 || len(patterns) != 2 {
-		t.Fatalf("%d validations, the last with %d patterns; expected 7 and 2", len(validations), len(patterns))
+	if len(validations) != 8 || len(patterns) != 2 {
+		t.Fatalf("%d validations, the last with %d patterns; expected 8 and 2", len(validations), len(patterns))
 	}
 	for char := range 256 {
 		for before := range 7 {

@@ -3,11 +3,13 @@ package charts_test
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
 	"github.com/google/go-cmp/cmp"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // TestRecordCannotChooseWhoGetsAnIdentityOfTheHub: where a record names the server, Argo CD logs in
@@ -163,5 +165,37 @@ func TestEachSettingOfArgoCDPasses(t *testing.T) {
 				t.Errorf("%s, of the %s (-want +got):\n%s", name, from, diff)
 			}
 		}
+	}
+}
+
+// TestServerOfAClusterHasOneName: Argo CD leaves out slashes behind a server, and so does the
+// chart: policies compare servers as they are written.
+func TestServerOfAClusterHasOneName(t *testing.T) {
+	t.Parallel()
+	const server = "https://10.0.0.1:6443"
+	record := terraform(map[string]any{"server": server + "//", "config": `{"bearerToken":"t"}`})
+	written := kubeconfig(t, &clientcmdapi.Cluster{Server: server + "/"}, &clientcmdapi.AuthInfo{Token: "t"})
+	for name, c := range map[string]struct {
+		values string
+		remote map[string]string
+	}{
+		"record":     {member, map[string]string{"fleet/retail-dev-eu-1": record}},
+		"values":     {strings.Replace(member, "externalSecret:\n", "externalSecret:\n  server: "+server+"/\n", 1), map[string]string{"fleet/retail-dev-eu-1": record}},
+		"kubeconfig": {provisioned, connectionOf(written)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, c.values), "retail-dev-eu-1")
+			secret, err := reconcile(t, es, c.remote, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(secret.Data["server"]); got != server {
+				t.Errorf("server %q, expected %q", got, server)
+			}
+			if got := secret.Annotations["argosy.dev/server"]; got != server {
+				t.Errorf("argosy.dev/server %q, expected %q", got, server)
+			}
+		})
 	}
 }

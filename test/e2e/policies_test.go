@@ -96,6 +96,7 @@ func (p *policies) hold(t *testing.T) {
 	p.install(t, "Deny")
 
 	t.Run("cluster", p.cluster)
+	t.Run("server", p.server)
 	t.Run("repository", p.repository)
 	t.Run("writer", p.writer)
 	t.Run("external", p.external)
@@ -300,6 +301,44 @@ func (p *policies) cluster(t *testing.T) {
 	written := secret("text", "cluster", "") // as kubectl and Helm write: the API server makes data of it before it asks
 	written.StringData = map[string]string{"config": with(`"bearerToken":"t"`)}
 	p.expect(t, "stringData", p.create(t, fleetWriter, written), fmt.Sprintf(longLife, "bearerToken"))
+}
+
+// server: no cluster's Secret takes the server of another one, from its creation on or by a change.
+func (p *policies) server(t *testing.T) {
+	const mine, free = "https://mine.example:6443", "https://free.example:6443"
+	at := func(name, kind, server string) *corev1.Secret {
+		s := secret(name, kind, role)
+		s.Data["server"] = []byte(server)
+		return s
+	}
+	update := func(s *corev1.Secret) error {
+		_, err := p.secrets(fleetWriter, hub.Namespace).Update(t.Context(), s, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	}
+	for _, s := range []*corev1.Secret{at("owner", "cluster", mine), at("second", "cluster", "https://second.example"), at("unlabelled", "", mine)} {
+		_, err := p.secrets(fleetWriter, hub.Namespace).Create(t.Context(), s, metav1.CreateOptions{})
+		must(t, err)
+	}
+	const taken = "server is that of the cluster Secret owner: "
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		last = p.create(t, fleetWriter, at("thief", "cluster", mine)) // the API server hears of owner a moment later
+		return denied(last), nil
+	})
+	if err != nil {
+		t.Fatalf("the server of another cluster is admitted: %v", last)
+	}
+	p.expect(t, "the server of another", last, taken)
+	p.expect(t, "a server of its own", p.create(t, fleetWriter, at("thief", "cluster", free)), "")
+	p.expect(t, "a server with a slash", p.create(t, fleetWriter, at("thief", "cluster", mine+"/")), "server ends with a slash")
+	p.expect(t, "a Secret of no cluster", p.create(t, fleetWriter, at("thief", "", mine)), "")
+	p.expect(t, "another's server by a change", update(at("second", "cluster", mine)), taken)
+	p.expect(t, "another's server by the label", update(at("unlabelled", "cluster", mine)), taken)
+	p.expect(t, "the same server as before", update(at("owner", "cluster", mine)), "")
+	p.expect(t, "a cluster that moves", update(at("owner", "cluster", free)), "")
+	for _, name := range []string{"owner", "second", "unlabelled"} {
+		must(t, p.secrets(fleetWriter, hub.Namespace).Delete(t.Context(), name, metav1.DeleteOptions{}))
+	}
 }
 
 // repositories are Secrets of repositories, and why each is refused.

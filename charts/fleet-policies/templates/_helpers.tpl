@@ -62,6 +62,11 @@ the highest bit. */}}
 ^(.{4})*([g-z0-9+/]|.[I-PY-fo-v4-9+/]|..[CDGHKLOPSTWXabefijmnqruvyz2367+/])
 {{- end -}}
 
+{{/* A slash (0x2f) at the end of a base64 text, by how many bytes its last group has: one, two or three. */}}
+{{- define "fleet-policies.slash" -}}
+(Lw==|[CSiy]8=|[AEIMQUYcgkosw048]v)$
+{{- end -}}
+
 {{/* A text at the beginning of a base64 text, as a regular expression. The last character may hold bits of what follows. */}}
 {{- define "fleet-policies.beginning" -}}
 {{- $encoded := b64enc . | trimSuffix "=" | trimSuffix "=" -}}

@@ -1,5 +1,5 @@
 {{/* What the policies say, by name, once for all engines: the objects and operations that each looks at (kinds by resource; those of
-Secrets where it names none), on which objects (conditions) and what has to hold (validations). */}}
+Secrets where it names none), on which objects (conditions) and what has to hold (validations), beside each object of the same namespace that params names. */}}
 {{- define "fleet-policies.policies" -}}
 {{- $effective := include "fleet-policies.effective" . | fromJson -}}
 fleet-writers:
@@ -76,9 +76,33 @@ fleet-cluster-secrets:
         {{ include "fleet-policies.commands" .Values.clusterSecrets.commands }}
       message: {{ printf "config runs another program in Argo CD than %s, has \"command\" twice, or is no compact JSON" (join ", " .Values.clusterSecrets.commands | default "none") | quote }}
     - expression: >-
+        !has(object.data) || !('server' in object.data) || !string(object.data.server).matches('{{ include "fleet-policies.slash" . }}')
+      message: "server ends with a slash, which Argo CD leaves out: it would be a second name of one cluster; write it without"
+    - expression: >-
         !variables.config.matches('{{ include "fleet-policies.escape" . }}')
         && !variables.config.matches('{{ include "fleet-policies.beyondASCII" . }}')
       message: "config has an escape or a character outside of ASCII, by which a key could be hidden: write it as it is"
+fleet-cluster-servers:
+  title: No two clusters have one server
+  operations: [CREATE, UPDATE]
+  params: {apiVersion: v1, kind: Secret, labels: {argocd.argoproj.io/secret-type: cluster}}
+  conditions:
+    - name: has-a-server
+      expression: >-
+        has(object.metadata.labels) && 'argocd.argoproj.io/secret-type' in object.metadata.labels
+        && object.metadata.labels['argocd.argoproj.io/secret-type'] == 'cluster'
+        && has(object.data) && 'server' in object.data
+    - name: another-than-before
+      expression: >-
+        oldObject == null || !has(oldObject.metadata.labels) || !('argocd.argoproj.io/secret-type' in oldObject.metadata.labels)
+        || oldObject.metadata.labels['argocd.argoproj.io/secret-type'] != 'cluster'
+        || !has(oldObject.data) || !('server' in oldObject.data) || oldObject.data.server != object.data.server
+  validations:
+    - expression: >-
+        params.metadata.name == object.metadata.name || !has(params.data) || !('server' in params.data)
+        || params.data.server != object.data.server
+      messageExpression: >-
+        'server is that of the cluster Secret ' + params.metadata.name + ': Argo CD knows a cluster by its server, and would deploy to it with the credential of either; correct the server in the store, or remove the other cluster first'
 fleet-repository-secrets:
   title: Which repositories Argo CD has credentials for, and which credentials
   operations: [CREATE, UPDATE]
