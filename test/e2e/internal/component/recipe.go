@@ -99,18 +99,17 @@ var recipes = map[string]recipe{
 		Files:   []files{{Module: "github.com/bitnami-labs/sealed-secrets", Glob: "helm/sealed-secrets/crds/*.yaml", To: "crds"}},
 		Version: []stamp{{Module: "github.com/bitnami-labs/sealed-secrets", Variables: map[string]string{"main.VERSION": "{bare}"}}},
 	},
-	"flux-source-controller":    flux("source-controller"),
-	"flux-kustomize-controller": flux("kustomize-controller"),
-	"flux-helm-controller":      flux("helm-controller"),
+	"flux": { // releases tell their versions by their images' tags
+		Files: slices.Concat(flux("source-controller"), flux("kustomize-controller"), flux("helm-controller")),
+	},
 }
 
-// flux is one of Flux's controllers, which have no variable for their version: releases tell it by
-// their images' tags.
-func flux(controller string) recipe {
-	return recipe{Files: []files{{
+// flux are the kinds of one of Flux's controllers.
+func flux(controller string) []files {
+	return []files{{
 		Module: "github.com/fluxcd/" + controller,
 		Glob:   "config/crd/bases/*.yaml", Exclude: "kustomization.yaml", To: "crds",
-	}}}
+	}}
 }
 
 // clusterAPI are the kinds and webhooks of a provider of Cluster API.

@@ -61,11 +61,11 @@ const (
 
 // Components are what component.Build has to be asked for.
 func Components() []string {
-	return []string{componentOf(sourceController), componentOf(kustomizeController), componentOf(helmController)}
+	return []string{flux}
 }
 
-// componentOf a controller: the module it is built in.
-func componentOf(controller string) string { return "flux-" + controller }
+// flux is the component with all the controllers.
+const flux = "flux"
 
 // Options say what to run and where. All up to Dir are required.
 type Options struct {

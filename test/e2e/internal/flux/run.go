@@ -101,7 +101,7 @@ func prepare(o Options) (*setup, error) {
 		s.Concurrent = defaultConcurrent
 	}
 	for _, controller := range []string{sourceController, kustomizeController, helmController} {
-		if s.paths[controller], err = o.Binaries.Find(componentOf(controller) + "/" + controller); err != nil {
+		if s.paths[controller], err = o.Binaries.Find(flux + "/" + controller); err != nil {
 			return nil, err
 		}
 		if s.versions[controller], err = versionOf(s.paths[controller], controller); err != nil {
