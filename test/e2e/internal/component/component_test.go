@@ -98,7 +98,7 @@ func TestBroken(t *testing.T) {
 		t.Fatal("built what cannot be")
 	}
 	for _, part := range []string{
-		"build component greeter: go build -trimpath -ldflags '-s -w -X main.minor=1.22 -X main.version=v1.22.333' -o ",
+		"build component greeter: go build -trimpath -gcflags all=-dwarf=false -ldflags '-s -w -X main.minor=1.22 -X main.version=v1.22.333' -o ",
 		" tool (in " + filepath.Join(o.Root, "greeter") + "): exit status 1\n",
 		"main.go:4:2: undefined: undefined0\n",
 		"\nhint: `go env` tells",
