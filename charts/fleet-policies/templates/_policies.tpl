@@ -1,5 +1,6 @@
 {{/* What the policies say, by name, once for all engines: the objects and operations that each looks at (kinds by resource; those of
-Secrets where it names none), on which objects (conditions) and what has to hold (validations), beside each object of the same namespace that params names. */}}
+Secrets where it names none), on which objects (conditions) and what has to hold (validations). With params, it has to hold for each
+object of the namespace with these labels, as `params`; where there is none, nothing is looked at. */}}
 {{- define "fleet-policies.policies" -}}
 {{- $effective := include "fleet-policies.effective" . | fromJson -}}
 fleet-writers:
@@ -75,6 +76,7 @@ fleet-cluster-secrets:
     - expression: >-
         {{ include "fleet-policies.commands" .Values.clusterSecrets.commands }}
       message: {{ printf "config runs another program in Argo CD than %s, has \"command\" twice, or is no compact JSON" (join ", " .Values.clusterSecrets.commands | default "none") | quote }}
+    # here and not in fleet-cluster-servers, which looks at nothing while a namespace has no other cluster
     - expression: >-
         !has(object.data) || !('server' in object.data) || !string(object.data.server).matches('{{ include "fleet-policies.slash" . }}')
       message: "server ends with a slash, which Argo CD leaves out: it would be a second name of one cluster; write it without"

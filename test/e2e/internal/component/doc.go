@@ -15,8 +15,6 @@
 //	C6. Commands know their versions, as released ones do: Helm and Argo CD act upon the version that
 //	    kube-apiserver tells.
 //	C7. Of each component the three builds used last are kept.
-//	C8. flux, kro and kyverno require the same versions of the modules that they share, but for
-//	    Flux's own: Go's build cache has for one what another has compiled.
 //
 // Cancelling the context ends the build and all the processes it started.
 package component

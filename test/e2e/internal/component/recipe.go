@@ -99,12 +99,12 @@ var recipes = map[string]recipe{
 		Files:   []files{{Module: "github.com/bitnami-labs/sealed-secrets", Glob: "helm/sealed-secrets/crds/*.yaml", To: "crds"}},
 		Version: []stamp{{Module: "github.com/bitnami-labs/sealed-secrets", Variables: map[string]string{"main.VERSION": "{bare}"}}},
 	},
-	"flux": { // releases tell their versions by their images' tags
+	"flux": { // has no variable for its version: releases tell it by their images' tags
 		Files: slices.Concat(flux("source-controller"), flux("kustomize-controller"), flux("helm-controller")),
 	},
 }
 
-// flux are the kinds of one of Flux's controllers.
+// flux are the files with the kinds of one of Flux's controllers.
 func flux(controller string) []files {
 	return []files{{
 		Module: "github.com/fluxcd/" + controller,
