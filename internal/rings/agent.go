@@ -68,7 +68,7 @@ func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollou
 		return false
 	}
 	if p.record != nil {
-		if err := r.write(ctx, p, next); err != nil {
+		if err := r.write(ctx, policy.Name, p.record, next); err != nil {
 			r.noteFailedWrite(p, policy.Name, err)
 			return false
 		}

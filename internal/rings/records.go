@@ -17,8 +17,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
-// write writes the files of the revisions that a log names, and then the log.
-func (r *Rings) write(ctx context.Context, p *policyState, log rollout.Log) error {
+// write writes the files of the revisions that a policy's log names, and then the log.
+func (r *Rings) write(ctx context.Context, policy string, record *state.Document[rollout.Log], log rollout.Log) error {
 	ctx, cancel := context.WithTimeout(ctx, state.Timeout)
 	defer cancel()
 	names, err := r.o.Store.Names(ctx)
@@ -41,11 +41,11 @@ func (r *Rings) write(ctx context.Context, p *policyState, log rollout.Log) erro
 			return err
 		}
 	}
-	if err := p.record.Write(ctx, log); err != nil {
+	if err := record.Write(ctx, log); err != nil {
 		return err
 	}
 	if err := r.removeFiles(ctx, names, needed); err != nil { // the next record tries again
-		r.o.Logger.Warn("files that no ring needs any more are not removed yet", "rollout", p.policy.Name, "error", err)
+		r.o.Logger.Warn("files that no ring needs any more are not removed yet", "rollout", policy, "error", err)
 	}
 	return nil
 }

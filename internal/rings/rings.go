@@ -77,8 +77,9 @@ type Rings struct {
 
 // policyState is what is known of one policy.
 type policyState struct {
-	log    rollout.Log
-	waits  []rollout.Wait
+	log   rollout.Log
+	waits []rollout.Wait
+	// policy is that of the newest state; it is replaced under the lock.
 	policy *rollout.Policy
 	record *state.Document[rollout.Log]
 	// renamed is the log that the policy had under another name; nil without one.
