@@ -245,11 +245,15 @@ chaos-model: ## The same accidents under an Argo CD in small, which needs nothin
 # new code is made smaller by at most 10 attempts: Go's default, a minute for each, is longer than all else.
 FUZZTIME ?= 20000x
 
+# What a parser is compiled with, so that new code guides the fuzzer: by -fuzz in all packages, which takes long the first
+# time. Only in those of Argosy: FUZZED='-gcflags=github.com/argosy-hub/argosy/...=-d=libfuzzer'.
+FUZZED ?= -fuzz .
+
 .PHONY: fuzz
 fuzz: walls ## Fuzz every parser with FUZZTIME inputs (default 20000x each); a package is linked once for all its parsers
 	@set -e; programs=$$(mktemp -d); trap 'rm -rf "$$programs"' EXIT; found=$$($(GO) env GOCACHE)/fuzz; \
 	for package in $$(grep -rlE '^func Fuzz' --include='*_test.go' internal | xargs -n 1 dirname | sort -u); do \
-		$(GO_TEST) -c -fuzz . -o "$$programs/fuzz" "./$$package"; \
+		$(GO_TEST) -c $(FUZZED) -o "$$programs/fuzz" "./$$package"; \
 		for target in $$(sed -nE 's/^func (Fuzz[A-Za-z]+)\(.*/\1/p' $$package/*_test.go); do \
 			echo "== $$package $$target"; \
 			(cd "$$package" && "$$programs/fuzz" -test.run '^$$' -test.fuzz "^$$target$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 10x \

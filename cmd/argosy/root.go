@@ -57,10 +57,28 @@ func runWith(ctx context.Context, charts source.Charts, args []string, stdin io.
 	root := newRoot(charts)
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	out := &standardOutput{Writer: stdout}
+	root.SetOut(out)
 	root.SetErr(report.PrintableWriter{W: stderr})
 	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = out.err
+	}
 	return explainFailure(command, err)
+}
+
+// standardOutput keeps the first error of writing, which cobra drops for its own help and version.
+type standardOutput struct {
+	io.Writer
+	err error
+}
+
+func (o *standardOutput) Write(data []byte) (int, error) {
+	n, err := o.Writer.Write(data)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 // explainFailure writes an error to stderr and returns its exit status.
@@ -214,10 +232,13 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// unwrapped is the writer behind a report.PrintableWriter.
+// unwrapped is the writer behind those that the command has put around it.
 func unwrapped(w io.Writer) io.Writer {
-	if p, ok := w.(report.PrintableWriter); ok {
-		return p.W
+	switch w := w.(type) {
+	case report.PrintableWriter:
+		return unwrapped(w.W)
+	case *standardOutput:
+		return w.Writer
 	}
 	return w
 }

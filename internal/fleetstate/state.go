@@ -65,15 +65,22 @@ func Build(previous *State, s *snapshot.Snapshot, f facts.Set) (*State, error) {
 }
 
 // Restore computes the state of a snapshot with facts as it was when its last known good snapshots
-// and its held tenants were these. What it has read it shares with another state, which may be nil.
+// and its held tenants were these. What it has read it shares with another state, which may be nil;
+// one of the same snapshot also has it know the members that have moved.
 func Restore(other *State, s *snapshot.Snapshot, f facts.Set, lkg LastKnownGood, holds ...Hold) (*State, error) {
 	var beside *Resolver
 	if other != nil {
 		beside = other.resolver
 	}
 	st, err := newState(nil, beside, s, f, lkg)
-	if err != nil || len(holds) == 0 {
-		return st, err
+	if err != nil {
+		return nil, err
+	}
+	if other != nil && other.resolver.Snapshot == s {
+		st.moved = other.moved
+	}
+	if len(holds) == 0 {
+		return st, nil
 	}
 	return st.hold(newHistory(st, nil, lkg), holds), nil
 }

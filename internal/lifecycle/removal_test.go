@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/querytest"
@@ -66,5 +67,37 @@ func TestRemovalOfAnInvalidMemberNamesItsError(t *testing.T) {
 	}
 	if r := removals.Of("one", "dns"); r.Reason != lifecycle.Lost || r.Deletion != fleet.Orphan || !strings.Contains(r.Detail, "tenannt") || r.Pos.Line != 4 {
 		t.Errorf("got %s, %s; expected lost for the key in line 4, orphan", r, r.Deletion)
+	}
+}
+
+// TestMoveIsKnownWithOtherLastKnownGood: a service that takes over the last known good snapshots of
+// a replica still knows that a member has moved to another hub. (D2, G4)
+func TestMoveIsKnownWithOtherLastKnownGood(t *testing.T) {
+	t.Parallel()
+	const at, to = "fleet/fleet-members/hub-1/a.yaml", "fleet/fleet-members/hub-2/a.yaml"
+	before := querytest.Build(t, fleettest.TwoHubs())
+	files := fleettest.TwoHubs().With(fleettest.Tree{at: "", to: fleettest.TwoHubs()[at]})
+	s := fleettest.Snapshot("moved", files)
+	after := querytest.Next(t, before, s, before.Facts())
+	query := querytest.Query(t, `{"hub":"hub-1","view":"components","group":"addons"}`)
+	for name, c := range map[string]struct {
+		other *fleetstate.State
+		want  lifecycle.Reason
+	}{
+		"of the same commit": {after, lifecycle.Moved},
+		"of none":            {nil, lifecycle.Lost},
+		"of another commit":  {before, lifecycle.Lost},
+	} {
+		st, err := fleetstate.Restore(c.other, s, before.Facts(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		removals, err := lifecycle.RemovalsOf(st, query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := removals.Of("a", "dns").Reason; got != c.want {
+			t.Errorf("with the state %s: %s, want %s", name, got, c.want)
+		}
 	}
 }

@@ -398,7 +398,7 @@ func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs *keptMembers) {
 func (r *Refresher) adopt(theirs *keptMembers) {
 	s := *r.serving
 	st, err := r.build(func() (*fleetstate.State, error) {
-		return fleetstate.Restore(nil, s.snapshot, s.facts, theirs.lastKnownGood, theirs.holds...)
+		return fleetstate.Restore(s.state, s.snapshot, s.facts, theirs.lastKnownGood, theirs.holds...)
 	})
 	if err != nil {
 		r.setStoreProblem(err)

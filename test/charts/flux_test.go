@@ -222,6 +222,17 @@ func TestFluxAgentFindsARenamedService(t *testing.T) {
 	}
 }
 
+// What the service reads, Flux reads as well: what the ref of the plugin's values is says its form.
+func TestFluxReadsTheRevisionOfTheService(t *testing.T) {
+	const commit = "0123456789012345678901234567890123456789"
+	for ref, want := range map[string]string{"": "branch:main", "next": "branch:next", "refs/tags/v1": "name:refs/tags/v1", commit: "commit:" + commit} {
+		objects := inFlux("agent-flux").objects(t, agentFlux, "plugin: {values: {hub: h, owner: a, source: {git: {url: https://g.example/f, ref: '"+ref+"'}}}}\n")
+		if got := fmt.Sprint(field(t, custom(t, objects, "GitRepository", "argosy-charts"), "spec", "ref")); got != "map["+want+"]" {
+			t.Errorf("ref %q: %s, want %s", ref, got, want)
+		}
+	}
+}
+
 func TestAgentFluxBadValues(t *testing.T) {
 	const good = "plugin: {values: {hub: h, owner: a, source: {git: {url: https://g.example/f}}}}\n"
 	for values, message := range map[string]string{

@@ -418,6 +418,8 @@ func TestGeneratorPluginBadValues(t *testing.T) {
 		"serviceMonitor: {interval: 1.5m}":                                                        "at '/serviceMonitor/interval': '1.5m' does not match pattern",
 		"source: {git: {mounts: [{path: a, url: 'https://u:p@example.com/a'}]}}":                  "source.git.mounts: the url of a holds credentials",
 		"source: {git: {mounts: [{path: a, url: 'https://x/a'}, {path: a, url: 'https://x/b'}]}}": "source.git.mounts: a is there twice",
+		"drainDelay: 30s":                                                                         "drainDelay: 30s is not shorter than terminationGracePeriodSeconds, 30",
+		"{drainDelay: 1m0.5s, terminationGracePeriodSeconds: 60}":                                 "drainDelay: 1m0.5s is not shorter than terminationGracePeriodSeconds, 60",
 		"dnsPolicy: None":                                                                         "dnsConfig.nameservers is required with dnsPolicy: None",
 		"livenessProbe: {successThreshold: 2}":                                                    "at '/livenessProbe/successThreshold': maximum: got 2, want 1",
 		"startupProbe: {successThreshold: 2}":                                                     "at '/startupProbe/successThreshold': maximum: got 2, want 1",

@@ -46,7 +46,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") 
 {{- $secret := .Values.artifact.secretName -}}
 {{- if and $local (not $secret) -}}{{- $secret = ($plugin.token | default dict).existingSecret | default (printf "%s-token" $service) -}}{{- end -}}
 {{- $ref := .Values.fleet.ref -}}
-{{- if not $ref -}}{{- $ref = dict "branch" ($git.ref | default "main") -}}{{- end -}}
+{{- if not $ref -}}
+{{- $of := $git.ref | default "main" -}}
+{{- $ref = dict (hasPrefix "refs/" $of | ternary "name" (regexMatch "^[0-9a-f]{40}$" $of | ternary "commit" "branch")) $of -}}
+{{- end -}}
 {{- $fleet := dict "url" (.Values.fleet.url | default $git.url) "ref" $ref "secretName" (.Values.fleet.secretName | default $git.credentialsSecret) "interval" .Values.fleet.interval -}}
 {{- $charts := $fleet -}}
 {{- if .Values.plugin.chart.url -}}

@@ -29,6 +29,8 @@ annotations:
 {{- $_ := set $needed "inputs.roleARN" $v.inputs.roleARN -}}
 {{- end -}}
 {{- range $key, $value := $needed }}{{ if not $value }}{{ fail (printf "%s is required for part %s" $key $v.part) }}{{ end }}{{ end -}}
+{{- $own := printf "%s-token" $v.clusterName -}}
+{{- if and $v.inputs.tokenSecret (ne $v.inputs.tokenSecret $own) }}{{ fail (printf "inputs.tokenSecret: %q is not this cluster's own: a tenant's values could name the Secret of another one, and its token would be sent to this cluster: name it %s" $v.inputs.tokenSecret $own) }}{{ end -}}
 {{- end -}}
 {{- end -}}
 

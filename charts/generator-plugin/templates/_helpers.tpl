@@ -221,6 +221,11 @@ annotations:
 {{- fail (printf "serviceMonitor.scrapeTimeout: %s is longer than serviceMonitor.interval, %s: the Prometheus Operator refuses it" $v.serviceMonitor.scrapeTimeout $v.serviceMonitor.interval) -}}
 {{- end -}}
 {{- end -}}
+{{- $start := toDate "2006-01-02" "2000-01-01" -}}
+{{- $drain := sub (dateModify $v.drainDelay $start | unixEpoch) (unixEpoch $start) -}}
+{{- if and $drain (ge $drain (int64 $v.terminationGracePeriodSeconds)) -}}
+{{- fail (printf "drainDelay: %s is not shorter than terminationGracePeriodSeconds, %d: the kubelet would end the service before it has stopped" $v.drainDelay (int64 $v.terminationGracePeriodSeconds)) -}}
+{{- end -}}
 {{- if and (eq $v.dnsPolicy "None") (not (get ($v.dnsConfig | default dict) "nameservers")) -}}
 {{- fail "dnsConfig.nameservers is required with dnsPolicy: None" -}}
 {{- end -}}

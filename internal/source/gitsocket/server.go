@@ -55,7 +55,8 @@ func Listen(ctx context.Context, path string) (net.Listener, error) {
 	return l, nil
 }
 
-// Serve answers clients until the context ends. It closes the listener.
+// Serve answers clients until the context ends. It closes the listener. Where a connection cannot
+// be accepted, as there are no file descriptors left, the client asks again, and so does Serve.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
@@ -67,8 +68,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
+		case errors.Is(err, net.ErrClosed):
+			return err
 		case err != nil:
-			return errors.Join(err, l.Close())
+			s.Log.Warn("a connection has not been accepted", "error", err)
+			select {
+			case <-time.After(retryTime):
+			case <-ctx.Done():
+			}
+			continue
 		}
 		select {
 		case free <- struct{}{}:

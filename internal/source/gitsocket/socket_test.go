@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -391,4 +394,34 @@ func FuzzResponse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// exhausted is a listener that finds no file descriptor left, once.
+type exhausted struct {
+	net.Listener
+	was atomic.Bool
+}
+
+func (l *exhausted) Accept() (net.Conn, error) {
+	if l.was.CompareAndSwap(false, true) {
+		return nil, syscall.EMFILE
+	}
+	return l.Listener.Accept()
+}
+
+// A connection that cannot be accepted does not end Git's process.
+func TestServerOutlivesAFailedAccept(t *testing.T) {
+	r := sourcetest.NewRepo(t)
+	r.Commit(map[string]string{"a.yaml": "a: 1\n"})
+	g, socket := open(t, r.URL(), t.TempDir()), filepath.Join(shortDir(t), "socket")
+	l, err := Listen(t.Context(), socket)
+	sourcetest.Check(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- (&Server{Source: g, Ref: "main", Log: slog.New(slog.DiscardHandler)}).Serve(ctx, &exhausted{Listener: l})
+	}()
+	sourcetest.Snapshot(t, client(g, socket))
+	cancel()
+	sourcetest.Check(t, <-done)
 }
