@@ -50,7 +50,8 @@ func ofOthers(st *fleetstate.State) []string {
 	})
 }
 
-// follow has an agent's groups take what the hub has announced, and reports whether one has.
+// follow has an agent's groups take what the hub has announced, and reports whether one has. What a
+// replica has written is taken in before that (rule 4).
 func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollout.Policy) bool {
 	says := announced(st, policy.Name)
 	for _, revision := range says {
@@ -58,7 +59,7 @@ func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollou
 	}
 	r.mu.Lock()
 	p, before := r.logOf(policy.Name)
-	if p == nil {
+	if p == nil || p.isStale {
 		r.mu.Unlock()
 		return false
 	}
