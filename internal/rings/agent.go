@@ -64,8 +64,12 @@ func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollou
 		return false
 	}
 	next := rollout.Follow(before, says, ofOthers(st), func(revision string) bool { return r.revisions[revision] != nil }, r.o.Now())
+	hasNews := !next.Equal(before)
+	if hasNews {
+		p.needs = next.Revisions() // other states may be served while the log is written
+	}
 	r.mu.Unlock()
-	if next.Equal(before) {
+	if !hasNews {
 		return false
 	}
 	if p.record != nil {
@@ -76,7 +80,7 @@ func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollou
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.log, p.isLost, p.problem = next, false, ""
+	p.log, p.isLost, p.problem, p.needs = next, false, "", nil
 	r.o.Logger.Info("groups take the revisions of their ring on the hub", "rollout", policy.Name, "revisions", fmt.Sprint(says))
 	return true
 }

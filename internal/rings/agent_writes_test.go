@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/rollout"
@@ -114,5 +115,43 @@ func TestAgentWritesNothingThatLacksAReplicasNews(t *testing.T) {
 	is, _, err := record.Read(t.Context())
 	if err != nil || is == nil || is.Followed("addons") != third.Revision || is.Followed("resources") != second.Revision {
 		t.Errorf("the record is %+v, %v; expected group addons at %s and group resources at %s", is, err, third.Revision, second.Revision)
+	}
+}
+
+// ofAgent is the query of the agent for its group addons.
+var ofAgent = query.Query{View: query.Components, Hub: "hub-1", Group: "addons", Owner: "a"}
+
+// TestStatesDuringAWriteForgetNothing: an agent reads the files of a revision that its hub has
+// announced, and writes down that a group takes it. However many commits the agent has seen, and
+// although other states are served meanwhile, the group is answered from that revision. (G9)
+func TestStatesDuringAWriteForgetNothing(t *testing.T) {
+	store, memory := statetest.New()
+	a := newAgent(t, store)
+	announced := agentFiles(100)
+	a.o.Fetch = func(context.Context, string) (*snapshot.Snapshot, error) { return announced, nil }
+	first := agentFiles(0)
+	a.serve(first, first.Revision)
+	a.Look(t.Context())
+	newest := first
+	for i := range maxRevisions + 2 {
+		newest = agentFiles(1 + i)
+		a.serve(newest, first.Revision)
+	}
+	a.serve(newest, announced.Revision)
+	memory.Fails = func(string) error {
+		memory.Fails = nil
+		a.serve(newest, announced.Revision)
+		return nil
+	}
+	a.Look(t.Context())
+	if memory.Fails != nil {
+		t.Fatal("nothing is written")
+	}
+	a.serve(newest, announced.Revision) // published anew, as the group has taken a revision
+	if _, err := a.Respond(a.st, ofAgent); err != nil {
+		t.Error(err)
+	}
+	if is := a.Report().Rollouts[0].Rings[0]; is.Revision != announced.Revision {
+		t.Errorf("the group has revision %s; expected %s", is.Revision, announced.Revision)
 	}
 }

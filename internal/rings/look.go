@@ -132,7 +132,8 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 	for rev := range r.revisions {
 		there[rev] = true
 	}
-	checks := p.checks
+	checks, needs := p.checks, p.needs
+	p.needs = there // other states may be served while the log is written
 	r.mu.Unlock()
 	now := r.o.Now()
 	next, waits := rollout.Advance(policy, before.Drain(v.draining(policy)), rollout.Facts{
@@ -145,7 +146,7 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 		if err := r.write(ctx, policy.Name, p.record, next); err != nil {
 			r.noteFailedWrite(p, policy.Name, err)
 			r.mu.Lock()
-			p.waits = waits
+			p.waits, p.needs = waits, needs
 			r.mu.Unlock()
 			return false
 		}
@@ -153,7 +154,7 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.log, p.waits, p.advanced = next, waits, v.st.Revision
+	p.log, p.waits, p.advanced, p.needs = next, waits, v.st.Revision, needs
 	hasMoved := !maps.Equal(before.Draining, next.Draining)
 	for _, ring := range policy.Rings {
 		from, to := before.Rings[ring.Name].Train, next.Rings[ring.Name].Train

@@ -87,7 +87,7 @@ type policyState struct {
 	// before is the revision that was served before the policy was; empty where nobody knows it.
 	before string
 	// needs are the revisions that the log does not have yet: where it is to begin, or those of a
-	// record that is being read.
+	// record that is being read or written. The map is replaced, never changed.
 	needs map[string]bool
 	// isRead reports that the record has been read, or that there is no store; isLost that there is
 	// none though members may run anything.
