@@ -113,11 +113,7 @@ func (r *Rings) fetch(ctx context.Context, st *fleetstate.State, name string) {
 		r.o.Logger.Warn("a revision that the hub has announced cannot be read; the groups keep what they have", "revision", name, "error", err)
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.tried, name)
-	r.revisions[name] = &revision{state: now, responses: new(response.Cache)}
-	r.recent = slices.Insert(r.recent, 0, name)
+	r.restored(name, now)
 }
 
 // followed are the places of an agent's groups in a policy. A group is lost of which nobody knows

@@ -155,3 +155,23 @@ func TestStatesDuringAWriteForgetNothing(t *testing.T) {
 		t.Errorf("the group has revision %s; expected %s", is.Revision, announced.Revision)
 	}
 }
+
+// TestServedStateStaysTheOneOfItsRevision: a commit is served while its files are read, as a hub
+// has announced it. What the rings answer from is the state that is served, which alone has the
+// last known good snapshots of members. (G2, G7)
+func TestServedStateStaysTheOneOfItsRevision(t *testing.T) {
+	a := newAgent(t, nil)
+	first, second := agentFiles(1), agentFiles(2)
+	a.o.Fetch = func(context.Context, string) (*snapshot.Snapshot, error) {
+		a.serve(second, second.Revision)
+		return second, nil
+	}
+	a.serve(first, second.Revision)
+	a.Look(t.Context())
+	if is := a.knownState(second.Revision); is != a.st {
+		t.Error("another state has taken the place of the served one")
+	}
+	if n := len(a.recent); n != 2 {
+		t.Errorf("%d revisions are known: %v", n, a.recent)
+	}
+}
