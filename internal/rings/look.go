@@ -78,27 +78,27 @@ func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
 			err = r.restore(limited, *log)
 		}
 		cancel()
-		r.mu.Lock()
-		p.problem, p.isStale = "", err != nil && !state.IsDamaged(err)
-		switch {
-		case state.IsDamaged(err):
-			isLost := p.log.Rings == nil
-			changed = changed || !p.isRead || p.isLost != isLost
-			p.isRead, p.isLost, p.problem = true, isLost, err.Error()
-		case err != nil:
-			p.problem = err.Error()
-		case isEnded && p.isRead && !p.isLost:
-			p.isStale, p.problem = true, "a replica serves a commit without this policy: this one waits until it serves a later one"
-		case log != nil && (isNew || !p.isRead):
-			changed = changed || !p.isRead || !haveSame(*log, p.log)
-			p.log, p.isRead, p.isLost, p.noted, p.needs = *log, true, false, log.Seen(), nil
-		case log == nil && (!p.isRead || p.isLost):
-			was := p.isRead
-			p.isRead = true
-			r.begin(p, st)
-			changed = changed || !was || !p.isLost
-		}
-		r.mu.Unlock()
+		r.locked(func() {
+			p.problem, p.isStale = "", err != nil && !state.IsDamaged(err)
+			switch {
+			case state.IsDamaged(err):
+				isLost := p.log.Rings == nil
+				changed = changed || !p.isRead || p.isLost != isLost
+				p.isRead, p.isLost, p.problem = true, isLost, err.Error()
+			case err != nil:
+				p.problem = err.Error()
+			case isEnded && p.isRead && !p.isLost:
+				p.isStale, p.problem = true, "a replica serves a commit without this policy: this one waits until it serves a later one"
+			case log != nil && (isNew || !p.isRead):
+				changed = changed || !p.isRead || !haveSame(*log, p.log)
+				p.log, p.isRead, p.isLost, p.noted, p.needs = *log, true, false, log.Seen(), nil
+			case log == nil && (!p.isRead || p.isLost):
+				was := p.isRead
+				r.begin(p, st)
+				p.isRead = true // not before: a panic leaves a log that is empty
+				changed = changed || !was || !p.isLost
+			}
+		})
 	}
 	return changed
 }
