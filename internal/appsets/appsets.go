@@ -235,23 +235,33 @@ func (n *Notifier) differs(s facts.ApplicationSet, st *fleetstate.State, arrived
 			continue // every state refuses it
 		}
 		r.ApplicationSet = s.Name
-		if n.fingerprint(n.last, r) != n.fingerprint(st, r) || n.o.Responses.DeploysTo(st, r, arrived) {
+		if n.fingerprint(n.last, r) != n.fingerprint(st, r) || n.deploysTo(st, r, arrived) {
 			return true
 		}
 	}
 	return false
 }
 
-// fingerprint is that of a state's response. A panic of the resolver does not stop the service; the
-// next query reports it.
+// fingerprint is that of a state's response, and the same for all that panic.
 func (n *Notifier) fingerprint(st *fleetstate.State, r query.Query) (text string) {
-	defer func() {
-		if p := recover(); p != nil {
-			n.o.Logger.Error("panic while computing an answer", "panic", fmt.Sprint(p))
-			text = "panic"
-		}
-	}()
+	defer n.catch(func() { text = "panic" })
 	return n.o.Fingerprint(st, r)
+}
+
+// deploysTo reports whether a state's response deploys to one of the clusters. One that panics does
+// not.
+func (n *Notifier) deploysTo(st *fleetstate.State, r query.Query, clusters []string) (is bool) {
+	defer n.catch(func() { is = false })
+	return n.o.Responses.DeploysTo(st, r, clusters)
+}
+
+// catch ends a panic of the resolver, which does not stop the service; the next query reports it.
+// It has to be deferred.
+func (n *Notifier) catch(then func()) {
+	if p := recover(); p != nil {
+		n.o.Logger.Error("panic while computing an answer", "panic", fmt.Sprint(p))
+		then()
+	}
 }
 
 // first returns the earliest refresh, if any.

@@ -178,6 +178,31 @@ func TestNotifier_ClusterThatArrives(t *testing.T) {
 	})
 }
 
+// A resolver that panics does not stop the service, also not while a cluster arrives: the next good
+// state is compared as any other.
+func TestNotifier_OutlivesPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := running(t, true)
+		known := func(secretOfB string) *fleetstate.State {
+			return stateWith(t, "1", nil, facts.NewSet(true,
+				facts.Cluster{Name: "a", Secret: "uid-a"}, facts.Cluster{Name: "b", Secret: secretOfB}, facts.Cluster{Name: "hub-1", Secret: "uid-hub"}))
+		}
+		panics := func(secretOfB string) *fleetstate.State {
+			st := known(secretOfB)
+			st.Fleet = nil
+			return st
+		}
+		f.n.Serving(known("uid-1"))
+		f.expect(t, "the first state", everyone...)
+		f.n.Serving(panics(""))
+		f.expect(t, "a state that panics", "both", "dns-a", "members", "nested")
+		f.n.Serving(panics("uid-2"))
+		f.expect(t, "b's Secret is back", "nested")
+		f.n.Serving(known("uid-2"))
+		f.expect(t, "a good state", "both", "dns-a", "members", "nested")
+	})
+}
+
 // Rules 2 and 3: exactly those are refreshed whose answer differs; all at the first state.
 func TestNotifier_ExactlyWhatDiffers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

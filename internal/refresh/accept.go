@@ -17,6 +17,25 @@ type decision struct {
 	waiting string
 }
 
+// tryAccept is accept, or a refusal where that panics. What it has accepted before is served.
+func (r *Refresher) tryAccept(newest polled) decision {
+	before := r.serving
+	out, err := caught(r, func() (decision, error) { return r.accept(newest), nil })
+	if err == nil {
+		return out
+	}
+	revision := ""
+	if newest.snapshot != nil {
+		revision = newest.snapshot.Revision
+	}
+	refusal := refusalOf(Commit, revision, problem.From(err, internal, problem.Pos{}))
+	out = decision{swapped: r.serving != before, refused: []Refusal{refusal}}
+	if r.serving == nil {
+		out.waiting = refusal.Problem
+	}
+	return out
+}
+
 // accept replaces r.serving by a candidate of as much of the newest snapshot and facts as is good.
 func (r *Refresher) accept(newest polled) decision {
 	var out decision

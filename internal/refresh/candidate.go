@@ -84,16 +84,21 @@ func (r *Refresher) restoredCandidate(known facts.Set) (*candidate, []problem.Pr
 	return &candidate{state: st, snapshot: r.restored, facts: known}, nil
 }
 
-// build turns a panic into an error: a repository must not be able to stop the service. The error
+// build builds a state, or catches its panic.
+func (r *Refresher) build(build func() (*fleetstate.State, error)) (*fleetstate.State, error) {
+	return caught(r, build)
+}
+
+// caught turns a panic into an error: a repository must not be able to stop the service. The error
 // has no stack, which varies.
-func (r *Refresher) build(build func() (*fleetstate.State, error)) (st *fleetstate.State, err error) {
+func caught[T any](r *Refresher, compute func() (T, error)) (out T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.o.Logger.Error("panic while building a state", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			r.o.Logger.Error("panic while refreshing the state", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = errors.New("internal error: the resolver panicked; see the log")
 		}
 	}()
-	return build()
+	return compute()
 }
 
 // withoutMembers leaves out the problems of single members, which are quarantined.

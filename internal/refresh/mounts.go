@@ -259,7 +259,7 @@ func (r *Refresher) acceptMounts(ctx context.Context, out *decision) {
 		if was := r.mounts.refused[s.Path]; was.revision == revision && was.isUpon(serving) {
 			continue
 		}
-		part, problems := s.Read(newest.snapshot, old)
+		part, problems := r.readMount(s, newest.snapshot, old)
 		if len(problems) > 0 {
 			r.refuseMount(part, problems)
 			continue
@@ -274,6 +274,19 @@ func (r *Refresher) acceptMounts(ctx context.Context, out *decision) {
 			r.refuseMount(part, problems)
 		}
 	}
+}
+
+// readMount reads the part of a mount's commit. What panics is refused, as is a problem of it.
+func (r *Refresher) readMount(s *mount.Scope, newest *snapshot.Snapshot, old snapshot.Part) (snapshot.Part, []problem.Problem) {
+	var problems []problem.Problem
+	part, err := caught(r, func() (part snapshot.Part, _ error) {
+		part, problems = s.Read(newest, old)
+		return part, nil
+	})
+	if err != nil {
+		return snapshot.NewPart(s.Path, s.URL, newest.Revision, nil), problem.From(err, internal, problem.Pos{File: s.Path})
+	}
+	return part, problems
 }
 
 // refuseMount keeps a mount on its last known good commit.

@@ -295,7 +295,7 @@ func (r *Refresher) reconcile(ctx context.Context) {
 	newest := r.newest
 	r.status.Computing = began
 	r.mu.Unlock()
-	d := r.accept(newest)
+	d := r.tryAccept(newest)
 	switch {
 	case r.serving == nil:
 	case d.swapped:
@@ -317,11 +317,19 @@ func (r *Refresher) reconcile(ctx context.Context) {
 		if d.swapped {
 			o.State = r.serving.state
 		}
-		r.o.Observe(o)
+		r.observe(o)
 	}
 	if write && !agree {
 		r.writeCheckpoint(ctx)
 	}
+}
+
+// observe calls Observe, which judges the new state: that may panic, as building it may.
+func (r *Refresher) observe(o Outcome) {
+	_, _ = caught(r, func() (*fleetstate.State, error) {
+		r.o.Observe(o)
+		return o.State, nil
+	})
 }
 
 // servesLastKnownGood reports whether a member is not served as the snapshot has it, or should not

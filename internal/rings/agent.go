@@ -50,7 +50,8 @@ func ofOthers(st *fleetstate.State) []string {
 	})
 }
 
-// follow has an agent's groups take what the hub has announced, and reports whether one has.
+// follow has an agent's groups take what the hub has announced, and reports whether one has. What a
+// replica has written is taken in before that (rule 4).
 func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollout.Policy) bool {
 	says := announced(st, policy.Name)
 	for _, revision := range says {
@@ -58,13 +59,17 @@ func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollou
 	}
 	r.mu.Lock()
 	p, before := r.logOf(policy.Name)
-	if p == nil {
+	if p == nil || p.isStale {
 		r.mu.Unlock()
 		return false
 	}
 	next := rollout.Follow(before, says, ofOthers(st), func(revision string) bool { return r.revisions[revision] != nil }, r.o.Now())
+	hasNews := !next.Equal(before)
+	if hasNews {
+		p.needs = next.Revisions() // other states may be served while the log is written
+	}
 	r.mu.Unlock()
-	if next.Equal(before) {
+	if !hasNews {
 		return false
 	}
 	if p.record != nil {
@@ -75,7 +80,7 @@ func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollou
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.log, p.isLost, p.problem = next, false, ""
+	p.log, p.isLost, p.problem, p.needs = next, false, "", nil
 	r.o.Logger.Info("groups take the revisions of their ring on the hub", "rollout", policy.Name, "revisions", fmt.Sprint(says))
 	return true
 }
@@ -108,11 +113,7 @@ func (r *Rings) fetch(ctx context.Context, st *fleetstate.State, name string) {
 		r.o.Logger.Warn("a revision that the hub has announced cannot be read; the groups keep what they have", "revision", name, "error", err)
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.tried, name)
-	r.revisions[name] = &revision{state: now, responses: new(response.Cache)}
-	r.recent = slices.Insert(r.recent, 0, name)
+	r.restored(name, now)
 }
 
 // followed are the places of an agent's groups in a policy. A group is lost of which nobody knows

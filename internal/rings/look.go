@@ -78,27 +78,27 @@ func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
 			err = r.restore(limited, *log)
 		}
 		cancel()
-		r.mu.Lock()
-		p.problem, p.isStale = "", err != nil && !state.IsDamaged(err)
-		switch {
-		case state.IsDamaged(err):
-			isLost := p.log.Rings == nil
-			changed = changed || !p.isRead || p.isLost != isLost
-			p.isRead, p.isLost, p.problem = true, isLost, err.Error()
-		case err != nil:
-			p.problem = err.Error()
-		case isEnded && p.isRead && !p.isLost:
-			p.isStale, p.problem = true, "a replica serves a commit without this policy: this one waits until it serves a later one"
-		case log != nil && (isNew || !p.isRead):
-			changed = changed || !p.isRead || !haveSame(*log, p.log)
-			p.log, p.isRead, p.isLost, p.noted, p.needs = *log, true, false, log.Seen(), nil
-		case log == nil && (!p.isRead || p.isLost):
-			was := p.isRead
-			p.isRead = true
-			r.begin(p, st)
-			changed = changed || !was || !p.isLost
-		}
-		r.mu.Unlock()
+		r.locked(func() {
+			p.problem, p.isStale = "", err != nil && !state.IsDamaged(err)
+			switch {
+			case state.IsDamaged(err):
+				isLost := p.log.Rings == nil
+				changed = changed || !p.isRead || p.isLost != isLost
+				p.isRead, p.isLost, p.problem = true, isLost, err.Error()
+			case err != nil:
+				p.problem = err.Error()
+			case isEnded && p.isRead && !p.isLost:
+				p.isStale, p.problem = true, "a replica serves a commit without this policy: this one waits until it serves a later one"
+			case log != nil && (isNew || !p.isRead):
+				changed = changed || !p.isRead || !haveSame(*log, p.log)
+				p.log, p.isRead, p.isLost, p.noted, p.needs = *log, true, false, log.Seen(), nil
+			case log == nil && (!p.isRead || p.isLost):
+				was := p.isRead
+				r.begin(p, st)
+				p.isRead = true // not before: a panic leaves a log that is empty
+				changed = changed || !was || !p.isLost
+			}
+		})
 	}
 	return changed
 }
@@ -132,7 +132,8 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 	for rev := range r.revisions {
 		there[rev] = true
 	}
-	checks := p.checks
+	checks, needs := p.checks, p.needs
+	p.needs = there // other states may be served while the log is written
 	r.mu.Unlock()
 	now := r.o.Now()
 	next, waits := rollout.Advance(policy, before.Drain(v.draining(policy)), rollout.Facts{
@@ -145,7 +146,7 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 		if err := r.write(ctx, policy.Name, p.record, next); err != nil {
 			r.noteFailedWrite(p, policy.Name, err)
 			r.mu.Lock()
-			p.waits = waits
+			p.waits, p.needs = waits, needs
 			r.mu.Unlock()
 			return false
 		}
@@ -153,7 +154,7 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.log, p.waits, p.advanced = next, waits, v.st.Revision
+	p.log, p.waits, p.advanced, p.needs = next, waits, v.st.Revision, needs
 	hasMoved := !maps.Equal(before.Draining, next.Draining)
 	for _, ring := range policy.Rings {
 		from, to := before.Rings[ring.Name].Train, next.Rings[ring.Name].Train

@@ -76,12 +76,22 @@ func (r *Rings) restore(ctx context.Context, log rollout.Log) error {
 			r.o.Logger.Error("the files of a ring's revision cannot be used", "revision", rev, "error", err)
 			continue
 		}
-		r.mu.Lock()
-		r.revisions[rev] = &revision{state: now, responses: new(response.Cache)}
-		r.recent = append([]string{rev}, r.recent...)
-		r.mu.Unlock()
+		r.restored(rev, now)
 	}
 	return nil
+}
+
+// restored takes in the state of a revision whose files have been read. Where the revision has been
+// served meanwhile, its own state stays: that one has the last known good snapshots of members.
+func (r *Rings) restored(name string, st *fleetstate.State) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.tried, name)
+	if r.revisions[name] != nil {
+		return
+	}
+	r.revisions[name] = &revision{state: st, responses: new(response.Cache)}
+	r.recent = slices.Insert(r.recent, 0, name)
 }
 
 // stateOf computes the state of a revision as it was before a restart; a *state.Damaged error says

@@ -2,8 +2,10 @@ package rings
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -87,7 +89,7 @@ type policyState struct {
 	// before is the revision that was served before the policy was; empty where nobody knows it.
 	before string
 	// needs are the revisions that the log does not have yet: where it is to begin, or those of a
-	// record that is being read.
+	// record that is being read or written. The map is replaced, never changed.
 	needs map[string]bool
 	// isRead reports that the record has been read, or that there is no store; isLost that there is
 	// none though members may run anything.
@@ -149,10 +151,15 @@ func New(o Options) *Rings {
 
 // Serving notes a state that is served from now on.
 func (r *Rings) Serving(st *fleetstate.State) {
-	r.mu.Lock()
-	r.learn(st)
-	r.mu.Unlock()
+	r.locked(func() { r.learn(st) })
 	r.trigger.Fire()
+}
+
+// locked calls a function that computes responses, with the lock, which a panic gives back.
+func (r *Rings) locked(do func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	do()
 }
 
 // learn remembers a state as that of its revision. The caller holds the lock.
@@ -309,7 +316,18 @@ func (r *Rings) Run(ctx context.Context) {
 	var checks sync.WaitGroup
 	defer checks.Wait()
 	checks.Go(func() { r.runChecks(ctx) })
-	repeat(ctx, interval, r.trigger, func() { r.Look(ctx) })
+	repeat(ctx, interval, r.trigger, func() { r.tryLook(ctx) })
+}
+
+// tryLook looks. A repository must not be able to stop the service: after a panic the next look
+// tries again.
+func (r *Rings) tryLook(ctx context.Context) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.o.Logger.Error("panic while looking at rings", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+	}()
+	r.Look(ctx)
 }
 
 // repeat runs a function after each trigger, and from time to time, until the context ends.

@@ -77,10 +77,13 @@ func (r *Replicated[T]) Trouble() Trouble {
 	return r.trouble
 }
 
-// Run merges and writes until the context ends, and then writes once more.
+// Run merges and writes until the context ends, and then writes once more. A store that was away
+// before is not waited for then.
 func (r *Replicated[T]) Run(ctx context.Context) {
+	reached := false
 	for {
-		reached := r.Exchange(ctx)
+		// A use that the end of the context cuts short says nothing of the store.
+		reached = r.Exchange(ctx) || reached && ctx.Err() != nil
 		var tick <-chan time.Time
 		switch {
 		case !reached:
@@ -90,16 +93,18 @@ func (r *Replicated[T]) Run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			if reached {
-				r.Exchange(context.WithoutCancel(ctx))
-			}
-			return
 		case <-tick:
 		case <-r.fire:
 			select {
 			case <-ctx.Done():
 			case <-time.After(r.Quiet):
 			}
+		}
+		if ctx.Err() != nil {
+			if reached {
+				r.Exchange(context.WithoutCancel(ctx))
+			}
+			return
 		}
 	}
 }

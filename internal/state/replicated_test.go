@@ -2,11 +2,15 @@ package state_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"maps"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/argosy-hub/argosy/internal/state"
 	"github.com/argosy-hub/argosy/internal/state/statetest"
@@ -99,5 +103,58 @@ func TestTroubleOfAReplicaEnds(t *testing.T) {
 	other := newReplica(s)
 	if other.Exchange(t.Context()); r.Trouble().Problem != nil || !other.names["a"] {
 		t.Errorf("%+v; another process has %v", r.Trouble(), other.names)
+	}
+}
+
+// remote is a store that serves no request whose context has ended, as an API server does.
+type remote struct{ *statetest.Memory }
+
+func (r remote) Get(ctx context.Context, name string) ([]byte, string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, "", err
+	}
+	return r.Memory.Get(ctx, name)
+}
+
+func (r remote) Put(ctx context.Context, name string, data []byte, version string) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	return r.Memory.Put(ctx, name, data, version)
+}
+
+// What has changed a moment before the end is written, also while changes are collected, and where
+// the end breaks a write off.
+func TestLastChangeIsWrittenAtTheEnd(t *testing.T) {
+	for name, breaksOff := range map[string]bool{"while changes are collected": false, "while the record is written": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, end := context.WithCancel(t.Context())
+				defer end()
+				memory := new(statetest.Memory)
+				if breaksOff {
+					memory.Fails = func(string) error {
+						memory.Fails = nil
+						end()
+						return context.Canceled
+					}
+				}
+				r := newReplica(state.New(remote{memory}))
+				r.Quiet = time.Minute
+				var running sync.WaitGroup
+				running.Go(func() { r.Run(ctx) })
+				synctest.Wait()
+				r.add("a")
+				synctest.Wait()
+				if !breaksOff {
+					end()
+				}
+				running.Wait()
+				other := newReplica(state.New(memory))
+				if other.Exchange(t.Context()); !other.names["a"] {
+					t.Errorf("the store has %v; the log:\n%s", memory.Names(), &r.log)
+				}
+			})
+		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
@@ -78,6 +79,33 @@ func TestStopEndsStreams(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Error("the service waits for an open page")
 	}
+}
+
+// A panic while a state is taken into the timeline ends neither the pages nor the service: it is
+// tried again.
+func TestTimelineOutlivesPanics(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		looks := 0
+		s := &Site{}
+		s.o.Fleet, s.o.Logger = noFleet{}, slog.New(slog.DiscardHandler)
+		s.o.Live = func() overview.Live {
+			looks++
+			panic("no such thing")
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			s.follow(ctx)
+			close(ended)
+		}()
+		time.Sleep(3 * observeEvery)
+		stop()
+		<-ended
+		if looks < 3 {
+			t.Errorf("it is tried %d times", looks)
+		}
+	})
 }
 
 // A listener that fails ends Serve at once, with its error: nobody would learn of it otherwise.

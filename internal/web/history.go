@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -42,11 +44,7 @@ func (s *Site) follow(ctx context.Context) {
 	var seen uint64
 	for {
 		changed := s.o.Fleet.Changed()
-		s.remember()
-		if live := s.o.Live(); live.Version != seen {
-			seen = live.Version
-			s.save(s.history.Observe(live, s.o.Now()))
-		}
+		seen = s.observe(seen)
 		select {
 		case <-changed:
 		case <-tick.C:
@@ -54,6 +52,24 @@ func (s *Site) follow(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// observe takes in the state that is served now and the statuses, unless their version is the one
+// that was seen last; it returns their version. A panic ends the service no more than one of a
+// request does: responses to engines go on.
+func (s *Site) observe(seen uint64) (version uint64) {
+	version = seen
+	defer func() {
+		if p := recover(); p != nil {
+			s.o.Logger.Error("panic", "page", "timeline", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+	}()
+	s.remember()
+	if live := s.o.Live(); live.Version != seen {
+		version = live.Version
+		s.save(s.history.Observe(live, s.o.Now()))
+	}
+	return version
 }
 
 // remember takes in the state that is served now. The lock keeps the order of the states.

@@ -145,7 +145,7 @@ func (c *child) template(chart source.Chart, timeout time.Duration) ([]manifest.
 	r, err := c.respond(chart)
 	inTime := late.Stop()
 	switch {
-	case err != nil:
+	case err != nil, !inTime: // late, it is being killed although it has responded
 		c.end()
 		return nil, c.ended(err, !inTime, timeout)
 	case r.Beyond != nil:

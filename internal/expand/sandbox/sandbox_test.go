@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -128,6 +129,34 @@ func TestLimitRefusesThatChartAlone(t *testing.T) {
 	s.timeout = 100 * time.Millisecond
 	if _, err := s.Template(source.Chart{Name: "time"}); err == nil || err.Error() != "chart time: rendering it takes more than 100ms, which is the limit" {
 		t.Errorf("time: %v", err)
+	}
+}
+
+// slowly reads after a pause.
+type slowly struct {
+	io.Reader
+	pause time.Duration
+}
+
+func (s *slowly) Read(p []byte) (int, error) {
+	time.Sleep(s.pause)
+	s.pause = 0
+	return s.Reader.Read(p)
+}
+
+// Rule 2: a child whose response is read as its time ends has been killed. It renders no other
+// chart, which would fail for it.
+func TestChildThatIsLateIsGone(t *testing.T) {
+	s := sandboxed(t)
+	made1(t, s, "good")
+	s.idle[0].out = &slowly{s.idle[0].out, time.Second}
+	s.timeout = 500 * time.Millisecond
+	if _, err := s.Template(source.Chart{Name: "good"}); err == nil || err.Error() != "chart good: rendering it takes more than 500ms, which is the limit" {
+		t.Error(err)
+	}
+	s.timeout = maxTime
+	if got := made1(t, s, "good"); got != "release 0" {
+		t.Error(got)
 	}
 }
 
