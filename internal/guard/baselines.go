@@ -24,7 +24,7 @@ const (
 type baselines struct {
 	now        func() time.Time
 	log        *slog.Logger
-	checkpoint *state.Replicated[savedResponses] // nil without a store
+	checkpoint *state.Replicated[savedResponses]
 
 	mu      sync.Mutex
 	byQuery map[queryKey]*remembered
@@ -32,8 +32,6 @@ type baselines struct {
 	uses    uint64 // counts them
 	merged  uint64 // counts the responses that replicas gave
 	figures Stats
-	loaded  bool // the checkpoint has been read, which closes ready
-	ready   chan struct{}
 }
 
 // remembered is the last response to a query. It is not changed, but for its use, once it is among
@@ -54,24 +52,16 @@ type remembered struct {
 // newBaselines reads what a store has, if it belongs to this process alone; a shared one is read by
 // Guard.Run.
 func newBaselines(o Options) *baselines {
-	b := &baselines{now: o.Now, log: o.Logger, byQuery: map[queryKey]*remembered{}, loaded: o.Store == nil, ready: make(chan struct{})}
-	if o.Store == nil {
-		close(b.ready)
-		return b
-	}
+	b := &baselines{now: o.Now, log: o.Logger, byQuery: map[queryKey]*remembered{}}
 	b.checkpoint = newCheckpoint(b, o.Store)
-	if !o.Store.Shared() {
+	if o.Store != nil && !o.Store.Shared() {
 		b.checkpoint.Exchange(context.Background())
 	}
 	return b
 }
 
 // isReady reports whether the checkpoint has been read.
-func (b *baselines) isReady() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.loaded
-}
+func (b *baselines) isReady() bool { return b.checkpoint.IsLoaded() }
 
 // of returns the items of the last response to a query; they must not be changed.
 func (b *baselines) of(q queryKey) []lifecycle.Item {
@@ -127,7 +117,7 @@ func (b *baselines) put(q queryKey, revision string, items []lifecycle.Item, los
 	}
 	b.add(q, r)
 	if !same {
-		b.save()
+		b.checkpoint.Changed()
 	}
 	return r
 }
@@ -138,13 +128,6 @@ func (b *baselines) drop(q queryKey) {
 	defer b.mu.Unlock()
 	if r := b.byQuery[q]; r != nil && !r.dropped {
 		b.add(q, &remembered{dropped: true, at: b.now().UnixNano()})
-		b.save()
-	}
-}
-
-// save has the checkpoint written soon.
-func (b *baselines) save() {
-	if b.checkpoint != nil {
 		b.checkpoint.Changed()
 	}
 }
@@ -187,13 +170,10 @@ func (b *baselines) remove(q queryKey) {
 func (b *baselines) stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := b.figures
-	if b.checkpoint != nil {
-		trouble := b.checkpoint.Trouble()
-		out.Damaged, out.Failures = trouble.Damaged, trouble.Failures
-		if trouble.Problem != nil {
-			out.Problem = trouble.Problem.Error()
-		}
+	out, trouble := b.figures, b.checkpoint.Trouble()
+	out.Damaged, out.Failures = trouble.Damaged, trouble.Failures
+	if trouble.Problem != nil {
+		out.Problem = trouble.Problem.Error()
 	}
 	for q, r := range b.byQuery {
 		if parsed, ok := q.parse(); !r.dropped && ok && parsed.Engine != forHub {
