@@ -40,7 +40,7 @@ type Store struct {
 // New makes a store. With keys, the first one authenticates what it writes, and any of them what it
 // reads (rule 6).
 func New(o Objects, keys ...[]byte) *Store {
-	return &Store{objects: o, keys: keys, limit: maxRecord}
+	return &Store{objects: o, keys: keys, limit: maxRecord, generations: generations{seen: map[string]int{}}}
 }
 
 // String names the place of the records.
@@ -90,11 +90,6 @@ func (s *Store) parseHead(name string, data []byte) (head, []byte, error) {
 // Read returns a record and its version, by which it can be replaced, a damaged one, too. It starts
 // anew when another process replaces the record meanwhile, and signs one of an older key again.
 func (s *Store) Read(ctx context.Context, name string) (data []byte, version string, err error) {
-	return s.read(ctx, name, func(int) error { return nil })
-}
-
-// read is Read of a record whose generation passes a check.
-func (s *Store) read(ctx context.Context, name string, check func(generation int) error) (data []byte, version string, err error) {
 	for range attempts {
 		data, version, err = s.objects.Get(ctx, name)
 		if err != nil {
@@ -102,7 +97,7 @@ func (s *Store) read(ctx context.Context, name string, check func(generation int
 		}
 		h, packed, err := s.parseHead(name, data)
 		if err == nil {
-			err = check(h.Generation)
+			err = s.check(name, h.Generation)
 		}
 		if err != nil {
 			return nil, version, err
@@ -176,22 +171,16 @@ func pack(data []byte) ([]byte, error) {
 // Write replaces a record of a version, "" for a new one, and returns the new version. It writes
 // the chunks, then the head, and then removes the chunks of earlier generations.
 func (s *Store) Write(ctx context.Context, name string, data []byte, version string) (string, error) {
-	next, _, err := s.write(ctx, name, data, version)
-	return next, err
-}
-
-// write is Write, and returns the generation, too.
-func (s *Store) write(ctx context.Context, name string, data []byte, version string) (string, int, error) {
 	packed, err := pack(data)
 	if err != nil {
-		return "", 0, err
+		return "", err
 	}
 	if len(packed) > s.limit {
-		return "", 0, fmt.Errorf("record %q has %d bytes; the limit is %d", name, len(packed), s.limit)
+		return "", fmt.Errorf("record %q has %d bytes; the limit is %d", name, len(packed), s.limit)
 	}
 	h := head{Format: recordFormat, Size: len(packed), Sum: checksum(packed)}
 	if h.Generation, err = s.nextGeneration(ctx, name, version); err != nil {
-		return "", 0, err
+		return "", err
 	}
 	if len(s.keys) > 0 {
 		h.MAC = h.mac(s.keys[0], name)
@@ -200,7 +189,7 @@ func (s *Store) write(ctx context.Context, name string, data []byte, version str
 		for part := range slices.Chunk(packed, room) {
 			_, err := s.objects.Put(ctx, h.chunk(name, h.Chunks), part, "")
 			if err != nil && !errors.Is(err, ErrConflict) { // a replica has written the same chunk
-				return "", 0, err
+				return "", err
 			}
 			h.Chunks++
 		}
@@ -208,13 +197,13 @@ func (s *Store) write(ctx context.Context, name string, data []byte, version str
 	}
 	line, err := json.Marshal(h)
 	if err != nil {
-		return "", 0, err
+		return "", err
 	}
 	if version, err = s.objects.Put(ctx, name, slices.Concat(line, []byte{'\n'}, packed), version); err != nil {
-		return "", 0, err
+		return "", err
 	}
 	_ = s.removeChunks(ctx, name, h.Generation) // the next Write removes what is left
-	return version, h.Generation, nil
+	return version, s.check(name, h.Generation)
 }
 
 // nextGeneration returns the generation after that of a version, and after those of chunks that are
