@@ -111,13 +111,16 @@ func (s *Store) Read(ctx context.Context, name string) (data []byte, version str
 		case err != nil:
 			return nil, version, err
 		}
-		data, err = unpack(name, h, packed)
-		if err == nil && len(s.keys) > 0 && h.MAC != h.mac(s.keys[0], name) {
+		data, err = unpack(h, packed)
+		if err != nil {
+			return nil, version, &Damaged{name, err.Error()}
+		}
+		if len(s.keys) > 0 && h.MAC != h.mac(s.keys[0], name) {
 			if signed, err := s.Write(ctx, name, data, version); err == nil {
 				version = signed
 			}
 		}
-		return data, version, err
+		return data, version, nil
 	}
 	return nil, version, &Damaged{name, "a chunk is missing"}
 }
@@ -135,25 +138,22 @@ func (s *Store) readChunks(ctx context.Context, name string, h head) ([]byte, er
 }
 
 // unpack checks the data by its head, and uncompresses it.
-func unpack(name string, h head, packed []byte) ([]byte, error) {
+func unpack(h head, packed []byte) ([]byte, error) {
 	if len(packed) != h.Size {
-		return nil, &Damaged{name, fmt.Sprintf("it has %d bytes; expected %d", len(packed), h.Size)}
+		return nil, fmt.Errorf("it has %d bytes; expected %d", len(packed), h.Size)
 	}
 	if checksum(packed) != h.Sum {
-		return nil, &Damaged{name, "its checksum is wrong"}
+		return nil, errors.New("its checksum is wrong")
 	}
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, &Damaged{name, err.Error()}
+		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(z, maxPlain+1))
-	if err != nil {
-		return nil, &Damaged{name, err.Error()}
+	if err == nil && len(data) > maxPlain {
+		err = fmt.Errorf("it has more than %d bytes when it is unpacked", maxPlain)
 	}
-	if len(data) > maxPlain {
-		return nil, &Damaged{name, fmt.Sprintf("it has more than %d bytes when it is unpacked", maxPlain)}
-	}
-	return data, nil
+	return data, err
 }
 
 // pack compresses data. Equal data gives equal bytes.
