@@ -3,7 +3,6 @@ package guard
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"log/slog"
 	"slices"
 	"sync"
@@ -40,7 +39,6 @@ type remembered struct {
 	items []lifecycle.Item
 	// spent is what earlier states have removed without approval, of a hub's baseline.
 	spent []spent
-	sum   [sha256.Size]byte
 	used  uint64
 	// revision is that of its state; at is its time, in nanoseconds.
 	revision string
@@ -107,11 +105,10 @@ func (b *baselines) queries() []parsedKey {
 // put remembers the response to a query, and returns how.
 func (b *baselines) put(q queryKey, revision string, items []lifecycle.Item, lost []spent) *remembered {
 	r := &remembered{items: items, revision: revision, at: b.now().UnixNano(), spent: lost}
-	r.sum = sumOf(r.items)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last := b.byQuery[q]
-	same := last != nil && last.sum == r.sum && !last.dropped && slices.Equal(last.spent, r.spent)
+	same := last != nil && !last.dropped && slices.EqualFunc(last.items, items, isSame) && slices.Equal(last.spent, r.spent)
 	if same {
 		r.at, r.revision = last.at, last.revision
 	}
@@ -183,15 +180,7 @@ func (b *baselines) stats() Stats {
 	return out
 }
 
-// sumOf is equal for responses with the same items.
-func sumOf(all []lifecycle.Item) (out [sha256.Size]byte) {
-	h := sha256.New()
-	for _, x := range all {
-		for _, text := range []string{x.Cluster, x.Group, x.Component, x.Release} {
-			h.Write([]byte(text))
-			h.Write([]byte{0})
-		}
-	}
-	h.Sum(out[:0])
-	return out
+// isSame reports whether two items are written as the same.
+func isSame(a, b lifecycle.Item) bool {
+	return a.Cluster == b.Cluster && a.Group == b.Group && a.Component == b.Component && a.Release == b.Release
 }

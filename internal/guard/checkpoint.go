@@ -51,7 +51,6 @@ func (s savedResponse) remembered() *remembered {
 	for _, x := range s.Spent {
 		r.spent = append(r.spent, spent{lifecycle.Item{Cluster: x.Item[0], Group: x.Item[1], Component: x.Item[2]}, time.Unix(0, x.At)})
 	}
-	r.sum = sumOf(r.items)
 	return r
 }
 
