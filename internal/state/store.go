@@ -32,7 +32,6 @@ const (
 type Store struct {
 	objects Objects
 	keys    [][]byte
-	limit   int
 
 	generations generations
 }
@@ -40,7 +39,7 @@ type Store struct {
 // New makes a store. With keys, the first one authenticates what it writes, and any of them what it
 // reads (rule 6).
 func New(o Objects, keys ...[]byte) *Store {
-	return &Store{objects: o, keys: keys, limit: maxRecord, generations: generations{seen: map[string]int{}}}
+	return &Store{objects: o, keys: keys, generations: generations{seen: map[string]int{}}}
 }
 
 // String names the place of the records.
@@ -78,7 +77,7 @@ func (s *Store) parseHead(name string, data []byte) (head, []byte, error) {
 	if err := json.Unmarshal(line, &h); err != nil || h.Format != recordFormat {
 		return head{}, nil, &Damaged{name, "it is not in the format " + recordFormat}
 	}
-	if h.Generation <= 0 || h.Size < 0 || h.Size > s.limit || h.Chunks < 0 || h.Chunks > h.Size {
+	if h.Generation <= 0 || h.Size < 0 || h.Size > maxRecord || h.Chunks < 0 || h.Chunks > h.Size {
 		return head{}, nil, &Damaged{name, "its head is invalid"}
 	}
 	if !slices.ContainsFunc(s.keys, func(key []byte) bool { return hmac.Equal([]byte(h.mac(key, name)), []byte(h.MAC)) }) && len(s.keys) > 0 {
@@ -175,8 +174,8 @@ func (s *Store) Write(ctx context.Context, name string, data []byte, version str
 	if err != nil {
 		return "", err
 	}
-	if len(packed) > s.limit {
-		return "", fmt.Errorf("record %q has %d bytes; the limit is %d", name, len(packed), s.limit)
+	if len(packed) > maxRecord {
+		return "", fmt.Errorf("record %q has %d bytes; the limit is %d", name, len(packed), maxRecord)
 	}
 	h := head{Format: recordFormat, Size: len(packed), Sum: checksum(packed)}
 	if h.Generation, err = s.nextGeneration(ctx, name, version); err != nil {
