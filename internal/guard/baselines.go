@@ -3,7 +3,6 @@ package guard
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"log/slog"
 	"slices"
 	"sync"
@@ -24,7 +23,7 @@ const (
 type baselines struct {
 	now        func() time.Time
 	log        *slog.Logger
-	checkpoint *state.Replicated[savedResponses] // nil without a store
+	checkpoint *state.Replicated[savedResponses]
 
 	mu      sync.Mutex
 	byQuery map[queryKey]*remembered
@@ -32,8 +31,6 @@ type baselines struct {
 	uses    uint64 // counts them
 	merged  uint64 // counts the responses that replicas gave
 	figures Stats
-	loaded  bool // the checkpoint has been read, which closes ready
-	ready   chan struct{}
 }
 
 // remembered is the last response to a query. It is not changed, but for its use, once it is among
@@ -42,7 +39,6 @@ type remembered struct {
 	items []lifecycle.Item
 	// spent is what earlier states have removed without approval, of a hub's baseline.
 	spent []spent
-	sum   [sha256.Size]byte
 	used  uint64
 	// revision is that of its state; at is its time, in nanoseconds.
 	revision string
@@ -54,24 +50,16 @@ type remembered struct {
 // newBaselines reads what a store has, if it belongs to this process alone; a shared one is read by
 // Guard.Run.
 func newBaselines(o Options) *baselines {
-	b := &baselines{now: o.Now, log: o.Logger, byQuery: map[queryKey]*remembered{}, loaded: o.Store == nil, ready: make(chan struct{})}
-	if o.Store == nil {
-		close(b.ready)
-		return b
-	}
+	b := &baselines{now: o.Now, log: o.Logger, byQuery: map[queryKey]*remembered{}}
 	b.checkpoint = newCheckpoint(b, o.Store)
-	if !o.Store.Shared() {
+	if o.Store != nil && !o.Store.Shared() {
 		b.checkpoint.Exchange(context.Background())
 	}
 	return b
 }
 
 // isReady reports whether the checkpoint has been read.
-func (b *baselines) isReady() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.loaded
-}
+func (b *baselines) isReady() bool { return b.checkpoint.IsLoaded() }
 
 // of returns the items of the last response to a query; they must not be changed.
 func (b *baselines) of(q queryKey) []lifecycle.Item {
@@ -117,17 +105,16 @@ func (b *baselines) queries() []parsedKey {
 // put remembers the response to a query, and returns how.
 func (b *baselines) put(q queryKey, revision string, items []lifecycle.Item, lost []spent) *remembered {
 	r := &remembered{items: items, revision: revision, at: b.now().UnixNano(), spent: lost}
-	r.sum = sumOf(r.items)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last := b.byQuery[q]
-	same := last != nil && last.sum == r.sum && !last.dropped && slices.Equal(last.spent, r.spent)
+	same := last != nil && !last.dropped && slices.EqualFunc(last.items, items, isSame) && slices.Equal(last.spent, r.spent)
 	if same {
 		r.at, r.revision = last.at, last.revision
 	}
 	b.add(q, r)
 	if !same {
-		b.save()
+		b.checkpoint.Changed()
 	}
 	return r
 }
@@ -138,13 +125,6 @@ func (b *baselines) drop(q queryKey) {
 	defer b.mu.Unlock()
 	if r := b.byQuery[q]; r != nil && !r.dropped {
 		b.add(q, &remembered{dropped: true, at: b.now().UnixNano()})
-		b.save()
-	}
-}
-
-// save has the checkpoint written soon.
-func (b *baselines) save() {
-	if b.checkpoint != nil {
 		b.checkpoint.Changed()
 	}
 }
@@ -187,13 +167,10 @@ func (b *baselines) remove(q queryKey) {
 func (b *baselines) stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := b.figures
-	if b.checkpoint != nil {
-		trouble := b.checkpoint.Trouble()
-		out.Damaged, out.Failures = trouble.Damaged, trouble.Failures
-		if trouble.Problem != nil {
-			out.Problem = trouble.Problem.Error()
-		}
+	out, trouble := b.figures, b.checkpoint.Trouble()
+	out.Damaged, out.Failures = trouble.Damaged, trouble.Failures
+	if trouble.Problem != nil {
+		out.Problem = trouble.Problem.Error()
 	}
 	for q, r := range b.byQuery {
 		if parsed, ok := q.parse(); !r.dropped && ok && parsed.Engine != forHub {
@@ -203,15 +180,7 @@ func (b *baselines) stats() Stats {
 	return out
 }
 
-// sumOf is equal for responses with the same items.
-func sumOf(all []lifecycle.Item) (out [sha256.Size]byte) {
-	h := sha256.New()
-	for _, x := range all {
-		for _, text := range []string{x.Cluster, x.Group, x.Component, x.Release} {
-			h.Write([]byte(text))
-			h.Write([]byte{0})
-		}
-	}
-	h.Sum(out[:0])
-	return out
+// isSame reports whether two items are written as the same.
+func isSame(a, b lifecycle.Item) bool {
+	return a.Cluster == b.Cluster && a.Group == b.Group && a.Component == b.Component && a.Release == b.Release
 }

@@ -9,15 +9,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
-const (
-	// checkpointQuiet is how long changes are collected before they are written to a store that
-	// replicas share, and checkpointInterval how often theirs are read. A folder is written at
-	// once: after a crash before the write, a removal is judged again, without its approval.
-	checkpointQuiet    = time.Second
-	checkpointInterval = 10 * time.Second
-	// buried is how long replicas know that a response was dropped.
-	buried = 24 * time.Hour
-)
+// buried is how long replicas know that a response was dropped.
+const buried = 24 * time.Hour
 
 // savedResponses are the last responses by their queries, as they are written.
 type savedResponses map[queryKey]savedResponse
@@ -40,14 +33,13 @@ type savedLoss struct {
 	At   int64     `json:"at"`
 }
 
-// newCheckpoint keeps baselines for a restart, and merges those of replicas (rule 9).
+// newCheckpoint keeps baselines for a restart, and merges those of replicas (rule 9). It is urgent:
+// after a crash before the write, a removal is judged again, without its approval.
 func newCheckpoint(b *baselines, s *state.Store) *state.Replicated[savedResponses] {
-	r := &state.Replicated[savedResponses]{
-		Record: state.NewDocument[savedResponses](s, "responses", 3), Merge: b.merge, Value: b.saved, Log: b.log,
-		Loss:  "remembered responses cannot be used: the next responses to their queries are compared with nothing",
-		Quiet: checkpointQuiet, Interval: checkpointInterval, Urgent: true,
-	}
-	return r.Start()
+	return state.Replicate(s, "responses", 3, state.Options[savedResponses]{
+		Merge: b.merge, Value: b.saved, Log: b.log, Urgent: true,
+		Loss: "remembered responses cannot be used: the next responses to their queries are compared with nothing",
+	})
 }
 
 // remembered is the response that was written.
@@ -59,7 +51,6 @@ func (s savedResponse) remembered() *remembered {
 	for _, x := range s.Spent {
 		r.spent = append(r.spent, spent{lifecycle.Item{Cluster: x.Item[0], Group: x.Item[1], Component: x.Item[2]}, time.Unix(0, x.At)})
 	}
-	r.sum = sumOf(r.items)
 	return r
 }
 
@@ -81,13 +72,6 @@ func (b *baselines) merge(theirs *savedResponses) {
 	now := b.now().UnixNano()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.loaded {
-		b.loaded = true
-		close(b.ready)
-	}
-	if theirs == nil {
-		return
-	}
 	for q, s := range *theirs {
 		r := s.remembered()
 		r.at = min(r.at, now)
@@ -120,8 +104,4 @@ var errUnread = &queryerr.Error{
 
 // Run writes responses to the store, and exchanges them with the replicas that share it, until the
 // context ends. Then it writes once more.
-func (g *Guard) Run(ctx context.Context) {
-	if c := g.baselines.checkpoint; c != nil {
-		c.Run(ctx)
-	}
-}
+func (g *Guard) Run(ctx context.Context) { g.baselines.checkpoint.Run(ctx) }

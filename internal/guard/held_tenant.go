@@ -16,14 +16,7 @@ import (
 
 // Await waits until the last responses have been read, which Holds compares with. It returns false
 // if the context ends before.
-func (g *Guard) Await(ctx context.Context) bool {
-	select {
-	case <-g.baselines.ready:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+func (g *Guard) Await(ctx context.Context) bool { return g.baselines.checkpoint.AwaitLoaded(ctx) }
 
 // Holds returns the tenants of which a state would remove more than it may. Previous is the state
 // that is served now; it may be nil. Nothing is remembered: the state may never be served.

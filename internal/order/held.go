@@ -12,10 +12,6 @@ import (
 )
 
 const (
-	// heldQuiet is how long changes are collected before they are written to a store that replicas
-	// share, and heldInterval how often theirs are read.
-	heldQuiet    = time.Second
-	heldInterval = 10 * time.Second
 	// heldRefresh is how long the time of a set's last use may be behind, and heldAge how long a
 	// set that nobody uses is kept.
 	heldRefresh = time.Hour
@@ -27,14 +23,11 @@ const (
 // heldSets are the parameter sets that stay although the repository asks for others, by digest.
 // They survive a restart, and replicas share them. Several goroutines may use them.
 type heldSets struct {
-	now func() time.Time
-	// checkpoint writes them; nil without a store.
+	now        func() time.Time
 	checkpoint *state.Replicated[savedSets]
 
 	mu       sync.Mutex
 	byDigest map[string]heldSet
-	// loaded reports that the store has been read, or that there is none.
-	loaded bool
 }
 
 // heldSet is a set and when it was last used, in nanoseconds since 1970.
@@ -52,14 +45,10 @@ type savedSet struct {
 }
 
 func newHeldSets(o Options) *heldSets {
-	h := &heldSets{now: o.Now, byDigest: map[string]heldSet{}, loaded: o.Store == nil}
-	if o.Store != nil {
-		h.checkpoint = (&state.Replicated[savedSets]{
-			Record: state.NewDocument[savedSets](o.Store, "held-sets", 1), Merge: h.merge, Value: h.saved, Log: o.Logger,
-			Loss:  "parameter sets that stay cannot be used: what waits may go ahead",
-			Quiet: heldQuiet, Interval: heldInterval, Urgent: true,
-		}).Start()
-	}
+	h := &heldSets{now: o.Now, byDigest: map[string]heldSet{}}
+	h.checkpoint = state.Replicate(o.Store, "held-sets", 1, state.Options[savedSets]{
+		Merge: h.merge, Value: h.saved, Log: o.Logger, Loss: "parameter sets that stay cannot be used: what waits may go ahead", Urgent: true,
+	})
 	return h
 }
 
@@ -72,9 +61,7 @@ func (h *heldSets) hold(s response.ParameterSet) {
 		return
 	}
 	h.byDigest[s.Digest()] = heldSet{s, now.UnixNano()}
-	if h.checkpoint != nil {
-		h.checkpoint.Changed()
-	}
+	h.checkpoint.Changed()
 }
 
 // get returns the set of an Application with a digest.
@@ -85,21 +72,10 @@ func (h *heldSets) get(application, digest string) (response.ParameterSet, bool)
 	return held.set, is && held.set.Item().Name == application
 }
 
-// isLoaded reports whether what stays is known.
-func (h *heldSets) isLoaded() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.loaded
-}
-
 // merge takes in what replicas hold, or this one before a restart.
 func (h *heldSets) merge(theirs *savedSets) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.loaded = true
-	if theirs == nil {
-		return
-	}
 	for digest, saved := range *theirs {
 		set, err := saved.Set.Restore()
 		if err != nil || set.Digest() != digest {
@@ -135,17 +111,11 @@ func (h *heldSets) saved() (all savedSets, complete bool) {
 
 // StoreProblem is why the store does not take what stays, empty for none.
 func (o *Order) StoreProblem() string {
-	if c := o.held.checkpoint; c != nil {
-		if err := c.Trouble().Problem; err != nil {
-			return err.Error()
-		}
+	if err := o.held.checkpoint.Trouble().Problem; err != nil {
+		return err.Error()
 	}
 	return ""
 }
 
 // Run writes what stays to the store, and exchanges it with replicas, until the context ends.
-func (o *Order) Run(ctx context.Context) {
-	if c := o.held.checkpoint; c != nil {
-		c.Run(ctx)
-	}
-}
+func (o *Order) Run(ctx context.Context) { o.held.checkpoint.Run(ctx) }

@@ -170,7 +170,7 @@ func (o *Order) Compose(st *fleetstate.State, q query.Query, desired *response.R
 	}
 	c := &composition{order: o, st: st, query: q, given: o.given(key), desired: map[string]map[string]response.ParameterSet{}}
 	out := desired.Compose(c.decide)
-	if len(c.lost) > 0 && !o.held.isLoaded() {
+	if len(c.lost) > 0 && !o.held.checkpoint.IsLoaded() {
 		return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: "not ready: the parameter sets that stay have not been read from the state yet"}
 	}
 	for _, w := range c.lost {

@@ -48,9 +48,6 @@ func (h *History) Remembered() (Remembered, bool) {
 // Merge takes over what a record has: that of this service before a restart, or another replica's.
 // A commit that both have is one, as it was seen first.
 func (h *History) Merge(r *Remembered) {
-	if r == nil {
-		return
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	served := r.Revision

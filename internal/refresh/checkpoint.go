@@ -17,12 +17,11 @@ import (
 // snapshots of quarantined and draining members. Snapshots are written first, each in a record of
 // its own; then, in one step, the record that names them.
 type checkpoint struct {
-	store    *state.Store
-	accepted *state.Document[Accepted]
+	store     *state.Store
+	accepted  *state.Document[Accepted]
+	snapshots *Snapshots
 	// serving shares its files with the snapshots that are read.
 	serving *snapshot.Snapshot
-	// damaged are the snapshots that could not be read: they are written anew if they are needed.
-	damaged map[string]bool
 	// isNews reports that a replica has written the record, and that this was not taken in yet.
 	isNews bool
 }
@@ -45,7 +44,7 @@ type keptMembers struct {
 }
 
 func newCheckpoint(s *state.Store) *checkpoint {
-	return &checkpoint{store: s, accepted: state.NewDocument[Accepted](s, "accepted", 3), damaged: map[string]bool{}}
+	return &checkpoint{store: s, accepted: state.NewDocument[Accepted](s, "accepted", 3), snapshots: NewSnapshots(s, "snapshots", 3)}
 }
 
 func (a Accepted) equal(b Accepted) bool {
@@ -76,7 +75,7 @@ func (c *checkpoint) read(ctx context.Context) (*snapshot.Snapshot, *keptMembers
 	if err != nil || a == nil {
 		return nil, nil, err
 	}
-	s, err := c.snapshot(ctx, a.Revision)
+	s, err := c.snapshots.Read(ctx, a.Revision)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,7 +90,7 @@ func (c *checkpoint) read(ctx context.Context) (*snapshot.Snapshot, *keptMembers
 // keptMembers reads the snapshots that a record names. A *state.Damaged error comes with those that
 // can be used.
 func (c *checkpoint) keptMembers(ctx context.Context, a Accepted) (*keptMembers, error) {
-	lkg, err := a.Members(func(revision string) (*snapshot.Snapshot, error) { return c.snapshot(ctx, revision) })
+	lkg, err := a.Members(func(revision string) (*snapshot.Snapshot, error) { return c.snapshots.Read(ctx, revision, c.serving) })
 	if lkg == nil {
 		return nil, err
 	}
@@ -125,22 +124,6 @@ func (a Accepted) Members(snapshotOf func(revision string) (*snapshot.Snapshot, 
 	return out, errors.Join(slices.SortedFunc(maps.Values(damaged), func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })...)
 }
 
-// snapshot reads that of a revision, which a record names: if it is missing, it is damaged.
-func (c *checkpoint) snapshot(ctx context.Context, revision string) (s *snapshot.Snapshot, err error) {
-	name := snapshotRecord(revision)
-	data, _, err := c.store.Read(ctx, name)
-	if errors.Is(err, state.ErrNotFound) {
-		err = &state.Damaged{Record: name, Why: "it is missing"}
-	}
-	if err == nil {
-		s, err = Unarchive(revision, data, c.serving)
-	}
-	if state.IsDamaged(err) {
-		c.damaged[name] = true
-	}
-	return s, err
-}
-
 // write writes a snapshot and the last known good ones. If a replica has written the same snapshot
 // with others, it returns those instead.
 func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, kept keptMembers) (theirs *keptMembers, err error) {
@@ -153,7 +136,7 @@ func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, kept keptM
 			return err
 		}
 		c.isNews = c.isNews || changed
-		if now != nil && now.Revision == next.Revision && len(c.damaged) == 0 {
+		if now != nil && now.Revision == next.Revision && len(c.snapshots.damaged) == 0 {
 			if now.equal(next) {
 				c.isNews = false
 				return nil
@@ -179,52 +162,23 @@ func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, kept keptM
 // record does not name. A replica may have removed a snapshot before the record named it, so it
 // looks for them once more; and it removes none once a replica has replaced the record.
 func (c *checkpoint) replace(ctx context.Context, s *snapshot.Snapshot, lkg fleetstate.LastKnownGood, next Accepted) error {
-	needed := map[string]*snapshot.Snapshot{snapshotRecord(s.Revision): s}
+	needed := map[string]*snapshot.Snapshot{c.snapshots.Record(s.Revision): s}
 	for _, good := range lkg {
 		if good != nil {
-			needed[snapshotRecord(good.Revision)] = good
+			needed[c.snapshots.Record(good.Revision)] = good
 		}
 	}
-	if _, err := c.writeSnapshots(ctx, needed); err != nil {
+	if _, err := c.snapshots.Write(ctx, needed); err != nil {
 		return err
 	}
 	if err := c.accepted.Write(ctx, next); err != nil {
 		return err
 	}
-	names, err := c.writeSnapshots(ctx, needed)
-	for _, name := range names {
-		if strings.HasPrefix(name, snapshotKind) && needed[name] == nil && c.accepted.IsCurrent(ctx) {
+	names, err := c.snapshots.Write(ctx, needed)
+	for _, name := range c.snapshots.Unneeded(names, needed) {
+		if c.accepted.IsCurrent(ctx) {
 			err = errors.Join(err, c.store.Remove(ctx, name))
 		}
 	}
 	return err
-}
-
-// writeSnapshots writes those that are missing or damaged, and returns the names of all records
-// before.
-func (c *checkpoint) writeSnapshots(ctx context.Context, needed map[string]*snapshot.Snapshot) ([]string, error) {
-	names, err := c.store.Names(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for name, s := range needed {
-		version := ""
-		if slices.Contains(names, name) {
-			if !c.damaged[name] {
-				continue
-			}
-			if _, version, err = c.store.Read(ctx, name); err != nil && !state.IsDamaged(err) {
-				return nil, err
-			}
-		}
-		data, err := Archive(s)
-		if err == nil {
-			_, err = c.store.Write(ctx, name, data, version)
-		}
-		if err != nil && !errors.Is(err, state.ErrConflict) { // a replica has written it
-			return nil, err
-		}
-	}
-	clear(c.damaged)
-	return names, nil
 }

@@ -54,8 +54,8 @@ func same(a, b *snapshot.Snapshot) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	of, failed := Archive(a)
-	with, err := Archive(b)
+	of, failed := archive(a)
+	with, err := archive(b)
 	return errors.Join(failed, err) == nil && bytes.Equal(of, with) &&
 		!slices.ContainsFunc(a.Paths(), func(p string) bool {
 			return a.File(p).Digest != b.File(p).Digest || a.File(p).Folder != b.File(p).Folder
@@ -90,6 +90,17 @@ func TestFirstReplicaDecidesLastKnownGood(t *testing.T) {
 	if err != nil || theirs == nil || !maps.EqualFunc(theirs.lastKnownGood, lkg, same) || !slices.EqualFunc(theirs.holds, exampleHolds, fleetstate.Hold.Equal) {
 		t.Errorf("%v, %v", theirs, err)
 	}
+}
+
+// readForged reads the snapshot of revision r from a record that has the data.
+func readForged(t *testing.T, data []byte) (*snapshot.Snapshot, error) {
+	t.Helper()
+	store, _ := statetest.New()
+	snapshots := NewSnapshots(store, "snapshots", 3)
+	if _, err := store.Write(t.Context(), snapshots.Record("r"), data, ""); err != nil {
+		t.Fatal(err)
+	}
+	return snapshots.Read(t.Context(), "r")
 }
 
 // What no snapshot contains is damaged, though its checksum is right.
@@ -130,7 +141,7 @@ func TestForgedSnapshotIsDamaged(t *testing.T) {
 		"no problem":       {of("r", broken(map[string]string{problemKey: "{", digestKey: "d"})), "unexpected end of JSON input"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := Unarchive("r", c.record)
+			s, err := readForged(t, c.record)
 			if c.want == "" && err == nil && s.Revision == "r" {
 				return
 			}
@@ -145,25 +156,25 @@ func TestForgedSnapshotIsDamaged(t *testing.T) {
 // is written and read as the same one, of paths that a repository can have.
 func FuzzSnapshot(f *testing.F) {
 	newest, _ := example()
-	data, err := Archive(snapshot.New("r", files(newest)))
+	data, err := archive(snapshot.New("r", files(newest)))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(data)
 	f.Add(data[:1024])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := Unarchive("r", data)
+		s, err := readForged(t, data)
 		if err != nil {
 			if s != nil || !state.IsDamaged(err) {
 				t.Fatalf("half of it is read: %v", err)
 			}
 			return
 		}
-		written, err := Archive(s)
+		written, err := archive(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := Unarchive("r", written); err != nil || !same(s, again) {
+		if again, err := unarchive("r", written); err != nil || !same(s, again) {
 			t.Fatalf("%q is written as %q, %v", data, written, err)
 		}
 	})
@@ -193,7 +204,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 	store := state.New(folder)
 	b.Run("write", func(b *testing.B) {
 		for b.Loop() {
-			if err := store.Remove(b.Context(), snapshotRecord(s.Revision)); err != nil {
+			if err := store.Remove(b.Context(), newCheckpoint(store).snapshots.Record(s.Revision)); err != nil {
 				b.Fatal(err)
 			}
 			if _, err := newCheckpoint(store).write(b.Context(), s, keptMembers{}); err != nil {
@@ -300,8 +311,9 @@ func FuzzStoreFolder(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, got, err := newCheckpoint(state.New(folder)).read(t.Context())
-		needed := name == state.Name("accepted", 3)+".record" || name == snapshotRecord(want.Revision)+".record"
+		c := newCheckpoint(state.New(folder))
+		s, got, err := c.read(t.Context())
+		needed := name == state.Name("accepted", 3)+".record" || name == c.snapshots.Record(want.Revision)+".record"
 		if s == nil {
 			if !state.IsDamaged(err) || !needed || got != nil {
 				t.Fatalf("%s is damaged: nothing, %v, %v", name, got, err)

@@ -96,7 +96,7 @@ func TestFactsOutliveARestart(t *testing.T) {
 	// Both Secrets are gone, and one cluster is new.
 	p = newProvider()
 	k, notified, stop = storing(t, p, store)
-	wait(t, notified, "loaded", func() bool { k.mu.Lock(); defer k.mu.Unlock(); return k.loaded })
+	wait(t, notified, "loaded", k.saved.IsLoaded)
 	if set, complete := k.Current(); complete {
 		t.Errorf("before the API server has been asked: %v", set.Names())
 	}

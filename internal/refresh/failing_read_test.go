@@ -33,7 +33,7 @@ func TestFirstReplicaDecidesWhateverFails(t *testing.T) {
 	newest, lkg := saveExample(t, store)
 	failed := false
 	objects.fails = func(name string) bool {
-		is := !failed && strings.HasPrefix(name, snapshotKind)
+		is := !failed && strings.HasPrefix(name, other.snapshots.prefix)
 		failed = failed || is
 		return is
 	}

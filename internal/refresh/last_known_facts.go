@@ -20,13 +20,9 @@ const factsQuiet = 10 * time.Second
 // known ones while the API server is away at a start.
 type LastKnownFacts struct {
 	FactsProvider
-	saved *state.Replicated[savedFacts]
-	// loadedNow is called once the store has been read.
-	loadedNow func()
+	saved *state.Replicated[savedFacts] // before it is loaded, no facts are complete
 
 	mu sync.Mutex
-	// loaded reports that the store has been read; before, no facts are complete.
-	loaded bool
 	// before are the facts from the store, and clusters those of them that still have a member
 	// file.
 	before   *facts.Set
@@ -36,10 +32,9 @@ type LastKnownFacts struct {
 // NewLastKnownFacts keeps a provider's facts in a store.
 func NewLastKnownFacts(p FactsProvider, s *state.Store, log *slog.Logger) *LastKnownFacts {
 	l := &LastKnownFacts{FactsProvider: p, clusters: map[string]facts.Cluster{}}
-	l.saved = (&state.Replicated[savedFacts]{
-		Record: state.NewDocument[savedFacts](s, "facts", 3), Merge: l.merge, Value: l.value, Log: log,
-		Loss: "the last known facts cannot be used: they are as at a first start", Quiet: factsQuiet,
-	}).Start()
+	l.saved = state.Replicate(s, "facts", 3, state.Options[savedFacts]{
+		Merge: l.merge, Value: l.value, Log: log, Loss: "the last known facts cannot be used: they are as at a first start", Quiet: factsQuiet,
+	})
 	l.saved.Changed() // the provider may be complete before it runs
 	return l
 }
@@ -51,7 +46,7 @@ func (l *LastKnownFacts) Current() (facts.Set, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case !l.loaded:
+	case !l.saved.IsLoaded():
 		return set, false
 	case !complete && l.before != nil && l.before.GrantsOf() == set.GrantsOf() && l.FactsProvider.Err() != nil:
 		return *l.before, true
@@ -85,10 +80,7 @@ func (l *LastKnownFacts) Err() error {
 	if err := l.FactsProvider.Err(); err != nil {
 		return err
 	}
-	l.mu.Lock()
-	loaded := l.loaded
-	l.mu.Unlock()
-	if err := l.Problem(); err != nil && !loaded {
+	if err := l.Problem(); err != nil && !l.saved.IsLoaded() {
 		return fmt.Errorf("the last known facts cannot be read yet: %w", err)
 	}
 	return nil
@@ -118,7 +110,11 @@ func (l *LastKnownFacts) Run(ctx context.Context, changed func()) {
 			changed()
 		})
 	})
-	l.loadedNow = changed
+	wg.Go(func() {
+		if l.saved.AwaitLoaded(ctx) {
+			changed()
+		}
+	})
 	l.saved.Run(ctx)
 }
 
@@ -126,22 +122,15 @@ func (l *LastKnownFacts) Run(ctx context.Context, changed func()) {
 // before a restart, may have seen them.
 func (l *LastKnownFacts) merge(theirs *savedFacts) {
 	l.mu.Lock()
-	first := !l.loaded
-	l.loaded = true
-	if theirs != nil {
-		if first {
-			set := theirs.set()
-			l.before = &set
-		}
-		for _, c := range theirs.Clusters {
-			if _, known := l.clusters[c.Name]; !known {
-				l.clusters[c.Name] = c
-			}
-		}
+	defer l.mu.Unlock()
+	if !l.saved.IsLoaded() {
+		set := theirs.set()
+		l.before = &set
 	}
-	l.mu.Unlock()
-	if first {
-		l.loadedNow()
+	for _, c := range theirs.Clusters {
+		if _, known := l.clusters[c.Name]; !known {
+			l.clusters[c.Name] = c
+		}
 	}
 }
 

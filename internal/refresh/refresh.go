@@ -271,7 +271,6 @@ func (r *Refresher) run(ctx context.Context) {
 		return
 	}
 	defer time.AfterFunc(r.o.Patience, r.stopWaiting).Stop()
-	defer r.rewriting.end()
 	r.trigger.Fire() // facts may have been complete before the first change
 	for {
 		select {
@@ -303,7 +302,7 @@ func (r *Refresher) reconcile(ctx context.Context) {
 	default:
 		r.acceptMounts(ctx, &d)
 	}
-	write := d.swapped || r.rewriting.isDue.Load()
+	write := d.swapped || r.rewriting.isDue()
 	agree := write && r.o.Store != nil && r.o.Store.Shared() && r.servesLastKnownGood()
 	if agree {
 		if theirs := r.writeCheckpoint(ctx); theirs != nil {
@@ -392,11 +391,10 @@ func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs *keptMembers) {
 	if r.setStoreProblem(err) && err != nil {
 		r.o.Logger.Error("the store does not take the accepted state", "state", r.o.Store.String(), "error", err)
 	}
-	r.rewriting.end()
 	if err != nil {
 		r.rewriting.begin(r.trigger)
 	} else {
-		r.rewriting.pause = 0
+		r.rewriting = rewriting{}
 	}
 	return theirs
 }

@@ -1,7 +1,6 @@
 package refresh
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/trigger"
@@ -15,25 +14,18 @@ const (
 )
 
 // rewriting has a checkpoint written again that the store has not taken. It belongs to the worker.
+// The zero value has nothing to write.
 type rewriting struct {
 	pause time.Duration
-	timer *time.Timer // nil before the first
-	isDue atomic.Bool
+	due   time.Time
 }
 
-// begin makes the checkpoint due after a pause, and has the worker run then.
+// begin has the checkpoint written again after a pause, for which the worker runs then.
 func (w *rewriting) begin(worker trigger.Trigger) {
 	w.pause = min(max(2*w.pause, firstRewrite), maxRewrite)
-	w.timer = time.AfterFunc(w.pause, func() {
-		w.isDue.Store(true)
-		worker.Fire()
-	})
+	w.due = time.Now().Add(w.pause)
+	time.AfterFunc(w.pause, worker.Fire)
 }
 
-// end forgets what is due.
-func (w *rewriting) end() {
-	if w.timer != nil {
-		w.timer.Stop()
-	}
-	w.isDue.Store(false)
-}
+// isDue reports whether the pause has ended.
+func (w *rewriting) isDue() bool { return w.pause > 0 && !time.Now().Before(w.due) }

@@ -3,6 +3,7 @@ package refresh
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -17,9 +19,84 @@ import (
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
-// snapshotKind names the records of snapshots. A revision names its content, so each one has a
-// record of its own that never changes: a tar archive of its files.
-var snapshotKind = state.Name("snapshots", 3)
+// Snapshots are records of snapshots. A revision names its content, so each one has a record of its
+// own that never changes: a tar archive of its files. They are for one goroutine.
+type Snapshots struct {
+	store  *state.Store
+	prefix string
+	// damaged are the records that could not be read: they are written anew if they are needed.
+	damaged map[string]bool
+}
+
+// NewSnapshots describes records by their kind and the version of their format.
+func NewSnapshots(s *state.Store, kind string, format int) *Snapshots {
+	return &Snapshots{store: s, prefix: state.Name(kind, format) + "-", damaged: map[string]bool{}}
+}
+
+// Record names the record of a revision.
+func (s *Snapshots) Record(revision string) string {
+	sum := sha256.Sum256([]byte(revision))
+	return s.prefix + hex.EncodeToString(sum[:10])
+}
+
+// Unneeded returns those of the named records that are of snapshots and not needed.
+func (s *Snapshots) Unneeded(names []string, needed map[string]*snapshot.Snapshot) (out []string) {
+	for _, name := range names {
+		if _, is := needed[name]; !is && strings.HasPrefix(name, s.prefix) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// Read reads the snapshot of a revision, which another record names: if it is missing, it is
+// damaged. Files that the other snapshots have, too, are the same in memory.
+func (s *Snapshots) Read(ctx context.Context, revision string, others ...*snapshot.Snapshot) (*snapshot.Snapshot, error) {
+	name := s.Record(revision)
+	data, _, err := s.store.Read(ctx, name)
+	if errors.Is(err, state.ErrNotFound) {
+		err = &state.Damaged{Record: name, Why: "it is missing"}
+	}
+	var out *snapshot.Snapshot
+	if err == nil {
+		if out, err = unarchive(revision, data, others...); err != nil {
+			err = &state.Damaged{Record: name, Why: err.Error()}
+		}
+	}
+	if state.IsDamaged(err) {
+		s.damaged[name] = true
+	}
+	return out, err
+}
+
+// Write writes those of the needed snapshots that are missing or damaged, by their records, and
+// returns the names of all records before. A snapshot is nil if it is not at hand.
+func (s *Snapshots) Write(ctx context.Context, needed map[string]*snapshot.Snapshot) ([]string, error) {
+	names, err := s.store.Names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for name, files := range needed {
+		isThere, version := slices.Contains(names, name), ""
+		if files == nil || isThere && !s.damaged[name] {
+			continue
+		}
+		if isThere {
+			if _, version, err = s.store.Read(ctx, name); err != nil && !state.IsDamaged(err) {
+				return nil, err
+			}
+		}
+		data, err := archive(files)
+		if err == nil {
+			_, err = s.store.Write(ctx, name, data, version)
+		}
+		if err != nil && !errors.Is(err, state.ErrConflict) { // a replica has written it
+			return nil, err
+		}
+	}
+	clear(s.damaged)
+	return names, nil
+}
 
 // Keys of an archive's entries: problemKey is why a file has no content, and digestKey what it has
 // instead. The first entry is empty, and its revisionKey names the revision.
@@ -34,14 +111,8 @@ const (
 	mainKey  = "ARGOSY.main"
 )
 
-// snapshotRecord names the record of a revision.
-func snapshotRecord(revision string) string {
-	sum := sha256.Sum256([]byte(revision))
-	return snapshotKind + "-" + hex.EncodeToString(sum[:10])
-}
-
-// Archive writes a snapshot. Equal snapshots give equal bytes.
-func Archive(s *snapshot.Snapshot) ([]byte, error) {
+// archive writes a snapshot. Equal snapshots give equal bytes.
+func archive(s *snapshot.Snapshot) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	about := map[string]string{revisionKey: s.Revision}
@@ -70,12 +141,11 @@ func Archive(s *snapshot.Snapshot) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Unarchive reads what Archive has written of a revision; anything else is damaged. Files that the
-// other snapshots have, too, are the same in memory.
-func Unarchive(revision string, data []byte, others ...*snapshot.Snapshot) (*snapshot.Snapshot, error) {
+// unarchive reads what archive has written of a revision; anything else is an error.
+func unarchive(revision string, data []byte, others ...*snapshot.Snapshot) (*snapshot.Snapshot, error) {
 	files, about, err := readArchive(revision, data)
 	if err != nil {
-		return nil, &state.Damaged{Record: snapshotRecord(revision), Why: err.Error()}
+		return nil, err
 	}
 	for _, o := range others {
 		share(files, o)
@@ -85,11 +155,11 @@ func Unarchive(revision string, data []byte, others ...*snapshot.Snapshot) (*sna
 	}
 	var parts []snapshot.Part
 	if err := json.Unmarshal([]byte(about[partsKey]), &parts); err != nil {
-		return nil, &state.Damaged{Record: snapshotRecord(revision), Why: err.Error()}
+		return nil, err
 	}
 	s := snapshot.Split(about[mainKey], files, parts)
 	if s.Revision != revision {
-		return nil, &state.Damaged{Record: snapshotRecord(revision), Why: "its mounts are others"}
+		return nil, errors.New("its mounts are others")
 	}
 	return s, nil
 }

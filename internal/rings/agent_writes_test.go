@@ -13,7 +13,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -88,10 +87,7 @@ func TestAgentWritesNothingThatLacksAReplicasNews(t *testing.T) {
 
 	log := rollout.BeginFollowing(first.Revision, time.Now())
 	log = rollout.Follow(log, map[string]string{"resources": second.Revision}, nil, func(string) bool { return true }, time.Now())
-	data, err := refresh.Archive(second)
-	if err == nil {
-		_, err = store.Write(t.Context(), recordOf(second.Revision), data, "")
-	}
+	_, err := a.files.Write(t.Context(), map[string]*snapshot.Snapshot{a.files.Record(second.Revision): second})
 	record := newRecord(store, "all")
 	if err == nil {
 		_, _, err = record.Read(t.Context())

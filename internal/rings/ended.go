@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
@@ -58,7 +59,7 @@ func (r *Rings) endOthers(ctx context.Context, st *fleetstate.State) {
 		}
 	}
 	if err == nil && isDone && len(st.Fleet.Rollouts) == 0 {
-		err = r.removeFiles(ctx, names, map[string]bool{})
+		err = r.removeFiles(ctx, names, map[string]*snapshot.Snapshot{})
 	}
 	if err != nil {
 		r.o.Logger.Warn("the records of rollouts that the fleet does not have cannot be ended yet", "error", err)

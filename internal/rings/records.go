@@ -2,12 +2,9 @@ package rings
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/refresh"
@@ -21,25 +18,13 @@ import (
 func (r *Rings) write(ctx context.Context, policy string, record *state.Document[rollout.Log], log rollout.Log) error {
 	ctx, cancel := context.WithTimeout(ctx, state.Timeout)
 	defer cancel()
-	names, err := r.o.Store.Names(ctx)
+	needed := map[string]*snapshot.Snapshot{}
+	for rev := range log.Revisions() {
+		needed[r.files.Record(rev)] = r.snapshotOf(rev)
+	}
+	names, err := r.files.Write(ctx, needed)
 	if err != nil {
 		return err
-	}
-	needed := map[string]bool{}
-	for rev := range log.Revisions() {
-		name := recordOf(rev)
-		needed[name] = true
-		files := r.snapshotOf(rev)
-		if files == nil || slices.Contains(names, name) {
-			continue
-		}
-		data, err := refresh.Archive(files)
-		if err == nil {
-			_, err = r.o.Store.Write(ctx, name, data, "")
-		}
-		if err != nil && !errors.Is(err, state.ErrConflict) { // a replica has written it
-			return err
-		}
 	}
 	if err := record.Write(ctx, log); err != nil {
 		return err
@@ -48,14 +33,6 @@ func (r *Rings) write(ctx context.Context, policy string, record *state.Document
 		r.o.Logger.Warn("files that no ring needs any more are not removed yet", "rollout", policy, "error", err)
 	}
 	return nil
-}
-
-// snapshotKind names the records of rings' revisions.
-var snapshotKind = state.Name("rollout-files", 1)
-
-func recordOf(revision string) string {
-	sum := sha256.Sum256([]byte(revision))
-	return snapshotKind + "-" + hex.EncodeToString(sum[:10])
 }
 
 // restore reads the files of the revisions that a log names and nobody here has.
@@ -98,17 +75,17 @@ func (r *Rings) restored(name string, st *fleetstate.State) {
 // that this is not possible. The newest state knows of later values, which members must not get by
 // it.
 func (r *Rings) stateOf(ctx context.Context, newest *fleetstate.State, rev string, kept rollout.Kept) (*fleetstate.State, error) {
-	files, err := r.files(ctx, rev)
+	files, err := r.files.Read(ctx, rev)
 	if err != nil {
 		return nil, err
 	}
 	var accepted refresh.Accepted
 	if len(kept.State) > 0 {
 		if err := json.Unmarshal(kept.State, &accepted); err != nil {
-			return nil, &state.Damaged{Record: recordOf(rev), Why: err.Error()}
+			return nil, &state.Damaged{Record: r.files.Record(rev), Why: err.Error()}
 		}
 	}
-	lkg, err := accepted.Members(func(revision string) (*snapshot.Snapshot, error) { return r.files(ctx, revision) })
+	lkg, err := accepted.Members(func(revision string) (*snapshot.Snapshot, error) { return r.files.Read(ctx, revision) })
 	if err != nil && !state.IsDamaged(err) {
 		return nil, err
 	}
@@ -117,21 +94,9 @@ func (r *Rings) stateOf(ctx context.Context, newest *fleetstate.State, rev strin
 	}
 	out, err := fleetstate.Restore(newest, files, newest.Facts(), lkg, accepted.Holds...)
 	if err != nil {
-		return nil, &state.Damaged{Record: recordOf(rev), Why: err.Error()}
+		return nil, &state.Damaged{Record: r.files.Record(rev), Why: err.Error()}
 	}
 	return out, nil
-}
-
-// files reads the files of a revision. A *state.Damaged error says that nobody will have them.
-func (r *Rings) files(ctx context.Context, rev string) (*snapshot.Snapshot, error) {
-	data, _, err := r.o.Store.Read(ctx, recordOf(rev))
-	if errors.Is(err, state.ErrNotFound) {
-		err = &state.Damaged{Record: recordOf(rev), Why: "it is missing"}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return refresh.Unarchive(rev, data)
 }
 
 // kept is what a restart needs of a revision besides its files; false where that is nothing.
@@ -186,9 +151,8 @@ func (r *Rings) snapshotOf(rev string) *snapshot.Snapshot {
 
 // removeFiles removes the files of revisions that are not needed and that no record names. All
 // records are read for it: a replica may have written one, or one of a policy not known here.
-func (r *Rings) removeFiles(ctx context.Context, names []string, needed map[string]bool) error {
-	files := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return needed[name] || !strings.HasPrefix(name, snapshotKind+"-") })
-	if len(files) == 0 {
+func (r *Rings) removeFiles(ctx context.Context, names []string, needed map[string]*snapshot.Snapshot) error {
+	if len(r.files.Unneeded(names, needed)) == 0 {
 		return nil
 	}
 	for _, name := range names {
@@ -204,14 +168,12 @@ func (r *Rings) removeFiles(ctx context.Context, names []string, needed map[stri
 			continue
 		}
 		for rev := range log.Revisions() {
-			needed[recordOf(rev)] = true
+			needed[r.files.Record(rev)] = nil
 		}
 	}
 	var err error
-	for _, name := range files {
-		if !needed[name] {
-			err = errors.Join(err, r.o.Store.Remove(ctx, name))
-		}
+	for _, name := range r.files.Unneeded(names, needed) {
+		err = errors.Join(err, r.o.Store.Remove(ctx, name))
 	}
 	return err
 }

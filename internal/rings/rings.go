@@ -12,6 +12,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -60,6 +61,8 @@ type Options struct {
 // Rings composes responses. It may be used by several goroutines.
 type Rings struct {
 	o Options
+	// files are those of revisions, in the store.
+	files *refresh.Snapshots
 	// trigger has Run look, and checking has checks carried out.
 	trigger, checking trigger.Trigger
 
@@ -146,7 +149,7 @@ func New(o Options) *Rings {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return &Rings{o: o, trigger: trigger.New(), checking: trigger.New(), policies: map[string]*policyState{}, revisions: map[string]*revision{}, tried: map[string]time.Time{}}
+	return &Rings{o: o, files: refresh.NewSnapshots(o.Store, "rollout-files", 1), trigger: trigger.New(), checking: trigger.New(), policies: map[string]*policyState{}, revisions: map[string]*revision{}, tried: map[string]time.Time{}}
 }
 
 // Serving notes a state that is served from now on.

@@ -90,16 +90,13 @@ func TestStatesDuringAReadForgetNothing(t *testing.T) {
 	}
 	objects := &slow{Memory: new(statetest.Memory), reads: func(string) {}}
 	store := state.New(objects)
+	records := refresh.NewSnapshots(store, "rollout-files", 1)
 	log := rollout.Log{Rings: map[string]rollout.Record{}}
 	for i := range rings {
 		s := files(i)
 		train := rollout.Train{Number: i + 1, Revision: s.Revision}
 		log.Newest, log.Rings[fmt.Sprintf("ring-%d", i)] = train, rollout.Record{Train: train, Since: time.Now(), Passed: []rollout.Train{train}}
-		data, err := refresh.Archive(s)
-		if err == nil {
-			_, err = store.Write(t.Context(), recordOf(s.Revision), data, "")
-		}
-		if err != nil {
+		if _, err := records.Write(t.Context(), map[string]*snapshot.Snapshot{records.Record(s.Revision): s}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -22,13 +22,15 @@ func Name(kind string, format int) string { return fmt.Sprintf("%s-v%d", kind, f
 
 // NewDocument describes a record by its kind and the version of its format.
 func NewDocument[T any](s *Store, kind string, format int) *Document[T] {
-	return &Document[T]{store: s, name: Name(kind, format)}
+	d := &Document[T]{store: s, name: Name(kind, format)}
+	s.follow(d.name)
+	return d
 }
 
 // Read returns the value, nil if there is none, and whether another process has written since the
 // last Read or Write. Write can replace a *Damaged record.
 func (d *Document[T]) Read(ctx context.Context) (value *T, changed bool, err error) {
-	data, version, err := d.store.read(ctx, d.name, d.check)
+	data, version, err := d.store.Read(ctx, d.name)
 	if err != nil && !IsDamaged(err) && !errors.Is(err, ErrNotFound) {
 		return nil, false, err
 	}
@@ -45,15 +47,6 @@ func (d *Document[T]) Read(ctx context.Context) (value *T, changed bool, err err
 	return d.value, changed, err
 }
 
-// check refuses a record that is older than one that was there before (rule 8). Without keys,
-// a user who can put an older one back can write any.
-func (d *Document[T]) check(generation int) error {
-	if len(d.store.keys) == 0 {
-		return nil
-	}
-	return d.store.generations.check(d.name, generation)
-}
-
 // Write replaces the record that Read has read last. ErrConflict says that another process has
 // written since.
 func (d *Document[T]) Write(ctx context.Context, value T) error {
@@ -61,10 +54,7 @@ func (d *Document[T]) Write(ctx context.Context, value T) error {
 	if err != nil || d.value != nil && checksum(data) == d.sum {
 		return err
 	}
-	version, generation, err := d.store.write(ctx, d.name, data, d.version)
-	if err == nil {
-		err = d.check(generation)
-	}
+	version, err := d.store.Write(ctx, d.name, data, d.version)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ const (
 // Folder holds objects in files, for one process.
 type Folder struct {
 	dir string
-	mu  sync.Mutex
+	mu  sync.Mutex // held by what changes a file
 }
 
 // NewFolder opens a folder, and creates it if need be.
@@ -49,16 +49,7 @@ func (f *Folder) path(name string) string { return filepath.Join(f.dir, name+suf
 // Get reads a file. The version is its checksum. A file that the disk does not give is damaged:
 // waiting would not help.
 func (f *Folder) Get(_ context.Context, name string) ([]byte, string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.get(name)
-}
-
-func (f *Folder) get(name string) ([]byte, string, error) {
 	info, err := os.Stat(f.path(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", ErrNotFound
-	}
 	if err == nil && info.Size() > int64(f.MaxSize()) {
 		err = fmt.Errorf("it has %d bytes; the limit is %d", info.Size(), f.MaxSize())
 	}
@@ -66,17 +57,20 @@ func (f *Folder) get(name string) ([]byte, string, error) {
 	if err == nil {
 		data, err = os.ReadFile(f.path(name))
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, "", ErrNotFound
+	case err != nil:
 		return nil, "", &Damaged{name, err.Error()}
 	}
 	return data, checksum(data), nil
 }
 
 // Put writes a file in one step, also in place of one that cannot be read.
-func (f *Folder) Put(_ context.Context, name string, data []byte, version string) (string, error) {
+func (f *Folder) Put(ctx context.Context, name string, data []byte, version string) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, now, err := f.get(name); !IsDamaged(err) && now != version {
+	if _, now, err := f.Get(ctx, name); !IsDamaged(err) && now != version {
 		return "", ErrConflict
 	}
 	return checksum(data), atomicfile.Write(f.path(name), temporary, data)

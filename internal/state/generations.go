@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/atomicfile"
 )
 
-// generations are the highest generations of records that this process has read or written (rule
-// 8). With a file, the process after a restart knows them, too.
+// generations are the highest generations of followed records that this process has read or
+// written (rule 8). With a file, the process after a restart knows them, too.
 type generations struct {
 	mu   sync.Mutex
 	path string
@@ -31,28 +32,39 @@ func (s *Store) Anchor(path string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	var seen map[string]int
 	if err == nil {
-		err = json.Unmarshal(data, &g.seen)
+		err = json.Unmarshal(data, &seen)
 	}
 	if err != nil {
-		g.seen = nil
 		return fmt.Errorf("generations of records: %w", err)
 	}
+	maps.Copy(g.seen, seen)
 	return nil
 }
 
-// check refuses a generation of a record before the highest one, and remembers a higher one.
-func (g *generations) check(name string, generation int) error {
+// follow has the generations of a record remembered.
+func (s *Store) follow(name string) {
+	g := &s.generations
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch highest := g.seen[name]; {
+	if _, is := g.seen[name]; !is {
+		g.seen[name] = 0
+	}
+}
+
+// check refuses a generation of a followed record before the highest one, and remembers a higher
+// one. Without keys, a user who can put an older record back can write any.
+func (s *Store) check(name string, generation int) error {
+	g := &s.generations
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	highest, isFollowed := g.seen[name]
+	switch {
+	case !isFollowed || len(s.keys) == 0 || generation == highest:
+		return nil
 	case generation < highest:
 		return &Damaged{name, fmt.Sprintf("it has generation %d, and there was generation %d: somebody has put an older record back, or deleted a newer one", generation, highest)}
-	case generation == highest:
-		return nil
-	}
-	if g.seen == nil {
-		g.seen = map[string]int{}
 	}
 	g.seen[name] = generation
 	if g.path != "" {

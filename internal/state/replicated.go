@@ -19,13 +19,9 @@ const (
 	retryInterval = 2 * time.Second
 )
 
-// Replicated keeps one value of this process in a record: it merges what other processes have
-// written, and writes what this one has changed. Changed starts a write, and Run does it.
-type Replicated[T any] struct {
-	// Record is where the value is written.
-	Record *Document[T]
-	// Merge is called after each read, with what another process has written, or this one before a
-	// restart; nil if there is nothing new.
+// Options configure a Replicated.
+type Options[T any] struct {
+	// Merge is called with what another process has written, or this one before a restart.
 	Merge func(*T)
 	// Value returns what to write; false if it is not complete yet.
 	Value func() (value T, complete bool)
@@ -36,8 +32,23 @@ type Replicated[T any] struct {
 	// Quiet is how long changes are collected, and Interval how often the record is read without
 	// one; 0 for never.
 	Quiet, Interval time.Duration
-	// Urgent has a store of this process alone written without Quiet.
+	// Urgent sets both: changes are written at once to a store of this process alone, and within
+	// about a second to one that replicas share.
 	Urgent bool
+}
+
+const (
+	// urgentQuiet and urgentInterval are those of an urgent value.
+	urgentQuiet    = time.Second
+	urgentInterval = 10 * time.Second
+)
+
+// Replicated keeps one value of this process in a record: it merges what other processes have
+// written, and writes what this one has changed. Changed starts a write, and Run does it.
+type Replicated[T any] struct {
+	Options[T]
+	record *Document[T]  // nil without a store
+	loaded chan struct{} // closed when the record has been read and merged
 
 	fire    trigger.Trigger
 	changes atomic.Uint64
@@ -55,11 +66,20 @@ type Trouble struct {
 	Failures, Damaged int
 }
 
-// Start makes the value ready for Changed, and returns it.
-func (r *Replicated[T]) Start() *Replicated[T] {
-	r.fire = trigger.New()
-	if r.Urgent && !r.Record.store.Shared() {
-		r.Quiet = 0
+// Replicate keeps a value in a record of a store, by its kind and the version of its format. Without
+// a store there is nothing to read, and nothing is written.
+func Replicate[T any](s *Store, kind string, format int, o Options[T]) *Replicated[T] {
+	r := &Replicated[T]{Options: o, loaded: make(chan struct{}), fire: trigger.New()}
+	if s == nil {
+		close(r.loaded)
+		return r
+	}
+	r.record = NewDocument[T](s, kind, format)
+	if r.Urgent {
+		r.Quiet, r.Interval = urgentQuiet, urgentInterval
+		if !s.Shared() {
+			r.Quiet = 0
+		}
 	}
 	return r
 }
@@ -68,6 +88,26 @@ func (r *Replicated[T]) Start() *Replicated[T] {
 func (r *Replicated[T]) Changed() {
 	r.changes.Add(1)
 	r.fire.Fire()
+}
+
+// IsLoaded reports whether the record has been read since the start, or that there is no store.
+func (r *Replicated[T]) IsLoaded() bool {
+	select {
+	case <-r.loaded:
+		return true
+	default:
+		return false
+	}
+}
+
+// AwaitLoaded waits for IsLoaded. It returns false if the context ends before.
+func (r *Replicated[T]) AwaitLoaded(ctx context.Context) bool {
+	select {
+	case <-r.loaded:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // Trouble returns what is wrong with the record.
@@ -80,6 +120,9 @@ func (r *Replicated[T]) Trouble() Trouble {
 // Run merges and writes until the context ends, and then writes once more. A store that was away
 // before is not waited for then.
 func (r *Replicated[T]) Run(ctx context.Context) {
+	if r.record == nil {
+		return
+	}
 	reached := false
 	for {
 		// A use that the end of the context cuts short says nothing of the store.
@@ -115,22 +158,22 @@ func (r *Replicated[T]) Exchange(ctx context.Context) (reached bool) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	var changes uint64
-	var damage error
+	var found, left error // damage that was there, and that is there still
 	err := Retry(func() error {
-		theirs, changed, err := r.Record.Read(ctx)
-		if damage = nil; IsDamaged(err) {
-			r.damaged(err)
-			damage, err = err, nil
+		theirs, changed, err := r.record.Read(ctx)
+		if left = nil; IsDamaged(err) {
+			r.changes.Add(1) // it is replaced
+			found, left, err = err, err, nil
 		}
 		if err != nil {
 			return err
 		}
-		if !changed {
-			theirs = nil
-		}
-		r.Merge(theirs)
-		if theirs != nil {
+		if changed && theirs != nil {
+			r.Merge(theirs)
 			r.changes.Add(1) // the record may lack some of ours
+		}
+		if !r.IsLoaded() {
+			close(r.loaded)
 		}
 		changes = r.changes.Load() // before Value, which has all of them
 		if changes == r.written {
@@ -141,43 +184,36 @@ func (r *Replicated[T]) Exchange(ctx context.Context) (reached bool) {
 			changes = r.written
 			return nil
 		}
-		damage = nil // it is replaced
-		return r.Record.Write(ctx, value)
+		left = nil
+		return r.record.Write(ctx, value)
 	})
 	if err == nil {
 		r.written = changes
 	}
-	r.report(err, damage)
+	r.report(err, found, left)
 	return err == nil
 }
 
-// damaged counts a record that is not used, and has it replaced.
-func (r *Replicated[T]) damaged(err error) {
-	r.changes.Add(1)
+// report counts and logs what went wrong in a use of the store: each problem once while it lasts.
+func (r *Replicated[T]) report(err, found, left error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.isNew(err) {
+	if r.isNew(found) {
 		r.trouble.Damaged++
-		r.Log.Error("the record is not used", "loss", r.Loss, "state", r.Record.store.String(), "error", err)
+		r.Log.Error("the record is not used", "loss", r.Loss, "state", r.record.store.String(), "error", found)
 	}
+	if err != nil {
+		r.trouble.Failures++
+	}
+	if r.isNew(err) {
+		r.Log.Error("the store cannot be read or written", "state", r.record.store.String(), "record", r.record.name, "error", err)
+	}
+	r.trouble.Problem = cmp.Or(err, left)
 }
 
 // isNew reports whether a problem is another one than the last. The caller holds the lock.
 func (r *Replicated[T]) isNew(err error) bool {
-	return r.trouble.Problem == nil || r.trouble.Problem.Error() != err.Error()
-}
-
-// report notes the outcome of a use of the store, and a damaged record that is there still.
-func (r *Replicated[T]) report(err, damage error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err != nil {
-		r.trouble.Failures++
-		if r.isNew(err) {
-			r.Log.Error("the store cannot be read or written", "state", r.Record.store.String(), "record", r.Record.name, "error", err)
-		}
-	}
-	r.trouble.Problem = cmp.Or(err, damage)
+	return err != nil && (r.trouble.Problem == nil || r.trouble.Problem.Error() != err.Error())
 }
 
 // Retry repeats a read and its conditional write until no other process has written in between.

@@ -27,18 +27,14 @@ type replica struct {
 
 func newReplica(s *state.Store) *replica {
 	r := &replica{names: map[string]bool{}, complete: true}
-	r.Replicated = (&state.Replicated[map[string]bool]{
-		Record: state.NewDocument[map[string]bool](s, "names", 1), Log: slog.New(slog.NewTextHandler(&r.log, nil)), Loss: "names are lost",
-		Merge: func(theirs *map[string]bool) {
-			if theirs != nil {
-				maps.Copy(r.names, *theirs)
-			}
-		},
+	r.Replicated = state.Replicate(s, "names", 1, state.Options[map[string]bool]{
+		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Loss: "names are lost",
+		Merge: func(theirs *map[string]bool) { maps.Copy(r.names, *theirs) },
 		Value: func() (map[string]bool, bool) {
 			r.asked++
 			return maps.Clone(r.names), r.complete
 		},
-	}).Start()
+	})
 	return r
 }
 

@@ -32,7 +32,6 @@ const (
 type Store struct {
 	objects Objects
 	keys    [][]byte
-	limit   int
 
 	generations generations
 }
@@ -40,7 +39,7 @@ type Store struct {
 // New makes a store. With keys, the first one authenticates what it writes, and any of them what it
 // reads (rule 6).
 func New(o Objects, keys ...[]byte) *Store {
-	return &Store{objects: o, keys: keys, limit: maxRecord}
+	return &Store{objects: o, keys: keys, generations: generations{seen: map[string]int{}}}
 }
 
 // String names the place of the records.
@@ -78,7 +77,7 @@ func (s *Store) parseHead(name string, data []byte) (head, []byte, error) {
 	if err := json.Unmarshal(line, &h); err != nil || h.Format != recordFormat {
 		return head{}, nil, &Damaged{name, "it is not in the format " + recordFormat}
 	}
-	if h.Generation <= 0 || h.Size < 0 || h.Size > s.limit || h.Chunks < 0 || h.Chunks > h.Size {
+	if h.Generation <= 0 || h.Size < 0 || h.Size > maxRecord || h.Chunks < 0 || h.Chunks > h.Size {
 		return head{}, nil, &Damaged{name, "its head is invalid"}
 	}
 	if !slices.ContainsFunc(s.keys, func(key []byte) bool { return hmac.Equal([]byte(h.mac(key, name)), []byte(h.MAC)) }) && len(s.keys) > 0 {
@@ -90,11 +89,6 @@ func (s *Store) parseHead(name string, data []byte) (head, []byte, error) {
 // Read returns a record and its version, by which it can be replaced, a damaged one, too. It starts
 // anew when another process replaces the record meanwhile, and signs one of an older key again.
 func (s *Store) Read(ctx context.Context, name string) (data []byte, version string, err error) {
-	return s.read(ctx, name, func(int) error { return nil })
-}
-
-// read is Read of a record whose generation passes a check.
-func (s *Store) read(ctx context.Context, name string, check func(generation int) error) (data []byte, version string, err error) {
 	for range attempts {
 		data, version, err = s.objects.Get(ctx, name)
 		if err != nil {
@@ -102,7 +96,7 @@ func (s *Store) read(ctx context.Context, name string, check func(generation int
 		}
 		h, packed, err := s.parseHead(name, data)
 		if err == nil {
-			err = check(h.Generation)
+			err = s.check(name, h.Generation)
 		}
 		if err != nil {
 			return nil, version, err
@@ -116,13 +110,16 @@ func (s *Store) read(ctx context.Context, name string, check func(generation int
 		case err != nil:
 			return nil, version, err
 		}
-		data, err = unpack(name, h, packed)
-		if err == nil && len(s.keys) > 0 && h.MAC != h.mac(s.keys[0], name) {
+		data, err = unpack(h, packed)
+		if err != nil {
+			return nil, version, &Damaged{name, err.Error()}
+		}
+		if len(s.keys) > 0 && h.MAC != h.mac(s.keys[0], name) {
 			if signed, err := s.Write(ctx, name, data, version); err == nil {
 				version = signed
 			}
 		}
-		return data, version, err
+		return data, version, nil
 	}
 	return nil, version, &Damaged{name, "a chunk is missing"}
 }
@@ -140,25 +137,22 @@ func (s *Store) readChunks(ctx context.Context, name string, h head) ([]byte, er
 }
 
 // unpack checks the data by its head, and uncompresses it.
-func unpack(name string, h head, packed []byte) ([]byte, error) {
+func unpack(h head, packed []byte) ([]byte, error) {
 	if len(packed) != h.Size {
-		return nil, &Damaged{name, fmt.Sprintf("it has %d bytes; expected %d", len(packed), h.Size)}
+		return nil, fmt.Errorf("it has %d bytes; expected %d", len(packed), h.Size)
 	}
 	if checksum(packed) != h.Sum {
-		return nil, &Damaged{name, "its checksum is wrong"}
+		return nil, errors.New("its checksum is wrong")
 	}
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, &Damaged{name, err.Error()}
+		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(z, maxPlain+1))
-	if err != nil {
-		return nil, &Damaged{name, err.Error()}
+	if err == nil && len(data) > maxPlain {
+		err = fmt.Errorf("it has more than %d bytes when it is unpacked", maxPlain)
 	}
-	if len(data) > maxPlain {
-		return nil, &Damaged{name, fmt.Sprintf("it has more than %d bytes when it is unpacked", maxPlain)}
-	}
-	return data, nil
+	return data, err
 }
 
 // pack compresses data. Equal data gives equal bytes.
@@ -176,22 +170,16 @@ func pack(data []byte) ([]byte, error) {
 // Write replaces a record of a version, "" for a new one, and returns the new version. It writes
 // the chunks, then the head, and then removes the chunks of earlier generations.
 func (s *Store) Write(ctx context.Context, name string, data []byte, version string) (string, error) {
-	next, _, err := s.write(ctx, name, data, version)
-	return next, err
-}
-
-// write is Write, and returns the generation, too.
-func (s *Store) write(ctx context.Context, name string, data []byte, version string) (string, int, error) {
 	packed, err := pack(data)
 	if err != nil {
-		return "", 0, err
+		return "", err
 	}
-	if len(packed) > s.limit {
-		return "", 0, fmt.Errorf("record %q has %d bytes; the limit is %d", name, len(packed), s.limit)
+	if len(packed) > maxRecord {
+		return "", fmt.Errorf("record %q has %d bytes; the limit is %d", name, len(packed), maxRecord)
 	}
 	h := head{Format: recordFormat, Size: len(packed), Sum: checksum(packed)}
 	if h.Generation, err = s.nextGeneration(ctx, name, version); err != nil {
-		return "", 0, err
+		return "", err
 	}
 	if len(s.keys) > 0 {
 		h.MAC = h.mac(s.keys[0], name)
@@ -200,7 +188,7 @@ func (s *Store) write(ctx context.Context, name string, data []byte, version str
 		for part := range slices.Chunk(packed, room) {
 			_, err := s.objects.Put(ctx, h.chunk(name, h.Chunks), part, "")
 			if err != nil && !errors.Is(err, ErrConflict) { // a replica has written the same chunk
-				return "", 0, err
+				return "", err
 			}
 			h.Chunks++
 		}
@@ -208,13 +196,13 @@ func (s *Store) write(ctx context.Context, name string, data []byte, version str
 	}
 	line, err := json.Marshal(h)
 	if err != nil {
-		return "", 0, err
+		return "", err
 	}
 	if version, err = s.objects.Put(ctx, name, slices.Concat(line, []byte{'\n'}, packed), version); err != nil {
-		return "", 0, err
+		return "", err
 	}
 	_ = s.removeChunks(ctx, name, h.Generation) // the next Write removes what is left
-	return version, h.Generation, nil
+	return version, s.check(name, h.Generation)
 }
 
 // nextGeneration returns the generation after that of a version, and after those of chunks that are

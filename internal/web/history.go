@@ -22,23 +22,20 @@ const (
 
 // newRecord keeps the timeline in the store.
 func (s *Site) newRecord() *state.Replicated[overview.Remembered] {
-	r := &state.Replicated[overview.Remembered]{
-		Record: state.NewDocument[overview.Remembered](s.o.Store, "timeline", 1), Merge: s.history.Merge, Value: s.history.Remembered,
-		Log: s.o.Logger, Loss: "the timeline begins anew", Quiet: recordQuiet,
+	o := state.Options[overview.Remembered]{
+		Merge: s.history.Merge, Value: s.history.Remembered, Log: s.o.Logger, Loss: "the timeline begins anew", Quiet: recordQuiet,
 	}
-	if s.o.Store.Shared() {
-		r.Interval = recordEvery
+	if s.o.Store != nil && s.o.Store.Shared() {
+		o.Interval = recordEvery
 	}
-	return r.Start()
+	return state.Replicate(s.o.Store, "timeline", 1, o)
 }
 
 // follow remembers what each new state changes, and when it runs, until the context ends.
 func (s *Site) follow(ctx context.Context) {
-	if s.saved != nil {
-		var running sync.WaitGroup
-		defer running.Wait()
-		running.Go(func() { s.saved.Run(ctx) })
-	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { s.saved.Run(ctx) })
 	tick := time.NewTicker(observeEvery)
 	defer tick.Stop()
 	var seen uint64
@@ -83,7 +80,7 @@ func (s *Site) remember() {
 
 // save has news of the timeline written.
 func (s *Site) save(news bool) {
-	if news && s.saved != nil {
+	if news {
 		s.saved.Changed()
 	}
 }

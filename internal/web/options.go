@@ -88,7 +88,7 @@ type Site struct {
 	index       overview.Cache
 	history     overview.History
 	remembering sync.Mutex
-	saved       *state.Replicated[overview.Remembered] // nil without a store
+	saved       *state.Replicated[overview.Remembered]
 	source      sourceLinks
 	proxies     []netip.Prefix
 	attempts    *access.Attempts
@@ -139,9 +139,7 @@ func New(o Options) (*Site, error) {
 		o.Now = time.Now
 	}
 	s := &Site{o: o, source: source, proxies: proxies, attempts: access.NewAttempts(failureRate, failureBurst), slots: access.NewSlots[string](maxAtOnce), streams: newStreams()}
-	if o.Store != nil {
-		s.saved = s.newRecord()
-	}
+	s.saved = s.newRecord()
 	s.handler = s.routes()
 	return s, nil
 }
