@@ -73,14 +73,11 @@ func Restore(other *State, s *snapshot.Snapshot, f facts.Set, lkg LastKnownGood,
 		beside = other.resolver
 	}
 	st, err := newState(nil, beside, s, f, lkg)
-	if err != nil {
-		return nil, err
-	}
-	if other != nil && other.resolver.Snapshot == s {
+	if err == nil && beside != nil && beside.Snapshot == s {
 		st.moved = other.moved
 	}
-	if len(holds) == 0 {
-		return st, nil
+	if err != nil || len(holds) == 0 {
+		return st, err
 	}
 	return st.hold(newHistory(st, nil, lkg), holds), nil
 }
