@@ -158,12 +158,12 @@ func (r *Replicated[T]) Exchange(ctx context.Context) (reached bool) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	var changes uint64
-	var found, left error // damage that was there, and that is there still
+	var damage error
 	err := Retry(func() error {
 		theirs, changed, err := r.record.Read(ctx)
-		if left = nil; IsDamaged(err) {
-			r.changes.Add(1) // it is replaced
-			found, left, err = err, err, nil
+		if damage = nil; IsDamaged(err) {
+			r.damaged(err) // before others learn that the record has been read
+			damage, err = err, nil
 		}
 		if err != nil {
 			return err
@@ -184,36 +184,43 @@ func (r *Replicated[T]) Exchange(ctx context.Context) (reached bool) {
 			changes = r.written
 			return nil
 		}
-		left = nil
+		damage = nil // it is replaced
 		return r.record.Write(ctx, value)
 	})
 	if err == nil {
 		r.written = changes
 	}
-	r.report(err, found, left)
+	r.report(err, damage)
 	return err == nil
 }
 
-// report counts and logs what went wrong in a use of the store: each problem once while it lasts.
-func (r *Replicated[T]) report(err, found, left error) {
+// damaged counts a record that is not used, and has it replaced.
+func (r *Replicated[T]) damaged(err error) {
+	r.changes.Add(1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.isNew(found) {
-		r.trouble.Damaged++
-		r.Log.Error("the record is not used", "loss", r.Loss, "state", r.record.store.String(), "error", found)
-	}
-	if err != nil {
-		r.trouble.Failures++
-	}
 	if r.isNew(err) {
-		r.Log.Error("the store cannot be read or written", "state", r.record.store.String(), "record", r.record.name, "error", err)
+		r.trouble.Damaged++
+		r.Log.Error("the record is not used", "loss", r.Loss, "state", r.record.store.String(), "error", err)
 	}
-	r.trouble.Problem = cmp.Or(err, left)
 }
 
 // isNew reports whether a problem is another one than the last. The caller holds the lock.
 func (r *Replicated[T]) isNew(err error) bool {
-	return err != nil && (r.trouble.Problem == nil || r.trouble.Problem.Error() != err.Error())
+	return r.trouble.Problem == nil || r.trouble.Problem.Error() != err.Error()
+}
+
+// report notes the outcome of a use of the store, and a damaged record that is there still.
+func (r *Replicated[T]) report(err, damage error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.trouble.Failures++
+		if r.isNew(err) {
+			r.Log.Error("the store cannot be read or written", "state", r.record.store.String(), "record", r.record.name, "error", err)
+		}
+	}
+	r.trouble.Problem = cmp.Or(err, damage)
 }
 
 // Retry repeats a read and its conditional write until no other process has written in between.
