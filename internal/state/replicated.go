@@ -66,8 +66,8 @@ type Trouble struct {
 	Failures, Damaged int
 }
 
-// Replicate keeps a value in a record of a store, by its kind and the version of its format. Without
-// a store there is nothing to read, and nothing is written.
+// Replicate keeps a value in a record of a store, by its kind and the version of its format.
+// Without a store there is nothing to read, and nothing is written.
 func Replicate[T any](s *Store, kind string, format int, o Options[T]) *Replicated[T] {
 	r := &Replicated[T]{Options: o, loaded: make(chan struct{}), fire: trigger.New()}
 	if s == nil {

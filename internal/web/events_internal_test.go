@@ -56,6 +56,7 @@ func TestStopEndsStreams(t *testing.T) {
 	})
 	s.o.Fleet, s.o.Live = noFleet{}, func() overview.Live { return overview.Live{} }
 	s.o.Logger = slog.New(slog.DiscardHandler)
+	s.saved = s.newRecord()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -89,6 +90,7 @@ func TestTimelineOutlivesPanics(t *testing.T) {
 		looks := 0
 		s := &Site{}
 		s.o.Fleet, s.o.Logger = noFleet{}, slog.New(slog.DiscardHandler)
+		s.saved = s.newRecord()
 		s.o.Live = func() overview.Live {
 			looks++
 			panic("no such thing")
@@ -114,6 +116,7 @@ func TestServeEndsWhenItsListenerFails(t *testing.T) {
 	s := &Site{streams: newStreams(), handler: http.NotFoundHandler()}
 	s.o.Fleet, s.o.Live = noFleet{}, func() overview.Live { return overview.Live{} }
 	s.o.Logger = slog.New(slog.DiscardHandler)
+	s.saved = s.newRecord()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
