@@ -142,7 +142,7 @@ func TestProvisionedClusterIsReachedByARole(t *testing.T) {
 
 // A tenant's values cannot have the token of another cluster sent to the tenant's own.
 func TestClusterKroTakesNoTokenOfAnotherCluster(t *testing.T) {
-	const values = "{part: controlPlane, clusterName: shop-1, version: '1.33', region: eu-west-1, inputs: {roleARN: arn, subnetIDs: [a], tokenSecret: "
+	const values = "{part: controlPlane, clusterName: shop-1, version: '1.33', region: eu-west-1, inputs: {roleARN: 'arn:aws:iam::111122223333:role/eks', subnetIDs: [subnet-1], tokenSecret: "
 	for _, other := range []string{"shop-2-token", "argocd-secret", "shop-1-2-token", "shop-1-kubeconfig"} {
 		rendering{}.fails(t, `"`+other+`" is not this cluster's own`, clusterKro, values+other+"}}\n")
 	}
