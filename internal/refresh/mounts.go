@@ -301,10 +301,10 @@ func (r *Refresher) refuseMount(p snapshot.Part, problems []problem.Problem) {
 // It returns why not.
 func (r *Refresher) tryMounts(changed []snapshot.Part, out *decision) []problem.Problem {
 	now := r.serving
-	parts, wasUnknown := slices.Clone(now.snapshot.Parts()), false
+	parts, wereUnknown := slices.Clone(now.snapshot.Parts()), true
 	for i, p := range parts {
 		if at := slices.IndexFunc(changed, func(c snapshot.Part) bool { return c.Path == p.Path }); at >= 0 {
-			wasUnknown = wasUnknown || p.Unknown
+			wereUnknown = wereUnknown && p.Unknown
 			parts[i] = changed[at]
 		}
 	}
@@ -312,7 +312,7 @@ func (r *Refresher) tryMounts(changed []snapshot.Part, out *decision) []problem.
 	if len(problems) > 0 {
 		return problems
 	}
-	if !wasUnknown { // else the team's members wait for it anyway, and nobody else reads it
+	if !wereUnknown { // else the teams' members wait for them anyway, and no other member reads them
 		problems = newProblems(now.state.Errors(""), problem.Errors(c.state.Errors("")))
 	}
 	if len(problems) > 0 {

@@ -259,6 +259,27 @@ func TestRefusedMountIsTriedWithNewFacts(t *testing.T) {
 	}
 }
 
+// A commit of a mount that breaks a member is refused, also where another mount is read for the
+// first time in the same step. (U2)
+func TestFirstReadOfAMountExcusesNoOther(t *testing.T) {
+	k := newKnown(true, cluster("hub"), cluster("blue-1"), cluster("card-1"), cluster("cart-1"))
+	h := startMounts(t, nil, nil, func(o *refresh.Options) { o.Facts = k })
+	h.say(mounting("m1", nil), nil)
+	h.report("apps/cart", commit("cart1", "cart", 3), nil)
+	h.serves("apps/cart", "cart1")
+	k.mu.Lock() // so that the next step begins once both have been read
+	h.report("apps/card", commit("card1", "card", 1), nil)
+	for range 2 { // the second is taken in after the first
+		h.report("apps/cart", fleettest.Snapshot("cart2", fleettest.Tree{
+			"defaults/application-sets/workloads.yaml":       "cart-web: {enabled: true}\n",
+			"defaults/workloads/cart-web/values.yaml.gotmpl": "replicas: {{ .labels.replicas }}\n",
+		}), nil)
+	}
+	k.mu.Unlock()
+	h.serves("apps/card", "card1")
+	h.mount("apps/cart", "is refused", func(m refresh.Mount) bool { return m.IsStale() && m.Revision == "cart1" })
+}
+
 // A mount that a served fleet did not have holds nothing until it is read: no member waits for it.
 func TestNewMountConcernsNobodyUntilItIsRead(t *testing.T) {
 	h := startMounts(t, nil, nil)
