@@ -232,7 +232,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// unwrapped is the writer behind those that the command has put around it.
+// unwrapped is the writer that the command has wrapped.
 func unwrapped(w io.Writer) io.Writer {
 	switch w := w.(type) {
 	case report.PrintableWriter:

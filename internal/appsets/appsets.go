@@ -3,7 +3,6 @@ package appsets
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/panics"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/trigger"
@@ -242,26 +242,20 @@ func (n *Notifier) differs(s facts.ApplicationSet, st *fleetstate.State, arrived
 	return false
 }
 
-// fingerprint is that of a state's response, and the same for all that panic.
+// fingerprint is that of a state's response, and the same for all that panic: the next query
+// reports it.
 func (n *Notifier) fingerprint(st *fleetstate.State, r query.Query) (text string) {
-	defer n.catch(func() { text = "panic" })
-	return n.o.Fingerprint(st, r)
+	if panics.Caught(n.o.Logger, "computing a response", func() { text = n.o.Fingerprint(st, r) }) {
+		return "panic"
+	}
+	return text
 }
 
 // deploysTo reports whether a state's response deploys to one of the clusters. One that panics does
 // not.
 func (n *Notifier) deploysTo(st *fleetstate.State, r query.Query, clusters []string) (is bool) {
-	defer n.catch(func() { is = false })
-	return n.o.Responses.DeploysTo(st, r, clusters)
-}
-
-// catch ends a panic of the resolver, which does not stop the service; the next query reports it.
-// It has to be deferred.
-func (n *Notifier) catch(then func()) {
-	if p := recover(); p != nil {
-		n.o.Logger.Error("panic while computing an answer", "panic", fmt.Sprint(p))
-		then()
-	}
+	panics.Caught(n.o.Logger, "computing a response", func() { is = n.o.Responses.DeploysTo(st, r, clusters) })
+	return is
 }
 
 // first returns the earliest refresh, if any.

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/panics"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -31,7 +31,7 @@ func (r *Refresher) candidate(s *snapshot.Snapshot, known facts.Set) (*candidate
 	if r.serving != nil {
 		previous = r.serving.state
 	}
-	st, err := r.build(func() (*fleetstate.State, error) { return fleetstate.Build(previous, s, known) })
+	st, err := caught(r, func() (*fleetstate.State, error) { return fleetstate.Build(previous, s, known) })
 	if err != nil {
 		return nil, problem.From(err, internal, problem.Pos{})
 	}
@@ -46,7 +46,7 @@ func (r *Refresher) candidate(s *snapshot.Snapshot, known facts.Set) (*candidate
 			return nil, problems
 		}
 	}
-	if st, err = r.build(func() (*fleetstate.State, error) { return r.held(previous, st), nil }); err != nil {
+	if st, err = caught(r, func() (*fleetstate.State, error) { return r.held(previous, st), nil }); err != nil {
 		return nil, problem.From(err, internal, problem.Pos{})
 	}
 	return &candidate{state: st, snapshot: s, facts: known}, nil
@@ -75,7 +75,7 @@ func unknownHub(st *fleetstate.State, hub string) (problem.Problem, bool) {
 // restoredCandidate builds the state from before the restart, with the last known good snapshots of
 // its members and the same tenants held.
 func (r *Refresher) restoredCandidate(known facts.Set) (*candidate, []problem.Problem) {
-	st, err := r.build(func() (*fleetstate.State, error) {
+	st, err := caught(r, func() (*fleetstate.State, error) {
 		return fleetstate.Restore(nil, r.restored, known, r.lastKnownGood, r.holds...)
 	})
 	if err != nil {
@@ -84,21 +84,13 @@ func (r *Refresher) restoredCandidate(known facts.Set) (*candidate, []problem.Pr
 	return &candidate{state: st, snapshot: r.restored, facts: known}, nil
 }
 
-// build builds a state, or catches its panic.
-func (r *Refresher) build(build func() (*fleetstate.State, error)) (*fleetstate.State, error) {
-	return caught(r, build)
-}
-
 // caught turns a panic into an error: a repository must not be able to stop the service. The error
 // has no stack, which varies.
 func caught[T any](r *Refresher, compute func() (T, error)) (out T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.o.Logger.Error("panic while refreshing the state", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = errors.New("internal error: the resolver panicked; see the log")
-		}
-	}()
-	return compute()
+	if panics.Caught(r.o.Logger, "refreshing the state", func() { out, err = compute() }) {
+		err = errors.New("internal error: the resolver panicked; see the log")
+	}
+	return out, err
 }
 
 // withoutMembers leaves out the problems of single members, which are quarantined.

@@ -80,8 +80,9 @@ func cluster(name string, labels ...string) facts.Cluster {
 
 type harness struct {
 	*testing.T
-	r *refresh.Refresher
-	s *fleettest.Source
+	r      *refresh.Refresher
+	s      *fleettest.Source
+	cancel context.CancelFunc // ends the context that it was started with
 }
 
 func start(t *testing.T, f refresh.FactsProvider) *harness {
@@ -105,13 +106,15 @@ func startWith(t *testing.T, f refresh.FactsProvider, s *state.Store, options ..
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Start(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
+	r.Start(ctx)
 	t.Cleanup(func() {
+		cancel()
 		if err := r.Stop(); err != nil || !source.Closed() {
 			t.Errorf("stop: %v, source closed: %v", err, source.Closed())
 		}
 	})
-	return &harness{T: t, r: r, s: source}
+	return &harness{T: t, r: r, s: source, cancel: cancel}
 }
 
 func folder(t *testing.T, dir string) *state.Store {

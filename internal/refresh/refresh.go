@@ -13,6 +13,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/panics"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/state"
@@ -316,19 +317,11 @@ func (r *Refresher) reconcile(ctx context.Context) {
 		if d.swapped {
 			o.State = r.serving.state
 		}
-		r.observe(o)
+		panics.Caught(r.o.Logger, "telling of a state", func() { r.o.Observe(o) })
 	}
 	if write && !agree {
 		r.writeCheckpoint(ctx)
 	}
-}
-
-// observe calls Observe, which judges the new state: that may panic, as building it may.
-func (r *Refresher) observe(o Outcome) {
-	_, _ = caught(r, func() (*fleetstate.State, error) {
-		r.o.Observe(o)
-		return o.State, nil
-	})
 }
 
 // servesLastKnownGood reports whether a member is not served as the snapshot has it, or should not
@@ -372,8 +365,9 @@ func (r *Refresher) restore(ctx context.Context) bool {
 }
 
 // writeCheckpoint writes what a restart goes on from. A full disk does not stop the service: the
-// write is repeated. It returns what a replica that has written the same snapshot before serves
-// members from, if that differs.
+// write is repeated. The end of the context does not end the write, as the state is served. It
+// returns what a replica that has written the same snapshot before serves members from, if that
+// differs.
 func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs *keptMembers) {
 	r.restored = nil
 	st := r.serving.state
@@ -385,7 +379,7 @@ func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs *keptMembers) {
 	if r.checkpoint == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, state.Timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), state.Timeout)
 	defer cancel()
 	theirs, err := r.checkpoint.write(ctx, r.serving.snapshot, keptMembers{st.LastKnownGood(), st.Holds("")})
 	if r.setStoreProblem(err) && err != nil {
@@ -403,7 +397,7 @@ func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs *keptMembers) {
 // so that both serve the same.
 func (r *Refresher) adopt(theirs *keptMembers) {
 	s := *r.serving
-	st, err := r.build(func() (*fleetstate.State, error) {
+	st, err := caught(r, func() (*fleetstate.State, error) {
 		return fleetstate.Restore(s.state, s.snapshot, s.facts, theirs.lastKnownGood, theirs.holds...)
 	})
 	if err != nil {

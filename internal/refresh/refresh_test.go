@@ -188,6 +188,31 @@ func TestRestartDoesNotGoBackWhileTheSourceIsAway(t *testing.T) {
 	h.serving(old)
 }
 
+// A restart goes on from the state that was served last, also if the service stops while that is
+// written. (rule 8)
+func TestStopDoesNotEndAWrite(t *testing.T) {
+	store, memory := statetest.New()
+	h := startWith(t, nil, store)
+	memory.OnGet(func(string) error {
+		if h.r.State() != nil {
+			h.cancel()
+		}
+		return nil
+	})
+	served := fleet(nil)
+	h.say(served, nil)
+	h.serving(served)
+	if err := h.r.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	after := startWith(t, nil, store)
+	after.say(nil, &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"})
+	after.refused(refresh.Source)
+	if st := after.r.Status(); st.Revision != served.Revision {
+		t.Errorf("serving %q", st.Revision)
+	}
+}
+
 func TestFactsChangeOnTheLastAcceptedSnapshot(t *testing.T) {
 	k := newKnown(true, cluster("a"), cluster("b"))
 	h := start(t, k)

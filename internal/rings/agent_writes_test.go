@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -12,42 +11,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state"
 	"github.com/argosy-hub/argosy/internal/state/statetest"
 )
 
-// unread is a store in memory of which some reads fail.
-type unread struct {
-	*statetest.Memory
-	fails func(name string) bool
-}
-
-func (u *unread) Get(ctx context.Context, name string) ([]byte, string, error) {
-	if u.fails(name) {
-		return nil, "", errors.New("etcdserver: request timed out")
-	}
-	return u.Memory.Get(ctx, name)
-}
-
 // agent are the rings of agent a, and the state that its service serves.
-type agent struct {
-	*testing.T
-	*Rings
-	st *fleetstate.State
-}
-
-func newAgent(t *testing.T, store *state.Store) *agent {
-	t.Helper()
-	a := &agent{T: t}
-	a.Rings = New(Options{
-		Hub: "hub-1", Responses: new(response.Cache), Logger: slog.New(slog.DiscardHandler), Store: store,
-		State: func() *fleetstate.State { return a.st },
-	})
-	return a
-}
+type agent struct{ *hub }
 
 // agentFiles are the files of a commit of a fleet in which agents follow their rings.
 func agentFiles(commit int) *snapshot.Snapshot {
@@ -60,7 +30,7 @@ func agentFiles(commit int) *snapshot.Snapshot {
 
 // serve serves files while the hub announces a revision for group addons, and nothing for group
 // resources, which the agent has, too.
-func (a *agent) serve(files *snapshot.Snapshot, announced string) {
+func (a agent) serve(files *snapshot.Snapshot, announced string) {
 	a.Helper()
 	known := facts.NewSet(false).WithApplications().WithHealth().WithGrants("a",
 		facts.OwnershipGrant{Group: "addons", UID: "1", Held: true, Rings: "all=" + announced},
@@ -77,9 +47,8 @@ func (a *agent) serve(files *snapshot.Snapshot, announced string) {
 // revision a group has. One that cannot read the files of that revision writes nothing over it,
 // whatever its hub announces; once it can, both are in the record. (rule 4, G9)
 func TestAgentWritesNothingThatLacksAReplicasNews(t *testing.T) {
-	objects := &unread{Memory: new(statetest.Memory), fails: func(string) bool { return false }}
-	store := state.New(objects)
-	a := newAgent(t, store)
+	store, objects := statetest.New()
+	a := agent{newHub(t, store)}
 	first, second, third := agentFiles(1), agentFiles(2), agentFiles(3)
 	a.serve(first, first.Revision)
 	a.Look(t.Context())
@@ -99,13 +68,18 @@ func TestAgentWritesNothingThatLacksAReplicasNews(t *testing.T) {
 	}
 	written := string(objects.Object("rollout-all-v1"))
 
-	objects.fails = func(name string) bool { return name == a.files.Record(second.Revision) }
+	objects.OnGet(func(name string) error {
+		if name == a.files.Record(second.Revision) {
+			return errors.New("etcdserver: request timed out")
+		}
+		return nil
+	})
 	a.serve(third, third.Revision)
 	a.Look(t.Context())
 	if string(objects.Object("rollout-all-v1")) != written {
 		t.Error("the record of a replica is replaced before its files have been read")
 	}
-	objects.fails = func(string) bool { return false }
+	objects.OnGet(nil)
 	a.Look(t.Context())
 	is, _, err := record.Read(t.Context())
 	if err != nil || is == nil || is.Followed("addons") != third.Revision || is.Followed("resources") != second.Revision {
@@ -121,7 +95,7 @@ var ofAgent = query.Query{View: query.Components, Hub: "hub-1", Group: "addons",
 // although other states are served meanwhile, the group is answered from that revision. (G9)
 func TestStatesDuringAWriteForgetNothing(t *testing.T) {
 	store, memory := statetest.New()
-	a := newAgent(t, store)
+	a := agent{newHub(t, store)}
 	announced := agentFiles(100)
 	a.o.Fetch = func(context.Context, string) (*snapshot.Snapshot, error) { return announced, nil }
 	first := agentFiles(0)
@@ -155,7 +129,7 @@ func TestStatesDuringAWriteForgetNothing(t *testing.T) {
 // has announced it. What the rings answer from is the state that is served, which alone has the
 // last known good snapshots of members. (G2, G7)
 func TestServedStateStaysTheOneOfItsRevision(t *testing.T) {
-	a := newAgent(t, nil)
+	a := agent{newHub(t, nil)}
 	first, second := agentFiles(1), agentFiles(2)
 	a.o.Fetch = func(context.Context, string) (*snapshot.Snapshot, error) {
 		a.serve(second, second.Revision)

@@ -135,6 +135,7 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 	checks, needs := p.checks, p.needs
 	p.needs = there // other states may be served while the log is written
 	r.mu.Unlock()
+	defer r.locked(func() { p.needs = needs })
 	now := r.o.Now()
 	next, waits := rollout.Advance(policy, before.Drain(v.draining(policy)), rollout.Facts{
 		Newest: v.st.Revision, Before: p.advanced, ReadAt: r.o.ReadAt(v.st.Revision), Health: health, Checks: checks, IsThere: func(rev string) bool { return there[rev] },
@@ -146,7 +147,7 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 		if err := r.write(ctx, policy.Name, p.record, next); err != nil {
 			r.noteFailedWrite(p, policy.Name, err)
 			r.mu.Lock()
-			p.waits, p.needs = waits, needs
+			p.waits = waits
 			r.mu.Unlock()
 			return false
 		}
@@ -154,7 +155,7 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.log, p.waits, p.advanced, p.needs = next, waits, v.st.Revision, needs
+	p.log, p.waits, p.advanced = next, waits, v.st.Revision
 	hasMoved := !maps.Equal(before.Draining, next.Draining)
 	for _, ring := range policy.Rings {
 		from, to := before.Rings[ring.Name].Train, next.Rings[ring.Name].Train

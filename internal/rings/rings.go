@@ -2,15 +2,14 @@ package rings
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/panics"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/response"
@@ -158,7 +157,7 @@ func (r *Rings) Serving(st *fleetstate.State) {
 	r.trigger.Fire()
 }
 
-// locked calls a function that computes responses, with the lock, which a panic gives back.
+// locked calls a function with the lock, which a panic gives back.
 func (r *Rings) locked(do func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -319,18 +318,9 @@ func (r *Rings) Run(ctx context.Context) {
 	var checks sync.WaitGroup
 	defer checks.Wait()
 	checks.Go(func() { r.runChecks(ctx) })
-	repeat(ctx, interval, r.trigger, func() { r.tryLook(ctx) })
-}
-
-// tryLook looks. A repository must not be able to stop the service: after a panic the next look
-// tries again.
-func (r *Rings) tryLook(ctx context.Context) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.o.Logger.Error("panic while looking at rings", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-		}
-	}()
-	r.Look(ctx)
+	repeat(ctx, interval, r.trigger, func() { // after a panic the next look tries again
+		panics.Caught(r.o.Logger, "looking at rings", func() { r.Look(ctx) })
+	})
 }
 
 // repeat runs a function after each trigger, and from time to time, until the context ends.

@@ -24,24 +24,17 @@ import (
 // ofAll is the query for all components.
 var ofAll = query.Query{View: query.Components, Hub: "hub-1", Group: "addons"}
 
-// slow is a store in memory of which a test sees each read, and that may not list its records.
-type slow struct {
+// unlisted is a store in memory that may not list its records.
+type unlisted struct {
 	*statetest.Memory
-	reads func(name string)
 	lists error
 }
 
-func (s *slow) List(ctx context.Context) ([]string, error) {
-	if s.lists != nil {
-		return nil, s.lists
+func (u *unlisted) List(ctx context.Context) ([]string, error) {
+	if u.lists != nil {
+		return nil, u.lists
 	}
-	return s.Memory.List(ctx)
-}
-
-func (s *slow) Get(ctx context.Context, name string) ([]byte, string, error) {
-	data, version, err := s.Memory.Get(ctx, name)
-	s.reads(name)
-	return data, version, err
+	return u.Memory.List(ctx)
 }
 
 // hub are rings, and the state that is served.
@@ -88,8 +81,7 @@ func TestStatesDuringAReadForgetNothing(t *testing.T) {
 	files := func(i int) *snapshot.Snapshot {
 		return snapshot.FromMap(fleettest.TwoHubs().With(map[string]string{"fleet/rollouts/all.yaml": policy.String(), "README.yaml": fmt.Sprintf("commit: %d\n", i)}))
 	}
-	objects := &slow{Memory: new(statetest.Memory), reads: func(string) {}}
-	store := state.New(objects)
+	store, objects := statetest.New()
 	records := refresh.NewSnapshots(store, "rollout-files", 1)
 	log := rollout.Log{Rings: map[string]rollout.Record{}}
 	for i := range rings {
@@ -106,14 +98,15 @@ func TestStatesDuringAReadForgetNothing(t *testing.T) {
 	s := newHub(t, store)
 	newest, reads := files(rings-1), 0
 	s.serve(newest, "")
-	objects.reads = func(name string) {
+	objects.OnGet(func(name string) error {
 		if strings.HasPrefix(name, "rollout-files") {
 			reads++
 			s.serve(newest, fmt.Sprint(reads))
 		}
-	}
+		return nil
+	})
 	s.Look(t.Context())
-	objects.reads = func(string) {}
+	objects.OnGet(nil)
 	s.serve(newest, "at last")
 	s.Look(t.Context())
 	if _, err := s.Respond(s.st, ofAll); err != nil || reads < rings-1 {
@@ -154,7 +147,7 @@ func TestNewPolicyBeginsBeforeIt(t *testing.T) {
 // TestRevisionThatComesBackEndsRecords: a revision without a policy ends its record also where it
 // was served before the policy, and the store failed while the policy was there. (rule 10)
 func TestRevisionThatComesBackEndsRecords(t *testing.T) {
-	objects := &slow{Memory: new(statetest.Memory), reads: func(string) {}}
+	objects := &unlisted{Memory: new(statetest.Memory)}
 	store := state.New(objects)
 	s := newHub(t, store)
 	without := snapshot.FromMap(fleettest.TwoHubs())

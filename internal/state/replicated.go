@@ -125,8 +125,9 @@ func (r *Replicated[T]) Run(ctx context.Context) {
 	}
 	reached := false
 	for {
-		// A use that the end of the context cuts short says nothing of the store.
-		reached = r.Exchange(ctx) || reached && ctx.Err() != nil
+		// A use that the end of the context cuts short says nothing of the store, unless it has read.
+		wasLoaded := r.IsLoaded()
+		reached = r.Exchange(ctx) || ctx.Err() != nil && (reached || !wasLoaded && r.IsLoaded())
 		var tick <-chan time.Time
 		switch {
 		case !reached:

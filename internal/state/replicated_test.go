@@ -102,23 +102,6 @@ func TestTroubleOfAReplicaEnds(t *testing.T) {
 	}
 }
 
-// remote is a store that serves no request whose context has ended, as an API server does.
-type remote struct{ *statetest.Memory }
-
-func (r remote) Get(ctx context.Context, name string) ([]byte, string, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, "", err
-	}
-	return r.Memory.Get(ctx, name)
-}
-
-func (r remote) Put(ctx context.Context, name string, data []byte, version string) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-	return r.Memory.Put(ctx, name, data, version)
-}
-
 // What has changed a moment before the end is written, also while changes are collected, and where
 // the end breaks a write off.
 func TestLastChangeIsWrittenAtTheEnd(t *testing.T) {
@@ -127,7 +110,7 @@ func TestLastChangeIsWrittenAtTheEnd(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, end := context.WithCancel(t.Context())
 				defer end()
-				memory := new(statetest.Memory)
+				store, memory := statetest.New()
 				if breaksOff {
 					memory.Fails = func(string) error {
 						memory.Fails = nil
@@ -135,7 +118,7 @@ func TestLastChangeIsWrittenAtTheEnd(t *testing.T) {
 						return context.Canceled
 					}
 				}
-				r := newReplica(state.New(remote{memory}))
+				r := newReplica(store)
 				r.Quiet = time.Minute
 				var running sync.WaitGroup
 				running.Go(func() { r.Run(ctx) })
@@ -146,7 +129,7 @@ func TestLastChangeIsWrittenAtTheEnd(t *testing.T) {
 					end()
 				}
 				running.Wait()
-				other := newReplica(state.New(memory))
+				other := newReplica(store)
 				if other.Exchange(t.Context()); !other.names["a"] {
 					t.Errorf("the store has %v; the log:\n%s", memory.Names(), &r.log)
 				}

@@ -2,12 +2,11 @@ package web
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/overview"
+	"github.com/argosy-hub/argosy/internal/panics"
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
@@ -41,7 +40,7 @@ func (s *Site) follow(ctx context.Context) {
 	var seen uint64
 	for {
 		changed := s.o.Fleet.Changed()
-		seen = s.observe(seen)
+		panics.Caught(s.o.Logger, "writing the timeline", func() { seen = s.observe(seen) })
 		select {
 		case <-changed:
 		case <-tick.C:
@@ -52,21 +51,14 @@ func (s *Site) follow(ctx context.Context) {
 }
 
 // observe takes in the state that is served now and the statuses, unless their version is the one
-// that was seen last; it returns their version. A panic ends the service no more than one of a
-// request does: responses to engines go on.
-func (s *Site) observe(seen uint64) (version uint64) {
-	version = seen
-	defer func() {
-		if p := recover(); p != nil {
-			s.o.Logger.Error("panic", "page", "timeline", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-		}
-	}()
+// that was seen last; it returns their version.
+func (s *Site) observe(seen uint64) uint64 {
 	s.remember()
 	if live := s.o.Live(); live.Version != seen {
-		version = live.Version
+		seen = live.Version
 		s.save(s.history.Observe(live, s.o.Now()))
 	}
-	return version
+	return seen
 }
 
 // remember takes in the state that is served now. The lock keeps the order of the states.

@@ -10,7 +10,7 @@ import (
 
 // layers are the packages below internal/, lowest first (rule 1).
 var layers = [][]string{
-	{"atomicfile", "connlimit", "cycle", "liveness", "parallel", "problem", "reload", "startup", "succession", "trigger"},
+	{"atomicfile", "connlimit", "cycle", "liveness", "panics", "parallel", "problem", "reload", "startup", "succession", "trigger"},
 	{"budget", "failure", "planpage", "queryerr", "snapshot", "state", "tmpl", "yamldoc"},
 	{"audit", "facts", "hierarchy", "labels", "pathpattern", "release", "tenantschema", "tlsreload", "webhook"},
 	{"rollout"},

@@ -11,7 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
-// Memory holds objects as an API does that replicas share. The zero value is empty.
+// Memory holds objects as an API does that replicas share. It serves no request whose context has
+// ended. The zero value is empty.
 type Memory struct {
 	// Max bounds an object; default 1 MiB.
 	Max int
@@ -25,6 +26,7 @@ type Memory struct {
 	versions map[string]string
 	writes   int
 	away     error
+	onGet    func(name string) error
 }
 
 // New returns a store of its own in memory.
@@ -48,6 +50,9 @@ func (m *Memory) MaxSize() int {
 
 // Away makes each use fail with an error; nil ends it.
 func (m *Memory) Away(err error) { m.mu.Lock(); defer m.mu.Unlock(); m.away = err }
+
+// OnGet has a function called at each Get, whose error is that of the Get; nil ends it.
+func (m *Memory) OnGet(f func(name string) error) { m.mu.Lock(); defer m.mu.Unlock(); m.onGet = f }
 
 // Set replaces an object, or removes it if data is nil.
 func (m *Memory) Set(name string, data []byte) {
@@ -88,10 +93,20 @@ func (m *Memory) Object(name string) []byte {
 }
 
 // Get returns an object.
-func (m *Memory) Get(_ context.Context, name string) ([]byte, string, error) {
+func (m *Memory) Get(ctx context.Context, name string) ([]byte, string, error) {
 	select {
 	case m.Asked <- struct{}{}:
 	default:
+	}
+	m.mu.Lock()
+	onGet := m.onGet
+	m.mu.Unlock()
+	err := ctx.Err()
+	if err == nil && onGet != nil {
+		err = onGet(name)
+	}
+	if err != nil {
+		return nil, "", err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,10 +121,10 @@ func (m *Memory) Get(_ context.Context, name string) ([]byte, string, error) {
 }
 
 // Put creates or replaces an object.
-func (m *Memory) Put(_ context.Context, name string, data []byte, version string) (string, error) {
+func (m *Memory) Put(ctx context.Context, name string, data []byte, version string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.before(name); err != nil {
+	if err := m.before(ctx, name); err != nil {
 		return "", err
 	}
 	if m.versions[name] != version {
@@ -120,10 +135,10 @@ func (m *Memory) Put(_ context.Context, name string, data []byte, version string
 }
 
 // Delete removes an object.
-func (m *Memory) Delete(_ context.Context, name string) error {
+func (m *Memory) Delete(ctx context.Context, name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.before(name); err != nil {
+	if err := m.before(ctx, name); err != nil {
 		return err
 	}
 	m.set(name, nil)
@@ -145,7 +160,10 @@ func (m *Memory) List(context.Context) ([]string, error) {
 }
 
 // before is called before a change, with the lock held.
-func (m *Memory) before(name string) error {
+func (m *Memory) before(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if m.away == nil && m.Fails != nil {
 		return m.Fails(name)
 	}

@@ -1,0 +1,22 @@
+// Package panics ends what panics because of a repository's contents. They must not stop the
+// service.
+package panics
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+)
+
+// Caught calls a function, and logs its panic with what it was doing. It reports whether it has
+// panicked.
+func Caught(log *slog.Logger, doing string, do func()) (caught bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			caught = true
+			log.Error("panic", "while", doing, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+	}()
+	do()
+	return false
+}
