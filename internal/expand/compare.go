@@ -157,15 +157,15 @@ func (c *comparison) applications(b, a *object.Object) {
 
 // sets compares the Applications that two ApplicationSets make.
 func (c *comparison) sets(b, a *object.Object) {
-	look := true // into all of its Applications
+	look, differing := true, responses(nil) // look into all of its Applications
 	if b.Digest() == a.Digest() {
 		var alike bool
-		if alike, look = c.sameResponses(a); alike && !look {
+		if alike, look, differing = c.sameResponses(a); alike && !look {
 			return
 		}
 	}
-	before, readable := c.before.sets(b)
-	after, ok := c.after.sets(a)
+	before, readable := c.before.setsOf(b, differing.query(0, c.before.query))
+	after, ok := c.after.setsOf(a, differing.query(1, c.after.query))
 	if !readable || !ok {
 		return
 	}

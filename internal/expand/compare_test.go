@@ -10,9 +10,11 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/cases"
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // changes are real changes to this repository's fleet, and what each renders at most of some 150
@@ -165,9 +167,14 @@ func TestCompareIsLazy(t *testing.T) {
 	revision(t, st, base, "hub-eu", whole).All(false)
 	all, _ := whole.Counts()
 	head := commit(t, changes(t)["tenant override"])
-	cache := &expand.RenderCache{}
+	cache, sets := &expand.RenderCache{}, map[string]int{}
+	counted := func(st *fleetstate.State, s *snapshot.Snapshot) *expand.Hub {
+		with := tools()
+		with.ApplicationSets = countedSets{with.ApplicationSets, sets}
+		return expand.New(expand.Options{State: st, Snapshot: s, Hub: "hub-eu", Tools: with, Cache: cache, At: func(string) (*snapshot.Snapshot, error) { return base, nil }})
+	}
 	found := map[string]bool{}
-	for p := range expand.Compare(revision(t, st, base, "hub-eu", cache), revision(t, state(t, st, head), head, "hub-eu", cache)) {
+	for p := range expand.Compare(counted(st, base), counted(state(t, st, head), head)) {
 		found[p.Any().Name()] = true
 	}
 	want := []string{"external-dns-retail-dev-eu-1", "external-dns-retail-prod-eu-1", "external-dns-retail-prod-eu-2", "external-dns-retail-staging-eu-1"}
@@ -178,5 +185,43 @@ func TestCompareIsLazy(t *testing.T) {
 	t.Logf("rendered %d Applications and %d charts; all of it is %d", applications, charts, all)
 	if applications > all/4 {
 		t.Errorf("rendered %d of %d Applications for a change of %d", applications, all, len(want))
+	}
+	if made := sets["addons-default-external-dns"] + sets["addons-canary-external-dns"]; made != 2*len(want) {
+		t.Errorf("made %d parameter sets for a change of %d", made, len(want))
+	}
+}
+
+// countedSets counts parameter sets, by their ApplicationSets.
+type countedSets struct {
+	expand.ApplicationSets
+	made map[string]int
+}
+
+func (c countedSets) Parameters(set manifest.Tree, in expand.Inputs) ([]expand.Parameters, error) {
+	out, err := c.ApplicationSets.Parameters(set, in)
+	c.made[manifest.Text(set, "metadata", "name")] += len(out)
+	return out, err
+}
+
+// A generator that fails for one parameter set makes nothing of the others, also where another one
+// alone differs (rule 4).
+func TestCompareFindsFailingGenerators(t *testing.T) {
+	failing := replace(t, "fleet/bootstrap/hub-us/members.yaml", "    - plugin:\n", "    - plugin:\n        values: {x: '{{ if eq .name \"retail-prod-us-1\" }}{{ .none }}{{ end }}'}\n")
+	base := commit(t, failing)
+	head := commit(t, func(f map[string]string) {
+		failing(f)
+		replace(t, "fleet/fleet-members/hub-us/payments-prod-us-1.yaml", "labels:\n", "labels:\n  more: label\n")(f)
+	})
+	st := state(t, nil, base)
+	before, after := revision(t, st, base, "hub-us", nil), revision(t, state(t, st, head), head, "hub-us", nil)
+	for p := range expand.Compare(before, after) {
+		if o := p.Any(); o.Parent != nil && o.Parent.Name() == "members" {
+			t.Errorf("%s differs", o.Key())
+		}
+	}
+	for _, h := range []*expand.Hub{before, after} {
+		if got := strings.Join(texts(h.Problems()), "\n"); !strings.Contains(got, `ApplicationSet "members"`) || !strings.Contains(got, "value x") {
+			t.Errorf("problems: %s", got)
+		}
 	}
 }

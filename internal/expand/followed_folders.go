@@ -37,38 +37,64 @@ func (c *comparison) followedFolders() map[string]bool {
 	return out
 }
 
+// responses are those of both revisions to the queries of an ApplicationSet, by the parameters.
+// They lack the parameter sets that both revisions have, whose Applications are the same.
+type responses map[string][2]*response.Response
+
+// query responds to the plugin's queries at one of the revisions, and leaves unknown ones to
+// another function.
+func (r responses) query(revision int, other Query) Query {
+	return func(applicationSet string, parameters json.RawMessage) (json.RawMessage, error) {
+		var tree any
+		if json.Unmarshal(parameters, &tree) == nil {
+			if known, ok := r[string(manifest.Canonical(tree))]; ok {
+				return known[revision].Bytes(), nil
+			}
+		}
+		return other(applicationSet, parameters)
+	}
+}
+
 // sameResponses compares the responses to an unchanged ApplicationSet in both revisions. Look
 // means that its Applications may differ in spite of equal responses: the template or a response
-// names a followed folder.
-func (c *comparison) sameResponses(o *object.Object) (alike, look bool) {
+// names a followed folder. Without it, differing are the responses to make Applications of, nil
+// where that takes all parameter sets.
+func (c *comparison) sameResponses(o *object.Object) (alike, look bool, differing responses) {
 	if !onlyPlugin(o) || c.names(manifest.Canonical(manifest.At(o.Tree, "spec", "template"))) {
-		return false, true
+		return false, true, nil
 	}
-	alike, brings := !readsRevision(o), c.after.mayBring(o)
+	alike, brings := true, c.after.mayBring(o)
+	differing = responses{}
 	for _, p := range queries(o) {
 		r, err := c.after.request(o.Name(), p)
 		if err != nil {
-			return false, true
+			return false, true, nil
 		}
-		switch same, known, found := c.outlines(brings).Alike(r); {
-		case found:
-			return false, true
-		case known:
-			alike = alike && same
-			continue
+		was, is, known, found := c.outlines(brings).Differing(r)
+		if found {
+			return false, true, nil
 		}
-		was, is, err := response.RespondBoth(c.before.o.State, c.after.o.State, r)
-		if err != nil {
-			return false, true
-		}
-		alike = alike && was.Fingerprint() == is.Fingerprint()
-		for set := range is.Texts() {
-			if source.IsFollowed(set) || c.found(set, brings) {
-				return alike, true
+		if !known {
+			if was, is, err = response.RespondBoth(c.before.o.State, c.after.o.State, r); err != nil {
+				return false, true, nil
 			}
+			for set := range is.Texts() {
+				if source.IsFollowed(set) || c.found(set, brings) {
+					return false, true, nil
+				}
+			}
+			was, is = response.Differing(was, is)
 		}
+		alike = alike && was.Sets()+is.Sets() == 0
+		differing[string(p)] = [2]*response.Response{was, is}
 	}
-	return alike, false
+	switch {
+	case readsRevision(o):
+		return false, false, nil
+	case hasValues(o):
+		return alike, false, nil
+	}
+	return alike, false, differing
 }
 
 // outlines compares responses without making them, and looks for what their sets name: brings as in
@@ -97,6 +123,13 @@ func queries(o *object.Object) []json.RawMessage {
 		}
 	}
 	return out
+}
+
+// hasValues reports whether a plugin generator has values of its own: templates that may fail for
+// any of its parameter sets, and then for all.
+func hasValues(o *object.Object) bool {
+	generators, _ := manifest.At(o.Tree, "spec", "generators").([]any)
+	return slices.ContainsFunc(generators, func(g any) bool { return manifest.At(g, "plugin", "values") != nil })
 }
 
 // pathValue is a folder that a source names, in JSON.

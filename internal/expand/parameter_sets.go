@@ -21,12 +21,15 @@ type set struct {
 
 // sets are an ApplicationSet's parameter sets. Without ok the generators failed, which is
 // reported.
-func (h *Hub) sets(o *object.Object) (out []set, ok bool) {
+func (h *Hub) sets(o *object.Object) (out []set, ok bool) { return h.setsOf(o, h.query) }
+
+// setsOf is sets with other responses of the plugin.
+func (h *Hub) setsOf(o *object.Object, plugin Query) (out []set, ok bool) {
 	if kind := unsupported(o); kind != "" {
 		h.reportAt(o, o.Pos, problem.Warning, fmt.Sprintf("generator %s is not followed", kind), alternatives[kind]...)
 		return nil, false
 	}
-	parameters, err := h.o.Tools.ApplicationSets.Parameters(o.Tree, Inputs{Plugin: h.query, Git: h.openRepository})
+	parameters, err := h.o.Tools.ApplicationSets.Parameters(o.Tree, Inputs{Plugin: plugin, Git: h.openRepository})
 	var beyond source.NotFollowed
 	switch {
 	case errors.As(err, &beyond):

@@ -1,7 +1,6 @@
 package response
 
 import (
-	"bytes"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -24,9 +23,9 @@ type Outline struct {
 	Values []string
 }
 
-// Outlines compares what two states respond to queries for components, and looks into what the
-// second one says. What many sets say alike is looked into once, which takes 30 % less processor
-// time on 10,000 clusters with 20 components.
+// Outlines finds how two states' responses to queries for components differ, and looks into what
+// the second one says. What many sets say alike is looked into once, which takes 30 % less
+// processor time on 10,000 clusters with 20 components.
 type Outlines struct {
 	before, after *fleetstate.State
 	look          func(Outline) bool
@@ -57,20 +56,23 @@ func NewOutlines(before, after *fleetstate.State, look func(Outline) bool) *Outl
 	return &Outlines{before: before, after: after, look: look, clusters: map[*fleetstate.Cluster]outlined{}, sets: map[outlineKey]outlined{}}
 }
 
-// Alike reports whether both states respond alike to a query for components, but for the revision,
-// without making the responses: what clusters that both share are told is computed once, and not
-// written. Found tells that Look has found something in the second response; then it is not known
-// whether they are alike. Known is false where only the responses themselves tell, and for other
+// Differing returns what both states respond to a query for components without the parameter sets
+// that both have, but for the revision. It makes no responses: sets of clusters that both share are
+// computed once, and not written. Found tells that Look has found something in the second response;
+// then there is no result. Known is false where only the responses themselves tell, and for other
 // queries.
-func (o *Outlines) Alike(r query.Query) (alike, known, found bool) {
+func (o *Outlines) Differing(r query.Query) (was, is *Response, known, found bool) {
 	old, failed := query.Check(o.before, r)
 	q, fails := query.Check(o.after, r)
 	if failed != nil || fails != nil || q.View != query.Components || !o.before.Facts().Equal(o.after.Facts()) || requesterOf(o.before, old) != requesterOf(o.after, q) {
-		return false, false, false
+		return nil, nil, false, false
 	}
 	pairs := pairsOf(paramset.Candidates(o.before, old), paramset.Candidates(o.after, q))
-	was, is := newJudgement(o.before, old, len(pairs)), newJudgement(o.after, q, len(pairs))
-	var differ, fail, has atomic.Bool
+	before, after := newJudgement(o.before, old, len(pairs)), newJudgement(o.after, q, len(pairs))
+	olds, news := make([]*encodedCluster, len(pairs)), make([]*encodedCluster, len(pairs))
+	now := computing.begin()
+	defer now.end()
+	var fail, has atomic.Bool
 	var size atomic.Int64
 	add := func(x outlined) {
 		if x.found {
@@ -85,33 +87,50 @@ func (o *Outlines) Alike(r query.Query) (alike, known, found bool) {
 		switch {
 		case fail.Load() || has.Load():
 		case p.before == p.after:
-			is.each(i, p.after, func(r *paramset.ResolvedComponent) []problem.Problem {
+			after.each(i, p.after, func(r *paramset.ResolvedComponent) []problem.Problem {
 				x, problems := o.component(r)
 				add(x)
 				return problems
 			})
-			was.tallies[i], was.problems[i] = is.tallies[i], is.problems[i]
+			before.tallies[i], before.problems[i] = after.tallies[i], after.problems[i]
 		default:
-			updated := is.sets(i, p.after)
+			updated := after.sets(i, p.after)
 			for _, s := range updated.Sets {
 				add(o.set(s))
 			}
-			same, failure := equalSets(was.sets(i, p.before), updated)
-			if failure != nil {
+			var failed, fails *queryerr.Error
+			olds[i], failed = encodeCluster(before.sets(i, p.before), now)
+			news[i], fails = encodeCluster(updated, now)
+			if failed != nil || fails != nil {
 				fail.Store(true)
-			}
-			if !same {
-				differ.Store(true)
 			}
 		}
 	})
 	switch {
 	case has.Load():
-		return false, true, true
-	case fail.Load() || was.failure() != nil || is.failure() != nil:
-		return false, false, false
+		return nil, nil, true, true
+	case fail.Load() || before.failure() != nil || after.failure() != nil:
+		return nil, nil, false, false
 	}
-	return !differ.Load(), true, false
+	was, is = Differing(ofClusters(o.before, olds), ofClusters(o.after, news))
+	return was, is, true, false
+}
+
+// ofClusters is a response of some clusters; nil is none.
+func ofClusters(st *fleetstate.State, clusters []*encodedCluster) *Response {
+	some := slices.DeleteFunc(clusters, func(c *encodedCluster) bool { return c == nil })
+	return newResponse(st, opening, []*part{newPart(nil, some, nil, nil)}, closing)
+}
+
+// Differing returns two responses without the parameter sets that both have, but for the revision.
+func Differing(was, is *Response) (*Response, *Response) { return was.without(is), is.without(was) }
+
+func (t *Response) without(other *Response) *Response {
+	known := make(map[string]bool, other.Tally.Sets)
+	for e := range other.all() {
+		known[string(e.digest())] = true
+	}
+	return t.Compose(func(s ParameterSet) (ParameterSet, bool) { return s, !known[s.Digest()] })
 }
 
 // component looks into a set by what it shares with others.
@@ -241,24 +260,4 @@ func (j *judgement) failure() *queryerr.Error {
 		sum.Add(t)
 	}
 	return paramset.Judge(j.st, j.q, sum, slices.Concat(j.problems...))
-}
-
-// equalSets reports whether a cluster's sets are the same, but for the revision.
-func equalSets(a, b paramset.ClusterSets) (bool, *queryerr.Error) {
-	if len(a.Sets) != len(b.Sets) {
-		return false, nil
-	}
-	for i := range a.Sets {
-		x, failed := encode(a.Sets[i])
-		y, fails := encode(b.Sets[i])
-		switch {
-		case failed != nil:
-			return false, failed
-		case fails != nil:
-			return false, fails
-		case !bytes.Equal(x.digest(), y.digest()):
-			return false, nil
-		}
-	}
-	return true, nil
 }

@@ -178,7 +178,7 @@ func sameOutline(t *testing.T, before, after *fleetstate.State, r query.Query, w
 	t.Helper()
 	var mu sync.Mutex
 	looked := map[string]bool{}
-	alike, known, found := response.NewOutlines(before, after, func(o response.Outline) bool {
+	old, updated, known, found := response.NewOutlines(before, after, func(o response.Outline) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		leaves(t, o.JSON, looked)
@@ -186,12 +186,19 @@ func sameOutline(t *testing.T, before, after *fleetstate.State, r query.Query, w
 			looked["helmValues="+v] = true
 		}
 		return false
-	}).Alike(r)
-	if found || known != before.Facts().Equal(after.Facts()) || known && alike != (was.Fingerprint() == is.Fingerprint()) {
-		t.Fatalf("alike %t, known %t, found %t; fingerprints %s, %s", alike, known, found, was.Fingerprint(), is.Fingerprint())
+	}).Differing(r)
+	if found || known != before.Facts().Equal(after.Facts()) {
+		t.Fatalf("known %t, found %t", known, found)
+	}
+	all, next := response.Differing(was, is)
+	if d := cmp.Diff([]string{onlyIn(was, is), onlyIn(is, was)}, []string{string(all.Bytes()), string(next.Bytes())}); d != "" {
+		t.Fatalf("sets that differ (-), and those of Differing (+): %s", d)
 	}
 	if !known {
 		return
+	}
+	if d := cmp.Diff([]string{string(all.Bytes()), string(next.Bytes())}, []string{string(old.Bytes()), string(updated.Bytes())}); d != "" {
+		t.Fatalf("sets that differ (-), and those of Outlines (+): %s", d)
 	}
 	said := map[string]bool{}
 	for text := range is.Texts() {
@@ -201,16 +208,29 @@ func sameOutline(t *testing.T, before, after *fleetstate.State, r query.Query, w
 		t.Fatalf("what a response says (-), and what is looked into (+): %s", d)
 	}
 	for leaf := range said {
-		_, _, found := response.NewOutlines(before, after, func(o response.Outline) bool {
+		_, _, _, found := response.NewOutlines(before, after, func(o response.Outline) bool {
 			here := map[string]bool{}
 			leaves(t, o.JSON, here)
 			return here[leaf] || slices.ContainsFunc(o.Values, func(v string) bool { return "helmValues="+v == leaf })
-		}).Alike(r)
+		}).Differing(r)
 		if !found {
 			t.Fatalf("not found: %s", leaf)
 		}
 		break // any of them
 	}
+}
+
+// onlyIn is a response without the sets that another one has, but for the revision.
+func onlyIn(a, b *response.Response) string {
+	known := map[string]bool{}
+	b.ParameterSets(func(s response.ParameterSet) { known[s.Digest()] = true })
+	var sets []string
+	a.ParameterSets(func(s response.ParameterSet) {
+		if !known[s.Digest()] {
+			sets = append(sets, s.Save().Text)
+		}
+	})
+	return `{"output":{"parameters":[` + strings.Join(sets, ",") + "]}}\n"
 }
 
 // leaves adds the texts in a JSON object by their keys, without the keys that differ in each set:
