@@ -125,7 +125,8 @@ func (r *Replicated[T]) Run(ctx context.Context) {
 	}
 	reached := false
 	for {
-		// A use that the end of the context cuts short says nothing of the store, unless it has read.
+		// A use that the end of the context cuts short says nothing of the store, unless it was the
+		// first to read.
 		wasLoaded := r.IsLoaded()
 		reached = r.Exchange(ctx) || ctx.Err() != nil && (reached || !wasLoaded && r.IsLoaded())
 		var tick <-chan time.Time
