@@ -128,6 +128,18 @@ func (b *builder) assemble(ctx context.Context, p part, dir, title string) error
 	if b.jobs > 0 {
 		args = append(args, "-p", fmt.Sprint(b.jobs))
 	}
+	if p.recipe.Overlay != "" {
+		replaced, err := os.MkdirTemp("", "argosy-component-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(replaced) }()
+		modfile, err := b.withOverlay(ctx, p, replaced)
+		if err != nil {
+			return err
+		}
+		args = append(args, "-modfile", modfile)
+	}
 	args = append(args, "-o", bin+string(filepath.Separator), "tool")
 	if err := b.goBuild(ctx, p.source, args, title); err != nil {
 		return err

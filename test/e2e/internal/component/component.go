@@ -141,7 +141,19 @@ func (b *builder) part(name string, r recipe) (part, error) {
 		return part{}, err
 	}
 	h := sha256.New()
-	for _, input := range []string{string(mod), string(sum), b.goVersion, r.String()} {
+	inputs := []string{string(mod), string(sum), b.goVersion, r.String()}
+	replacing, err := overlay(source)
+	if err != nil {
+		return part{}, err
+	}
+	for _, name := range replacing {
+		text, err := os.ReadFile(filepath.Join(source, overlayDir, name))
+		if err != nil {
+			return part{}, err
+		}
+		inputs = append(inputs, name, string(text))
+	}
+	for _, input := range inputs {
 		fmt.Fprintf(h, "%d\n%s", len(input), input)
 	}
 	key := hex.EncodeToString(h.Sum(nil))[:keyLength]

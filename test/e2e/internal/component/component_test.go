@@ -81,6 +81,25 @@ func TestBuildOnce(t *testing.T) {
 	}
 }
 
+// C8: files below overlay replace those of a module, and are part of what is built.
+func TestOverlay(t *testing.T) {
+	t.Parallel()
+	o := module(t, "greeter")
+	r := greeter()["greeter"]
+	r.Overlay = "example.org/versioned"
+	for _, says := range []string{"one", "two"} {
+		write(t, filepath.Join(o.Root, "greeter", "overlay", "versioned.go"), fmt.Sprintf("package versioned\n\nfunc init() { println(%q) }\n", says))
+		b, err := build(t.Context(), o, map[string]recipe{"greeter": r}, []string{"greeter"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(b.Path("greet")).CombinedOutput()
+		if got := string(out); err != nil || got != says+"\nhello from v1.22.333 of 1.22\n" {
+			t.Errorf("greet says %q, %v", got, err)
+		}
+	}
+}
+
 // C3: a component that cannot be built leaves nothing; the error says what, where and why.
 func TestBroken(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@
 //	C6. Commands know their versions, as released ones do: Helm and Argo CD act upon the version that
 //	    kube-apiserver tells.
 //	C7. Of each component the three builds used last are kept.
+//	C8. Files below Root/<name>/overlay take the place of those of a module, by their paths in it.
 //
 // Cancelling the context ends the build and all the processes it started.
 package component

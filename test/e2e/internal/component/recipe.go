@@ -14,6 +14,7 @@ type recipe struct {
 	Rename  map[string]string // the name go build gives a command → the one it is known by
 	Files   []files           // C5
 	Version []stamp           // C6
+	Overlay string            `json:",omitempty"` // C8: the path of the module
 }
 
 // files are copied out of a module.
@@ -93,6 +94,7 @@ var recipes = map[string]recipe{
 			Module: "github.com/external-secrets/external-secrets",
 			Glob:   "config/crds/bases/*.yaml", Exclude: "kustomization.yaml", To: "crds",
 		}},
+		Overlay: "github.com/external-secrets/external-secrets",
 	},
 	"sealed-secrets": {
 		Rename:  map[string]string{"controller": "sealed-secrets-controller"},
