@@ -47,8 +47,8 @@ type Cluster struct {
 	desired       *Cluster
 	LastKnownGood *Resolver
 	Quarantine    string
-	// isOverBudget reports that its tenant takes more than its budget: it has not been computed.
-	isOverBudget bool
+	// IsOverBudget reports that its tenant takes more than its budget: it has not been computed.
+	IsOverBudget bool
 	// isHeld reports that the guard holds the member, although it can be computed (rule 8).
 	isHeld bool
 	// faulty are the components that only a query's entry may enable and whose files are broken,
@@ -164,9 +164,9 @@ func (c *Cluster) ReleaseProblems(err error, label string) []problem.Problem {
 	return ps
 }
 
-// check computes everything about a cluster that does not depend on a request and returns all
+// Check computes everything about a cluster that does not depend on a request and returns all
 // errors.
-func (b *Resolver) check(c *Cluster) []problem.Problem {
+func (b *Resolver) Check(c *Cluster) []problem.Problem {
 	if len(c.Broken) > 0 {
 		return c.Broken
 	}

@@ -71,9 +71,9 @@ func (st *State) OwnerName(hub, owner string) string {
 // IsDeployedByFlux reports whether Flux deploys a group to a cluster: the member's own, or that of
 // its hub.
 func (b *Resolver) IsDeployedByFlux(c *Cluster, group string) bool {
-	if c.Member.Owner(group) != fleet.OwnerHub {
-		return c.Member.Engine == fleet.EngineFlux
+	by := c.Member
+	if by.Owner(group) == fleet.OwnerHub {
+		by = b.Fleet.HubMember(by.Hub)
 	}
-	self := b.Fleet.HubMember(c.Member.Hub)
-	return self != nil && self.Engine == fleet.EngineFlux
+	return by != nil && by.Engine == fleet.EngineFlux
 }

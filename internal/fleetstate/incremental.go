@@ -42,7 +42,7 @@ func (st *State) takeOver(previous *State) []anew {
 		}
 	}
 	for _, x := range previous.exceptions {
-		if d := x.cluster.Desired(); x.cluster.isHeld || d.isOverBudget || d.Member.Provision != nil { // whether it stays so is decided anew
+		if d := x.cluster.Desired(); x.cluster.isHeld || d.IsOverBudget || d.Member.Provision != nil { // whether it stays so is decided anew
 			t.due(x.member, true)
 		}
 	}

@@ -113,7 +113,7 @@ func (p *history) last(id ID) (*Cluster, *Resolver, []problem.Problem) {
 		return old, home, nil
 	}
 	c := home.NewCluster(m, nil, p.st.facts)
-	if problems := slices.Concat(home.check(c), home.faults(m.Hub)); len(problems) > 0 {
+	if problems := slices.Concat(home.Check(c), home.faults(m.Hub)); len(problems) > 0 {
 		return nil, nil, problem.Cut(problems, problem.OfCluster)
 	}
 	c.spares = p.spares(c)

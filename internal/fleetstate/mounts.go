@@ -7,7 +7,8 @@ import (
 )
 
 // MountsOf reads what a fleet repository's layout joins, nil for nothing. What did not change since
-// the previous state, which may be nil, is taken from it. The error is that of Build.
+// the previous state, which may be nil, is taken from it, and what cannot be read of members. The
+// error is that of Build.
 func MountsOf(previous *State, main *snapshot.Snapshot) (*mount.Table, error) {
 	var before *Resolver
 	var was *fleet.Fleet
@@ -17,11 +18,16 @@ func MountsOf(previous *State, main *snapshot.Snapshot) (*mount.Table, error) {
 	if are, err := mount.AreDeclared(main, was); !are {
 		return nil, err
 	}
-	b, err := newResolver(before, main, nil)
+	b, err := newResolver(before, main, servedBy(previous, nil))
 	if err != nil {
 		return nil, err
 	}
 	return b.Mounts, nil
+}
+
+// WithParts computes members upon other parts of mounts.
+func (b *Resolver) WithParts(parts []snapshot.Part) (*Resolver, error) {
+	return newResolver(b, b.Snapshot.Main().Join(parts), nil)
 }
 
 // changedMounts goes through the members that mounts concern, if other ones are unknown now.

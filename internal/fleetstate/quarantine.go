@@ -145,8 +145,7 @@ func (st *State) findExceptions(previous *State, computed []anew) {
 	})
 }
 
-// IsUnresolved reports whether a hub's member of a name cannot be computed, and has no last known
-// good snapshot.
+// IsUnresolved reports that a hub's member cannot be computed and has no last known good snapshot.
 func (st *State) IsUnresolved(name string) bool { return st.unresolved[name] }
 
 // Errors are the problems that concern a hub: its members' and those of the repository as a whole.

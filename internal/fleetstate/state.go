@@ -106,7 +106,7 @@ func (st *State) buildClusters(previous *State, p *history) {
 			return
 		}
 		c := st.resolver.NewCluster(d.member, d.place, st.facts)
-		c.Problems = problem.Cut(st.resolver.check(c), problem.OfCluster)
+		c.Problems = problem.Cut(st.resolver.Check(c), problem.OfCluster)
 		tenants.enter(c)
 		st.clusters[d.member.Hub][d.at] = p.settle(c)
 	})

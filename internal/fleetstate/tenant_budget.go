@@ -78,12 +78,9 @@ func (st *State) closeTenants(t *tenantBudgets, p *history, computed []anew) []a
 	return computed
 }
 
-// IsOverBudget reports that the cluster's tenant takes more than its budget: it was not computed.
-func (c *Cluster) IsOverBudget() bool { return c.isOverBudget }
-
 // overBudget is the cluster of a member whose tenant exceeds its budget.
 func (st *State) overBudget(m *fleet.Member, excess problem.Problem) *Cluster {
-	c := &Cluster{Member: m, Groups: map[string]*Group{}, account: budget.NewAccount(m.Name), isOverBudget: true}
+	c := &Cluster{Member: m, Groups: map[string]*Group{}, account: budget.NewAccount(m.Name), IsOverBudget: true}
 	c.Facts, c.Registered = st.facts.Of(m.Name)
 	c.Broken = c.Attribute([]problem.Problem{excess})
 	c.Problems = c.Broken

@@ -29,7 +29,7 @@ func (l *linter) unreachable() {
 		if len(c.Groups) == 0 {
 			unknown[c.Member.Name] = true
 		}
-		if c.IsOverBudget() {
+		if c.IsOverBudget {
 			unknown[c.Member.Tenant] = true
 		}
 		for name, g := range c.Groups {

@@ -38,8 +38,14 @@ func (s *Scope) Read(of *snapshot.Snapshot, before snapshot.Part) (snapshot.Part
 	}, files)
 }
 
-// Keep finds what of an earlier part is still within the bounds, and what no longer is.
+// Keep finds what of an earlier part is still within the bounds, and what no longer is. While the
+// team has no good file there are no bounds: the part stays, and no member reads it.
 func (s *Scope) Keep(p snapshot.Part) (snapshot.Part, []problem.Problem) {
+	if s.team == nil {
+		out := snapshot.NewPart(s.Path, s.URL, p.Revision, p.Files())
+		out.Unknown = p.Unknown
+		return out, s.Problems
+	}
 	out, problems := s.read(p.Revision, func(yield func(string, *snapshot.File)) {
 		for _, f := range p.Files() {
 			yield(strings.TrimPrefix(f.Path, s.Path+"/"), f)

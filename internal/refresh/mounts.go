@@ -3,6 +3,7 @@ package refresh
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,6 +49,9 @@ type mounts struct {
 	table   *mount.Table
 	of      *snapshot.Snapshot      // the fleet repository that table is of
 	refused map[string]refusedMount // by path
+	// whole are the parts of which not all files are within the bounds any more, with all of them,
+	// by path: the bounds may go back.
+	whole map[string]snapshot.Part
 }
 
 // mountReader watches one mount's repository.
@@ -212,24 +216,48 @@ func (r *Refresher) withMounts(main *snapshot.Snapshot, known []snapshot.Part, i
 	}
 	var parts []snapshot.Part
 	for _, s := range table.Scopes {
-		i := slices.IndexFunc(known, func(p snapshot.Part) bool { return p.Path == s.Path })
-		if i < 0 {
+		last, is := r.mounts.lastKnownGood(s, table, known)
+		if !is {
 			p := snapshot.NewPart(s.Path, s.URL, "", nil)
 			p.Unknown = isStart
 			parts = append(parts, p)
 			continue
 		}
-		kept, problems := s.Keep(known[i])
+		kept, problems := s.Keep(last)
 		if len(problems) > 0 {
-			kept.Revision += incomplete
+			if !strings.HasSuffix(last.Revision, incomplete) {
+				r.mounts.whole[s.Path] = last
+			}
+			kept.Revision = strings.TrimSuffix(last.Revision, incomplete) + incomplete
 		}
 		parts = append(parts, kept)
 	}
 	return main.Join(parts)
 }
 
-// acceptMounts accepts the newest commits of the mounts of the served snapshot: all at once, else
-// each alone. It follows a published state, so that the guard judges each commit on its own.
+// lastKnownGood is what is known of a mount: with the files that an earlier table let out of its
+// bounds, and under the path that it had before.
+func (m *mounts) lastKnownGood(s *mount.Scope, table *mount.Table, known []snapshot.Part) (snapshot.Part, bool) {
+	for _, p := range known {
+		if p.Path != s.Path {
+			continue
+		}
+		if w, is := m.whole[p.Path]; is && w.Repository == p.Repository && w.Revision+incomplete == p.Revision {
+			return w, true
+		}
+		return p, true
+	}
+	for _, p := range known {
+		if p.Repository == s.URL && table.Find(p.Path) == nil {
+			return p.At(s.Path), true
+		}
+	}
+	return snapshot.Part{}, false
+}
+
+// acceptMounts accepts the newest commits of the mounts of the served snapshot: one in each step,
+// so that the guard judges each upon what is served. First commits, which remove nothing, are
+// accepted together, if they can be.
 func (r *Refresher) acceptMounts(ctx context.Context, out *decision) {
 	serving := r.serving
 	if main := serving.snapshot.Main(); r.mounts.of != main {
@@ -241,7 +269,7 @@ func (r *Refresher) acceptMounts(ctx context.Context, out *decision) {
 	if table == nil {
 		return
 	}
-	var changed []snapshot.Part
+	var first, changed []snapshot.Part
 	for _, s := range table.Scopes {
 		newest := r.mounts.newest(s.Mount)
 		if newest.snapshot == nil {
@@ -265,14 +293,21 @@ func (r *Refresher) acceptMounts(ctx context.Context, out *decision) {
 			continue
 		}
 		changed = append(changed, part)
+		if old.Revision == "" {
+			first = append(first, part)
+		}
 	}
-	if len(changed) == 0 || len(r.tryMounts(changed, out)) == 0 {
+	if len(first) > 1 && len(r.tryMounts(first, out)) == 0 {
+		r.trigger.Fire() // for the others
 		return
 	}
 	for _, part := range changed {
-		if problems := r.tryMounts([]snapshot.Part{part}, out); len(problems) > 0 {
-			r.refuseMount(part, problems)
+		problems := r.tryMounts([]snapshot.Part{part}, out)
+		if len(problems) == 0 {
+			r.trigger.Fire()
+			return
 		}
+		r.refuseMount(part, problems)
 	}
 }
 
@@ -312,8 +347,10 @@ func (r *Refresher) tryMounts(changed []snapshot.Part, out *decision) []problem.
 	if len(problems) > 0 {
 		return problems
 	}
-	if !wereUnknown { // else the teams' members wait for them anyway, and no other member reads them
-		problems = newProblems(now.state.Errors(""), problem.Errors(c.state.Errors("")))
+	problems = newProblems(now.state.Errors(""), problem.Errors(c.state.Errors("")))
+	problems = append(problems, newProblems(hiddenErrors(now.state), hiddenErrors(c.state))...)
+	if wereUnknown { // the members that wait for them have nothing to lose
+		problems = withoutWaiting(problems, now.state)
 	}
 	if len(problems) > 0 {
 		return problems
@@ -323,6 +360,41 @@ func (r *Refresher) tryMounts(changed []snapshot.Part, out *decision) []problem.
 		delete(r.mounts.refused, p.Path)
 	}
 	return nil
+}
+
+// hiddenErrors are errors that mounts bring to members of which nothing is computed, because of
+// errors of their own: each member is computed by the fleet repository that it is served from.
+func hiddenErrors(st *fleetstate.State) (out []problem.Problem) {
+	resolvers := map[*fleetstate.Resolver]*fleetstate.Resolver{}
+	for _, q := range st.Quarantined("") {
+		c := st.Cluster(q.Hub, q.Name)
+		if c == nil || c.LastKnownGood == nil || len(c.Desired().Broken) == 0 {
+			continue
+		}
+		b, is := resolvers[c.LastKnownGood]
+		if !is {
+			b, _ = c.LastKnownGood.WithParts(st.Resolver().Snapshot.Parts())
+			resolvers[c.LastKnownGood] = b
+		}
+		if b == nil {
+			continue
+		}
+		if m := b.Fleet.Member(q.Hub, q.Name); m != nil && len(b.Mounts.Of(m, mount.Group)) > 0 {
+			out = append(out, problem.Errors(b.Check(b.NewCluster(m, nil, st.Facts())))...)
+		}
+	}
+	return out
+}
+
+// withoutWaiting leaves out the problems of members that wait for a mount.
+func withoutWaiting(problems []problem.Problem, st *fleetstate.State) []problem.Problem {
+	waiting := map[fleetstate.ID]bool{}
+	for _, p := range st.Errors("") {
+		if p.Reason == problem.MountNotRead {
+			waiting[fleetstate.ID{Hub: p.Hub, Name: p.Cluster}] = true
+		}
+	}
+	return slices.DeleteFunc(problems, func(p problem.Problem) bool { return waiting[fleetstate.ID{Hub: p.Hub, Name: p.Cluster}] })
 }
 
 // mountStatus is how the mounts of the served snapshot are served. Since goes back to the status

@@ -144,7 +144,7 @@ func New(o Options) (*Refresher, error) {
 		o: o, trigger: trigger.New(), changed: make(chan struct{}),
 		status: Status{Source: o.Source.String(), Waiting: waitingForSource(o.Source)},
 	}
-	r.mounts = &mounts{open: o.Mounts, fire: r.trigger.Fire, readers: map[fleet.Mount]*mountReader{}, refused: map[string]refusedMount{}}
+	r.mounts = &mounts{open: o.Mounts, fire: r.trigger.Fire, readers: map[fleet.Mount]*mountReader{}, refused: map[string]refusedMount{}, whole: map[string]snapshot.Part{}}
 	if o.Store != nil {
 		r.mounts.isShared = o.Store.Shared()
 		r.checkpoint = newCheckpoint(o.Store)

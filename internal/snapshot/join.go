@@ -33,6 +33,16 @@ func NewPart(at, repository, revision string, files []*File) Part {
 // Files are the part's files, with their paths in the snapshot. The slice must not be changed.
 func (p Part) Files() []*File { return p.files }
 
+// At is the part below another path.
+func (p Part) At(folder string) Part {
+	files := make([]*File, len(p.files))
+	for i, f := range p.files {
+		files[i] = f.At(folder + strings.TrimPrefix(f.Path, p.Path))
+	}
+	p.Path, p.files = folder, files
+	return p
+}
+
 // At is the file with another path; the content is shared.
 func (f *File) At(p string) *File {
 	out := *f
