@@ -41,7 +41,10 @@ func Compare(before, after *Hub) iter.Seq[Pair] {
 	return func(yield func(Pair) bool) {
 		goesOn := true
 		visit := func(p Pair) { goesOn = goesOn && yield(p) }
-		c := &comparison{before: before, after: after, visit: visit, removed: map[object.Key]lazyObject{}, added: map[object.Key]lazyObject{}, seen: map[object.Key]bool{}, compared: map[bool]*response.Outlines{}}
+		c := &comparison{
+			before: before, after: after, visit: visit, changed: map[string]bool{}, removed: map[object.Key]lazyObject{}, added: map[object.Key]lazyObject{},
+			seen: map[object.Key]bool{}, compared: map[bool]*response.Outlines{},
+		}
 		c.followed = c.followedFolders()
 		c.lists(nil, before.roots, after.roots, false)
 		c.finish()
@@ -54,6 +57,8 @@ type comparison struct {
 	// followed are the folders whose contents live or have changed: what names one of them is
 	// looked into.
 	followed map[string]bool
+	// changed are the files that have changed.
+	changed map[string]bool
 	// gone and come are what one parent has no more, and another one may have.
 	removed, added map[object.Key]lazyObject
 	seen           map[object.Key]bool
@@ -73,34 +78,49 @@ type lazyObject struct {
 // lists pairs the objects of two parents, ap being the one afterwards. With followedOnly, the
 // objects are equal and only objects below them may differ.
 func (c *comparison) lists(ap *object.Object, before, after []*object.Object, followedOnly bool) {
-	names := func(objects []*object.Object) (map[object.Key]*object.Object, []object.Key) {
+	names := func(h *Hub, objects []*object.Object) (map[object.Key]*object.Object, []object.Key) {
 		by, order := map[object.Key]*object.Object{}, []object.Key(nil)
 		for _, o := range objects {
-			if _, twin := by[o.Key()]; !twin && (!followedOnly || follows(o)) {
-				by[o.Key()] = o
-				order = append(order, o.Key())
+			if followedOnly && !follows(o) {
+				continue
 			}
+			switch first := by[o.Key()]; {
+			case first == nil:
+				order = append(order, o.Key())
+			case isTwin(o):
+				h.duplicate(o, first)
+			}
+			by[o.Key()] = o // Argo CD applies the last one
 		}
 		return by, order
 	}
-	b, border := names(before)
-	a, aorder := names(after)
+	b, border := names(c.before, before)
+	a, aorder := names(c.after, after)
 	for _, k := range border {
 		if a[k] == nil {
 			o := b[k]
 			byHand := ap == nil // nobody takes away what somebody has applied
-			c.removed[k] = lazyObject{func() *object.Object { return o }, flux.Stays(o, ap) || follows(o) && (byHand || ap.Application() && !prunes(ap))}
+			c.removed[placeOf(o)] = lazyObject{func() *object.Object { return o }, flux.Stays(o, ap) || follows(o) && (byHand || ap.Application() && !prunes(ap))}
 		}
 	}
 	var both []Pair
 	for _, k := range aorder {
 		if o := a[k]; b[k] == nil {
-			c.added[k] = lazyObject{make: func() *object.Object { return o }}
+			c.added[placeOf(o)] = lazyObject{make: func() *object.Object { return o }}
 		} else {
 			both = append(both, Pair{Before: b[k], After: o})
 		}
 	}
 	c.pairs(both)
+}
+
+// placeOf is an object's key with the namespace that its Application puts it into.
+func placeOf(o *object.Object) object.Key {
+	k := o.Key()
+	if k.Namespace == "" && o.Parent != nil && o.Parent.Application() && !follows(o) && !object.HasNoNamespace(k.Kind) {
+		k.Namespace = manifest.Text(o.Parent.Tree, "spec", "destination", "namespace")
+	}
+	return k
 }
 
 // objects compares an object that is in both revisions.

@@ -25,7 +25,8 @@
 //     program.
 //  5. An object is computed when it is read. Compare computes only objects that may differ: where
 //     the template and the responses are equal, nothing below differs, unless a chart or folder
-//     named there has changed, or makes further objects of followed kinds.
+//     named there has changed, or makes further objects of followed kinds. Of an unchanged
+//     ApplicationSet only the parameter sets that differ are made, unless all may fail.
 //  6. Renderings are cached by the digests of everything that they depend on, and shared by the
 //     revisions of a RenderCache.
 //  7. Same input, same objects in the same order. Objects must not be changed.

@@ -3,7 +3,6 @@ package expand
 import (
 	"encoding/json"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -23,6 +22,7 @@ func (c *comparison) followedFolders() map[string]bool {
 		}
 	}
 	for _, p := range snapshot.Changed(c.before.o.Snapshot, c.after.o.Snapshot) {
+		c.changed[p] = true
 		add(p)
 	}
 	for _, s := range []*snapshot.Snapshot{c.before.o.Snapshot, c.after.o.Snapshot} {
@@ -60,10 +60,10 @@ func (r responses) query(revision int, other Query) Query {
 // names a followed folder. Without it, differing are the responses to make Applications of, nil
 // where that takes all parameter sets.
 func (c *comparison) sameResponses(o *object.Object) (alike, look bool, differing responses) {
-	if !onlyPlugin(o) || c.names(manifest.Canonical(manifest.At(o.Tree, "spec", "template"))) {
+	alike, brings := true, c.after.mayBring(o)
+	if !onlyPlugin(o) || c.templatesName(o, brings) {
 		return false, true, nil
 	}
-	alike, brings := true, c.after.mayBring(o)
 	differing = responses{}
 	for _, p := range queries(o) {
 		r, err := c.after.request(o.Name(), p)
@@ -110,7 +110,7 @@ func (c *comparison) outlines(brings bool) *response.Outlines {
 
 // found reports whether a set in JSON names something that is looked into.
 func (c *comparison) found(set []byte, brings bool) bool {
-	return c.names(set) || brings && sourceValue.Match(set)
+	return c.names(set) || brings && source.IsNamed(set)
 }
 
 // queries are those of an ApplicationSet's own plugin generators.
@@ -132,31 +132,28 @@ func hasValues(o *object.Object) bool {
 	return slices.ContainsFunc(generators, func(g any) bool { return manifest.At(g, "plugin", "values") != nil })
 }
 
-// pathValue is a folder that a source names, in JSON.
-var pathValue = regexp.MustCompile(`"path":"((?:[^"\\]|\\.)*)"`)
-
-// sourceValue is a chart or a folder that a source names, in JSON.
-var sourceValue = regexp.MustCompile(`"(chart|path)":"[^"]`)
-
-// names reports whether a text names a followed folder, or one that only the renderer knows.
-func (c *comparison) names(text []byte) bool {
-	for _, m := range pathValue.FindAllSubmatch(text, -1) {
-		p := string(m[1])
-		if strings.Contains(p, "{{") {
-			if strings.Count(p, "{{") > 1 || !strings.HasPrefix(p, "{{") || !strings.HasSuffix(p, "}}") {
-				return true
-			}
-			continue // the answer's own, which is looked at
-		}
-		if p != "" && c.reaches(path.Clean(p)) {
-			return true
-		}
+// templatesName reports whether an ApplicationSet's templates name what is looked into: its own,
+// its generators' and its patch.
+func (c *comparison) templatesName(o *object.Object, brings bool) bool {
+	templates := []any{manifest.At(o.Tree, "spec", "template")}
+	generators, _ := manifest.At(o.Tree, "spec", "generators").([]any)
+	for _, g := range generators {
+		templates = append(templates, manifest.At(g, "plugin", "template"))
 	}
-	return false
+	paths, unknown := source.NamedByPatch(manifest.Text(o.Tree, "spec", "templatePatch"))
+	return c.found(manifest.Canonical(templates), brings) || unknown || brings && len(paths) > 0 || slices.ContainsFunc(paths, c.reaches)
 }
 
-// reaches reports whether a folder, or one that its kustomization is built of, is followed.
+// names reports whether a text names a followed folder, a changed file, or one that only the
+// renderer knows.
+func (c *comparison) names(text []byte) bool {
+	paths, unknown := source.Named(text)
+	return unknown || slices.ContainsFunc(paths, c.reaches)
+}
+
+// reaches reports whether a folder, or one that its kustomization is built of, is followed, or a
+// file has changed.
 func (c *comparison) reaches(dir string) bool {
-	changed := func(dir string) bool { return c.followed[dir] }
+	changed := func(dir string) bool { return c.followed[dir] || c.changed[dir] }
 	return changed(dir) || slices.ContainsFunc(c.before.based(c.before.o.Snapshot, dir), changed) || slices.ContainsFunc(c.after.based(c.after.o.Snapshot, dir), changed)
 }

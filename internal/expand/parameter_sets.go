@@ -3,6 +3,7 @@ package expand
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
@@ -99,10 +100,12 @@ func onlyPlugin(o *object.Object) bool {
 	return len(generators) > 0
 }
 
+// revisionField is how a template names the snapshot's revision: .revision, "revision" or, without
+// Go templates, {{revision}}.
+var revisionField = regexp.MustCompile("(?:\\{\\{-?\\s*|[.\"`])revision\\b")
+
 // readsRevision reports whether an ApplicationSet's template may name the snapshot's revision.
-func readsRevision(o *object.Object) bool {
-	return strings.Contains(string(manifest.Canonical(o.Tree)), ".revision")
-}
+func readsRevision(o *object.Object) bool { return revisionField.Match(manifest.Canonical(o.Tree)) }
 
 // application renders a set. It reports an error and returns nil.
 func (h *Hub) application(o *object.Object, s set) *object.Object {

@@ -110,6 +110,9 @@ func prefetch(todo []rendering) {
 // mayBring reports whether an ApplicationSet's Applications may be remote charts that deploy to
 // where their own engine finds Applications.
 func (h *Hub) mayBring(o *object.Object) bool {
-	destination := manifest.At(o.Tree, "spec", "template", "spec", "destination")
-	return h.Renders() && manifest.Text(destination, "server") == inCluster && manifest.Text(destination, "namespace") == manifest.Text(o.Tree, "metadata", "namespace")
+	made := manifest.Tree{
+		"metadata": manifest.At(o.Tree, "metadata"),
+		"spec":     manifest.Tree{"destination": manifest.At(o.Tree, "spec", "template", "spec", "destination")},
+	}
+	return h.Renders() && h.deploysToEngine(&object.Object{Engine: o.Engine, Tree: made})
 }

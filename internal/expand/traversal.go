@@ -40,7 +40,7 @@ func (w *traversal) object(o *object.Object) {
 		return
 	}
 	if first := w.seen[o.Key()]; first != nil {
-		if follows(o) && o.Parent != nil && o.Flux == nil { // Flux applies both, in turns
+		if isTwin(o) {
 			w.h.duplicate(o, first)
 		}
 		return
@@ -93,6 +93,11 @@ func (h *Hub) applications(o *object.Object, sets []set) []*object.Object {
 	out := make([]*object.Object, len(sets))
 	parallel.Each(len(sets), func(i int) { out[i] = h.application(o, sets[i]) })
 	return out
+}
+
+// isTwin reports whether an object, of whose name there is another one, is at fault.
+func isTwin(o *object.Object) bool {
+	return follows(o) && o.Parent != nil && o.Flux == nil // Flux applies both, in turns
 }
 
 // duplicate reports a second object of one name: Argo CD fails on its ApplicationSet.

@@ -151,3 +151,13 @@ func (o *Object) Sources() []source.Source {
 	}
 	return source.Of(o.Tree)
 }
+
+// HasNoNamespace reports whether objects of a kind are known to have no namespace.
+func HasNoNamespace(kind string) bool {
+	switch kind, _, _ = strings.Cut(kind, "."); kind {
+	case "Namespace", "CustomResourceDefinition", "StorageClass", "PriorityClass", "IngressClass", "RuntimeClass", "PersistentVolume", "APIService",
+		"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
+		return true
+	}
+	return strings.HasPrefix(kind, "Cluster")
+}

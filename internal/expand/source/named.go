@@ -1,0 +1,85 @@
+package source
+
+import (
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// What sources name in JSON: folders and files, value files, and charts or folders.
+var (
+	pathValue   = regexp.MustCompile(`"path":"((?:[^"\\]|\\.)*)"`)
+	valueFiles  = regexp.MustCompile(`"valueFiles":\[([^\]]*)\]`)
+	jsonString  = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
+	sourceValue = regexp.MustCompile(`"(chart|path)":"[^"]`)
+)
+
+// What a patch of a template names, in YAML with actions.
+var (
+	patchedPath   = regexp.MustCompile(`\bpath["']?\s*:\s*["']?(\{\{.*\}\}|[^\s"',}]*)`)
+	patchedOthers = regexp.MustCompile(`\b(?:valueFiles|chart)["']?\s*:`)
+)
+
+// responsesPath is a path of a response as it is, in a template: the response itself is looked at.
+var responsesPath = regexp.MustCompile(`^\{\{-?\s*(?:\(index \.\w+ "[^"]*"\))?\.?(?:[\w-]+\.)*path\s*-?\}\}$`)
+
+// IsNamed reports whether a text in JSON names a chart or a folder.
+func IsNamed(text []byte) bool { return sourceValue.Match(text) }
+
+// Named are the folders and files of a repository that a text in JSON names as sources' paths, and
+// as value files outside their chart: what is below the chart changes with it. Unknown tells that
+// there are others, which are computed or patterns.
+func Named(text []byte) (paths []string, unknown bool) {
+	for _, m := range pathValue.FindAllSubmatch(text, -1) {
+		paths, unknown = addPath(paths, unknown, unescaped(m[1]))
+	}
+	for _, list := range valueFiles.FindAllSubmatch(text, -1) {
+		for _, m := range jsonString.FindAllSubmatch(list[1], -1) {
+			switch p := unescaped(m[1]); {
+			case strings.ContainsAny(p, "{*?[") || strings.Contains(p, "../"):
+				unknown = true
+			case strings.HasPrefix(p, "/") || strings.HasPrefix(p, "$"):
+				paths, unknown = addPath(paths, unknown, p)
+			}
+		}
+	}
+	return paths, unknown
+}
+
+// NamedByPatch is Named of an ApplicationSet's templatePatch. What it names but for paths is
+// unknown.
+func NamedByPatch(patch string) (paths []string, unknown bool) {
+	unknown = patchedOthers.MatchString(patch)
+	for _, m := range patchedPath.FindAllStringSubmatch(patch, -1) {
+		paths, unknown = addPath(paths, unknown, m[1])
+	}
+	return paths, unknown
+}
+
+func addPath(paths []string, unknown bool, p string) ([]string, bool) {
+	switch {
+	case p == "" || responsesPath.MatchString(p):
+		return paths, unknown
+	case strings.Contains(p, "{{"):
+		return paths, true
+	}
+	return append(paths, fromRoot(p)), unknown
+}
+
+// fromRoot is a path without what names the root of a repository: a leading / or $name.
+func fromRoot(p string) string {
+	if strings.HasPrefix(p, "$") {
+		_, p, _ = strings.Cut(p, "/")
+	}
+	return path.Clean(strings.TrimPrefix(p, "/"))
+}
+
+// unescaped is the text of a JSON string without its quotes.
+func unescaped(text []byte) (out string) {
+	if err := json.Unmarshal(slices.Concat([]byte(`"`), text, []byte(`"`)), &out); err != nil {
+		return string(text)
+	}
+	return out
+}
