@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -92,6 +93,9 @@ func OwnedIn(st *fleetstate.State, hub, owner string, held Held) (Owned, error) 
 	}
 	slices.SortFunc(out.Components, byCluster)
 	slices.SortFunc(out.Registrations, byCluster)
+	if out.Owner == fleet.OwnerHub {
+		out.GitSecrets = pickedSecrets(all, held)
+	}
 	for i, one := range all {
 		isPicked := func(r facts.Application) bool {
 			return held.Pick(lifecycle.Item{Name: r.Name, Cluster: r.Cluster, Group: r.Group, Component: r.Component}) == i
@@ -100,6 +104,23 @@ func OwnedIn(st *fleetstate.State, hub, owner string, held Held) (Owned, error) 
 	}
 	out.RegistrationRemovals = registrationRemovals(st, hub, out.Owner)
 	return out, nil
+}
+
+// pickedSecrets are the credentials of the clusters of a hub by the state that their registrations
+// come from, which bring the Secrets, else by another one.
+func pickedSecrets(all []Owned, held Held) map[string][]registration.GitSecret {
+	out := map[string][]registration.GitSecret{}
+	for i, one := range all {
+		for cluster, secrets := range one.GitSecrets {
+			item := lifecycle.Item{
+				Name: catalog.ApplicationName(fleetstate.Registration, cluster), Cluster: cluster, Group: fleetstate.FleetGroup, Component: fleetstate.Registration,
+			}
+			if _, known := out[cluster]; !known || held.Pick(item) == i {
+				out[cluster] = secrets
+			}
+		}
+	}
+	return out
 }
 
 // itemOf is what a component is about.
@@ -146,10 +167,8 @@ func desired(st *fleetstate.State, hub, owner string) (Owned, error) {
 		}
 	}
 	if out.Owner == fleet.OwnerHub {
-		for _, c := range out.Components {
-			if _, known := out.GitSecrets[c.Name]; !known {
-				out.GitSecrets[c.Name] = registration.HubGitSecrets(st.Cluster(hub, c.Name))
-			}
+		for _, c := range st.ClustersOf(hub) { // those without components, too: a ring may have some
+			out.GitSecrets[c.Member.Name] = registration.HubGitSecrets(c)
 		}
 		var failure *queryerr.Error
 		if out.Registrations, failure = registrations(st, hub); failure != nil {

@@ -54,8 +54,8 @@ func ofOthers(st *fleetstate.State) []string {
 // replica has written is taken in before that (rule 4).
 func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollout.Policy) bool {
 	says := announced(st, policy.Name)
-	for _, revision := range says {
-		r.fetch(ctx, st, revision)
+	for group, revision := range says {
+		r.fetch(ctx, st, revision, r.followedState(policy.Name, group))
 	}
 	r.mu.Lock()
 	p, before := r.logOf(policy.Name)
@@ -64,12 +64,14 @@ func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollou
 		return false
 	}
 	next := rollout.Follow(before, says, ofOthers(st), func(revision string) bool { return r.revisions[revision] != nil }, r.o.Now())
-	hasNews := !next.Equal(before)
-	if hasNews {
-		p.needs = next.Revisions() // other states may be served while the log is written
-	}
+	needs := p.needs
+	p.needs = next.Revisions() // other states may be served while the log is written
 	r.mu.Unlock()
-	if !hasNews {
+	if p.record != nil {
+		next = next.Keep(r.kept)
+	}
+	if next.Equal(before) {
+		r.locked(func() { p.needs = needs })
 		return false
 	}
 	if p.record != nil {
@@ -88,9 +90,21 @@ func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollou
 // fetchInterval is how long a revision that could not be read is not asked for again.
 const fetchInterval = 30 * time.Second
 
+// followedState is the state that a group is answered from; nil if it is not at hand.
+func (r *Rings) followedState(policy, group string) *fleetstate.State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, log := r.logOf(policy)
+	if known := r.revisions[log.Followed(group)]; known != nil {
+		return known.state
+	}
+	return nil
+}
+
 // fetch reads the files of a revision that the hub has announced, and the agent has never seen as
-// its newest: a poll may skip a commit.
-func (r *Rings) fetch(ctx context.Context, st *fleetstate.State, name string) {
+// its newest: a poll may skip a commit. It follows the state that the group has, if that is known:
+// members that it breaks, or that drain in it, keep what they have.
+func (r *Rings) fetch(ctx context.Context, st *fleetstate.State, name string, before *fleetstate.State) {
 	r.mu.Lock()
 	known := r.revisions[name] != nil || r.o.Now().Sub(r.tried[name]) < fetchInterval
 	if !known {
@@ -106,8 +120,12 @@ func (r *Rings) fetch(ctx context.Context, st *fleetstate.State, name string) {
 		err = fmt.Errorf("the source has revision %s for it", files.Revision)
 	}
 	var now *fleetstate.State
-	if err == nil {
+	switch {
+	case err != nil:
+	case before == nil:
 		now, err = fleetstate.Restore(st, files, st.Facts(), nil)
+	default:
+		now, err = fleetstate.Build(before, files, st.Facts())
 	}
 	if err != nil {
 		r.o.Logger.Warn("a revision that the hub has announced cannot be read; the groups keep what they have", "revision", name, "error", err)
@@ -125,8 +143,11 @@ func (r *Rings) followed(v *view, known *policyState) map[string]int {
 		if agent != nil && followsRings(known.policy, agent, group) && known.log.Rings[group].Released && !slices.Contains(others, group) {
 			continue
 		}
-		if revision := known.log.Followed(group); revision != "" {
+		switch revision := known.log.Followed(group); {
+		case revision != "":
 			out[group] = r.place(v, revision)
+		case slices.Contains(others, group) || !known.policy.Scope.CoversPart(group):
+			out[group] = 0 // the hub announces nothing for it, and it holds up no other group
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package rings
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -87,6 +88,12 @@ func (r *Rings) fluxHealth(v *view, take func(item lifecycle.Item, broken int64,
 	for _, p := range a.LeftOut {
 		for _, group := range v.st.Groups() {
 			take(lifecycle.Item{Cluster: p.Cluster, Group: group}, 0, rollout.Unknown, p.Error())
+		}
+		for _, x := range v.rings { // a scope of components covers no group as a whole
+			for _, name := range x.policy.Scope.Components {
+				group, component, _ := strings.Cut(name, "/")
+				take(lifecycle.Item{Cluster: p.Cluster, Group: group, Component: component}, 0, rollout.Unknown, p.Error())
+			}
 		}
 	}
 	return true

@@ -178,7 +178,7 @@ func TestRevisionsThatNobodyHasAreForgotten(t *testing.T) {
 	s.o.Fetch = func(context.Context, string) (*snapshot.Snapshot, error) { return nil, errors.New("no such revision") }
 	s.serve(snapshot.FromMap(fleettest.TwoHubs()), "")
 	for i := range 100 {
-		s.fetch(t.Context(), s.st, fmt.Sprint("revision-", i))
+		s.fetch(t.Context(), s.st, fmt.Sprint("revision-", i), nil)
 		now = now.Add(fetchInterval)
 	}
 	if len(s.tried) > 1 {

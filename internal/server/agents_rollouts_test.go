@@ -408,3 +408,24 @@ func TestGroupThatComesBackFollowsTheHub(t *testing.T) {
 		t.Errorf("the agent takes the group over with what it had long ago: %d %s", r.code, r.body)
 	}
 }
+
+// TestAgentThatHasLostItsRecordsCatchesUp: an agent's service starts without its records while the
+// agent is behind the newest commit. It has no answer, and catches up with the next revision that
+// its hub announces for its group; nobody ever announces those of the hub. (G9)
+func TestAgentThatHasLostItsRecordsCatchesUp(t *testing.T) {
+	withEachEngine(t, func(t *testing.T, engine string) {
+		f, _ := steadyFederation(t, engine)
+		changed := agentWith(engine, map[string]string{valuesOfAll: "replicas: 7\n"})
+		second := f.say(changed)
+		if err := f.agent.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.startAgent(t) // an emptyDir
+		f.agent.say(changed)
+		f.hub.ring("first", second)
+		f.hub.healthy("dns-a")
+		f.hub.ring("agents", second)
+		f.deliver()
+		f.agent.until("catches up", func(refresh.Status) bool { return f.revision() == second })
+	})
+}

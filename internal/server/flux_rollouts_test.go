@@ -185,3 +185,60 @@ func TestFluxRingsSurviveARestart(t *testing.T) {
 		})
 	}
 }
+
+// TestMemberThatTheArtifactLeavesOutHoldsItsRing: a member of the first ring is left out of the
+// artifact, as Flux cannot express a component of it. Its ring waits for it, whatever the policy's
+// scope names. (G8)
+func TestMemberThatTheArtifactLeavesOutHoldsItsRing(t *testing.T) {
+	for name, scope := range map[string]string{"all": "", "components": "scope: {components: [addons/dns]}\n"} {
+		t.Run(name, func(t *testing.T) {
+			of := func(more map[string]string) map[string]string {
+				return onFlux(with(map[string]string{policyFile: strings.Replace(twoRings, "rings:", scope+"rings:", 1), fileC: memberOfFirst}, more))
+			}
+			h := newFluxHub(t)
+			first := h.say(of(nil)).Revision
+			h.until("answers", func(refresh.Status) bool { return h.files() != nil })
+			h.flux()
+			h.becomes(healthy, "dns-a", "dns-b", "dns-c", "dns-hub-1")
+			h.ring("prod", first)
+			second := h.say(of(map[string]string{
+				valuesOfAll: "replicas: 7\n",
+				"addons/tenants/retail/clusters/c/application-sets/addons.yaml": "dns: {namespace: Kube_System}\n",
+			})).Revision
+			h.ring("canary", second)
+			h.flux()
+			h.becomes(healthy, "dns-a")
+			h.looks()
+			h.ringSays("canary", second, "waits for health on cluster c")
+			h.ring("prod", first)
+		})
+	}
+}
+
+// TestLaterRingKeepsItsGitCredentials: what a later ring has from Git is read with the credentials
+// that it has, though the newest commit leaves nothing on its member that needs them. (G7)
+func TestLaterRingKeepsItsGitCredentials(t *testing.T) {
+	private := map[string]string{
+		"addons/defaults/application-sets/addons.yaml": "dns:\n  enabled: true\n  namespace: dns\n" +
+			"  chart: {repoURL: https://git.example/x, path: charts/dns, version: main}\n",
+		"addons/defaults/fleet/fleet-secret/values.yaml": "gitCredentials: {team: {type: http, url: 'https://git.example', secretName: s}}\n",
+	}
+	h := newFluxHub(t)
+	first := h.say(onFlux(private)).Revision
+	h.until("answers", func(refresh.Status) bool { return h.files() != nil })
+	h.flux()
+	h.becomes(healthy, "dns-a", "dns-b", "dns-hub-1")
+	h.ring("prod", first)
+	before := h.files()[ofDNSInFiles("b")]
+	if !strings.Contains(before, "name: b-git-team") {
+		t.Fatal(before)
+	}
+	second := h.say(onFlux(with(private, map[string]string{
+		valuesOfAll: "replicas: 7\n", // so that the first ring waits
+		"addons/tenants/retail/clusters/b/application-sets/addons.yaml": "dns: {enabled: false}\n",
+	}))).Revision
+	h.ring("canary", second)
+	if now := h.files()[ofDNSInFiles("b")]; now != before {
+		t.Errorf("the later ring has changed:\n%s\n%s", before, now)
+	}
+}

@@ -1,0 +1,89 @@
+package rings
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/state/statetest"
+)
+
+// drainingAgent are the files of a commit in which agent a drains, and dns is switched off there.
+func drainingAgent(commit int) *snapshot.Snapshot {
+	return snapshot.FromMap(fleettest.TwoHubs().With(map[string]string{
+		"fleet/fleet-members/hub-1/a.yaml":                              "clusterName: a\ntenant: retail\nenvironment: dev\nsecretManagerSecretName: s\nuse_remote_argo: true\nenable_remote_addons: true\nlifecycle: draining\n",
+		"fleet/rollouts/all.yaml":                                       "apiVersion: argosy.dev/v1alpha1\nkind: Rollout\nagents: true\nrings:\n  - {name: all, selector: {}}\n",
+		"addons/tenants/retail/clusters/a/application-sets/addons.yaml": "dns: {enabled: false}\n",
+		"README.yaml": fmt.Sprintf("commit: %d\n", commit),
+	}))
+}
+
+// given is what the agent's engine gets for group addons, or why it gets nothing.
+func (a agent) given() string {
+	a.Helper()
+	out, err := a.Respond(a.st, ofAgent)
+	if err != nil {
+		return err.Error()
+	}
+	var b bytes.Buffer
+	if _, err := out.WriteTo(&b); err != nil {
+		a.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestSkippedCommitChangesNoDrainingAgent: an agent's poll has skipped the commit in which it begins
+// to drain, and which its hub announces. It reads the commit's files, and keeps what it has, as if
+// it had served the commit. (D2, G2)
+func TestSkippedCommitChangesNoDrainingAgent(t *testing.T) {
+	a := agent{newHub(t, nil)}
+	first, second, third := agentFiles(1), drainingAgent(2), drainingAgent(3)
+	a.o.Fetch = func(context.Context, string) (*snapshot.Snapshot, error) { return second, nil }
+	a.serve(first, first.Revision)
+	a.Look(t.Context())
+	a.serve(first, first.Revision)
+	want := a.given()
+	if !strings.Contains(want, `"applicationName":"dns-a"`) {
+		t.Fatal(want)
+	}
+	a.serve(third, second.Revision)
+	a.Look(t.Context())
+	a.serve(third, second.Revision) // published anew
+	if is := a.Report().Rollouts[0].Rings[0]; is.Revision != second.Revision {
+		t.Fatalf("the group has %s; expected %s", is.Revision, second.Revision)
+	}
+	if got := a.given(); got != want {
+		t.Errorf("the agent drains, and changes:\n%s\n%s", want, got)
+	}
+}
+
+// TestRestartOfAnAgentKeepsWhatDrains: a draining agent follows a revision that would take dns away.
+// It keeps dns, also when its service starts again while a newer commit is the newest. (D2, G4)
+func TestRestartOfAnAgentKeepsWhatDrains(t *testing.T) {
+	store, _ := statetest.New()
+	a := agent{newHub(t, store)}
+	first, second, third := agentFiles(1), drainingAgent(2), drainingAgent(3)
+	a.serve(first, first.Revision)
+	a.Look(t.Context())
+	a.serve(second, second.Revision)
+	a.Look(t.Context())
+	a.serve(third, second.Revision)
+	a.Look(t.Context())
+	a.serve(third, second.Revision)
+	want := a.given()
+	if !strings.Contains(want, `"applicationName":"dns-a"`) {
+		t.Fatal(want)
+	}
+	again := agent{newHub(t, store)}
+	again.st = a.st // which the refresher restores with its last known good snapshots
+	again.serve(third, second.Revision)
+	again.Look(t.Context())
+	again.serve(third, second.Revision)
+	if got := again.given(); got != want {
+		t.Errorf("after a restart:\n%s\n%s", want, got)
+	}
+}
