@@ -36,9 +36,8 @@ func (a agent) given() string {
 	return b.String()
 }
 
-// TestSkippedCommitChangesNoDrainingAgent: an agent's poll has skipped the commit in which it begins
-// to drain, and which its hub announces. It reads the commit's files, and keeps what it has, as if
-// it had served the commit. (D2, G2)
+// An agent's poll has skipped the commit in which it begins to drain, and which its hub announces.
+// It reads the commit's files, and keeps what it has, as if it had served the commit. (D2, G2)
 func TestSkippedCommitChangesNoDrainingAgent(t *testing.T) {
 	a := agent{newHub(t, nil)}
 	first, second, third := agentFiles(1), drainingAgent(2), drainingAgent(3)
@@ -61,8 +60,8 @@ func TestSkippedCommitChangesNoDrainingAgent(t *testing.T) {
 	}
 }
 
-// TestRestartOfAnAgentKeepsWhatDrains: a draining agent follows a revision that would take dns away.
-// It keeps dns, also when its service starts again while a newer commit is the newest. (D2, G4)
+// A draining agent follows a revision that would take dns away. It keeps dns, also when its service
+// starts again while a newer commit is the newest. (D2, G4)
 func TestRestartOfAnAgentKeepsWhatDrains(t *testing.T) {
 	store, _ := statetest.New()
 	a := agent{newHub(t, store)}
