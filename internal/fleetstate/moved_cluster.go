@@ -39,7 +39,7 @@ func (st *State) movedSince(previous *State) map[ID]string {
 // cannot be computed at the hub that it has moved to.
 func (st *State) MovedCluster(hub, name string) *Cluster {
 	to, moved := st.moved[ID{hub, name}]
-	if !moved {
+	if !moved || st.HubMember(to) == nil { // a folder without a hub is a misspelt one
 		return nil
 	}
 	if c := st.Cluster(to, name); c != nil && len(c.BlockingProblems()) == 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/provision"
 )
 
 // maxAhead is how far ahead an approval may expire: what was approved long ago was not reviewed for
@@ -23,13 +24,28 @@ const maxAhead = 30 * 24 * time.Hour
 // approvedUntil reports whether an approval that has not expired names a removal, and when it ends.
 func approvedUntil(f *fleet.Fleet, hub string, r lifecycle.Removal, now time.Time) (time.Time, bool) {
 	var ends time.Time
-	removal := approvable(f, hub, r)
 	for _, a := range f.Approvals {
-		if !a.ExpiredAt(now) && a.Ends().After(ends) && a.Approves(removal) {
+		if !a.ExpiredAt(now) && a.Ends().After(ends) && approves(f, a, hub, r) {
 			ends = a.Ends()
 		}
 	}
 	return ends, !ends.IsZero()
+}
+
+// approves reports whether an approval covers a removal. What makes a cluster is deleted by an
+// approval that names the cluster and its class, which stands for all of it (C3).
+func approves(f *fleet.Fleet, a fleet.Approval, hub string, r lifecycle.Removal) bool {
+	removal := approvable(f, hub, r)
+	if m := f.Member(hub, r.Cluster); deletesCluster(r) && m != nil && m.Provision != nil {
+		removal.Component = m.Provision.Class
+		return a.Names(removal)
+	}
+	return a.Approves(removal)
+}
+
+// deletesCluster reports whether a removal deletes a part of what makes a cluster (C3).
+func deletesCluster(r lifecycle.Removal) bool {
+	return r.Group == provision.Group && r.Reason == lifecycle.Retired && r.Deletion == fleet.Cascade
 }
 
 // reportApproved reports the removals of a judged state that an approval lets pass.
@@ -41,9 +57,8 @@ func (g *Guard) reportApproved(st *fleetstate.State, hub string, c *commit) {
 		if c.refuses(r, true) != "" {
 			continue
 		}
-		removal := approvable(st.Fleet, hub, r)
 		for _, a := range st.Fleet.Approvals {
-			if !a.ExpiredAt(g.o.Now()) && a.Approves(removal) {
+			if !a.ExpiredAt(g.o.Now()) && approves(st.Fleet, a, hub, r) {
 				g.o.Approved(st, hub, r, a.Pos)
 				break
 			}

@@ -49,7 +49,7 @@ func (s savedResponse) remembered() *remembered {
 		r.items[i] = lifecycle.Item{Cluster: x[0], Group: x[1], Component: x[2], Release: x[3]}
 	}
 	for _, x := range s.Spent {
-		r.spent = append(r.spent, spent{lifecycle.Item{Cluster: x.Item[0], Group: x.Item[1], Component: x.Item[2]}, time.Unix(0, x.At)})
+		r.spent = append(r.spent, spent{lifecycle.Item{Cluster: x.Item[0], Group: x.Item[1], Component: x.Item[2]}, time.Unix(0, x.At), ""})
 	}
 	return r
 }

@@ -25,7 +25,7 @@ func (b *baselines) sync(t testing.TB) {
 // putExamples remembers a response that has lost something, and an empty one.
 func putExamples(b *baselines) {
 	b.put(`{"Engine":"argocd"}`, "r1", []lifecycle.Item{{Cluster: "c1", Group: "addons", Component: "dns", Release: "default"}},
-		[]spent{{lifecycle.Item{Cluster: "c2", Group: "addons", Component: "dns"}, now}})
+		[]spent{{lifecycle.Item{Cluster: "c2", Group: "addons", Component: "dns"}, now, ""}})
 	b.put(`{"Engine":"flux"}`, "r1", nil, nil)
 }
 

@@ -122,6 +122,8 @@ type holdingKey struct{ cluster, group, component string }
 type spent struct {
 	lifecycle.Item
 	at time.Time
+	// tenant is the member's; a restart does not know it.
+	tenant string
 }
 
 // judgeCommit compares what a state gives the members of a hub with what the last accepted one did.
@@ -203,6 +205,17 @@ func (c *commit) byTenant(losing map[string]bool) (all, some map[string]int) {
 		all[tenant]++
 		if losing[cluster] {
 			some[tenant]++
+		}
+	}
+	gone := map[string]bool{}
+	for _, x := range c.spent { // a member whose file is gone is in no baseline
+		if _, there := c.before.byCluster[x.Cluster]; there || gone[x.Cluster] {
+			continue
+		}
+		gone[x.Cluster] = true
+		all[x.tenant]++
+		if losing[x.Cluster] {
+			some[x.tenant]++
 		}
 	}
 	return all, some
@@ -371,7 +384,8 @@ func (c *commit) refusedFiles(lost []lifecycle.Holding, refused map[holdingKey]b
 func (c *commit) spend(now time.Time) {
 	for _, r := range c.unapproved {
 		if c.refuses(r, false) == "" {
-			c.spent = append(c.spent, spent{lifecycle.Item{Cluster: r.Cluster, Group: r.Group, Component: r.Component}, now})
+			tenant, _ := c.before.tenantOf(r.Cluster)
+			c.spent = append(c.spent, spent{lifecycle.Item{Cluster: r.Cluster, Group: r.Group, Component: r.Component}, now, tenant})
 		}
 	}
 }

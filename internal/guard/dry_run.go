@@ -128,7 +128,7 @@ func (x dryRun) decide(owner string, q dryQuery) Decision {
 	switch {
 	case err != nil:
 		d.Verdict, d.Message = verdict, problem.Truncate(err.Error(), maxReason)
-	case found.isOverBudget():
+	case found.isRefused():
 		d.Verdict, d.Message = OverBudget, found.summary(r)
 	default:
 		if d.Message = x.commits[r.Hub].refusal(found); d.Message != "" {

@@ -337,3 +337,29 @@ func TestDryRunOfManySets(t *testing.T) {
 		}
 	}
 }
+
+// Rule 1: of a cluster that has several Applications, each counts, whatever labels they lack.
+func TestUnlabelledApplicationsCountOneByOne(t *testing.T) {
+	const file, web = "addons/tenants/t/defaults/application-sets/addons.yaml", "web: {enabled: true, chart: {repoURL: r, name: web, version: v1}}\n"
+	q := query.Query{View: query.Components, Hub: "hub", Group: "addons", ApplicationSet: "a"}
+	for _, prefix := range []string{"", "other-"} {
+		var apps []facts.Application
+		for i := range 10 {
+			for _, component := range []string{"dns-", "web-"} {
+				apps = append(apps, facts.Application{Name: prefix + component + cluster(i), Cluster: cluster(i), Controller: "a"})
+			}
+		}
+		known := facts.NewSet(false).WithApplications(apps...)
+		good := hubOf(t, 10, known, nil, map[string]string{file: "dns: {enabled: true, chart: {repoURL: r, name: dns, version: v1}}\n" + web})
+		bad := hubOf(t, 10, known, nil, map[string]string{file: web})
+		g := open(t, Options{})
+		g.Serving(good)
+		if _, err := g.Response(good, q); err != nil {
+			t.Errorf("%q: nothing is lost: %v", prefix, err)
+		}
+		g.Serving(bad)
+		if _, err := g.Response(bad, q); err == nil {
+			t.Errorf("%q: ten members lose dns, and the response is given", prefix)
+		}
+	}
+}

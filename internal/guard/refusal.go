@@ -44,6 +44,9 @@ func budgetMessage(text string) string { return "removal budget: " + text + " ("
 
 // summary says in a few words what would be lost.
 func (l loss) summary(r query.Query) string {
+	if i := slices.IndexFunc(l.unapproved, deletesCluster); i >= 0 {
+		return fmt.Sprintf("cluster %s would be deleted, and no approval that has not expired names it with its class", l.unapproved[i].Cluster)
+	}
 	what := "components of " + r.Group
 	switch {
 	case r.View == query.Members:

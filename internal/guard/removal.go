@@ -23,6 +23,12 @@ type loss struct {
 // isOverBudget reports whether more members lose something than the budget allows.
 func (l loss) isOverBudget() bool { return l.losing > l.allowed }
 
+// isRefused reports whether a loss may not be, whatever its commit does else: it is over the
+// budget, or deletes a cluster without an approval.
+func (l loss) isRefused() bool {
+	return l.isOverBudget() || slices.ContainsFunc(l.unapproved, deletesCluster)
+}
+
 // lossOf sorts removals by their approval (rule 3).
 func lossOf(f *fleet.Fleet, hub string, removals []lifecycle.Removal, now time.Time) loss {
 	var out loss

@@ -74,7 +74,7 @@ func (g *Guard) judgeRemovals(p proposal) (verdict, loss) {
 func (p proposal) refusal(found loss, whole *commit) error {
 	var text string
 	counted := found
-	if found.isOverBudget() {
+	if found.isRefused() {
 		text = found.summary(p.query)
 	} else if text = whole.refusal(found); text != "" {
 		counted.members, counted.losing, counted.allowed = whole.members, whole.losing, whole.allowed

@@ -52,13 +52,26 @@ func Missing(v query.View, baseline []Item, responses ...[]Item) []Item {
 	if slices.ContainsFunc(responses, func(items []Item) bool { return slices.Equal(items, baseline) }) {
 		return nil // nearly always
 	}
-	var c contents
+	var c, had contents
 	for _, items := range responses {
 		c.add(items)
 	}
+	had.add(baseline)
+	// spare are what the responses contain that no item of the baseline is known to be, by cluster.
+	spare, seen := map[string]int{}, map[Item]bool{}
+	for _, i := range slices.Concat(responses...) {
+		if !seen[i] && !had.names[i.Name] && !had.components[[3]string{i.Cluster, i.Group, i.Component}] {
+			seen[i] = true
+			spare[i.Cluster]++
+		}
+	}
 	var out []Item
 	for _, i := range baseline {
-		if !c.have(v, i) {
+		switch there, identified := c.have(v, i); {
+		case there:
+		case !identified && spare[i.Cluster] > 0:
+			spare[i.Cluster]--
+		default:
 			out = append(out, i)
 		}
 	}
@@ -67,17 +80,17 @@ func Missing(v query.View, baseline []Item, responses ...[]Item) []Item {
 
 // contents are the items of responses, by each name that a baseline may give them.
 type contents struct {
-	names, clusters, releases map[string]bool
-	components                map[[3]string]bool
+	names, releases map[string]bool
+	components      map[[3]string]bool
 }
 
 func (c *contents) add(items []Item) {
 	if c.names == nil {
-		c.names, c.clusters, c.releases = map[string]bool{}, map[string]bool{}, map[string]bool{}
+		c.names, c.releases = map[string]bool{}, map[string]bool{}
 		c.components = map[[3]string]bool{}
 	}
 	for _, i := range items {
-		c.clusters[i.Cluster], c.releases[i.Release] = true, true
+		c.releases[i.Release] = true
 		c.components[[3]string{i.Cluster, i.Group, i.Component}] = true
 		if i.Name != "" {
 			c.names[i.Name] = true
@@ -85,18 +98,19 @@ func (c *contents) add(items []Item) {
 	}
 }
 
-// have reports whether the responses still contain an item. A user's own template may name
-// Applications otherwise: those count by their labels.
-func (c *contents) have(v query.View, i Item) bool {
+// have reports whether the responses still contain an item, and whether its name or its labels
+// tell. A user's own template may name Applications otherwise: those count by their labels, and
+// without labels as any of their cluster.
+func (c *contents) have(v query.View, i Item) (there, identified bool) {
 	switch {
 	case v == query.Releases:
-		return c.releases[i.Release]
+		return c.releases[i.Release], true
 	case i.Name != "" && c.names[i.Name]:
-		return true
-	case i.Group != "" && i.Component != "":
-		return c.components[[3]string{i.Cluster, i.Group, i.Component}]
+		return true, true
+	case i.Group != "" && (i.Component != "" || v == query.Grants):
+		return c.components[[3]string{i.Cluster, i.Group, i.Component}], true
 	}
-	return c.clusters[i.Cluster]
+	return false, false
 }
 
 // reasons returns a function that finds why an item is removed.

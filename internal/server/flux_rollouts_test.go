@@ -216,29 +216,36 @@ func TestMemberThatTheArtifactLeavesOutHoldsItsRing(t *testing.T) {
 }
 
 // TestLaterRingKeepsItsGitCredentials: what a later ring has from Git is read with the credentials
-// that it has, though the newest commit leaves nothing on its member that needs them. (G7)
+// that it has, though the newest commit leaves nothing on its member that needs them, or makes
+// others. (G7)
 func TestLaterRingKeepsItsGitCredentials(t *testing.T) {
+	const values = "addons/defaults/fleet/fleet-secret/values.yaml"
 	private := map[string]string{
+		policyFile: strings.Replace(twoRings, "rings:", "scope: {groups: [addons, fleet]}\nrings:", 1),
 		"addons/defaults/application-sets/addons.yaml": "dns:\n  enabled: true\n  namespace: dns\n" +
 			"  chart: {repoURL: https://git.example/x, path: charts/dns, version: main}\n",
-		"addons/defaults/fleet/fleet-secret/values.yaml": "gitCredentials: {team: {type: http, url: 'https://git.example', secretName: s}}\n",
+		values: "gitCredentials: {team: {type: http, url: 'https://git.example', secretName: s}}\n",
 	}
-	h := newFluxHub(t)
-	first := h.say(onFlux(private)).Revision
-	h.until("answers", func(refresh.Status) bool { return h.files() != nil })
-	h.flux()
-	h.becomes(healthy, "dns-a", "dns-b", "dns-hub-1")
-	h.ring("prod", first)
-	before := h.files()[ofDNSInFiles("b")]
-	if !strings.Contains(before, "name: b-git-team") {
-		t.Fatal(before)
-	}
-	second := h.say(onFlux(with(private, map[string]string{
-		valuesOfAll: "replicas: 7\n", // so that the first ring waits
-		"addons/tenants/retail/clusters/b/application-sets/addons.yaml": "dns: {enabled: false}\n",
-	}))).Revision
-	h.ring("canary", second)
-	if now := h.files()[ofDNSInFiles("b")]; now != before {
-		t.Errorf("the later ring has changed:\n%s\n%s", before, now)
+	for name, commit := range map[string]map[string]string{
+		"nothing needs them": {"addons/tenants/retail/clusters/b/application-sets/addons.yaml": "dns: {enabled: false}\n"},
+		"other credentials":  {values: "gitCredentials: {others: {type: http, url: 'https://git.example', secretName: s}}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newFluxHub(t)
+			first := h.say(onFlux(private)).Revision
+			h.until("answers", func(refresh.Status) bool { return h.files() != nil })
+			h.flux()
+			h.becomes(healthy, "dns-a", "dns-b", "dns-hub-1")
+			h.ring("prod", first)
+			before := h.files()[ofDNSInFiles("b")]
+			if !strings.Contains(before, "name: b-git-team") {
+				t.Fatal(before)
+			}
+			second := h.say(onFlux(with(private, commit, map[string]string{valuesOfAll: "replicas: 7\n"}))).Revision // the first ring waits
+			h.ring("canary", second)
+			if now := h.files()[ofDNSInFiles("b")]; now != before {
+				t.Errorf("the later ring has changed:\n%s\n%s", before, now)
+			}
+		})
 	}
 }

@@ -78,3 +78,42 @@ func TestRequesterIsJudgedByAllItsQueries(t *testing.T) {
 		s.gives(ofDNS, others, 6)
 	}
 }
+
+// unlisted are ApplicationSets that have not been read yet.
+type unlisted struct{ *asking }
+
+func (unlisted) List() ([]facts.ApplicationSet, bool) { return nil, false }
+
+// A query with a selector has the last response as its baseline also after a restart, before its
+// ApplicationSet has been read. (G3, G4)
+func TestSelectorKeepsItsBaselineOverARestart(t *testing.T) {
+	const some, others = `{"view":"components","group":"addons","component":"dns","selector":{"matchLabels":{"ring":"a"}}}`,
+		`{"view":"components","group":"addons","component":"dns","selector":{"matchExpressions":[{"key":"ring","operator":"NotIn","values":["a"]}]}}`
+	ring := each(1, 4, func(s string) string { return s + "labels: {ring: a}\n" })
+	dir := t.TempDir()
+	sets := &asking{refreshed: make(chan string, 1000), sets: []facts.ApplicationSet{
+		{Name: ofDNS, Requests: []json.RawMessage{[]byte(some), []byte(others)}},
+	}}
+	run := func(set func(*server.Options)) *service {
+		return start(t, storedIn(t, dir), set, func(o *server.Options) {
+			o.Facts = &changingFacts{running: make(chan struct{}), set: running()}
+			o.Now = func() time.Time { return today }
+		})
+	}
+	s := run(func(o *server.Options) { o.ApplicationSets = sets })
+	s.say(twelve(ring))
+	s.answered(ofDNS, some)
+	s.gives(ofDNS, some, 4)
+	s.gives(ofDNS, others, 8)
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s = run(func(o *server.Options) { o.ApplicationSets = unlisted{sets} })
+	s.say(twelve(with(ring, half())))
+	s.answered(ofDNS, some)
+	for _, ask := range []string{some, others} {
+		if r := s.askAs(ofDNS, ask); r.code != http.StatusServiceUnavailable {
+			t.Errorf("%s: %d %s", ask, r.code, r.body)
+		}
+	}
+}

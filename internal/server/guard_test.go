@@ -451,3 +451,19 @@ func TestCommitsShareTheBudgetOfAWindow(t *testing.T) {
 		s.gives(ofDNS, askDNS, dozen-i)
 	}
 }
+
+// TestWindowCountsATenantsDeletedMembers: members whose files are gone have spent their tenant's
+// budget, as those that have lost a component have. (G3, G10)
+func TestWindowCountsATenantsDeletedMembers(t *testing.T) {
+	small := each(1, 3, func(text string) string { return strings.Replace(text, "tenant: retail", "tenant: small", 1) })
+	layout := map[string]string{"fleet/layout.yaml": "guard: {maxRemovals: 50%, window: 1h}\n"}
+	s := start(t, atToday)
+	s.say(twelve(with(small, layout)))
+	s.gives(ofDNS, askDNS, dozen)
+	s.say(twelve(with(small, layout, map[string]string{memberPath(1): ""})))
+	s.gives(ofDNS, askDNS, dozen-1)
+	s.say(twelve(with(small, layout, map[string]string{memberPath(1): "", memberPath(2): ""})))
+	if r := s.askAs(ofDNS, askDNS); r.code != http.StatusServiceUnavailable || !strings.Contains(r.message(), `of tenant "small" would lose something, with 1 that did a short time ago`) {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+}

@@ -258,3 +258,19 @@ func TestMoveToAnotherHubIsNoRemoval(t *testing.T) {
 		})
 	}
 }
+
+// Rule G3: a folder without a hub is nowhere to move to.
+func TestMoveToNoHubIsALoss(t *testing.T) {
+	moved := map[string]string{}
+	for i := 1; i <= dozen/2; i++ {
+		moved[strings.Replace(memberPath(i), "hub-1", "hub-11", 1)] = twelve(nil)[memberPath(i)]
+	}
+	for _, w := range worlds {
+		t.Run(w.name, func(t *testing.T) {
+			s := guarded(t, w.known)
+			s.say(twelve(with(half(), moved)))
+			s.refuses(ofDNS, askDNS, refusedDNS)
+			s.refuses(ofMembers, askMembers, refusedMembers)
+		})
+	}
+}

@@ -1,0 +1,58 @@
+package guard
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/query"
+)
+
+// deleting is a hub that deletes clusters of class eks, of which one component is left.
+func deleting(t *testing.T, expires, component string, members ...int) *fleetstate.State {
+	t.Helper()
+	files := map[string]string{
+		"fleet/layout.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups:\n  provisioning: {catalog: catalogs/provisioning.yaml}\n",
+		"catalogs/provisioning.yaml": "eks: {enabled: true, chart: {repoURL: r, path: p, version: v}}\n" +
+			"eks-nodes: {enabled: true, dependsOn: [eks], chart: {repoURL: r, path: p, version: v}}\n",
+	}
+	var names []string
+	var apps []facts.Application
+	for _, i := range members {
+		name := cluster(i)
+		names = append(names, name)
+		files["fleet/fleet-members/hub/"+name+".yaml"] = "clusterName: " + name + "\ntenant: t\nenvironment: dev\n" +
+			"provision: {class: eks, version: \"1.31\"}\nlifecycle: retired\ndeletion: cascade\ninfrastructure: delete\n"
+		apps = append(apps, facts.Application{
+			Name: component + "-" + name, Cluster: name, Group: "provisioning", Component: component, Release: "default", Controller: component,
+		})
+	}
+	files["fleet/approvals/x.yaml"] = "kind: RemovalApproval\nexpires: " + expires + "\nremovals: [{hub: hub, clusters: [" +
+		strings.Join(names, ", ") + "], components: [provisioning/eks], reason: r}]\n"
+	return hubOf(t, 10, facts.NewSet(false).WithApplications(apps...), nil, files)
+}
+
+func ofClass(component string) query.Query {
+	return query.Query{View: query.Components, Hub: "hub", Group: "provisioning", Component: component, Release: "default", ApplicationSet: component}
+}
+
+// Rule C3: an approval that has expired deletes no cluster, however many the budget allows.
+func TestExpiredApprovalDeletesNoCluster(t *testing.T) {
+	r, err := open(t, Options{}).Response(deleting(t, now.AddDate(0, 0, -1).Format("2006-01-02"), "eks", 0), ofClass("eks"))
+	if err == nil {
+		t.Errorf("expired yesterday, and given: %s", r.Bytes())
+	} else if !strings.Contains(err.Error(), "cluster c0000 would be deleted") {
+		t.Error(err)
+	}
+	if _, err := open(t, Options{}).Response(deleting(t, now.Format("2006-01-02"), "eks", 0), ofClass("eks")); err != nil {
+		t.Error(err)
+	}
+}
+
+// Rule C3: an approval that names clusters and their class covers their nodes.
+func TestApprovalOfClustersCoversTheirNodes(t *testing.T) {
+	if _, err := open(t, Options{}).Response(deleting(t, now.AddDate(0, 0, 9).Format("2006-01-02"), "eks-nodes", 0, 1), ofClass("eks-nodes")); err != nil {
+		t.Error(err)
+	}
+}
