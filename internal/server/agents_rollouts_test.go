@@ -414,6 +414,7 @@ func TestGroupThatComesBackFollowsTheHub(t *testing.T) {
 // its hub announces for its group; nobody ever announces those of the hub. (G9)
 func TestAgentThatHasLostItsRecordsCatchesUp(t *testing.T) {
 	withEachEngine(t, func(t *testing.T, engine string) {
+		t.Helper()
 		f, _ := steadyFederation(t, engine)
 		changed := agentWith(engine, map[string]string{valuesOfAll: "replicas: 7\n"})
 		second := f.say(changed)
