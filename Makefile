@@ -4,9 +4,10 @@ GO       ?= go
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 
-# Programs, tests, linters and the components of a whole hub are compiled in one way, and hence share
-# what Go keeps: with Argo CD, Helm and Kubernetes' packages that is some 4 minutes of both cores for
-# each way of its own. Without what debuggers read, as programs and tests are linked without it.
+# Programs, tests, linters and the components of a whole hub are compiled in one way, and hence
+# share what Go keeps: with Argo CD, Helm and Kubernetes' packages that is some 4 minutes of both
+# cores for each way of its own. Programs and tests are linked without data for debuggers, so none
+# is made.
 GOFLAGS     ?= -buildvcs=false -trimpath -gcflags=all=-dwarf=false
 CGO_ENABLED ?= 0
 export GOFLAGS CGO_ENABLED

@@ -84,13 +84,14 @@ func (c *comparison) lists(ap *object.Object, before, after []*object.Object, fo
 			if followedOnly && !follows(o) {
 				continue
 			}
-			switch first := by[o.Key()]; {
+			k := o.Key()
+			switch first := by[k]; {
 			case first == nil:
-				order = append(order, o.Key())
+				order = append(order, k)
 			case isTwin(o):
 				h.duplicate(o, first)
 			}
-			by[o.Key()] = o // Argo CD applies the last one
+			by[k] = o // Argo CD applies the last one
 		}
 		return by, order
 	}

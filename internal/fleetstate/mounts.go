@@ -7,7 +7,7 @@ import (
 )
 
 // MountsOf reads what a fleet repository's layout joins, nil for nothing. What did not change since
-// the previous state, which may be nil, is taken from it, and what cannot be read of members. The
+// the previous state, which may be nil, and members that cannot be read are taken from it. The
 // error is that of Build.
 func MountsOf(previous *State, main *snapshot.Snapshot) (*mount.Table, error) {
 	var before *Resolver
@@ -25,7 +25,7 @@ func MountsOf(previous *State, main *snapshot.Snapshot) (*mount.Table, error) {
 	return b.Mounts, nil
 }
 
-// WithParts computes members upon other parts of mounts.
+// WithParts is a resolver of the same fleet repository with other parts of mounts.
 func (b *Resolver) WithParts(parts []snapshot.Part) (*Resolver, error) {
 	return newResolver(b, b.Snapshot.Main().Join(parts), nil)
 }

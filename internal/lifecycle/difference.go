@@ -52,27 +52,43 @@ func Missing(v query.View, baseline []Item, responses ...[]Item) []Item {
 	if slices.ContainsFunc(responses, func(items []Item) bool { return slices.Equal(items, baseline) }) {
 		return nil // nearly always
 	}
-	var c, had contents
+	var c contents
 	for _, items := range responses {
 		c.add(items)
 	}
-	had.add(baseline)
-	// spare are what the responses contain that no item of the baseline is known to be, by cluster.
-	spare, seen := map[string]int{}, map[Item]bool{}
-	for _, i := range slices.Concat(responses...) {
-		if !seen[i] && !had.names[i.Name] && !had.components[[3]string{i.Cluster, i.Group, i.Component}] {
-			seen[i] = true
-			spare[i.Cluster]++
-		}
-	}
-	var out []Item
+	var out, unidentified []Item
 	for _, i := range baseline {
 		switch there, identified := c.have(v, i); {
 		case there:
-		case !identified && spare[i.Cluster] > 0:
-			spare[i.Cluster]--
-		default:
+		case identified:
 			out = append(out, i)
+		default:
+			unidentified = append(unidentified, i)
+		}
+	}
+	if len(unidentified) == 0 {
+		return out
+	}
+	others := notIn(baseline, responses)
+	for _, i := range unidentified {
+		if others[i.Cluster] > 0 {
+			others[i.Cluster]--
+		} else {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// notIn counts by cluster the items of responses that no name and no labels of a baseline tell.
+func notIn(baseline []Item, responses [][]Item) map[string]int {
+	var had contents
+	had.add(baseline)
+	out, counted := map[string]int{}, map[Item]bool{}
+	for _, i := range slices.Concat(responses...) {
+		if !counted[i] && !had.names[i.Name] && !had.components[[3]string{i.Cluster, i.Group, i.Component}] {
+			counted[i] = true
+			out[i.Cluster]++
 		}
 	}
 	return out

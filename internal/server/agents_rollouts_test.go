@@ -411,7 +411,7 @@ func TestGroupThatComesBackFollowsTheHub(t *testing.T) {
 
 // TestAgentThatHasLostItsRecordsCatchesUp: an agent's service starts without its records while the
 // agent is behind the newest commit. It has no answer, and catches up with the next revision that
-// its hub announces for its group; nobody ever announces those of the hub. (G9)
+// its hub announces for its group; groups of the hub are never announced. (G9)
 func TestAgentThatHasLostItsRecordsCatchesUp(t *testing.T) {
 	withEachEngine(t, func(t *testing.T, engine string) {
 		t.Helper()

@@ -453,7 +453,7 @@ func TestCommitsShareTheBudgetOfAWindow(t *testing.T) {
 }
 
 // TestWindowCountsATenantsDeletedMembers: members whose files are gone have spent their tenant's
-// budget, as those that have lost a component have. (G3, G10)
+// budget, as members that have lost a component do. (G3, G10)
 func TestWindowCountsATenantsDeletedMembers(t *testing.T) {
 	small := each(1, 3, func(text string) string { return strings.Replace(text, "tenant: retail", "tenant: small", 1) })
 	layout := map[string]string{"fleet/layout.yaml": "guard: {maxRemovals: 50%, window: 1h}\n"}

@@ -1,5 +1,5 @@
 // Package register has the providers that the flows use, and those of charts/hub: without the SDKs
-// of thirty others, the operator builds in half the time.
+// of thirty others, the operator is 1,480 packages to compile instead of 2,259.
 package register
 
 import (
