@@ -123,8 +123,13 @@ resource "helm_release" "external_secrets" {
   repository       = "https://charts.external-secrets.io"
   chart            = "external-secrets"
   version          = var.external_secrets_version
-  values           = [yamlencode({ installCRDs = true, serviceAccount = { name = "external-secrets-sa" } })]
-  depends_on       = [aws_eks_pod_identity_association.hub]
+  # The ExternalSecrets own the Secrets of all clusters, and go with their definition.
+  values = [yamlencode({
+    installCRDs    = true
+    crds           = { annotations = { "argocd.argoproj.io/sync-options" = "Prune=false", "helm.sh/resource-policy" = "keep" } }
+    serviceAccount = { name = "external-secrets-sa" }
+  })]
+  depends_on = [aws_eks_pod_identity_association.hub]
 }
 
 # The service, the roots and the store. From here on the fleet's repository has the word.

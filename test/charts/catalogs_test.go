@@ -186,3 +186,12 @@ func leaves(v any, path string, visit func(path, text string)) {
 		}
 	}
 }
+
+// The ExternalSecrets own the Secrets of all clusters: nothing prunes their definitions.
+func TestExternalSecretsKeepsItsDefinitions(t *testing.T) {
+	crds, _ := entries(t, "fleet")["external-secrets"].Values["crds"].(map[string]any)
+	annotations, _ := crds["annotations"].(map[string]any)
+	if annotations["argocd.argoproj.io/sync-options"] != "Prune=false" || annotations["helm.sh/resource-policy"] != "keep" {
+		t.Errorf("crds.annotations: %v", annotations)
+	}
+}

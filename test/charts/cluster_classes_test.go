@@ -148,3 +148,40 @@ func TestClusterKroTakesNoTokenOfAnotherCluster(t *testing.T) {
 	}
 	rendering{}.objects(t, clusterKro, values+"shop-1-token}}\n")
 }
+
+// TestClassesOutliveAccidents is rule C3: no sync prunes a cluster, and definitions outlive their
+// Application. Crossplane deletes all clusters with their definition.
+func TestClassesOutliveAccidents(t *testing.T) {
+	const is = "{clusterName: shop-1, version: '1.33', nodes: {version: '1.33'}, region: eu-west-1}\n"
+	const aws = "inputs: {roleARN: 'arn:aws:iam::111122223333:role/eks', nodeRoleARN: 'arn:aws:iam::111122223333:role/nodes', subnetIDs: [subnet-1, subnet-2]}\n"
+	const prune, both = "Prune=false", "Prune=false,Delete=false"
+	for _, c := range []struct {
+		chart, part, values, kind, want string
+		objects                         int
+	}{
+		{clusterKro, "controlPlane", aws, "EKSCluster", prune, 1},
+		{clusterKro, "nodes", aws, "EKSNodes", prune, 1},
+		{clusterKro, "definitions", "{}\n", "ResourceGraphDefinition", both, 2},
+		{clusterCrossplane, "controlPlane", aws, "XEKSCluster", prune, 1},
+		{clusterCrossplane, "nodes", aws, "XEKSNodes", prune, 1},
+		{clusterCrossplane, "definitions", "{}\n", "CompositeResourceDefinition", both, 2},
+		{clusterAPI, "cluster", "{}\n", "Cluster", prune, 1},
+		{clusterAPI, "definitions", "{}\n", "ClusterClass", both, 1},
+		{clusterAPI, "definitions", "{}\n", "AWSManagedControlPlaneTemplate", both, 1},
+	} {
+		found := 0
+		for _, o := range (rendering{}).objects(t, c.chart, "part: "+c.part+"\n", is, c.values) {
+			u, ok := o.(*unstructured.Unstructured)
+			if !ok || u.GetKind() != c.kind {
+				continue
+			}
+			found++
+			if got := u.GetAnnotations()["argocd.argoproj.io/sync-options"]; got != c.want {
+				t.Errorf("%s %s: sync options %q, want %q", c.kind, u.GetName(), got, c.want)
+			}
+		}
+		if found != c.objects {
+			t.Errorf("%s: %d objects of kind %s, want %d", c.chart, found, c.kind, c.objects)
+		}
+	}
+}

@@ -57,6 +57,8 @@ func TestECRObjectsAreNamedByEndpoint(t *testing.T) {
 }
 
 // Git credentials: what the store holds becomes what Argo CD reads.
+// Argo CD gives a template of credentials to every URL that begins with the template's: a template
+// for a host ends with a slash.
 func TestGitCredentials(t *testing.T) {
 	remote := map[string]string{
 		"git/app":   `{"url":"https://github.com/acme","githubAppID":"1","githubAppInstallationID":"2","githubAppPrivateKey":"LS0t"}`,
@@ -88,13 +90,18 @@ func TestGitCredentials(t *testing.T) {
 		},
 		"token alone": {
 			`{gitCredentials: {x: {type: http, secretName: git/plain, plain: true, url: "https://git.example.com"}}}`, "x",
-			map[string]string{"type": "git", "url": "https://git.example.com", "username": "git", "password": "plain text"},
+			map[string]string{"type": "git", "url": "https://git.example.com/", "username": "git", "password": "plain text"},
 			"repo-creds",
 		},
 		"fixed user": {
 			`{gitCredentials: {x: {type: http, secretName: git/plain, plain: true, url: "https://git.example.com", data: {username: oauth2}}}}`, "x",
-			map[string]string{"type": "git", "url": "https://git.example.com", "username": "oauth2", "password": "plain text"},
+			map[string]string{"type": "git", "url": "https://git.example.com/", "username": "oauth2", "password": "plain text"},
 			"repo-creds",
+		},
+		"of a repository at the host's root": {
+			`{gitCredentials: {x: {type: http, kind: repository, secretName: git/token, url: "https://git.example.com"}}}`, "x",
+			map[string]string{"type": "git", "url": "https://git.example.com", "username": "bot", "password": "p"},
+			"repository",
 		},
 		"ssh": {
 			`{gitCredentials: {x: {type: ssh, secretName: git/ssh, url: "git@example.com:acme"}}}`, "x",

@@ -412,3 +412,11 @@ func TestFleetSecretNotes(t *testing.T) {
 		t.Errorf("notes:\n%s", notes)
 	}
 }
+
+// No member's Secret is one of Argo CD's or of the service.
+func TestMemberTakesNoSecretOfArgoCD(t *testing.T) {
+	for _, name := range []string{"argocd-secret", "generator-plugin-token", "hub-cluster"} {
+		rendering{}.fails(t, "is the name of a Secret of Argo CD or of this service", fleetSecret, member, "clusterName: "+name+"\n")
+		rendering{}.fails(t, "is the name of a Secret of Argo CD or of this service", fleetSecret, member, "externalSecret: {secretName: "+name+"}\n")
+	}
+}

@@ -52,7 +52,9 @@ spec:
       data:
         type: git
         {{- if $entry.url }}
-        url: {{ include "fleet-secret.literal" $entry.url | toJson }}
+        {{- /* Argo CD uses a template for all that begins with its url: https://HOST.evil.example, too */}}
+        {{- $isHost := and (eq $entry.kind "repo-creds") (regexMatch "^https?://[^/]+$" $entry.url) }}
+        url: {{ include "fleet-secret.literal" (printf "%s%s" $entry.url ($isHost | ternary "/" "")) | toJson }}
         {{- else }}
         url: {{ include "fleet-secret.fromSecret" (dict "key" (get $entry.properties "url" | default "url")) | toJson }}
         {{- end }}

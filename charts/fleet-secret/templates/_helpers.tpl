@@ -128,6 +128,11 @@ auth:
 {{- if not (and (regexMatch "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" $v.clusterName) (le (len $v.clusterName) 63)) -}}
 {{- fail (printf "clusterName: %q is not a DNS-1123 label (lower-case letters, digits and '-', at most 63 characters)" $v.clusterName) -}}
 {{- end -}}
+{{- range $name := list $v.clusterName $v.externalSecret.secretName -}}
+{{- if has $name (list "argocd-secret" "argocd-initial-admin-secret" "argocd-notifications-secret" "argocd-redis" "argocd-repo-server-tls" "argocd-server-tls" "generator-plugin-token" "hub-cluster") -}}
+{{- fail (printf "%q is the name of a Secret of Argo CD or of this service: the cluster's Secret would replace it" $name) -}}
+{{- end -}}
+{{- end -}}
 {{- $creates := include "fleet-secret.bool" $v.externalSecret.enabled -}}
 {{- if and $creates (not $v.secretManagerSecretName) (not (include "fleet-secret.isProvisioned" .)) -}}
 {{- fail (printf "secretManagerSecretName is required: the secret that holds the credentials of %q (externalSecret.enabled: false for a cluster whose Secret something else writes)" $v.clusterName) -}}

@@ -97,7 +97,13 @@ metadata:
 {{- end -}}
 {{- range $tenant, $project := $v.projects.tenants -}}
 {{- if not (get ($project | default dict) "clusters") -}}
-{{- range $other := concat (list $v.service.hub) (keys $v.projects.tenants | sortAlpha) -}}
+{{- $others := concat (list $v.service.hub) (keys $v.projects.tenants | sortAlpha) -}}
+{{- range $name, $its := $v.projects.tenants -}}
+{{- if ne $name $tenant -}}
+{{- $others = concat $others (get ($its | default dict) "clusters" | default list) -}}
+{{- end -}}
+{{- end -}}
+{{- range $other := $others -}}
 {{- if hasPrefix (printf "%s-" $tenant) $other -}}
 {{- fail (printf "projects.tenants.%s.clusters is required: the default, %s-*, reaches %s, too" $tenant $tenant $other) -}}
 {{- end -}}
