@@ -266,3 +266,62 @@ func summaryOf(r *importer.Result) string {
 func indented(data []byte) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(string(data), "\n"), "\n", "\n  ") + "\n"
 }
+
+// The selector and the template of a generator that cannot be run count for the sets that are given
+// in its place.
+func TestGeneratedSets(t *testing.T) {
+	o, err := optionsOf(txtar.Parse([]byte(`-- repo/pulls.yaml --
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: pulls, namespace: argocd}
+spec:
+  goTemplate: true
+  generators:
+    - pullRequest:
+        github: {owner: acme, repo: shop}
+        template: {metadata: {}, spec: {project: previews, destination: {}}}
+      selector: {matchLabels: {preview: "true"}}
+  template:
+    metadata: {name: 'shop-{{ .number }}'}
+    spec:
+      project: default
+      destination: {name: dev-1, namespace: shop}
+      source: {repoURL: 'https://charts.example.com', chart: shop, targetRevision: 1.0.0}
+`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Generated = map[string][]any{"pulls": {map[string]any{"number": "12", "preview": "true"}, map[string]any{"number": "15", "preview": "false"}}}
+	r, err := importer.Import(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Applications != 1 {
+		t.Errorf("%d Applications; expected the one that the selector lets pass: %v", r.Applications, r.Problems)
+	}
+	if !slices.ContainsFunc(slices.Collect(maps.Values(r.Files)), func(data []byte) bool { return bytes.Contains(data, []byte("previews")) }) {
+		t.Errorf("the generator's template is lost: %v", slices.Sorted(maps.Keys(r.Files)))
+	}
+}
+
+// A file of the repository that the fleet replaces, copied over it, is reported.
+func TestImportNamesWhatItWouldReplace(t *testing.T) {
+	a, err := txtar.ParseFile("testdata/import/kept-regions.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range a.Files {
+		if a.Files[i].Name == "repo/sets/loki.yaml" {
+			a.Files[i].Name = "repo/application-sets/addons.yaml"
+		}
+	}
+	r, err := importShape(a)
+	if err != nil || len(r.Kept) == 0 {
+		t.Fatal(r, err)
+	}
+	if !slices.ContainsFunc(r.Problems, func(p problem.Problem) bool {
+		return p.Pos.File == "application-sets/addons.yaml" && strings.Contains(p.Found, "the fleet has another file of this name")
+	}) {
+		t.Errorf("the ApplicationSet would be replaced, and nothing says so: %v", r.Problems)
+	}
+}

@@ -131,6 +131,60 @@ func TestChangedSince(t *testing.T) {
 	}
 }
 
+// Undo does not bring back what the fleet has removed since.
+func TestRemovedSince(t *testing.T) {
+	t.Parallel()
+	w, objects := fleetOf(1)
+	w.handOver(t, "shop", objects, false, never)
+	r, err := w.kept("shop")
+	if err != nil || r == nil || !r.Done {
+		t.Fatal(r, err)
+	}
+	apps := maps.Clone(w.apps)
+	delete(apps, "shop-b")
+	got := fmt.Sprint(Turn(r, true, Observed{w.sets, apps}, identity))
+	if !strings.Contains(got, `Application "shop-b" has been removed since it was handed over`) {
+		t.Errorf("%s; expected a refusal", got)
+	}
+}
+
+// A handover that was stopped goes on only with the Applications that it began with, while the
+// plain ApplicationSet still has them. Undo leaves it what it has removed.
+func TestChangedBeforeItGoesOn(t *testing.T) {
+	t.Parallel()
+	w, objects := fleetOf(1)
+	r, refused := Prepare(w.propose("shop", objects))
+	if len(refused) > 0 {
+		t.Fatal(refused)
+	}
+	turned := func(undo bool, change func(map[string]Tree)) (*Record, string) {
+		apps, again := maps.Clone(w.apps), *r
+		change(apps)
+		return &again, fmt.Sprint(Turn(&again, undo, Observed{w.sets, apps}, identity))
+	}
+	if _, got := turned(false, func(map[string]Tree) {}); got != "[]" {
+		t.Errorf("unchanged: %s", got)
+	}
+	remove := func(apps map[string]Tree) { delete(apps, "b-shop") }
+	for want, change := range map[string]func(map[string]Tree){
+		`Application "d-shop" has come since`: func(apps map[string]Tree) {
+			apps["d-shop"] = edited(apps["a-shop"], "d-shop", "metadata", "name")
+		},
+		`Application "a-shop" has changed since`: func(apps map[string]Tree) {
+			apps["a-shop"] = edited(apps["a-shop"], "9.9.9", "spec", "source", "targetRevision")
+		},
+		`Application "b-shop" has been removed since`: remove,
+	} {
+		if _, got := turned(false, change); !strings.Contains(got, want) {
+			t.Errorf("%s; expected %s", got, want)
+		}
+	}
+	undone, got := turned(true, remove)
+	if got != "[]" || len(undone.Applications) != len(r.Applications)-1 {
+		t.Errorf("undo: %s, %d of %d Applications", got, len(undone.Applications), len(r.Applications))
+	}
+}
+
 // A record of several ConfigMaps is read as it was written; a part that is missing is an error.
 func TestRecordInParts(t *testing.T) {
 	t.Parallel()

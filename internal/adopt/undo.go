@@ -7,15 +7,30 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 )
 
+// render is the hint for what undo does not put back.
+const render = "argosy render --form applicationsets writes ApplicationSets for what the fleet makes now"
+
 // Turn gives a record its other direction, or says why it must not have it. Undo puts the
-// Applications back as they were: it refuses where the fleet has changed them since.
+// Applications back as they were: it refuses where the fleet has changed or removed them since. A
+// handover that goes on refuses where the plain ApplicationSet has changed its Applications
+// meanwhile.
 func Turn(r *Record, undo bool, live Observed, normalize func(Tree) (Tree, error)) []Refusal {
+	old := live.Sets[r.Name()]
+	isGiven := old == nil || isDeleting(old)
 	if r.Undo == undo {
-		return nil
+		if undo || r.Done || isGiven {
+			return nil
+		}
+		return r.drifted(old, live, normalize)
 	}
 	var out []Refusal
 	if undo {
 		out = r.changed(live, normalize)
+		for _, p := range r.Applications {
+			if isGiven && live.isGone(p) {
+				out = append(out, Refusal{fmt.Sprintf("Application %q has been removed since it was handed over", p.New), render})
+			}
+		}
 	}
 	for _, s := range r.New {
 		if set := live.Sets[nameOf(s.Manifest)]; set != nil {
@@ -33,6 +48,9 @@ func Turn(r *Record, undo bool, live Observed, normalize func(Tree) (Tree, error
 	r.Undo, r.Done = undo, false
 	if !undo {
 		return nil
+	}
+	if !isGiven { // it has removed them itself
+		r.Applications = slices.DeleteFunc(slices.Clone(r.Applications), live.isGone)
 	}
 	for i := range r.New {
 		s := &r.New[i]
@@ -53,9 +71,47 @@ func Turn(r *Record, undo bool, live Observed, normalize func(Tree) (Tree, error
 	return nil
 }
 
+// isGone reports whether an Application lives under neither of its names.
+func (o Observed) isGone(p Pair) bool {
+	return o.Applications[p.Old] == nil && o.Applications[p.New] == nil
+}
+
+// drifted are the Applications that the plain ApplicationSet, which still has them, makes otherwise
+// than when the handover began.
+func (r *Record) drifted(old Tree, live Observed, normalize func(Tree) (Tree, error)) (out []Refusal) {
+	const hint = "--undo leaves the Applications to their ApplicationSet; then begin again"
+	refuse := func(name, what string) {
+		out = append(out, Refusal{fmt.Sprintf("Application %q %s since the handover began", name, what), hint})
+	}
+	for _, app := range sortedValues(live.Applications) {
+		if !IsOwner(old, app) {
+			continue
+		}
+		i := slices.IndexFunc(r.Applications, func(p Pair) bool { return p.Old == nameOf(app) })
+		switch {
+		case i < 0:
+			refuse(nameOf(app), "has come")
+		case !hasSpec(app, r.Applications[i].OldSpec, normalize):
+			refuse(nameOf(app), "has changed")
+		}
+	}
+	for _, p := range r.Applications {
+		if live.isGone(p) {
+			refuse(p.Old, "has been removed")
+		}
+	}
+	return out
+}
+
+// hasSpec reports whether an Application has a spec in its normal form, but for automated sync.
+func hasSpec(app, want Tree, normalize func(Tree) (Tree, error)) bool {
+	normal, err := normalize(app)
+	spec, _ := normal["spec"].(Tree)
+	return err == nil && same(withoutAutomated(manifest.Plain(spec)), withoutAutomated(want))
+}
+
 // changed are the Applications that the fleet makes otherwise than when they were handed over.
 func (r *Record) changed(live Observed, normalize func(Tree) (Tree, error)) (out []Refusal) {
-	const hint = "argosy render --form applicationsets writes ApplicationSets for what the fleet makes now"
 	for _, s := range r.New {
 		set := live.Sets[nameOf(s.Manifest)]
 		for _, app := range sortedValues(live.Applications) {
@@ -66,14 +122,12 @@ func (r *Record) changed(live Observed, normalize func(Tree) (Tree, error)) (out
 			i := slices.IndexFunc(r.Applications, func(p Pair) bool { return p.New == name })
 			if i < 0 {
 				if !slices.Contains(s.All, name) {
-					out = append(out, Refusal{fmt.Sprintf("Application %q has come since ApplicationSet %q was handed over", name, r.Name()), hint})
+					out = append(out, Refusal{fmt.Sprintf("Application %q has come since ApplicationSet %q was handed over", name, r.Name()), render})
 				}
 				continue
 			}
-			normal, err := normalize(app)
-			spec, _ := normal["spec"].(Tree)
-			if err != nil || !same(withoutAutomated(manifest.Plain(spec)), withoutAutomated(r.Applications[i].NewSpec)) {
-				out = append(out, Refusal{fmt.Sprintf("Application %q has changed since it was handed over", name), hint})
+			if !hasSpec(app, r.Applications[i].NewSpec, normalize) {
+				out = append(out, Refusal{fmt.Sprintf("Application %q has changed since it was handed over", name), render})
 			}
 		}
 	}

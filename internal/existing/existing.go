@@ -53,9 +53,7 @@ func (s *Source) Open(ctx context.Context) (*verify.Repositories, error) {
 		case git.IsURL(s.From):
 			out.URLs = []string{s.From}
 		}
-		if _, err := os.Stat(filepath.Join(s.From, ".git")); err == nil {
-			out.At = s.revisions(ctx)
-		}
+		out.At = revisions(ctx, s.From)
 	}
 	for _, pair := range s.Repositories {
 		url, dir, ok := strings.Cut(pair, "=")
@@ -66,13 +64,16 @@ func (s *Source) Open(ctx context.Context) (*verify.Repositories, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Others = append(out.Others, verify.Repository{URL: url, Snapshot: other})
+		out.Others = append(out.Others, verify.Repository{URL: url, Snapshot: other, At: revisions(ctx, dir)})
 	}
 	return out, nil
 }
 
-// revisions reads revisions of a clone: the branch that is checked out is the folder as it is.
-func (s *Source) revisions(ctx context.Context) func(string) (*snapshot.Snapshot, error) {
+// revisions reads revisions of a clone; nil for another folder.
+func revisions(ctx context.Context, dir string) func(string) (*snapshot.Snapshot, error) {
+	if _, err := os.Stat(filepath.Join(dir, ".git")); err != nil {
+		return nil
+	}
 	known, away := map[string]*snapshot.Snapshot{}, map[string]*verify.Away{}
 	return func(revision string) (*snapshot.Snapshot, error) {
 		if at := known[revision]; at != nil {
@@ -81,9 +82,9 @@ func (s *Source) revisions(ctx context.Context) func(string) (*snapshot.Snapshot
 		if missing := away[revision]; missing != nil {
 			return nil, missing
 		}
-		at, err := git.Revision(ctx, s.From, "origin/"+revision, limits)
+		at, err := git.Revision(ctx, dir, "origin/"+revision, limits)
 		if err != nil {
-			at, err = git.Revision(ctx, s.From, revision, limits)
+			at, err = git.Revision(ctx, dir, revision, limits)
 		}
 		if err != nil {
 			away[revision] = &verify.Away{Text: fmt.Sprintf("revision %s of the repository cannot be read: %v", revision, err), Hint: "git fetch origin " + revision}

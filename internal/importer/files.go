@@ -52,7 +52,21 @@ func (m *importer) files(components map[string][]*application) (files map[string
 	if err := m.applicationSetFiles(&w, components); err != nil {
 		return nil, 0, err
 	}
+	if m.kept != nil {
+		m.reportReplaced(w.files)
+	}
 	return w.files, valueLines, w.err
+}
+
+// reportReplaced reports files of the repository of the value files that the fleet has otherwise:
+// it is copied over that repository.
+func (m *importer) reportReplaced(files map[string][]byte) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if was := m.kept.repository.File(name); was != nil && !bytes.Equal(was.Data, files[name]) {
+			m.report(problem.Pos{File: name}, "the file", "the fleet has another file of this name, which replaces it where the fleet is copied over the repository",
+				"move the repository's file first; --group gives the fleet's catalog and folders another name")
+		}
+	}
 }
 
 // chart are the keys of a release that name one of Argosy's charts.

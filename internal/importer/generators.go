@@ -67,8 +67,8 @@ func given(v any, elements []any) any {
 		return out
 	case tree:
 		for kind := range v {
-			if !slices.Contains(followed, kind) && kind != "generators" && kind != "template" {
-				return tree{"list": tree{"elements": elements}}
+			if !slices.Contains(followed, kind) && kind != "generators" && kind != "template" && kind != "selector" {
+				return listIn(v, kind, elements)
 			}
 		}
 		out := maps.Clone(v)
@@ -82,6 +82,19 @@ func given(v any, elements []any) any {
 		return out
 	}
 	return v
+}
+
+// listIn is a list in the place of a generator of a kind, with its template and selector.
+func listIn(generator tree, kind string, elements []any) tree {
+	list := tree{"elements": elements}
+	if template := manifest.At(generator[kind], "template"); template != nil {
+		list["template"] = template
+	}
+	out := tree{"list": list}
+	if selector := generator["selector"]; selector != nil {
+		out["selector"] = selector
+	}
+	return out
 }
 
 // run makes the Applications of an ApplicationSet, as Argo CD does. What it cannot make is

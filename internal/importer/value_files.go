@@ -24,8 +24,9 @@ type valueHierarchy struct {
 	folders map[string]string
 	// isOverruled says that Applications have values beside their files, which beat them.
 	isOverruled bool
-	// files are those that keep their places, by path.
-	files map[string]*snapshot.File
+	// files are those that keep their places, by path, and repository the one that they are in.
+	files      map[string]*snapshot.File
+	repository *snapshot.Snapshot
 }
 
 // keptLevel is a level whose folder is there already.
@@ -55,6 +56,7 @@ func (m *importer) recognize(components map[string][]*application) (*valueHierar
 		out = byFolder
 	}
 	snap := lists[0].apps[0].valueFiles()[0].Snapshot
+	out.repository = snap
 	for _, name := range slices.Sorted(maps.Keys(components)) {
 		for _, a := range components[name] {
 			if err := out.take(a, snap); err != nil {

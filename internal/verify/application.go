@@ -56,8 +56,9 @@ type Reader struct {
 	SetParameters func(values map[string]any, parameters []source.Parameter) error
 	// Open is a Git repository at a revision.
 	Open expand.Open
-	// Known is a Git repository that is at hand, nil for one that is not; nil for no such.
-	Known func(repoURL string) *snapshot.Snapshot
+	// Known is a Git repository at a revision that is at hand, nil for one that is not; nil for no
+	// such.
+	Known func(repoURL, revision string) *snapshot.Snapshot
 	// IsGuess reports whether nobody has said that a Git repository is the one that Open reads.
 	IsGuess func(repoURL string) bool
 	// Clusters are those with a known server.
@@ -209,7 +210,7 @@ func (r *Reader) overridden(application string, s source.Source) error {
 	if s.Chart != "" || s.Path == "" || r.Known == nil {
 		return nil
 	}
-	snap := r.Known(s.RepoURL)
+	snap := r.Known(s.RepoURL, s.Revision)
 	if snap == nil {
 		return nil
 	}

@@ -13,6 +13,10 @@ import (
 type Repository struct {
 	URL      string
 	Snapshot *snapshot.Snapshot
+	// At reads another revision of it; nil where there is one revision alone.
+	At func(revision string) (*snapshot.Snapshot, error)
+
+	revision string // the one that the folder stands for
 }
 
 // Away is a repository, or a revision of it, that cannot be read.
@@ -35,20 +39,30 @@ type Repositories struct {
 	revision string // the one that the folder stands for
 }
 
-// Known is a repository that is at hand, and nil for any other one. One that nothing has named yet
-// may be the repository itself.
-func (r *Repositories) Known(repoURL string) *snapshot.Snapshot {
+// Known is a repository that is at hand, at a revision, and nil for any other one. One that nothing
+// has named yet may be the repository itself. A revision that cannot be read is the folder as it
+// is.
+func (r *Repositories) Known(repoURL, revision string) *snapshot.Snapshot {
 	address := source.Address(repoURL)
 	for _, other := range r.Others {
 		if source.Address(other.URL) == address {
-			return other.Snapshot
+			return knownAt(other.Snapshot, other.At, revision)
 		}
 	}
 	isOwn := func(u string) bool { return u == "" || source.Address(u) == address }
 	if len(r.URLs) > 0 && !slices.ContainsFunc(r.URLs, isOwn) || len(r.URLs) == 0 && !isOwn(r.guessed) {
 		return nil
 	}
-	return r.Own
+	return knownAt(r.Own, r.At, revision)
+}
+
+func knownAt(folder *snapshot.Snapshot, at func(string) (*snapshot.Snapshot, error), revision string) *snapshot.Snapshot {
+	if at != nil && revision != "" && revision != "HEAD" {
+		if s, err := at(revision); err == nil {
+			return s
+		}
+	}
+	return folder
 }
 
 // IsGuess reports whether a repository is taken for the own one without anybody having said so.
@@ -59,9 +73,9 @@ func (r *Repositories) IsGuess(repoURL string) bool {
 // Open reads a repository at a revision.
 func (r *Repositories) Open(repoURL, revision string) (*snapshot.Snapshot, error) {
 	address := source.Address(repoURL)
-	for _, other := range r.Others {
-		if source.Address(other.URL) == address {
-			return other.Snapshot, nil
+	for i := range r.Others {
+		if other := &r.Others[i]; source.Address(other.URL) == address {
+			return revisionOf(repoURL, revision, &other.revision, other.Snapshot, other.At)
 		}
 	}
 	if address == "" || strings.ContainsAny(repoURL, "{<") {
@@ -85,17 +99,23 @@ func (r *Repositories) Open(repoURL, revision string) (*snapshot.Snapshot, error
 			Hint: fmt.Sprintf("--repository %s=DIR names a clone of it", source.Shown(repoURL)),
 		}
 	}
+	return revisionOf(repoURL, revision, &r.revision, r.Own, r.At)
+}
+
+// revisionOf is a repository's folder for the one revision that it stands for, and another revision
+// from its clone.
+func revisionOf(repoURL, revision string, folderIs *string, folder *snapshot.Snapshot, at func(string) (*snapshot.Snapshot, error)) (*snapshot.Snapshot, error) {
 	switch {
-	case revision == "" || revision == "HEAD" || revision == r.revision:
-		return r.Own, nil
-	case r.At != nil:
-		return r.At(revision)
-	case r.revision == "":
-		r.revision = revision
-		return r.Own, nil
+	case revision == "" || revision == "HEAD" || revision == *folderIs:
+		return folder, nil
+	case at != nil:
+		return at(revision)
+	case *folderIs == "":
+		*folderIs = revision
+		return folder, nil
 	}
 	return nil, &Away{
-		Text: fmt.Sprintf("repository %s is read at the revisions %s and %s, and a folder has one", source.Shown(repoURL), r.revision, revision),
-		Hint: "--from takes a clone, which has both",
+		Text: fmt.Sprintf("repository %s is read at the revisions %s and %s, and a folder has one", source.Shown(repoURL), *folderIs, revision),
+		Hint: "--from and --repository take a clone, which has both",
 	}
 }

@@ -160,3 +160,55 @@ func TestUnreadable(t *testing.T) {
 		}
 	}
 }
+
+// A folder stands for one revision of another repository, too: a second one is another content.
+func TestOtherRepositoryAtTwoRevisions(t *testing.T) {
+	t.Parallel()
+	r := &Repositories{Others: []Repository{{URL: "https://git.example.com/other.git", Snapshot: snapshot.FromMap(map[string]string{
+		"web/Chart.yaml": "name: web\n", "web/values.yaml": "replicas: 5\n",
+	})}}}
+	reader := testReader(nil)
+	reader.Open, reader.Known = r.Open, r.Known
+	read := func() manifest.Tree {
+		t.Helper()
+		a, err := reader.Read(applicationOf(t, `{destination: {name: a}, sources: [{repoURL: 'https://git.example.com/other.git', path: web, targetRevision: v1, helm: {valueFiles: [$values/web/values.yaml]}}, {repoURL: 'git@git.example.com:other.git', targetRevision: main, ref: values}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, _ := a.Spec["sources"].([]any)
+		values, _ := manifest.At(list[0], "helm", "values").(manifest.Tree)
+		return values
+	}
+	if read()["replicas"] == nil {
+		t.Error("a value file of another revision than the chart's is lost")
+	}
+	_, err := r.Open("https://git.example.com/other.git", "v1")
+	var away *Away
+	if !errors.As(err, &away) || !strings.Contains(away.Text, "at the revisions main and v1") {
+		t.Errorf("two revisions are one folder: %v", err)
+	}
+	r.Others[0].revision = ""
+	r.Others[0].At = func(revision string) (*snapshot.Snapshot, error) {
+		return snapshot.FromMap(map[string]string{"web/Chart.yaml": "name: web\n", "web/values.yaml": "revision: " + revision + "\n"}), nil
+	}
+	if read()["revision"] != "main" {
+		t.Error("a clone is read at one revision")
+	}
+}
+
+// A file that changes a source counts at the revision that the source names.
+func TestOverriddenAtItsRevision(t *testing.T) {
+	t.Parallel()
+	r := &Repositories{
+		Own: snapshot.FromMap(map[string]string{"own/kustomization.yaml": "resources: []\n"}), URLs: []string{"https://git.example.com/fleet.git"},
+		At: func(string) (*snapshot.Snapshot, error) {
+			return snapshot.FromMap(map[string]string{"own/.argocd-source-x.yaml": "kustomize: {images: ['web=web:2']}\n"}), nil
+		},
+	}
+	reader := testReader(nil)
+	reader.Open, reader.Known = r.Open, r.Known
+	_, err := reader.Read(applicationOf(t, `{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet.git', path: own, targetRevision: prod, kustomize: {namePrefix: a}}}`))
+	if err == nil || !strings.Contains(err.Error(), "own/.argocd-source-x.yaml is for an Application of this name alone") {
+		t.Errorf("the override of the revision is not seen: %v", err)
+	}
+}
