@@ -114,3 +114,7 @@ rm -f "$out/errors.txt"
 cat "$out/lint.txt"
 # A good change fixes a broken base.
 found=$findings
+# What fails of the change itself is a finding, although lint does not see it.
+if [ -e "$out/plan.html" ] && grep -q '<li>error of the head: ' "$out/plan.html"; then
+	found=1
+fi

@@ -123,8 +123,12 @@ func (c RolloutChange) verify(st *fleetstate.State) error {
 			ok = p.Paused == c.Pause && (c.Pause || !isPinned(c.Ring, ""))
 		case c.Approval != nil:
 			ok = slices.ContainsFunc(p.Approvals, func(x rollout.Approval) bool { return x.Ring == c.Approval.Ring && x.Revision == c.Approval.Revision })
-		default:
-			ok = isPinned(c.Pin.Ring, c.Pin.Revision)
+		default: // the last pin of a ring counts
+			for _, x := range p.Pins {
+				if x.Ring == c.Pin.Ring {
+					ok = x.Revision == c.Pin.Revision
+				}
+			}
 		}
 	}
 	if !ok {

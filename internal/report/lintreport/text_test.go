@@ -91,3 +91,26 @@ func TestWriteFails(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// U1: a finding in the repository of a mount is none of this repository's file of that path, nor
+// another mount's.
+func TestSARIFOfAMount(t *testing.T) {
+	in := func(repository string) problem.Finding {
+		p := finding
+		p.Pos.Repository = repository
+		return problem.NewFinding(p)
+	}
+	ours, cart, card := in(""), in("https://git.example.com/cart.git"), in("https://git.example.com/card.git")
+	if a, b, c := fingerprint(ours), fingerprint(cart), fingerprint(card); a == b || b == c {
+		t.Errorf("one fingerprint for several repositories: %s %s %s", a, b, c)
+	}
+	result := resultOf(cart, 0)
+	for _, l := range result.Locations {
+		if uri := l.PhysicalLocation.ArtifactLocation.URI; uri == "a%20b/%C3%BC.yaml" {
+			t.Errorf("%s is this repository's file", uri)
+		}
+	}
+	if want := "https://git.example.com/cart.git//a b/ü.yaml:3:7: "; !strings.HasPrefix(result.Message.Text, want) {
+		t.Errorf("%q does not begin with %q", result.Message.Text, want)
+	}
+}

@@ -140,9 +140,9 @@ func TestKilledGitIsNotDamage(t *testing.T) {
 		ends string
 		want source.Reason
 	}{
-		"killed while it fetches":    {`case "$*" in *fetch*) kill -9 $$;; esac`, source.LimitExceeded},
-		"killed while it lists":      {`case "$*" in *ls-tree*) kill -9 $$;; esac`, source.LimitExceeded},
-		"killed while it reads":      {`case "$*" in *cat-file*) kill -9 $$;; esac`, source.LimitExceeded},
+		"killed while it fetches":    {`case "$*" in *fetch*) kill -9 $$;; esac`, source.Unreadable},
+		"killed while it lists":      {`case "$*" in *ls-tree*) kill -9 $$;; esac`, source.Unreadable},
+		"killed while it reads":      {`case "$*" in *cat-file*) kill -9 $$;; esac`, source.Unreadable},
 		"no room for what it writes": {`case "$*" in *fetch*) echo "fatal: write error: No space left on device" >&2; exit 128;; esac`, source.Unreadable},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,5 +197,24 @@ func TestGitGetsALittleEnvironment(t *testing.T) {
 	}
 	if !strings.Contains(env, "https_proxy=http://proxy:3128") || !strings.Contains(env, "PATH=") {
 		t.Errorf("it leads to no server: %s", env)
+	}
+}
+
+// G4: git that was killed once is asked again: nothing says that the commit is too large. The
+// test's name is among git's arguments.
+func TestKilledGitIsAskedAgain(t *testing.T) {
+	r := sourcetest.NewRepo(t)
+	good := r.Commit(map[string]string{"a.yaml": "a: 1\n"})
+	g := openGit(t, Options{Location: r.URL()})
+	sourcetest.Snapshot(t, g)
+	next := r.Commit(map[string]string{"a.yaml": "a: 2\n"})
+	killed := filepath.Join(t.TempDir(), "killed")
+	g.program = filepath.Join(t.TempDir(), "git")
+	sourcetest.Check(t, os.WriteFile(g.program, []byte("#!/bin/sh\ncase \"$*\" in *fetch*) test -e "+killed+" || { : >"+killed+"; kill -9 $$; };; esac\nexec git \"$@\"\n"), 0o755))
+	if s, err := g.Snapshot(sourcetest.Context(t)); !errors.Is(err, source.Unreadable) || s.Revision != good {
+		t.Fatalf("%v, %v", s, err)
+	}
+	if s, err := g.Snapshot(sourcetest.Context(t)); err != nil || s.Revision != next {
+		t.Errorf("%v, %v; want %s", s, err, next)
 	}
 }

@@ -32,13 +32,15 @@ func message(stderr string) string {
 	return last
 }
 
-// messages are those of git, curl and ssh that have a reason of their own, searched in this order.
-var messages = []struct {
-	pattern *regexp.Regexp
-	reason  source.Reason
-	detail  string
-	hint    string
-}{
+// known is a message with a reason of its own.
+type known struct {
+	pattern      *regexp.Regexp
+	reason       source.Reason
+	detail, hint string
+}
+
+// messages are those of git, curl and ssh, searched in this order.
+var messages = []known{
 	{regexp.MustCompile(`(?i)UNPROTECTED PRIVATE KEY|bad permissions`), source.Authentication, "ssh refuses the identity file", "make it readable for its owner alone (mode 0400)"},
 	{regexp.MustCompile(`(?i)Host key verification failed`), source.Authentication, "the server's ssh host key is not known", "add it to known_hosts"},
 	{regexp.MustCompile(`(?i)Permission denied \(|Authentication failed|could not read (Username|Password)|returned error: 401`), source.Authentication, "authentication failed", "check the credentials folder"},
@@ -54,13 +56,9 @@ var messages = []struct {
 
 // resources are git's messages about memory and disk. What they end is neither the server's fault
 // nor damage of the mirror.
-var resources = []struct {
-	pattern *regexp.Regexp
-	reason  source.Reason
-	detail  string
-	hint    string
-}{
-	{regexp.MustCompile(`(?i)out of memory|cannot allocate memory|malloc failed|realloc failed|mmap failed|unable to create (load )?thread|died of signal (6|9|11)\b`), source.LimitExceeded, "git needs more memory than it may have", "keep large files out of the repository, or let the server filter them (uploadpack.allowFilter)"},
+var resources = []known{
+	{regexp.MustCompile(`died of signal 9\b`), source.Unreadable, "git was killed", "the service's container may need more memory"},
+	{regexp.MustCompile(`(?i)out of memory|cannot allocate memory|malloc failed|realloc failed|mmap failed|unable to create (load )?thread|died of signal (6|11)\b`), source.LimitExceeded, "git needs more memory than it may have", "keep large files out of the repository, or let the server filter them (uploadpack.allowFilter)"},
 	{regexp.MustCompile(`(?i)file too large|died of signal 25\b`), source.LimitExceeded, "git would write more than it may", "keep large files out of the repository"},
 	{regexp.MustCompile(`(?i)no space left on device|disk quota exceeded`), source.Unreadable, "the disk of the state is full", "make room, or give it a larger one"},
 }

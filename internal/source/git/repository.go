@@ -246,8 +246,10 @@ func (r *Repository) poll(ctx context.Context) (*snapshot.Snapshot, error) {
 	case err != nil:
 		return nil, err
 	}
-	if s != r.last {
-		_ = r.local(ctx, "update-ref", r.good, commit) // what a restart begins with is not worth an error now
+	// What a restart begins with is not worth an error now. A lock is of a process that was killed.
+	if s != r.last && r.local(ctx, "update-ref", r.good, commit) != nil {
+		_ = os.Remove(filepath.Join(r.mirror, r.good+".lock"))
+		_ = r.local(ctx, "update-ref", r.good, commit)
 	}
 	return s, nil
 }

@@ -396,3 +396,18 @@ func BenchmarkGit(b *testing.B) {
 		}
 	})
 }
+
+// G4: a lock that a killed process has left does not keep what a restart begins with at an older
+// commit.
+func TestRestartBeginsWithTheNewestCommitAfterALockWasLeft(t *testing.T) {
+	r := sourcetest.NewRepo(t)
+	r.Commit(map[string]string{"a.yaml": "a: 1\n"})
+	g := openGit(t, Options{Location: r.URL()})
+	sourcetest.Snapshot(t, g)
+	sourcetest.Check(t, os.WriteFile(filepath.Join(g.mirror, g.good+".lock"), nil, 0o644))
+	newest := r.Commit(map[string]string{"a.yaml": "a: 2\n"})
+	if s := sourcetest.Snapshot(t, g); s.Revision != newest {
+		t.Fatalf("got %s, want %s", s.Revision, newest)
+	}
+	stays(t, g, r, newest)
+}
