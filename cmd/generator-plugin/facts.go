@@ -85,6 +85,13 @@ func (e extended) Current() (facts.Set, bool) {
 	return set, complete && synced
 }
 
+// Forget drops what is known of clusters that have neither a Secret nor a member file.
+func (e extended) Forget(isMember func(name string) bool) {
+	if p, is := e.FactsProvider.(refresh.Forgetting); is {
+		p.Forget(isMember)
+	}
+}
+
 // Err is why one of them is not the newest.
 func (e extended) Err() error {
 	if err := e.FactsProvider.Err(); err != nil {

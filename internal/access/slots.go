@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
 )
 
 // Slots bounds the requests that are worked on at once, and shares them between their senders.
@@ -104,12 +106,12 @@ func (s *Slots[K]) forget(by K, own *sender) {
 }
 
 // HasPriority reports whether an engine of the platform may present the token: it may ask for the
-// parameter sets of all tenants.
+// parameter sets of all tenants, and for those that the hub's engine deploys.
 func (b *Bearer) HasPriority() bool {
 	if b == nil || b.scope == nil {
 		return b != nil
 	}
-	return b.scope.Tenants == nil && (b.Route(GetParams) == nil || b.Route(FluxInputs) == nil || b.Route(Registry) == nil)
+	return b.scope.Tenants == nil && allows(b.scope.Owners, fleet.OwnerHub) && (b.Route(GetParams) == nil || b.Route(FluxInputs) == nil || b.Route(Registry) == nil)
 }
 
 // Site is the address that a request comes from; of IPv6 it is the network of one site.

@@ -178,6 +178,9 @@ func (h *heldList) approval() string {
 }
 
 func (h *heldList) removal(r guard.RefusedRemoval) {
+	if r.Group != "" && !h.scope.SeesGroup(r.Group) {
+		return
+	}
 	var members []string
 	var at problem.Pos
 	for _, l := range r.Removals {

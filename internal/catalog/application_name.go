@@ -59,6 +59,9 @@ func CutStem(name string) (stem string, is bool) {
 // ReleaseApplicationPrefix begins the names of the Applications of releases.
 const ReleaseApplicationPrefix = "application-sets-"
 
+// GrantPrefix and a group begin the names of grants' Applications.
+const GrantPrefix = "grant"
+
 // ReleaseApplicationName is the name of the Application of a group's release.
 func ReleaseApplicationName(group, release string) string {
 	return ApplicationName(ReleaseApplicationPrefix+group, release)

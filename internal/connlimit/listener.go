@@ -4,7 +4,10 @@ package connlimit
 
 import (
 	"container/list"
+	"context"
 	"crypto/tls"
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -127,6 +130,45 @@ func (c *Listener) Changed(conn net.Conn, state http.ConnState) {
 		}
 	case http.StateNew, http.StateClosed, http.StateHijacked: // known already; seen by Close
 	}
+}
+
+type contextKey struct{}
+
+// Context is http.Server.ConnContext: Handler finds the connection of a request by it.
+func (c *Listener) Context(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, contextKey{}, conn)
+}
+
+// Handler has a connection make room for others as soon as its request has been answered, if its
+// body has not been read to its end: net/http waits for the rest of it, which may never come
+// (server.go, finishRequest). An HTTP/2 connection may have other requests under way.
+func (c *Listener) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, is := r.Context().Value(contextKey{}).(net.Conn)
+		if !is || r.ProtoMajor != 1 || r.ContentLength == 0 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		b := &body{ReadCloser: r.Body}
+		own := r.WithContext(r.Context()) // net/http looks at its own request's body, for Expect
+		own.Body = b
+		next.ServeHTTP(w, own)
+		if !b.ended {
+			c.Changed(conn, http.StateIdle)
+		}
+	})
+}
+
+// body knows whether it has been read to its end. A handler reads it in one goroutine.
+type body struct {
+	io.ReadCloser
+	ended bool
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.ended = b.ended || errors.Is(err, io.EOF)
+	return n, err
 }
 
 // Begin reports whether there is room for one more request beside probes and metrics; then End has

@@ -55,6 +55,21 @@ read SecretStore/vault all names at spec.dataFrom.2
 read Password/random what it generates at spec.dataFrom.3
 read ClusterSecretStore/other x at spec.dataFrom.4
 `},
+		"a key in another case is another key": {"ExternalSecret", `
+  secretStoreRef: {name: vault, kind: ClusterSecretStore}
+  secretstoreref: {name: own, kind: SecretStore}
+  data: [{secretKey: a, remoteRef: {key: admin/root}, remoteref: {key: team/own}}]
+`, "read ClusterSecretStore/vault admin/root at spec.data.0\n"},
+		"Vault's account for AWS": {"ClusterSecretStore", `
+  provider: {vault: {server: 'https://v.example.com', auth: {iam: {vaultRole: v, jwt: {serviceAccountRef: {name: eso, namespace: infra}}}}}}
+`, `assume ClusterSecretStore/it v at spec.provider.vault.auth.iam.vaultRole
+assume ClusterSecretStore/it ServiceAccount infra/eso at spec.provider.vault.auth.iam.jwt.serviceAccountRef
+`},
+		"Alibaba":  {"SecretStore", "  provider: {alibaba: {regionID: r, auth: {rrsa: {roleArn: 'acs:ram::1:role/a'}}}}\n", "assume SecretStore/it acs:ram::1:role/a at spec.provider.alibaba.auth.rrsa.roleArn\n"},
+		"Oracle":   {"SecretStore", "  provider: {oracle: {region: r, vault: v, principalType: Workload, serviceAccountRef: {name: eso}}}\n", "assume SecretStore/it ServiceAccount eso at spec.provider.oracle.serviceAccountRef\n"},
+		"Conjur":   {"SecretStore", "  provider: {conjur: {url: 'https://c.example.com', auth: {jwt: {account: a, serviceID: s, serviceAccountRef: {name: eso}}}}}\n", "assume SecretStore/it ServiceAccount eso at spec.provider.conjur.auth.jwt.serviceAccountRef\n"},
+		"Akeyless": {"SecretStore", "  provider: {akeyless: {akeylessGWApiURL: 'https://a.example.com', authSecretRef: {kubernetesAuth: {accessID: p, k8sConfName: k, serviceAccountRef: {name: eso}}}}}\n", "assume SecretStore/it ServiceAccount eso at spec.provider.akeyless.authSecretRef.kubernetesAuth.serviceAccountRef\n"},
+		"IBM":      {"SecretStore", "  provider: {ibm: {auth: {containerAuth: {profile: reader}}}}\n", "assume SecretStore/it reader at spec.provider.ibm.auth.containerAuth.profile\n"},
 		"in each namespace": {"ClusterExternalSecret", `
   externalSecretSpec: {secretStoreRef: {name: vault}, data: [{secretKey: a, remoteRef: {key: k}}]}
 `, "read SecretStore/vault k at spec.externalSecretSpec.data.0\n"},

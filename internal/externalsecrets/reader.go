@@ -9,6 +9,7 @@ import (
 
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
 	esv1alpha1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1alpha1"
+	k8sjson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/argosy-hub/argosy/internal/plan"
 )
@@ -47,7 +48,7 @@ func read[T any](tree map[string]any, uses func(*T) plan.SecretObject) (plan.Sec
 	var o T
 	text, err := json.Marshal(tree)
 	if err == nil {
-		err = json.Unmarshal(text, &o)
+		err = k8sjson.Unmarshal(text, &o) // keys count in their case, as for the API server
 	}
 	if err != nil {
 		return plan.SecretObject{}, fault(err)

@@ -56,6 +56,9 @@ func store(kind, name string, spec esv1.SecretStoreSpec) plan.SecretObject {
 		if a := vault.Auth.Iam; a != nil {
 			assume(a.Role, "vault", "auth", "iam", "vaultRole")
 			assume(a.AWSIAMRole, "vault", "auth", "iam", "role")
+			if a.JWTAuth != nil {
+				account(a.JWTAuth.ServiceAccountRef, "vault", "auth", "iam", "jwt", "serviceAccountRef")
+			}
 		}
 	}
 	if gcp := p.GCPSM; gcp != nil && gcp.Auth.WorkloadIdentity != nil {
@@ -69,6 +72,21 @@ func store(kind, name string, spec esv1.SecretStoreSpec) plan.SecretObject {
 	}
 	if kubernetes := p.Kubernetes; kubernetes != nil {
 		account(kubernetes.Auth.ServiceAccount, "kubernetes", "auth", "serviceAccount")
+	}
+	if alibaba := p.Alibaba; alibaba != nil && alibaba.Auth.RRSAAuth != nil {
+		assume(alibaba.Auth.RRSAAuth.RoleARN, "alibaba", "auth", "rrsa", "roleArn")
+	}
+	if oracle := p.Oracle; oracle != nil {
+		account(oracle.ServiceAccountRef, "oracle", "serviceAccountRef")
+	}
+	if conjur := p.Conjur; conjur != nil && conjur.Auth.Jwt != nil {
+		account(conjur.Auth.Jwt.ServiceAccountRef, "conjur", "auth", "jwt", "serviceAccountRef")
+	}
+	if akeyless := p.Akeyless; akeyless != nil && akeyless.Auth != nil && akeyless.Auth.KubernetesAuth != nil {
+		account(akeyless.Auth.KubernetesAuth.ServiceAccountRef, "akeyless", "authSecretRef", "kubernetesAuth", "serviceAccountRef")
+	}
+	if ibm := p.IBM; ibm != nil && ibm.Auth.ContainerAuth != nil {
+		assume(ibm.Auth.ContainerAuth.Profile, "ibm", "auth", "containerAuth", "profile")
 	}
 	return o.SecretObject
 }

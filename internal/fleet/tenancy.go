@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"maps"
 	slashpath "path"
 	"slices"
 	"strings"
@@ -123,26 +124,33 @@ func (l *Layout) tenantOf(file string) string {
 	parts := strings.Split(file, "/")
 	for _, dir := range l.dirs {
 		i := slices.Index(dir, sentinel("tenant"))
-		if i < 0 || i >= len(parts) || slices.Contains(l.reserved["tenant"], parts[i]) {
+		if i < 0 {
 			continue
 		}
-		if l.under(parts[:i], dir[:i]) {
-			return parts[i]
+		for at, part := range parts { // a root may have several parts
+			if !slices.Contains(l.reserved["tenant"], part) && l.under(parts[:at], dir[:i]) {
+				return part
+			}
 		}
 	}
 	return ""
 }
 
-// under reports whether a level's folder begins with a path, for some group and some cluster.
+// under reports whether a level's folder begins with a path, for some root and some cluster. Hubs
+// and members have other roots than the layout: where the level itself names a folder, any root
+// will do.
 func (l *Layout) under(parts, dir []string) bool {
 	if len(dir) > 0 && dir[0] == sentinel("root") {
-		for _, g := range l.Groups {
-			root := strings.Split(g.Root, "/")
-			if len(parts) >= len(root) && slices.Equal(parts[:len(root)], root) && l.under(parts[len(root):], dir[1:]) {
-				return true
-			}
+		below := dir[1:]
+		n := len(parts) - len(below)
+		if n < 1 || !l.under(parts[n:], below) {
+			return false
 		}
-		return false
+		if slices.ContainsFunc(below, func(part string) bool { return !strings.Contains(part, "<") }) {
+			return true
+		}
+		root := strings.Join(parts[:n], "/")
+		return slices.ContainsFunc(slices.Collect(maps.Values(l.Groups)), func(g Group) bool { return g.Root == root })
 	}
 	if len(parts) != len(dir) {
 		return false

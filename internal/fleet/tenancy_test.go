@@ -45,6 +45,9 @@ func TestMemberFilesKeepTheTenancyRules(t *testing.T) {
 		{"a tenant's folder as root", "", "fleet/fleet-members/h/c.yaml", "tenant: red\naddons_repo_basepath: addons/tenants/blue", `addons_repo_basepath": lies in the folder of tenant "blue"`},
 		{"its own", "", "fleet/fleet-members/h/c.yaml", "tenant: red\naddons_repo_basepath: addons/tenants/red/evil/", `lies in the folder of tenant "red"`},
 		{"of another group", "", "fleet/fleet-members/h/c.yaml", "tenant: red\nfleet_repo_basepath: resources/tenants/red", `lies in the folder of tenant "red"`},
+		{"below a root of two folders", "groups: {addons: {root: platform/addons}}\n", "fleet/fleet-members/h/c.yaml", "tenant: red\naddons_repo_basepath: platform/addons/tenants/red", `lies in the folder of tenant "red"`},
+		{"below a root that is no group's", "", "fleet/fleet-members/h/c.yaml", "tenant: red\nfleet_repo_basepath: x/tenants/red", `lies in the folder of tenant "red"`},
+		{"below what tenants share", "", "fleet/fleet-members/h/c.yaml", "tenant: red\naddons_repo_basepath: addons/tenants/defaults/tenants/red", `lies in the folder of tenant "red"`},
 		{"what tenants share", "", "fleet/fleet-members/h/c.yaml", "tenant: red\naddons_repo_basepath: addons/tenants/defaults", ""},
 		{"another root", "", "fleet/fleet-members/h/c.yaml", "tenant: red\naddons_repo_basepath: addons-next", ""},
 	} {

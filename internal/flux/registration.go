@@ -6,6 +6,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/registration"
@@ -53,7 +54,7 @@ func registrationRemovals(st *fleetstate.State, hub, owner string) []paramset.Co
 	releases, _ := st.Facts().HelmReleases()
 	left := map[string]int{}
 	for _, r := range releases {
-		if r.Owner == facts.OwnerOf(hub, owner) {
+		if r.Owner == facts.OwnerOf(hub, owner) && r.Group != provision.Group { // what makes the cluster goes last
 			left[r.Cluster]++
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/team"
 )
 
@@ -30,7 +31,7 @@ func removals(st *fleetstate.State, hub, owner string, runs []paramset.Component
 	}
 	var out []paramset.ComponentSet
 	for _, r := range releases {
-		if runsNow[object{componentKind(r), r.Name}] || r.Owner != facts.OwnerOf(hub, owner) || isRegistration(r) || !isPicked(r) {
+		if runsNow[object{componentKind(r), r.Name}] || r.Owner != facts.OwnerOf(hub, owner) || isRegistration(r) || !isPicked(r) || infrastructureWaits(st, hub, r, releases) {
 			continue
 		}
 		if s := removal(st, hub, owner, r); s != nil && (s.Deletion != fleet.Cascade || !isNeeded(st, r, releases)) {
@@ -38,6 +39,19 @@ func removals(st *fleetstate.State, hub, owner string, runs []paramset.Component
 		}
 	}
 	return out
+}
+
+// infrastructureWaits reports whether what makes a retired member's cluster stays as it is: until
+// an approval names it, and Flux has nothing else of the member (C3). What is left out unmarked
+// stays.
+func infrastructureWaits(st *fleetstate.State, hub string, release facts.Application, all []facts.Application) bool {
+	c := st.Cluster(hub, release.Cluster)
+	if c == nil || release.Group != provision.Group || !c.IsRetired() || c.Member.Provision == nil || !c.Member.Provision.Deletes {
+		return false
+	}
+	return lifecycle.InfrastructureWaits(st, c, release.Group) || slices.ContainsFunc(all, func(a facts.Application) bool {
+		return a.Cluster == release.Cluster && a.Owner == release.Owner && a.Group != provision.Group
+	})
 }
 
 // isNeeded reports whether a team's applications are there still: Flux removes them with the rights
@@ -73,7 +87,7 @@ func removal(st *fleetstate.State, hub, owner string, release facts.Application)
 	}
 	deletion, marked := "", false
 	switch {
-	case lifecycle.RemovesWorkloads(st, c, g.Name, r):
+	case !moved && lifecycle.RemovesWorkloads(st, c, g.Name, r): // clusters of two hubs may have one name
 		deletion, marked = fleet.Cascade, release.Cascade
 	case c.IsRetired(), r.Enabled && (moved || r.Entry.Kind != componentKind(release) || !fluxRuns(st, c, owner, g.Name)):
 		deletion, marked = fleet.Orphan, release.Suspended

@@ -352,3 +352,67 @@ func TestRemovedKustomizationsAreMarked(t *testing.T) {
 		})
 	}
 }
+
+// A member whose file is gone is lost: what a cluster of its name says on another hub removes none
+// of its workloads. (D1, W1)
+func TestAnotherHubsClusterRemovesNoWorkloads(t *testing.T) {
+	const theirs = "fleet/fleet-members/other/one.yaml"
+	known := facts.NewSet(false).WithHelmReleases(fleettest.HelmRelease("dns", "one", "hub"))
+	for name, other := range map[string]fleettest.Tree{
+		"switched off": {
+			theirs: "clusterName: one\ntenant: red\nenvironment: prod\n",
+			"addons/tenants/red/clusters/one/application-sets/addons.yaml": "dns: {enabled: false}\n",
+		},
+		"retired": {theirs: "clusterName: one\ntenant: red\nenvironment: prod\nlifecycle: retired\ndeletion: cascade\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := fleettest.Small().With(fleettest.Tree{
+				"fleet/fleet-members/other/other.yaml": "{clusterName: other, tenant: platform, environment: prod, fleet_member: hub-cluster}\n",
+			}).With(other)
+			before := querytest.NoProblems(t, querytest.Next(t, nil, fleettest.Snapshot("1", files), known))
+			lost := querytest.Next(t, before, fleettest.Snapshot("2", files.With(fleettest.Tree{fleettest.Member("one"): ""})), known)
+			if got := owned(t, lost, "hub", "hub"); strings.Contains(got, "cascade") {
+				t.Errorf("a lost member's workloads are removed: %s", got)
+			}
+		})
+	}
+}
+
+// With Flux, too, what makes a retired member's cluster stays until an approval names it, and is
+// removed after everything else of the member. (C3)
+func TestFluxRemovesAClusterLast(t *testing.T) {
+	dns, eks := fleettest.HelmRelease("dns", "one", "hub"), fleettest.HelmRelease("eks", "one", "hub")
+	eks.Group = "provisioning"
+	registration := facts.Application{Name: "fleet-secret-one", Cluster: "one", Group: "fleet", Component: "fleet-secret", Owner: "hub/hub"}
+	files := fleettest.Small().With(fleettest.Tree{
+		"fleet/layout.yaml":          "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups:\n  provisioning: {catalog: catalogs/provisioning.yaml}\n",
+		"catalogs/provisioning.yaml": "eks: {enabled: true, chart: {repoURL: https://git.example/c, path: eks, version: main}}\n",
+		fleettest.Member("hub"):      "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, remote_engine: flux}\n",
+		fleettest.Member("one"):      fleettest.Spoke("one", "provision: {class: eks, version: \"1.31\"}\nlifecycle: retired\ndeletion: cascade\ninfrastructure: delete\n"),
+	})
+	approval := fleettest.Tree{"fleet/approvals/one.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: RemovalApproval\nexpires: 2099-01-01\n" +
+		"removals: [{hub: hub, clusters: [one], components: [provisioning/eks], reason: a test}]\n"}
+	for _, c := range []struct {
+		name  string
+		more  fleettest.Tree
+		there []facts.Application
+		want  string
+		last  int // registrations that are removed
+	}{
+		{"not approved", nil, []facts.Application{dns, eks}, "dns-hub dns-two dns-one:cascade", 0},
+		{"approved, and more is there", approval, []facts.Application{dns, eks}, "dns-hub dns-two dns-one:cascade", 0},
+		{"the registration is left", approval, []facts.Application{registration, eks}, "dns-hub dns-two", 1},
+		{"the last", approval, []facts.Application{eks}, "dns-hub dns-two eks-one:cascade", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			st := querytest.NoProblems(t, querytest.Next(t, nil, fleettest.Snapshot("rev", files.With(c.more)), facts.NewSet(false).WithHelmReleases(c.there...)))
+			if got := owned(t, st, "hub", "hub"); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			o, err := flux.OwnedBy(st, "hub", "hub")
+			if err != nil || len(o.RegistrationRemovals) != c.last {
+				t.Errorf("%d registrations are removed, %v", len(o.RegistrationRemovals), err)
+			}
+		})
+	}
+}

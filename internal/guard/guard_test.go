@@ -363,3 +363,23 @@ func TestUnlabelledApplicationsCountOneByOne(t *testing.T) {
 		}
 	}
 }
+
+// TestQueriesOfOneTenantCostNoCommit: what a tenant's token asks, under whatever names, is not
+// computed at each commit: its response is too large for nobody else. (W2, H10)
+func TestQueriesOfOneTenantCostNoCommit(t *testing.T) {
+	st, g := hubOf(t, 3, facts.Set{}, nil, nil), open(t, Options{})
+	q := query.Query{View: query.Components, Hub: "hub", Group: "addons", Component: "dns"}
+	if _, err := g.Response(st, q); err != nil {
+		t.Fatal(err)
+	}
+	q.Selector = map[string]any{"matchLabels": map[string]any{"tenant": "t"}}
+	for i := range 100 {
+		q.ApplicationSet = fmt.Sprint("anybody-", i)
+		if _, err := g.Response(st, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(g.KnownQueries()); n != 1 {
+		t.Errorf("%d queries are asked of each commit; expected the one of all tenants", n)
+	}
+}

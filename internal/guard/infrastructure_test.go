@@ -12,6 +12,13 @@ import (
 // deleting is a hub that deletes clusters of class eks, of which one component is left.
 func deleting(t *testing.T, expires, component string, members ...int) *fleetstate.State {
 	t.Helper()
+	return marked(t, expires, component, false, members...)
+}
+
+// marked is deleting where Applications may have the finalizer, and without an approval if it
+// never expires.
+func marked(t *testing.T, expires, component string, cascade bool, members ...int) *fleetstate.State {
+	t.Helper()
 	files := map[string]string{
 		"fleet/layout.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups:\n  provisioning: {catalog: catalogs/provisioning.yaml}\n",
 		"catalogs/provisioning.yaml": "eks: {enabled: true, chart: {repoURL: r, path: p, version: v}}\n" +
@@ -25,8 +32,11 @@ func deleting(t *testing.T, expires, component string, members ...int) *fleetsta
 		files["fleet/fleet-members/hub/"+name+".yaml"] = "clusterName: " + name + "\ntenant: t\nenvironment: dev\n" +
 			"provision: {class: eks, version: \"1.31\"}\nlifecycle: retired\ndeletion: cascade\ninfrastructure: delete\n"
 		apps = append(apps, facts.Application{
-			Name: component + "-" + name, Cluster: name, Group: "provisioning", Component: component, Release: "default", Controller: component,
+			Name: component + "-" + name, Cluster: name, Group: "provisioning", Component: component, Release: "default", Controller: component, Cascade: cascade,
 		})
+	}
+	if expires == "" {
+		return hubOf(t, 10, facts.NewSet(false).WithApplications(apps...), nil, files)
 	}
 	files["fleet/approvals/x.yaml"] = "kind: RemovalApproval\nexpires: " + expires + "\nremovals: [{hub: hub, clusters: [" +
 		strings.Join(names, ", ") + "], components: [provisioning/eks], reason: r}]\n"
@@ -53,6 +63,20 @@ func TestExpiredApprovalDeletesNoCluster(t *testing.T) {
 // Rule C3: an approval that names clusters and their class covers their nodes.
 func TestApprovalOfClustersCoversTheirNodes(t *testing.T) {
 	if _, err := open(t, Options{}).Response(deleting(t, now.AddDate(0, 0, 9).Format("2006-01-02"), "eks-nodes", 0, 1), ofClass("eks-nodes")); err != nil {
+		t.Error(err)
+	}
+}
+
+// Rule C3: an Application that makes a cluster and has the finalizer is not left out without an
+// approval, also where it is withdrawn, or has expired and is removed, meanwhile.
+func TestWithdrawnApprovalDeletesNoCluster(t *testing.T) {
+	if _, err := open(t, Options{}).Response(marked(t, now.AddDate(0, 0, 9).Format("2006-01-02"), "eks", true, 0), ofClass("eks")); err != nil {
+		t.Error(err)
+	}
+	r, err := open(t, Options{}).Response(marked(t, "", "eks", true, 0), ofClass("eks"))
+	if err == nil {
+		t.Errorf("it is deleted: %s", r.Bytes())
+	} else if !strings.Contains(err.Error(), "cluster c0000 would be deleted") {
 		t.Error(err)
 	}
 }

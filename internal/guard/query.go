@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
 )
@@ -54,11 +55,12 @@ func (q queryKey) parse() (out parsedKey, ok bool) {
 }
 
 // KnownQueries returns the queries of Argo CD to the hub, as far as they are known: those of its
-// ApplicationSets, and those that have been answered without a base.
+// ApplicationSets, and those that have been answered without a base. Of the latter, those about
+// some tenants alone are left out: a token of a tenant may have any number of them.
 func (g *Guard) KnownQueries() []query.Query {
 	all := map[queryKey]query.Query{}
 	for _, k := range g.baselines.queries() {
-		if !k.Based && k.Request.Hub == g.o.Hub {
+		if !k.Based && k.Request.Hub == g.o.Hub && !namesTenants(k.Request) {
 			all[keyOf(k.Request, forArgoCD)] = k.Request
 		}
 	}
@@ -73,4 +75,10 @@ func (g *Guard) KnownQueries() []query.Query {
 		out = append(out, all[key])
 	}
 	return out
+}
+
+// namesTenants reports whether a query is about some tenants alone.
+func namesTenants(q query.Query) bool {
+	s, err := labels.ParseSelector(q.Selector)
+	return err == nil && s.Names(labels.Tenant)
 }

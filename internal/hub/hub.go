@@ -63,8 +63,9 @@ type Hub struct {
 	dirty                 trigger.Trigger
 	log                   *slog.Logger
 
-	state atomic.Pointer[State]
-	known map[string]facts.Cluster // all clusters ever seen; belongs to Run
+	state    atomic.Pointer[State]
+	known    map[string]facts.Cluster               // clusters that have been seen, until they are forgotten; belongs to Run
+	isMember atomic.Pointer[func(name string) bool] // what Forget was called with since the last update
 }
 
 // New makes a Hub. It sends no request before Run.
@@ -84,12 +85,9 @@ func New(o Options) (*Hub, error) {
 		err = errors.Join(err, failed)
 		return out
 	}
-	h.secrets = follow(secrets, followed{
-		what: "cluster secrets", permission: "list and watch on secrets", selector: clusterSecrets, trim: trim,
-	})
+	h.secrets = follow(secrets, followed{what: "cluster secrets", permission: "list and watch on secrets", selector: clusterSecrets, trim: trim})
 	h.applications = follow(applications, followed{
-		what: "applications", permission: "list and watch on applications.argoproj.io", selector: clusterLabel,
-		trim: trimApplication, same: sameApplication,
+		what: "applications", permission: "list and watch on applications.argoproj.io", selector: clusterLabel, trim: trimApplication, same: sameApplication,
 	})
 	o.Log = nil // the follower logs what both lack
 	statuses, failed := NewApplicationStatuses(o)
@@ -119,6 +117,12 @@ func (h *Hub) State() State { return *h.state.Load() }
 func (h *Hub) Current() (facts.Set, bool) {
 	s := h.State()
 	return s.Facts, s.Synced
+}
+
+// Forget drops what is known of clusters that have neither a Secret nor a member.
+func (h *Hub) Forget(isMember func(name string) bool) {
+	h.isMember.Store(&isMember)
+	h.dirty.Fire()
 }
 
 // Err is State.Err.
@@ -197,6 +201,9 @@ func (h *Hub) update() bool {
 			h.known[name] = c
 		}
 		maps.Copy(h.known, clusters)
+		if isMember := h.isMember.Swap(nil); isMember != nil {
+			maps.DeleteFunc(h.known, func(name string, c facts.Cluster) bool { return c.Secret == "" && !(*isMember)(name) })
+		}
 		set := facts.NewSet(true, slices.Collect(maps.Values(h.known))...)
 		if known {
 			set = set.WithApplications(readApplications(h.applications.objects(), h.statuses.all[0].healthAt, old.Facts)...).WithHealth()

@@ -375,3 +375,24 @@ func TestLoadConfig(t *testing.T) {
 		t.Error("a file that is not there is taken")
 	}
 }
+
+// TestFactsOfAFormerMemberGo: a cluster whose Secret and member file have gone is not known any
+// more: another one of its name must not have its labels. (L1)
+func TestFactsOfAFormerMemberGo(t *testing.T) {
+	a := newAPI(t)
+	a.put(secret("one", nil, "tier=gold"), secret("two", nil))
+	h, err := New(Options{Config: a.config()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	states := start(t, h)
+	await(t, states, "the first list", synced)
+	a.remove("one")
+	a.put(secret("three", nil))
+	await(t, states, "the third", knows("one", "three", "two"))
+	h.Forget(func(name string) bool { return name == "two" })
+	s := await(t, states, "what is forgotten", knows("three", "two"))
+	if c, registered := s.Facts.Of("one"); registered || c.Labels["tier"] != "" {
+		t.Errorf("a cluster of that name would begin with %+v", c)
+	}
+}

@@ -118,14 +118,24 @@ func (s Selector) Demands(key string, values []string) bool {
 	if s.s == nil {
 		return false
 	}
+	other := func(v string) bool { return !slices.Contains(values, v) }
+	return s.has(key, func(r k8slabels.Requirement) bool { return !slices.ContainsFunc(r.Values().UnsortedList(), other) })
+}
+
+// Names reports whether a cluster can only be selected if its label has one of some values.
+func (s Selector) Names(key string) bool {
+	return s.s != nil && s.has(key, func(k8slabels.Requirement) bool { return true })
+}
+
+// has reports whether one of the parts names values of a label.
+func (s Selector) has(key string, is func(k8slabels.Requirement) bool) bool {
 	requirements, _ := s.s.Requirements()
 	return slices.ContainsFunc(requirements, func(r k8slabels.Requirement) bool {
 		switch r.Operator() {
 		case selection.In, selection.Equals, selection.DoubleEquals:
+			return r.Key() == key && is(r)
 		default:
 			return false
 		}
-		other := func(v string) bool { return !slices.Contains(values, v) }
-		return r.Key() == key && !slices.ContainsFunc(r.Values().UnsortedList(), other)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/released"
@@ -89,7 +90,7 @@ func (d *Removals) Of(name, component string) Removal {
 		return Removal{Reason: Lost, Deletion: fleet.Orphan, Detail: wrong.Message(), Pos: wrong.Pos}
 	case c.IsRetired():
 		out := Removal{Reason: Retired, Deletion: fleet.Orphan, Detail: "its member file says so", Pos: m.KeyPos("lifecycle")}
-		if d.q.View != query.Components || DeletionOfRetired(d.st.Fleet, m, d.q.Group) == fleet.Cascade {
+		if d.q.View != query.Components || DeletionOfRetired(d.st.Fleet, m, d.q.Group) == fleet.Cascade || d.deletesCluster(name, component) {
 			out.Deletion = fleet.Cascade
 		}
 		return out
@@ -120,6 +121,13 @@ func (d *Removals) Of(name, component string) Removal {
 		return Removal{Reason: Lost, Deletion: fleet.Orphan, Pos: m.Pos}
 	}
 	return d.component(c, component)
+}
+
+// deletesCluster reports whether leaving out a component deletes what makes its cluster, whatever
+// an approval says by now: its Application has the finalizer already (C3).
+func (d *Removals) deletesCluster(cluster, component string) bool {
+	a, there := d.st.Facts().Application(catalog.ApplicationName(component, cluster))
+	return d.q.Group == provision.Group && there && a.Cascade
 }
 
 // elsewhere returns the removal of something that another owner or release has (D4).

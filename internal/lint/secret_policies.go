@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -125,6 +126,15 @@ func (k policyCheck) credential(subject string, n *yamldoc.Node, kind string) {
 		for _, f := range data.Fields() {
 			keys = append(keys, f.Key)
 		}
+		if server := data.Get("githubAppEnterpriseBaseUrl"); !server.IsNull() {
+			if found, expected := k.policy.Server(server.Text()); found != "" {
+				k.refuse(server, subject+".data.githubAppEnterpriseBaseUrl", found, expected)
+			}
+		}
+	}
+	// the chart's default
+	if found, expected := k.policy.Kind(cmp.Or(n.Get("kind").Text(), "repo-creds")); found != "" {
+		k.refuse(place, subject, found, expected)
 	}
 	if found, expected := k.policy.Repository(address, keys); found != "" {
 		k.refuse(place, subject, found, expected)

@@ -57,11 +57,39 @@ func (c *composition) decide(s response.ParameterSet) (response.ParameterSet, bo
 		c.order.held.hold(last)
 		return last, true
 	}
+	if !there && len(given) == 0 && c.hasMoved(item, cluster) {
+		return s, true // its old owner has let it go: nobody else has it (D4)
+	}
 	c.waits = append(c.waits, *wait)
 	if len(given) > 0 {
 		return given[0], true
 	}
 	return s, there
+}
+
+// hasMoved reports whether another release or another engine had a component in the state before.
+func (c *composition) hasMoved(item lifecycle.Item, now *fleetstate.Cluster) (found bool) {
+	before := c.order.before(c.st)
+	if before == nil {
+		return false
+	}
+	was := before.Cluster(c.query.Hub, item.Cluster)
+	if was == nil || was.Groups[item.Group] == nil || now.Groups[item.Group] == nil {
+		return false
+	}
+	q := c.query
+	q.ApplicationSet, q.Release, q.Owner = "", was.Groups[item.Group].Release.Type, was.Member.Owner(item.Group)
+	if q.Release == now.Groups[item.Group].Release.Type && q.Owner == now.Member.Owner(item.Group) {
+		return false
+	}
+	r, err := c.order.o.Desired(before, q)
+	if err != nil {
+		return false
+	}
+	r.ParameterSets(func(s response.ParameterSet) {
+		found = found || s.Item().Name == item.Name && !s.Item().IsRemoval
+	})
+	return found
 }
 
 // last returns the set of an Application with a digest: what was given, what stays since before a

@@ -2,6 +2,7 @@ package order
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -59,7 +60,7 @@ const maxGenerations = 2
 // generation holds the composed responses of a state.
 type generation struct {
 	state   *fleetstate.State
-	byQuery map[queryKey]composed
+	byQuery map[composedKey]composed
 }
 
 // composed is a response, nil if the next query composes it anew, and what waits in it.
@@ -68,8 +69,15 @@ type composed struct {
 	waits    []Wait
 }
 
-// queryKey tells queries apart by their names: a query with another base follows the one before.
+// queryKey tells queries apart by their names: what is remembered of one stays when its base
+// changes.
 type queryKey struct{ applicationSet, names string }
+
+// composedKey tells composed responses apart: by the content of the base, too.
+type composedKey struct {
+	queryKey
+	base [sha256.Size]byte
+}
 
 // memory is what is remembered of a query.
 type memory struct {
@@ -153,6 +161,11 @@ func keyOf(q query.Query) queryKey {
 	return queryKey{q.ApplicationSet, string(text)}
 }
 
+func composedKeyOf(q query.Query) composedKey {
+	text, _ := json.Marshal(q.Base) // one that cannot be encoded has no response
+	return composedKey{keyOf(q), sha256.Sum256(text)}
+}
+
 // Compose returns the response to a query in which what waits stays as it was. What waits on one
 // cluster refuses nothing: the error, a *queryerr.Error, is that of a store that has not been read
 // yet.
@@ -161,11 +174,12 @@ func (o *Order) Compose(st *fleetstate.State, q query.Query, desired *response.R
 		return desired, nil
 	}
 	key := keyOf(q)
-	known := o.remember(st, key, q)
+	o.remember(key, q)
 	if !desired.IsOrdered() || !st.Facts().KnowsHealth() {
 		return desired, nil
 	}
-	if known != nil {
+	of := composedKeyOf(q)
+	if known := o.composed(st, of); known != nil {
 		return known, nil
 	}
 	c := &composition{order: o, st: st, query: q, given: o.given(key), desired: map[string]map[string]response.ParameterSet{}}
@@ -177,14 +191,14 @@ func (o *Order) Compose(st *fleetstate.State, q query.Query, desired *response.R
 		o.o.Logger.Warn("the order is given up, because the last parameter set is not known any more", "cluster", w.Cluster, "group", w.Group, "component", w.Component, "dependsOn", w.For, "reason", w.Reason)
 	}
 	if c.unasked {
-		o.note(st, key, composed{waits: c.waits}) // the next query may know more
+		o.note(st, of, composed{waits: c.waits}) // the next query may know more
 		return out, nil
 	}
-	return o.note(st, key, composed{out, c.waits}), nil
+	return o.note(st, of, composed{out, c.waits}), nil
 }
 
-// remember notes a query, and returns its composed response of a state if there is one.
-func (o *Order) remember(st *fleetstate.State, key queryKey, q query.Query) *response.Response {
+// remember notes a query.
+func (o *Order) remember(key queryKey, q query.Query) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	m := o.asked[key]
@@ -196,6 +210,12 @@ func (o *Order) remember(st *fleetstate.State, key queryKey, q query.Query) *res
 		o.uses++
 		m.query, m.used = q, o.uses
 	}
+}
+
+// composed returns what was composed for a query of a state, nil for nothing.
+func (o *Order) composed(st *fleetstate.State, key composedKey) *response.Response {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	return o.of(st).byQuery[key].response
 }
 
@@ -223,14 +243,14 @@ func (o *Order) of(st *fleetstate.State) *generation {
 			return g
 		}
 	}
-	g := &generation{st, map[queryKey]composed{}}
+	g := &generation{st, map[composedKey]composed{}}
 	o.generations = append([]*generation{g}, o.generations[:min(len(o.generations), maxGenerations-1)]...)
 	return g
 }
 
 // note notes what was composed for a query of a state. It returns the response that was noted
 // first.
-func (o *Order) note(st *fleetstate.State, key queryKey, c composed) *response.Response {
+func (o *Order) note(st *fleetstate.State, key composedKey, c composed) *response.Response {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	g := o.of(st)
@@ -238,7 +258,7 @@ func (o *Order) note(st *fleetstate.State, key queryKey, c composed) *response.R
 		return first
 	}
 	if g.byQuery[key] = c; len(g.byQuery) > maxQueries {
-		g.byQuery = map[queryKey]composed{key: c}
+		g.byQuery = map[composedKey]composed{key: c}
 	}
 	return c.response
 }

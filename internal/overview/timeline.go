@@ -145,14 +145,15 @@ type LastChange struct {
 }
 
 // LastChanges are the newest changes of the values of a component on a cluster, by path, as far as
-// they are remembered. The caller may see the cluster and the component.
-func (h *History) LastChanges(hub, cluster string, of Component) map[string]LastChange {
+// they are remembered and a scope sees them: not what the cluster had with another tenant. The
+// caller may see the cluster and the component.
+func (h *History) LastChanges(scope Scope, hub, cluster string, of Component) map[string]LastChange {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := map[string]LastChange{}
 	for _, c := range h.commits {
 		for _, cl := range c.Clusters {
-			if cl.Cluster.Hub != hub || cl.Cluster.Name != cluster || c.Before == c.Revision {
+			if cl.Cluster.Hub != hub || cl.Cluster.Name != cluster || c.Before == c.Revision || cl.selected(scope, Filter{}, cluster) == nil {
 				continue
 			}
 			for _, ch := range cl.Changes {

@@ -9,9 +9,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
-// grant is the first part of the names of grants' Applications.
-const grantPrefix = "grant"
-
 // GrantSet is one element of the answer to view grants.
 type GrantSet struct {
 	Common
@@ -36,7 +33,7 @@ func grantSets(st *fleetstate.State, q query.Checked) ([]Set, []problem.Problem)
 				continue
 			}
 			sets = append(sets, &GrantSet{
-				Common: commonOf(c, catalog.ApplicationName(grantPrefix+"-"+group, c.Member.Name)), Group: group, Engine: c.Member.Engine,
+				Common: commonOf(c, catalog.ApplicationName(catalog.GrantPrefix+"-"+group, c.Member.Name)), Group: group, Engine: c.Member.Engine,
 				// Always: the Application is to stay until its ConfigMap has gone, and that is all
 				// it runs.
 				Deletion: fleet.Cascade,

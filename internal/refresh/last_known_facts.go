@@ -98,6 +98,15 @@ func (l *LastKnownFacts) Forget(isMember func(name string) bool) {
 			delete(l.clusters, name)
 		}
 	}
+	if p, is := l.FactsProvider.(Forgetting); is {
+		p.Forget(isMember)
+	}
+}
+
+// Forgetting is a FactsProvider that remembers clusters whose Secrets have gone, and forgets those
+// without a member file.
+type Forgetting interface {
+	Forget(isMember func(name string) bool)
 }
 
 // Run keeps the provider up to date, and writes what it knows.

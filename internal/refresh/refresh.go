@@ -371,8 +371,8 @@ func (r *Refresher) restore(ctx context.Context) bool {
 func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs *keptMembers) {
 	r.restored = nil
 	st := r.serving.state
-	if l, is := r.o.Facts.(*LastKnownFacts); is {
-		l.Forget(func(name string) bool {
+	if p, is := r.o.Facts.(Forgetting); is {
+		p.Forget(func(name string) bool {
 			return slices.ContainsFunc(st.Fleet.Hubs(), func(hub string) bool { return st.Fleet.Member(hub, name) != nil })
 		})
 	}

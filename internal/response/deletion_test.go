@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/response"
 )
 
 // deletions are an answer's sets by name, with their deletion where it is not orphan.
@@ -290,5 +292,35 @@ func TestRetiredMembersConcernNobody(t *testing.T) {
 	only := fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\ndeletion: cascade\n"), "fleet/fleet-members/hub/hub.yaml": "", fleettest.Member("two"): ""}
 	if got := deletions(t, querytest.BuildWith(t, fleettest.Small().With(only)), `{"view":"components","group":"addons","component":"nobodys"}`); got != "" {
 		t.Error(got)
+	}
+}
+
+// An approval counts with its commit, and no longer than it is there, though nothing else changes.
+// (C3, G6)
+func TestApprovalOfADeletionCountsAtOnce(t *testing.T) {
+	files := fleettest.Small().With(fleettest.Tree{
+		"fleet/layout.yaml":          "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups:\n  provisioning: {catalog: catalogs/provisioning.yaml}\n",
+		"catalogs/provisioning.yaml": "eks: {enabled: true, chart: {repoURL: r, path: p, version: v}}\n",
+		fleettest.Member("one"):      fleettest.Spoke("one", "provision: {class: eks, version: \"1.31\"}\nlifecycle: retired\ndeletion: cascade\ninfrastructure: delete\n"),
+	})
+	approved := files.With(fleettest.Tree{"fleet/approvals/one.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: RemovalApproval\nexpires: 2099-01-01\n" +
+		"removals: [{hub: hub, clusters: [one], components: [provisioning/eks], reason: a test}]\n"})
+	known := facts.NewSet(false).WithApplications(facts.Application{Name: "eks-one", Cluster: "one", Group: "provisioning", Component: "eks"})
+	q := querytest.Query(t, `{"view":"components","group":"provisioning"}`)
+	var cache response.Cache
+	var st *fleetstate.State
+	for i, step := range []struct {
+		files fleettest.Tree
+		want  string
+	}{{files, "orphan"}, {approved, "cascade"}, {files, "orphan"}} {
+		st = querytest.NoProblems(t, querytest.Next(t, st, fleettest.Snapshot(strconv.Itoa(i), step.files), known))
+		r, err := cache.Get(st, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sets := querytest.Sets(t, r.Bytes())
+		if len(sets) != 1 || sets[0].Text("deletion") != step.want {
+			t.Errorf("step %d: %v, want %s", i, sets, step.want)
+		}
 	}
 }

@@ -94,3 +94,15 @@ func TestNameIsTakenByTheClusterThatHasIt(t *testing.T) {
 		})
 	}
 }
+
+// A tenant's own component has no grant's name: not its own cluster's, nor another member's. (W1,
+// N1, M3)
+func TestTenantTakesNoGrantsName(t *testing.T) {
+	for _, c := range []struct{ cluster, component string }{{"0", "grant-addons"}, {"addons-blue-0", "grant"}} {
+		st := querytest.Build(t, namedByRed(c.cluster, c.component, "addons"))
+		want := "duplicate-name addons/tenants/red/clusters/" + c.cluster + "/application-sets/addons.yaml:1:1: "
+		if got := querytest.Problems(st.Problems); !strings.HasPrefix(got, want) || strings.Contains(got, "\n") {
+			t.Errorf("%v: %q", c, got)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
@@ -121,10 +122,15 @@ type requester struct {
 	// self is the hub's own member, and hub its cluster.
 	self *fleet.Member
 	hub  *fleetstate.Cluster
+	// fleet has the approvals, by which what makes a cluster is deleted (C3).
+	fleet *fleet.Fleet
 }
 
 func requesterOf(st *fleetstate.State, q query.Checked) requester {
 	r := requester{owner: q.Requester}
+	if q.Group == provision.Group {
+		r.fleet = st.Fleet
+	}
 	if q.View == query.Members { // what registers a cluster depends on its hub
 		r.self = st.HubMember(q.Hub)
 		if own := st.Fleet.HubMember(q.Hub); own != nil {

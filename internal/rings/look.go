@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/state"
 )
@@ -139,6 +140,9 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 	now := r.o.Now()
 	next, waits := rollout.Advance(policy, before.Drain(v.draining(policy)), rollout.Facts{
 		Newest: v.st.Revision, Before: p.advanced, ReadAt: r.o.ReadAt(v.st.Revision), Health: health, Checks: checks, IsThere: func(rev string) bool { return there[rev] },
+		MayFollow: func(ring, from, to string) bool {
+			return v.mayFollow(policy, ring, r.knownState(from), r.knownState(to))
+		},
 	}, now)
 	if p.record != nil {
 		next = next.Keep(r.kept)
@@ -190,6 +194,24 @@ func (r *Rings) noteFailedWrite(p *policyState, policy string, err error) {
 	r.mu.Lock()
 	p.problem = err.Error()
 	r.mu.Unlock()
+}
+
+// mayFollow reports whether the clusters of a ring that the hub makes may become what another
+// revision asks for (C2). Of a revision that is not at hand nothing is known.
+func (v *view) mayFollow(p *rollout.Policy, ring string, from, to *fleetstate.State) bool {
+	if from == nil || to == nil || !p.Scope.CoversPart(provision.Group) {
+		return true
+	}
+	for _, m := range v.roster.members {
+		if i := ringIn(p, m); i == none || p.Rings[i].Name != ring {
+			continue
+		}
+		was, is := from.Fleet.Member(v.hub, m.Name), to.Fleet.Member(v.hub, m.Name)
+		if was != nil && is != nil && len(provision.Change(was.Provision, is.Provision)) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // draining are the members of a policy that drain, with the names of their rings.

@@ -27,6 +27,9 @@ type Facts struct {
 	Checks map[string]CheckResult
 	// IsThere reports whether the files of a revision are at hand; nil if those of all are.
 	IsThere func(revision string) bool
+	// MayFollow reports whether a ring's members may go from one revision to another; nil if to
+	// any.
+	MayFollow func(ring, from, to string) bool
 }
 
 // RingHealth is the health of a ring's members at a train's revision.
@@ -146,7 +149,7 @@ func (a *advance) observe(ring *Ring) {
 	case r.Failure != "":
 		r = a.fail(ring, r)
 	case isHealthy && !r.HasPassed() && a.now.Sub(r.HealthySince) >= ring.Soak:
-		r = r.pass()
+		r = r.pass(func(t Train) bool { return a.isAwaited(ring, t) })
 	}
 	a.log.Rings[ring.Name] = r
 }
@@ -156,12 +159,26 @@ func (a *advance) fail(ring *Ring, r Record) Record {
 	failed, why := r.Train, r.Failure
 	r = r.withdraw()
 	good := r.passed()
-	if !ring.GoesBack || a.policy.Paused || good.Number == 0 || !a.isThere(good.Revision) {
+	if !ring.GoesBack || a.policy.Paused || good.Number == 0 || !a.isThere(good.Revision) || !a.mayFollow(ring, failed, good) {
 		return r
 	}
 	r = r.take(good, a.now)
 	r.Rejected, r.Rejection = max(r.Rejected, failed.Number), why
 	return r
+}
+
+// isAwaited reports whether the next ring has an approval for a train that it does not have yet.
+func (a *advance) isAwaited(ring *Ring, t Train) bool {
+	next := slices.IndexFunc(a.policy.Rings, func(r Ring) bool { return r.Name == ring.Name }) + 1
+	if next == len(a.policy.Rings) {
+		return false
+	}
+	name := a.policy.Rings[next].Name
+	return t.Number > a.log.Rings[name].Train.Number && a.isApproved(name, t, false)
+}
+
+func (a *advance) mayFollow(ring *Ring, from, to Train) bool {
+	return a.facts.MayFollow == nil || a.facts.MayFollow(ring.Name, from.Revision, to.Revision)
 }
 
 func (a *advance) isThere(revision string) bool {
@@ -206,8 +223,8 @@ func (a *advance) move(i int) {
 	a.log.Rings[ring.Name] = r.take(t, a.now)
 }
 
-// candidate is the train that a ring would take next. A ring that needs an approval takes the
-// newest approved one of those that have passed the ring before it.
+// candidate is the train that a ring would take next: the newest of those that have passed the ring
+// before it and that its members may go to. A ring that needs an approval takes an approved one.
 func (a *advance) candidate(i int, r Record) (Train, Wait) {
 	passed := a.log.Recent
 	if i > 0 {
@@ -220,13 +237,22 @@ func (a *advance) candidate(i int, r Record) (Train, Wait) {
 	}
 	newest := passed[len(passed)-1]
 	ring := &a.policy.Rings[i]
-	if !ring.NeedsApproval {
-		return newest, Wait{}
-	}
+	isApproved := func(t Train) bool { return !ring.NeedsApproval || a.isApproved(ring.Name, t, false) }
+	skips := false
 	for _, t := range slices.Backward(passed) {
-		if t.Number > r.Train.Number && a.isApproved(ring.Name, t, false) {
+		switch {
+		case t.Number <= r.Train.Number || !isApproved(t):
+		case a.mayFollow(ring, r.Train, t):
 			return t, Wait{}
+		default:
+			skips = true
 		}
+	}
+	switch {
+	case skips:
+		return newest, Wait{Reason: Skips, Detail: "a cluster would skip a version, or go back"}
+	case !ring.NeedsApproval:
+		return newest, Wait{}
 	}
 	return newest, Wait{Reason: NeedsApproval, Detail: fmt.Sprintf("of ring %q and revision %s", ring.Name, short(newest.Revision))}
 }

@@ -244,10 +244,15 @@ func (r Record) take(t Train, now time.Time) Record {
 	return r
 }
 
-// pass notes that the ring's train has passed.
-func (r Record) pass() Record {
+// pass notes that the ring's train has passed. Of those before, the ones to keep are forgotten
+// last.
+func (r Record) pass(keep func(Train) bool) Record {
 	passed := append(slices.Clone(r.Passed), r.Train)
-	r.Passed = passed[max(0, len(passed)-maxPassed):]
+	for len(passed) > maxPassed {
+		oldest := slices.IndexFunc(passed[:len(passed)-1], func(t Train) bool { return !keep(t) })
+		passed = slices.Delete(passed, max(0, oldest), max(0, oldest)+1)
+	}
+	r.Passed = passed
 	return r
 }
 

@@ -384,3 +384,21 @@ func TestChecksAreEvidenceOfTheirTrain(t *testing.T) {
 		t.Errorf("a check that fails: %s, %+v", w.train("canary"), x)
 	}
 }
+
+// TestApprovedTrainIsNotForgotten: a ring takes what was approved when its window opens, however
+// many trains have passed the ring before it meanwhile.
+func TestApprovedTrainIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 12, "rings: [{name: canary, selector: {}}, {name: prod, selector: {}, approval: required, windows: [{from: \"20:00\", to: \"21:00\"}]}]\n", 2)
+	w.newest = 2
+	w.run(10*time.Minute, 10*time.Second)
+	w.policy.Approvals = []Approval{{Ring: "prod", Revision: revision(2), Expires: w.now}}
+	for range 6 {
+		w.newest++
+		w.run(30*time.Minute, 10*time.Second)
+	}
+	w.run(12*time.Hour, 10*time.Second)
+	if w.train("prod") != revision(2) {
+		t.Errorf("prod is at %s in its window, and %s is approved: %v", w.train("prod"), revision(2), w.waits)
+	}
+}

@@ -22,19 +22,20 @@ const (
 	NeedsApproval WaitReason = "approval"
 	Frozen        WaitReason = "freeze"
 	Closed        WaitReason = "window"
+	Skips         WaitReason = "skips-version"
 	Missing       WaitReason = "missing-revision"
 	Lost          WaitReason = "lost-record"
 )
 
 // WaitReasons are all of them, in the order of the documentation.
-var WaitReasons = []WaitReason{Unhealthy, ChecksFail, Soaking, PreviousRing, Busy, NeedsApproval, Closed, Frozen, Failed, Paused, Pinned, Missing, Lost}
+var WaitReasons = []WaitReason{Unhealthy, ChecksFail, Soaking, PreviousRing, Busy, NeedsApproval, Closed, Frozen, Failed, Paused, Pinned, Skips, Missing, Lost}
 
 // words say what is waited for.
 var words = map[WaitReason]string{
 	Paused: "the policy to be resumed", Pinned: "its pin to be removed", Failed: "a revision that does not fail", Unhealthy: "health",
 	ChecksFail: "its checks to hold", Soaking: "the end of its soak", PreviousRing: "the ring before it", Busy: "its own train",
 	NeedsApproval: "an approval", Frozen: "the end of a freeze", Closed: "its window", Missing: "the files of the revision",
-	Lost: "a pin, as its record is lost",
+	Skips: "a revision between", Lost: "a pin, as its record is lost",
 }
 
 // Wait is what a ring waits for.

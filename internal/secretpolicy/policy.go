@@ -21,6 +21,8 @@ type Policy struct {
 	hosts   []string
 	// addresses are those that are allowed beside the hosts' own; nil allows every address.
 	addresses *regexp.Regexp
+	// servers are the addresses of GitHub Apps' servers; nil allows every one.
+	servers *regexp.Regexp
 }
 
 type values struct {
@@ -101,24 +103,50 @@ func (p *Policy) allow() error {
 			return fmt.Errorf("%s is a host of AWS in another region than fleet.region %s", text, region)
 		}
 	}
-	var forms []string
+	var forms, servers []string
 	for _, h := range hosts {
+		servers = append(servers, "https://"+h+"/")
 		forms = append(forms, "https://"+h+"/", "ssh://git@"+h+"/", "oci://"+h+"/", h+"/")
 		if !strings.Contains(h, ":") {
 			forms = append(forms, "git@"+h+":")
 		}
 	}
-	var quoted []string
-	for _, form := range append(forms, addresses...) {
-		quoted = append(quoted, strings.ReplaceAll(regexp.QuoteMeta(form), `\{account\}`, "[0-9]{12}"))
-	}
-	pattern := "^(" + strings.Join(quoted, "|") + ")"
-	if len(quoted) == 0 {
-		pattern = `[^\s\S]` // nothing
-	}
 	var err error
-	p.addresses, err = regexp.Compile(pattern)
+	if p.addresses, err = beginnings(append(forms, addresses...)); err != nil {
+		return err
+	}
+	p.servers, err = beginnings(append(servers, addresses...))
 	return err
+}
+
+// beginnings matches texts that begin with one of several, and nothing without any.
+func beginnings(all []string) (*regexp.Regexp, error) {
+	if len(all) == 0 {
+		return regexp.Compile(`[^\s\S]`)
+	}
+	quoted := make([]string, len(all))
+	for i, text := range all {
+		quoted[i] = strings.ReplaceAll(regexp.QuoteMeta(text), `\{account\}`, "[0-9]{12}")
+	}
+	return regexp.Compile("^(" + strings.Join(quoted, "|") + ")")
+}
+
+// Server is why the server of a GitHub App is refused, and what is expected; empty for one that is
+// not.
+func (p *Policy) Server(address string) (found, expected string) {
+	if address == "" || p.servers == nil || p.servers.MatchString(address) {
+		return "", ""
+	}
+	return address + " is at none of the allowed hosts", "https:// and one of " + strings.Join(p.hosts, ", ")
+}
+
+// Kind is why a kind of repository's Secret is refused, and what is expected; empty for one that is
+// not.
+func (p *Policy) Kind(kind string) (found, expected string) {
+	if slices.Contains(p.values.Repositories.Kinds, kind) {
+		return "", ""
+	}
+	return "is of the kind " + kind, "one of " + strings.Join(p.values.Repositories.Kinds, ", ")
 }
 
 // Repository is why a repository's Secret with an address and keys is refused, and what is

@@ -251,3 +251,38 @@ func TestSignedBodiesAreNotKept(t *testing.T) {
 		t.Logf("%d KiB are allocated for %d MiB of body", all>>10, size>>20)
 	}
 }
+
+// TestBodiesThatDoNotComeMakeRoom: requests that have been refused, and whose bodies never come,
+// keep neither probes nor good tokens away. (H10)
+func TestBodiesThatDoNotComeMakeRoom(t *testing.T) {
+	s := serving(t, atMost)
+	for range server.MinConnections {
+		if _, err := io.WriteString(s.dial(), "POST "+getparams+" HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for until := time.Now().Add(patient); strings.Count(s.log.String(), "endpoint=getparams code=401") < server.MinConnections; time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("the requests are never refused")
+		}
+	}
+	s.probe()
+	if r := s.ask(`{"view":"members"}`); r.code != 200 {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+}
+
+// TestStrangersLeaveMetricsToOthers: clients of /metrics that do not end keep nobody else from it.
+func TestStrangersLeaveMetricsToOthers(t *testing.T) {
+	s := serving(t)
+	for range 4 {
+		if _, err := io.WriteString(s.dial(), "GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 { // meanwhile the service reads the four
+		if r := s.get("/metrics", "Authorization", ""); r.code != 200 {
+			t.Fatalf("%d %s", r.code, r.body)
+		}
+	}
+}

@@ -336,3 +336,46 @@ func TestRemovalInReverseOrder(t *testing.T) {
 		t.Errorf("dns after web: %s", got)
 	}
 }
+
+// TestOrderedResponseIsThatOfItsBase: a query with another catalog entry gets another response, in
+// the same state and by the same name, whoever has asked before. (G6, P1)
+func TestOrderedResponseIsThatOfItsBase(t *testing.T) {
+	h := newOrderly(t)
+	h.say(ordered(nil))
+	h.apply(ofDNS, askDNS)
+	h.health(true, "dns-a", "dns-b")
+	ask := func(version string) reply {
+		return h.askAs("shop", `{"view":"components","group":"addons","component":"shop","base":{"enabled":true,"dependsOn":["addons/dns"],`+
+			`"chart":{"repoURL":"r","name":"n","version":"`+version+`"}}}`)
+	}
+	for range 100 {
+		st := h.Refresher().State()
+		first, second := ask("7.7.7"), ask("8.8.8")
+		if h.Refresher().State() != st {
+			continue
+		}
+		if first.code != http.StatusOK || !strings.Contains(first.body, `"7.7.7"`) {
+			t.Errorf("the first: %d %s", first.code, first.body)
+		}
+		if second.code != http.StatusOK || !strings.Contains(second.body, `"8.8.8"`) || strings.Contains(second.body, `"7.7.7"`) {
+			t.Errorf("the second: %d %s", second.code, second.body)
+		}
+		return
+	}
+	t.Error("the state never settles")
+}
+
+// TestDependencyOfATemplatedQueryIsFound: an ApplicationSet asks for dns by a query that Argo CD
+// alone knows, beside one that is known. What has been asked counts. (P1)
+func TestDependencyOfATemplatedQueryIsFound(t *testing.T) {
+	h := newOrderly(t)
+	h.sets.mu.Lock()
+	h.sets.sets = []facts.ApplicationSet{
+		{Name: ofDNS, Requests: []json.RawMessage{[]byte(`{"view":"members"}`)}, Templated: true}, {Name: ofWeb, Requests: []json.RawMessage{[]byte(askWeb)}},
+	}
+	h.sets.mu.Unlock()
+	h.deploy()
+	if h.web() == nil {
+		t.Error("web waits for ever: ", h.Waits(h.Refresher().State()))
+	}
+}

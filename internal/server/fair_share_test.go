@@ -122,3 +122,26 @@ func TestSignedBodiesOfOneAddressLeaveRoom(t *testing.T) {
 		t.Errorf("the forge: %d %s", r.code, r.body)
 	}
 }
+
+// TestFloodOfMembersLeavesSlotsForArgoCD: tokens of members' engines, which see themselves alone,
+// do not get the last quarter of the slots. (H10)
+func TestFloodOfMembersLeavesSlotsForArgoCD(t *testing.T) {
+	allow := map[string]string{"engine": "{routes: [getparams], owners: [hub]}"}
+	for i := range 10 {
+		allow[fmt.Sprintf("member-%d", i)] = "{routes: [getparams], owners: [a]}"
+	}
+	k := tokensOf(t, allow)
+	s := serving(t, k.use, func(o *server.Options) { o.MaxWait = -1 })
+	held := 0
+	for i := range 10 {
+		held += s.flood(func() net.Conn { return s.dial() }, strings.Replace(beginning, secret, k.values[fmt.Sprintf("member-%d", i)], 1), asked)
+	}
+	if held != 24 {
+		t.Errorf("%d of %d slots are taken", held, server.DefaultMaxConcurrent)
+	}
+	for name, r := range map[string]reply{"the token file's": s.ask(`{"view":"members"}`), "engine": (caller{s, k.values["engine"]}).ask(`{"view":"members"}`)} {
+		if r.code != 200 {
+			t.Errorf("%s: %d %s", name, r.code, r.body)
+		}
+	}
+}

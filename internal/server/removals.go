@@ -47,9 +47,29 @@ func orderedQueries(o Options) func() map[string][]query.Query {
 	return func() map[string][]query.Query {
 		out := map[string][]query.Query{}
 		for name, qs := range all() {
-			if qs.Complete || len(qs.Requests) > 0 {
+			if qs.Complete { // of others, what they have asked counts
 				out[name] = qs.Requests
 			}
+		}
+		return out
+	}
+}
+
+// allQueries returns a function for the queries of all ApplicationSets of this service, by name:
+// none where not all of them are known, so that no ring moves on a part. It is nil without
+// ApplicationSets.
+func allQueries(o Options) func() map[string][]query.Query {
+	if o.ApplicationSets == nil {
+		return nil
+	}
+	all := requesters(o)
+	return func() map[string][]query.Query {
+		out := map[string][]query.Query{}
+		for name, qs := range all() {
+			if !qs.Complete {
+				return nil
+			}
+			out[name] = qs.Requests
 		}
 		return out
 	}

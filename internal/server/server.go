@@ -87,7 +87,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.responses = new(response.Cache)
 	s.rings = rings.New(rings.Options{
-		Hub: o.Hub, Responses: s.responses, Queries: orderedQueries(o), Store: o.Store, Now: o.Now, Logger: o.Logger, Check: o.RolloutCheck, CheckInterval: o.RolloutCheckInterval,
+		Hub: o.Hub, Responses: s.responses, Queries: allQueries(o), Store: o.Store, Now: o.Now, Logger: o.Logger, Check: o.RolloutCheck, CheckInterval: o.RolloutCheckInterval,
 		Fetch: o.Revision, Report: reporter(o.Grants), Silent: o.Silent, GrantHealth: o.GrantHealth,
 		State: func() *fleetstate.State { return s.refresher.State() }, ReadAt: func(revision string) time.Time { return s.refresher.ReadAt(revision) }, Reconsider: func() { s.refresher.Reconsider() },
 	})
@@ -125,9 +125,9 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	s.http = &http.Server{
-		Handler: s.handler(), TLSConfig: s.tlsConfig.Clone(), ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+		Handler: s.listener.Handler(s.handler()), TLSConfig: s.tlsConfig.Clone(), ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: o.ReadHeaderTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
-		MaxHeaderBytes: o.MaxHeaderBytes, DisableGeneralOptionsHandler: true, ConnState: s.listener.Changed, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		MaxHeaderBytes: o.MaxHeaderBytes, DisableGeneralOptionsHandler: true, ConnState: s.listener.Changed, ConnContext: s.listener.Context, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 	}
 	return s, nil
 }

@@ -18,7 +18,7 @@ type Names struct {
 	Catalogs catalog.Layers
 	// IsFlux reports that Flux deploys the group, which has an object for each companion, too.
 	IsFlux bool
-	// Reserved are the names of what Argosy itself makes for a cluster.
+	// Reserved are the names of what Argosy itself makes for a cluster, but for its grants.
 	Reserved []string
 	// Platform returns the names of the platform's components on the cluster, of all groups.
 	Platform func() []string
@@ -75,7 +75,7 @@ func (n Names) found(component string) string {
 	name := catalog.ApplicationName(component, n.Member.Name)
 	of, other := n.readsAs(component+"-"+n.Member.Name, name)
 	switch {
-	case slices.Contains(n.Reserved, component):
+	case slices.Contains(n.reserved(), component):
 		return "is the name of what Argosy makes for each cluster"
 	case strings.HasPrefix(name, catalog.ReleaseApplicationPrefix):
 		return "reads as the Application of a release"
@@ -85,11 +85,20 @@ func (n Names) found(component string) string {
 	return ""
 }
 
+// reserved are Reserved, and the names of grants.
+func (n Names) reserved() []string {
+	out := slices.Clone(n.Reserved)
+	for _, group := range n.Fleet.Layout.GroupNames() {
+		out = append(out, catalog.GrantPrefix+"-"+group)
+	}
+	return out
+}
+
 // readsAs is the component of another member that an Application's name may be of. Full is the name
 // before it was cut.
 func (n Names) readsAs(full, name string) (component, cluster string) {
 	f, m := n.Fleet, n.Member
-	platform := func() []string { return slices.Concat(n.Reserved, n.Platform()) }
+	platform := func() []string { return slices.Concat(n.reserved(), n.Platform()) }
 	for _, text := range slices.Compact([]string{full, name}) {
 		for _, end := range namesBelow(text) {
 			if end == m.Name || f.Member(m.Hub, end) == nil {

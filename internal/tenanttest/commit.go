@@ -134,7 +134,7 @@ func (c *Change) member(d *decisions) {
 	default:
 		text := "clusterName: " + name + "\ntenant: " + d.pick("red", "red", "blue", "platform", "defaults") + "\nenvironment: " + d.pick("dev", "prod", "other") + "\n"
 		for range d.below(4) {
-			text += d.pick("addons_repo_basepath: addons/tenants/blue\n", "fleet_repo_basepath: ../x\n", "labels: {tenant: blue}\n", "labels: {addonsRelease: canary}\n", "labels: {cluster_name: blue-0}\n",
+			text += d.pick("addons_repo_basepath: addons/tenants/blue\n", "fleet_repo_basepath: ../x\n", "fleet_repo_basepath: x/tenants/red\n", "labels: {tenant: blue}\n", "labels: {addonsRelease: canary}\n", "labels: {cluster_name: blue-0}\n",
 				"annotations: {cluster_name: blue-1}\n", "use_remote_argo: true\nenable_remote_addons: true\n", "remote_engine: flux\n", "lifecycle: retired\n", "lifecycle: draining\n", "deletion: cascade\n",
 				"secretManagerSecretName: hub/blue-0\n", "githubSecret: true\ngithubSecretName: github/blue/app\n", "fleet_repo_url: https://evil.example\n", "use_fleet_ack: true\n", "push_argo_secrets: true\n")
 		}

@@ -34,6 +34,8 @@ type lineWriter struct {
 	lines []int
 	at    int  // the template's line
 	fresh bool // nothing is on the output's last line yet
+	// unsure is the first of the last lines that actions alone have begun.
+	unsure int
 }
 
 func newLineWriter(text, marks map[*byte]int) *lineWriter {
@@ -47,6 +49,9 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	start, literal := w.text[&p[0]]
 	if literal {
 		w.at = start
+		for i := w.unsure; i < len(w.lines) && !w.fresh; i++ {
+			w.lines[i] = start
+		}
 	}
 	for _, c := range p {
 		if w.fresh {
@@ -58,6 +63,12 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 			}
 			w.lines, w.fresh = append(w.lines, w.at), true
 		}
+	}
+	switch {
+	case w.fresh:
+		w.unsure = len(w.lines) - 1
+	case literal:
+		w.unsure = len(w.lines)
 	}
 	return w.limited.Write(p)
 }

@@ -14,12 +14,13 @@ import (
 // (H7): every line below ends in the number of the line that it was written on.
 func TestExecuteLines(t *testing.T) {
 	for name, text := range map[string]string{
-		"plain lines":            "a: 1\nb: {{ .x }} # 2\nc: 3\n",
-		"skipped branch":         "{{- if false }}\nnever: 2\n{{- end }}\na: 4\n{{ if true }}\nb: 6\n{{ else }}\nnever: 8\n{{ end }}\nc: 10\n",
-		"loop":                   "a: 1\n{{- range list 1 2 3 }}\n- 3\n- 4\n{{- end }}\nb: 6\n",
-		"trimmed":                "a: 1\n{{ with .x -}}\n\n\nb: 5\n{{ end -}}\n\n\nc: 9\n",
-		"text printed by action": "a: |1\n  {{ .many | nindent 2 }}\nb: 3\n",
-		"defined template":       "{{ define \"d\" }}\nd: 2\n{{- end }}\na: 4\n{{ template \"d\" }}\nb: 6\n",
+		"plain lines":             "a: 1\nb: {{ .x }} # 2\nc: 3\n",
+		"skipped branch":          "{{- if false }}\nnever: 2\n{{- end }}\na: 4\n{{ if true }}\nb: 6\n{{ else }}\nnever: 8\n{{ end }}\nc: 10\n",
+		"loop":                    "a: 1\n{{- range list 1 2 3 }}\n- 3\n- 4\n{{- end }}\nb: 6\n",
+		"trimmed":                 "a: 1\n{{ with .x -}}\n\n\nb: 5\n{{ end -}}\n\n\nc: 9\n",
+		"text printed by action":  "a: |1\n  {{ .many | nindent 2 }}\nb: 3\n",
+		"defined template":        "{{ define \"d\" }}\nd: 2\n{{- end }}\na: 4\n{{ template \"d\" }}\nb: 6\n",
+		"line begun by an action": "{{ range list \"a\" \"b\" -}}\n{{ . }}: 2\n{{ end -}}\nc: 4\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt, err := tmpl.Parse(problem.Pos{File: "f"}, text)

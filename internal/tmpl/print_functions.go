@@ -2,6 +2,7 @@ package tmpl
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
 	"text/template"
@@ -10,6 +11,43 @@ import (
 // unfit are verbs that print an address, another one in each process (G6), and widths that nobody
 // has counted (H10).
 var unfit = regexp.MustCompile(`%[^a-zA-Z%]*(?:p|\*|[0-9]{5,})`)
+
+// verbs are those of a format, with their flags.
+var verbs = regexp.MustCompile(`%([-+# 0]*)[0-9.\[\]]*(.|$)`)
+
+// byAddress is a verb that prints a pointer in a list or a map by its address, empty for none:
+// package fmt asks a Stringer only for %s, %q, %x, %X, and for %v without #.
+func byAddress(format string) string {
+	for _, verb := range verbs.FindAllStringSubmatch(strings.ReplaceAll(format, "%%", ""), -1) {
+		if flags, letter := verb[1], verb[2]; !strings.Contains("sqxXv", letter) || letter == "v" && strings.Contains(flags, "#") {
+			return verb[0]
+		}
+	}
+	return ""
+}
+
+// holdsPointer reports whether a value is a pointer, as the versions of semver are, or holds one.
+func holdsPointer(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Pointer:
+		return true
+	case reflect.Interface:
+		return !v.IsNil() && holdsPointer(v.Elem())
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if holdsPointer(v.Index(i)) {
+				return true
+			}
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			if holdsPointer(it.Value()) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // printing are text/template's functions that write texts, so that they are charged as all others
 // are, and sprig's cat as it is written without the others' spaces.
@@ -20,6 +58,9 @@ func printing() template.FuncMap {
 		"printf": func(format string, args ...any) (string, error) {
 			if bad := unfit.FindString(strings.ReplaceAll(format, "%%", "")); bad != "" {
 				return "", fmt.Errorf("printf: %q prints an address or is too wide", bad)
+			}
+			if bad := byAddress(format); bad != "" && holdsPointer(reflect.ValueOf(args)) {
+				return "", fmt.Errorf("printf: %q prints an address", bad)
 			}
 			return fmt.Sprintf(format, args...), nil
 		},

@@ -176,7 +176,7 @@ func (q *request) failure(err error) *failure {
 		return &failure{code: http.StatusNotFound, message: missing.Error(), hint: "Leave the path empty to see all values."}
 	case errors.As(err, &e) && e.Kind == queryerr.KindUnavailable:
 		f := &failure{code: http.StatusServiceUnavailable, message: e.Error(), hint: "Held back says what has to be fixed, and where."}
-		if q.bearer.Withholds(e.Problems, q.state.Fleet) {
+		if q.bearer.Withholds(e.Problems, q.state.Fleet) || overview.Text(q.state, q.bearer, q.complete(), f.message) != f.message {
 			f.message = "the fleet cannot be computed, for a reason outside of what this token may see"
 		}
 		return f

@@ -41,7 +41,7 @@ func why(q *request) (any, string, error) {
 	t := explain.Target{Hub: q.Get("hub"), Cluster: q.Get("cluster"), Group: q.Get("group"), Component: q.Get("component")}
 	m, err := q.index.Why(q.bearer, q.live, t, path)
 	if err == nil {
-		m.Changes = q.site.history.LastChanges(m.Cluster.Hub, m.Cluster.Name, overview.Component{Group: t.Group, Name: t.Component})
+		m.Changes = q.site.history.LastChanges(q.bearer, m.Cluster.Hub, m.Cluster.Name, overview.Component{Group: t.Group, Name: t.Component})
 	}
 	return m, t.Component + " on " + t.Cluster, err
 }

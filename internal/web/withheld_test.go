@@ -1,0 +1,73 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/web"
+)
+
+// TestWhyHidesChangesOfTheFormerTenant: a cluster that has moved shows its new tenant nothing of
+// what the former one changed.
+func TestWhyHidesChangesOfTheFormerTenant(t *testing.T) {
+	t.Parallel()
+	const values, why = "addons/tenants/bank/clusters/secretive/addons/dns/values.yaml", "/api/v1/why?cluster=secretive&group=addons&component=dns"
+	f := &fleet{}
+	server := site(t, f)
+	serve := func(revision string, more fleettest.Tree) {
+		t.Helper()
+		f.serve(t, strings.Repeat(revision, 40), wideFiles().With(more), facts.NewSet(false))
+		get(t, server, secret, "/") // the timeline takes it in
+	}
+	serve("1", fleettest.Tree{values: "vault: {path: old}\n"})
+	serve("2", fleettest.Tree{values: "vault: {path: new}\n"})
+	if r := get(t, server, secret, why); !strings.Contains(r.body, `"vault.path": {`) {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	serve("3", fleettest.Tree{values: "vault: {path: new}\n", fleettest.Member("secretive"): "{clusterName: secretive, tenant: retail, environment: prod}\n"})
+	if r := get(t, server, retail, why); r.code != 200 || strings.Contains(r.body, "vault") {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+}
+
+// TestErrorsNameNoOtherCluster: nor does the reason why a component cannot be computed.
+func TestErrorsNameNoOtherCluster(t *testing.T) {
+	t.Parallel()
+	f := &fleet{}
+	f.serve(t, "1", wideFiles().With(fleettest.Tree{
+		fleettest.Member("dark-one"):                                  "{clusterName: dark-one, tenant: bank, environment: prod}\n",
+		"addons/tenants/retail/defaults/application-sets/addons.yaml": "dns-dark: {enabled: true, chart: {repoURL: https://charts.example.com, name: dns, version: 1.0.0}}\n",
+	}), facts.NewSet(false))
+	server := site(t, f)
+	const why = "/api/v1/why?cluster=one&group=addons&component=dns-dark"
+	if r := get(t, server, secret, why); r.code != 503 || !strings.Contains(r.body, "dark-one") {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	if r := get(t, server, retail, why); r.code != 503 || strings.Contains(r.body, "dark-one") {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+}
+
+// TestScopeOfGroupsHidesRefusedRemovals: a token for groups sees no refused removal of another one.
+func TestScopeOfGroupsHidesRefusedRemovals(t *testing.T) {
+	t.Parallel()
+	server := site(t, wide(t), func(o *web.Options) {
+		o.Refused = func() []guard.RefusedRemoval {
+			return []guard.RefusedRemoval{{
+				View: query.Components, Hub: "hub", Group: "monitoring", Component: "grafana",
+				Message: "removal budget: 2 of 4 members would lose monitoring/grafana", Removals: []lifecycle.Removal{{Cluster: "one", Group: "monitoring", Component: "grafana"}},
+			}}
+		}
+	})
+	if r := get(t, server, secret, "/held"); !strings.Contains(r.body, "grafana") {
+		t.Fatal(r.body)
+	}
+	if r := get(t, server, addons, "/held"); strings.Contains(r.body, "grafana") {
+		t.Error(r.body)
+	}
+}
