@@ -122,7 +122,7 @@ func (p *Policy) allow() error {
 // beginnings matches texts that begin with one of several, and nothing without any.
 func beginnings(all []string) (*regexp.Regexp, error) {
 	if len(all) == 0 {
-		return regexp.Compile(`[^\s\S]`)
+		return regexp.MustCompile(`[^\s\S]`), nil
 	}
 	quoted := make([]string, len(all))
 	for i, text := range all {

@@ -19,7 +19,7 @@ var verbs = regexp.MustCompile(`%([-+# 0]*)[0-9.\[\]]*(.|$)`)
 // package fmt asks a Stringer only for %s, %q, %x, %X, and for %v without #.
 func byAddress(format string) string {
 	for _, verb := range verbs.FindAllStringSubmatch(strings.ReplaceAll(format, "%%", ""), -1) {
-		if flags, letter := verb[1], verb[2]; !strings.Contains("sqxXv", letter) || letter == "v" && strings.Contains(flags, "#") {
+		if flags, letter := verb[1], verb[2]; !strings.ContainsAny(letter, "sqxXv") || letter == "v" && strings.Contains(flags, "#") {
 			return verb[0]
 		}
 	}

@@ -208,6 +208,7 @@ func TestHubRefusesWhatCannotWork(t *testing.T) {
 		"projects.tenants.platform":                 newHub + "projects: {tenants: {platform: {}}}\n",
 		"reaches shop-eu, too":                      newHub + "projects: {tenants: {shop: {}, shop-eu: {clusters: [a]}}}\n",
 		"reaches hub-eu, too":                       newHub + "projects: {tenants: {hub: {}}}\n",
+		"reaches shop-legacy-1, too":                newHub + "projects: {tenants: {shop: {}, data: {clusters: [shop-legacy-1]}}}\n",
 		"additional properties 'secretStores' not":  newHub + "secretStores: {}\n",
 		"install.policies: \"false\" is a text":     newHub + "install: {policies: \"false\"}\n",
 		"service.argocd.namespace: argo is not the": "service: {hub: hub, argocd: {namespace: argo}, source: {git: {url: https://x/y}}}\n",
