@@ -7,8 +7,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 )
 
-// render is the hint for what undo does not put back.
-const render = "argosy render --form applicationsets writes ApplicationSets for what the fleet makes now"
+// renderHint is what to do about what undo does not put back.
+const renderHint = "argosy render --form applicationsets writes ApplicationSets for what the fleet makes now"
 
 // Turn gives a record its other direction, or says why it must not have it. Undo puts the
 // Applications back as they were: it refuses where the fleet has changed or removed them since. A
@@ -28,7 +28,7 @@ func Turn(r *Record, undo bool, live Observed, normalize func(Tree) (Tree, error
 		out = r.changed(live, normalize)
 		for _, p := range r.Applications {
 			if isGiven && live.isGone(p) {
-				out = append(out, Refusal{fmt.Sprintf("Application %q has been removed since it was handed over", p.New), render})
+				out = append(out, Refusal{fmt.Sprintf("Application %q has been removed since it was handed over", p.New), renderHint})
 			}
 		}
 	}
@@ -122,12 +122,12 @@ func (r *Record) changed(live Observed, normalize func(Tree) (Tree, error)) (out
 			i := slices.IndexFunc(r.Applications, func(p Pair) bool { return p.New == name })
 			if i < 0 {
 				if !slices.Contains(s.All, name) {
-					out = append(out, Refusal{fmt.Sprintf("Application %q has come since ApplicationSet %q was handed over", name, r.Name()), render})
+					out = append(out, Refusal{fmt.Sprintf("Application %q has come since ApplicationSet %q was handed over", name, r.Name()), renderHint})
 				}
 				continue
 			}
 			if !hasSpec(app, r.Applications[i].NewSpec, normalize) {
-				out = append(out, Refusal{fmt.Sprintf("Application %q has changed since it was handed over", name), render})
+				out = append(out, Refusal{fmt.Sprintf("Application %q has changed since it was handed over", name), renderHint})
 			}
 		}
 	}
