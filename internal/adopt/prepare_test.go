@@ -103,15 +103,22 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Undo is refused where the fleet has made something else of an Application since.
-func TestChangedSince(t *testing.T) {
-	t.Parallel()
+// handedOver is a fleet that has got the Applications of shop, with the record of it.
+func handedOver(t *testing.T) (*world, *Record) {
+	t.Helper()
 	w, objects := fleetOf(1)
 	w.handOver(t, "shop", objects, false, never)
 	r, err := w.kept("shop")
 	if err != nil || r == nil || !r.Done {
 		t.Fatal(r, err)
 	}
+	return w, r
+}
+
+// Undo is refused where the fleet has made something else of an Application since.
+func TestChangedSince(t *testing.T) {
+	t.Parallel()
+	w, r := handedOver(t)
 	turn := func(apps map[string]Tree) string {
 		again := *r
 		return fmt.Sprint(Turn(&again, true, Observed{w.sets, apps}, identity))
@@ -134,12 +141,7 @@ func TestChangedSince(t *testing.T) {
 // Undo does not bring back what the fleet has removed since.
 func TestRemovedSince(t *testing.T) {
 	t.Parallel()
-	w, objects := fleetOf(1)
-	w.handOver(t, "shop", objects, false, never)
-	r, err := w.kept("shop")
-	if err != nil || r == nil || !r.Done {
-		t.Fatal(r, err)
-	}
+	w, r := handedOver(t)
 	apps := maps.Clone(w.apps)
 	delete(apps, "shop-b")
 	got := fmt.Sprint(Turn(r, true, Observed{w.sets, apps}, identity))

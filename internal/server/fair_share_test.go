@@ -54,26 +54,37 @@ func TestFloodOfOneTokenStarvesNoOther(t *testing.T) {
 	}
 }
 
-// TestFloodOfAllTokensLeavesSlotsForArgoCD: all tokens of tenants and of people together do not get
-// the last quarter of the slots, which the engines' tokens have. (H10)
+// TestFloodOfAllTokensLeavesSlotsForArgoCD: all tokens of tenants and of people together, and those
+// of members' engines, which see themselves alone, do not get the last quarter of the slots, which
+// the engines' tokens have. (H10)
 func TestFloodOfAllTokensLeavesSlotsForArgoCD(t *testing.T) {
-	allow := map[string]string{"engine": "{routes: [getparams]}"}
-	for i := range 30 {
-		allow[fmt.Sprintf("tenant-%d", i)] = "{routes: [getparams], tenants: [retail]}"
-	}
-	k := tokensOf(t, allow)
-	s := serving(t, k.use, func(o *server.Options) { o.MaxWait = -1 })
-	held := 0
-	for i := range 30 {
-		held += s.flood(func() net.Conn { return s.dial() }, strings.Replace(beginning, secret, k.values[fmt.Sprintf("tenant-%d", i)], 1), asked)
-	}
-	if held != 24 {
-		t.Errorf("%d of %d slots are taken", held, server.DefaultMaxConcurrent)
-	}
-	for name, r := range map[string]reply{"the token file's": s.ask(`{"view":"members"}`), "engine": (caller{s, k.values["engine"]}).ask(`{"view":"members"}`)} {
-		if r.code != 200 {
-			t.Errorf("%s: %d %s", name, r.code, r.body)
-		}
+	for name, c := range map[string]struct {
+		engine, flood string
+		tokens        int
+	}{
+		"of tenants": {"{routes: [getparams]}", "{routes: [getparams], tenants: [retail]}", 30},
+		"of members": {"{routes: [getparams], owners: [hub]}", "{routes: [getparams], owners: [a]}", 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			allow := map[string]string{"engine": c.engine}
+			for i := range c.tokens {
+				allow[fmt.Sprintf("flood-%d", i)] = c.flood
+			}
+			k := tokensOf(t, allow)
+			s := serving(t, k.use, func(o *server.Options) { o.MaxWait = -1 })
+			held := 0
+			for i := range c.tokens {
+				held += s.flood(func() net.Conn { return s.dial() }, strings.Replace(beginning, secret, k.values[fmt.Sprintf("flood-%d", i)], 1), asked)
+			}
+			if held != 24 {
+				t.Errorf("%d of %d slots are taken", held, server.DefaultMaxConcurrent)
+			}
+			for name, r := range map[string]reply{"the token file's": s.ask(`{"view":"members"}`), "engine": (caller{s, k.values["engine"]}).ask(`{"view":"members"}`)} {
+				if r.code != 200 {
+					t.Errorf("%s: %d %s", name, r.code, r.body)
+				}
+			}
+		})
 	}
 }
 
@@ -120,28 +131,5 @@ func TestSignedBodiesOfOneAddressLeaveRoom(t *testing.T) {
 	r := s.do(s.request("POST", "/api/v1/webhook", body, "Authorization", "", "X-Hub-Signature-256", signed(secret, body)))
 	if r.code != 202 {
 		t.Errorf("the forge: %d %s", r.code, r.body)
-	}
-}
-
-// TestFloodOfMembersLeavesSlotsForArgoCD: tokens of members' engines, which see themselves alone,
-// do not get the last quarter of the slots. (H10)
-func TestFloodOfMembersLeavesSlotsForArgoCD(t *testing.T) {
-	allow := map[string]string{"engine": "{routes: [getparams], owners: [hub]}"}
-	for i := range 10 {
-		allow[fmt.Sprintf("member-%d", i)] = "{routes: [getparams], owners: [a]}"
-	}
-	k := tokensOf(t, allow)
-	s := serving(t, k.use, func(o *server.Options) { o.MaxWait = -1 })
-	held := 0
-	for i := range 10 {
-		held += s.flood(func() net.Conn { return s.dial() }, strings.Replace(beginning, secret, k.values[fmt.Sprintf("member-%d", i)], 1), asked)
-	}
-	if held != 24 {
-		t.Errorf("%d of %d slots are taken", held, server.DefaultMaxConcurrent)
-	}
-	for name, r := range map[string]reply{"the token file's": s.ask(`{"view":"members"}`), "engine": (caller{s, k.values["engine"]}).ask(`{"view":"members"}`)} {
-		if r.code != 200 {
-			t.Errorf("%s: %d %s", name, r.code, r.body)
-		}
 	}
 }

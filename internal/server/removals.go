@@ -37,28 +37,11 @@ func requesters(o Options) func() map[string]guard.Queries {
 	}
 }
 
-// orderedQueries returns a function for the queries of all ApplicationSets of this service, by
-// name, nil without ApplicationSets.
-func orderedQueries(o Options) func() map[string][]query.Query {
-	if o.ApplicationSets == nil {
-		return nil
-	}
-	all := requesters(o)
-	return func() map[string][]query.Query {
-		out := map[string][]query.Query{}
-		for name, qs := range all() {
-			if qs.Complete { // of others, what they have asked counts
-				out[name] = qs.Requests
-			}
-		}
-		return out
-	}
-}
-
-// allQueries returns a function for the queries of all ApplicationSets of this service, by name:
-// none where not all of them are known, so that no ring moves on a part. It is nil without
+// knownQueries returns a function for the queries of the ApplicationSets of this service, by name,
+// of which all queries are known: of others, what they have asked counts. If ofAll, there are none
+// where one ApplicationSet's are not known, so that no ring moves on a part. It is nil without
 // ApplicationSets.
-func allQueries(o Options) func() map[string][]query.Query {
+func knownQueries(o Options, ofAll bool) func() map[string][]query.Query {
 	if o.ApplicationSets == nil {
 		return nil
 	}
@@ -66,10 +49,12 @@ func allQueries(o Options) func() map[string][]query.Query {
 	return func() map[string][]query.Query {
 		out := map[string][]query.Query{}
 		for name, qs := range all() {
-			if !qs.Complete {
+			switch {
+			case qs.Complete:
+				out[name] = qs.Requests
+			case ofAll:
 				return nil
 			}
-			out[name] = qs.Requests
 		}
 		return out
 	}

@@ -87,12 +87,12 @@ func New(o Options) (*Server, error) {
 	}
 	s.responses = new(response.Cache)
 	s.rings = rings.New(rings.Options{
-		Hub: o.Hub, Responses: s.responses, Queries: allQueries(o), Store: o.Store, Now: o.Now, Logger: o.Logger, Check: o.RolloutCheck, CheckInterval: o.RolloutCheckInterval,
+		Hub: o.Hub, Responses: s.responses, Queries: knownQueries(o, true), Store: o.Store, Now: o.Now, Logger: o.Logger, Check: o.RolloutCheck, CheckInterval: o.RolloutCheckInterval,
 		Fetch: o.Revision, Report: reporter(o.Grants), Silent: o.Silent, GrantHealth: o.GrantHealth,
 		State: func() *fleetstate.State { return s.refresher.State() }, ReadAt: func(revision string) time.Time { return s.refresher.ReadAt(revision) }, Reconsider: func() { s.refresher.Reconsider() },
 	})
 	s.artifacts = ociregistry.New(s.rings.Artifact, o.MaxResponseBytes, o.Logger)
-	s.order = order.New(order.Options{Desired: s.desired, Queries: orderedQueries(o), Store: o.Store, Now: o.Now, Logger: o.Logger})
+	s.order = order.New(order.Options{Desired: s.desired, Queries: knownQueries(o, false), Store: o.Store, Now: o.Now, Logger: o.Logger})
 	s.guard, err = guard.New(guard.Options{
 		Hub: o.Hub, Responses: s.responses, Queries: queries(o), Requesters: requesters(o), Store: o.Store, Now: o.Now, Logger: o.Logger,
 		Approved: s.auditApproval, Respond: s.composed,
