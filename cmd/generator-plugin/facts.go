@@ -87,7 +87,7 @@ func (e extended) Current() (facts.Set, bool) {
 
 // Forget drops what is known of clusters that have neither a Secret nor a member file.
 func (e extended) Forget(isMember func(name string) bool) {
-	if p, is := e.FactsProvider.(refresh.Forgetting); is {
+	if p, is := e.FactsProvider.(refresh.Forgetter); is {
 		p.Forget(isMember)
 	}
 }

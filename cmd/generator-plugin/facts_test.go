@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/refresh"
 )
 
 // sources are the lists of Flux's sources.
@@ -97,5 +98,23 @@ func TestFactsOfFlux(t *testing.T) {
 		case <-time.After(patient):
 			t.Fatal("does not end")
 		}
+	}
+}
+
+// forgetful is a provider that notes what it is to forget.
+type forgetful struct {
+	refresh.StaticFacts
+	isMember func(name string) bool
+}
+
+func (f *forgetful) Forget(isMember func(name string) bool) { f.isMember = isMember }
+
+// The facts of clusters are forgotten through those of Flux and of grants, too.
+func TestExtendedFactsForget(t *testing.T) {
+	f := &forgetful{}
+	var p refresh.FactsProvider = extended{FactsProvider: extended{FactsProvider: f}}
+	p.(refresh.Forgetter).Forget(func(name string) bool { return name == "one" })
+	if f.isMember == nil || !f.isMember("one") || f.isMember("two") {
+		t.Error("the provider of clusters is not called")
 	}
 }

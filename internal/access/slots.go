@@ -105,8 +105,8 @@ func (s *Slots[K]) forget(by K, own *sender) {
 	}
 }
 
-// HasPriority reports whether an engine of the platform may present the token: it may ask for the
-// parameter sets of all tenants, and for those that the hub's engine deploys.
+// HasPriority reports whether an engine of the platform may present the token: it may query the
+// parameter sets of all tenants, also for the hub's own engine.
 func (b *Bearer) HasPriority() bool {
 	if b == nil || b.scope == nil {
 		return b != nil

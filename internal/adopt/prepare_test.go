@@ -103,6 +103,17 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// prepared is a fleet that is to get the Applications of shop, with the record of it.
+func prepared(t *testing.T) (*world, *Record) {
+	t.Helper()
+	w, objects := fleetOf(1)
+	r, refusals := Prepare(w.propose("shop", objects))
+	if len(refusals) > 0 {
+		t.Fatal(refusals)
+	}
+	return w, r
+}
+
 // handedOver is a fleet that has got the Applications of shop, with the record of it.
 func handedOver(t *testing.T) (*world, *Record) {
 	t.Helper()
@@ -154,11 +165,7 @@ func TestRemovedSince(t *testing.T) {
 // plain ApplicationSet still has them. Undo leaves it what it has removed.
 func TestChangedBeforeItGoesOn(t *testing.T) {
 	t.Parallel()
-	w, objects := fleetOf(1)
-	r, refused := Prepare(w.propose("shop", objects))
-	if len(refused) > 0 {
-		t.Fatal(refused)
-	}
+	w, r := prepared(t)
 	turned := func(undo bool, change func(map[string]Tree)) (*Record, string) {
 		apps, again := maps.Clone(w.apps), *r
 		change(apps)
@@ -190,11 +197,7 @@ func TestChangedBeforeItGoesOn(t *testing.T) {
 // A record of several ConfigMaps is read as it was written; a part that is missing is an error.
 func TestRecordInParts(t *testing.T) {
 	t.Parallel()
-	w, objects := fleetOf(1)
-	r, refusals := Prepare(w.propose("shop", objects))
-	if len(refusals) > 0 {
-		t.Fatal(refusals)
-	}
+	w, r := prepared(t)
 	var b strings.Builder
 	for b.Len() < 2*chunk { // what does not compress
 		fmt.Fprintf(&b, "%016x", w.Uint64())

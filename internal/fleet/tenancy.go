@@ -136,9 +136,9 @@ func (l *Layout) tenantOf(file string) string {
 	return ""
 }
 
-// under reports whether a level's folder begins with a path, for some root and some cluster. Hubs
-// and members have other roots than the layout: where the level itself names a folder, any root
-// will do.
+// under reports whether a level's folder begins with a path, for some root and some cluster. A hub
+// or a member may have another root than the layout: below a folder that the level itself names,
+// every root counts.
 func (l *Layout) under(parts, dir []string) bool {
 	if len(dir) > 0 && dir[0] == sentinel("root") {
 		below := dir[1:]

@@ -9,7 +9,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/paramset"
-	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/team"
 )
 
@@ -31,7 +30,7 @@ func removals(st *fleetstate.State, hub, owner string, runs []paramset.Component
 	}
 	var out []paramset.ComponentSet
 	for _, r := range releases {
-		if runsNow[object{componentKind(r), r.Name}] || r.Owner != facts.OwnerOf(hub, owner) || isRegistration(r) || !isPicked(r) || infrastructureWaits(st, hub, r, releases) {
+		if runsNow[object{componentKind(r), r.Name}] || r.Owner != facts.OwnerOf(hub, owner) || isRegistration(r) || !isPicked(r) {
 			continue
 		}
 		if s := removal(st, hub, owner, r); s != nil && (s.Deletion != fleet.Cascade || !isNeeded(st, r, releases)) {
@@ -39,19 +38,6 @@ func removals(st *fleetstate.State, hub, owner string, runs []paramset.Component
 		}
 	}
 	return out
-}
-
-// infrastructureWaits reports whether what makes a retired member's cluster stays as it is: until
-// an approval names it, and Flux has nothing else of the member (C3). What is left out unmarked
-// stays.
-func infrastructureWaits(st *fleetstate.State, hub string, release facts.Application, all []facts.Application) bool {
-	c := st.Cluster(hub, release.Cluster)
-	if c == nil || release.Group != provision.Group || !c.IsRetired() || c.Member.Provision == nil || !c.Member.Provision.Deletes {
-		return false
-	}
-	return lifecycle.InfrastructureWaits(st, c, release.Group) || slices.ContainsFunc(all, func(a facts.Application) bool {
-		return a.Cluster == release.Cluster && a.Owner == release.Owner && a.Group != provision.Group
-	})
 }
 
 // isNeeded reports whether a team's applications are there still: Flux removes them with the rights
@@ -71,10 +57,11 @@ func hasHelmReleases(st *fleetstate.State, hub, owner string) bool {
 }
 
 // removal is the parameter set with which a HelmRelease is marked. It is nil for one to leave out:
-// it is marked already, it is lost (D1), or its component is unknown.
+// it is marked already, it is lost (D1), it makes a cluster and has to wait (C3), or its component
+// is unknown.
 func removal(st *fleetstate.State, hub, owner string, release facts.Application) *paramset.ComponentSet {
 	c, moved := findCluster(st, hub, release.Cluster)
-	if c == nil || len(c.BlockingProblems()) > 0 || release.Name != catalog.ApplicationName(release.Component, release.Cluster) {
+	if c == nil || len(c.BlockingProblems()) > 0 || lifecycle.InfrastructureWaits(st, c, release.Group) || release.Name != catalog.ApplicationName(release.Component, release.Cluster) {
 		return nil
 	}
 	resolver, g := st.ResolverOf(c), c.Groups[release.Group]

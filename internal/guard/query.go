@@ -54,9 +54,9 @@ func (q queryKey) parse() (out parsedKey, ok bool) {
 	return out, err == nil
 }
 
-// KnownQueries returns the queries of Argo CD to the hub, as far as they are known: those of its
-// ApplicationSets, and those that have been answered without a base. Of the latter, those about
-// some tenants alone are left out: a token of a tenant may have any number of them.
+// KnownQueries returns the queries of Argo CD to the hub, as far as they are known: the queries of
+// its ApplicationSets, and queries without a base that had a response. Of other requesters, it
+// leaves out queries about some tenants alone: a tenant's token may send any number of them.
 func (g *Guard) KnownQueries() []query.Query {
 	all := map[queryKey]query.Query{}
 	for _, k := range g.baselines.queries() {

@@ -24,7 +24,7 @@ type valueHierarchy struct {
 	folders map[string]string
 	// isOverruled says that Applications have values beside their files, which beat them.
 	isOverruled bool
-	// files are those that keep their places, by path, and repository the one that they are in.
+	// files keep their places, by path. repository is theirs.
 	files      map[string]*snapshot.File
 	repository *snapshot.Snapshot
 }

@@ -33,14 +33,16 @@ func DeletionOfRetired(f *fleet.Fleet, m *fleet.Member, group string) string {
 }
 
 // InfrastructureWaits reports whether what makes a retired member's cluster stays as it is, until
-// an approval names it and everything else of the member is gone.
+// an approval names it and the hub's engine, Argo CD or Flux, has nothing else of the member.
 func InfrastructureWaits(st *fleetstate.State, c *fleetstate.Cluster, group string) bool {
 	s := c.Member.Provision
 	if group != provision.Group || !c.IsRetired() || s == nil || !s.Deletes {
 		return false
 	}
+	isElse := func(a facts.Application) bool { return a.Cluster == c.Member.Name && a.Group != provision.Group }
+	releases, _ := st.Facts().HelmReleases()
 	return DeletionOfRetired(st.Fleet, c.Member, group) != fleet.Cascade ||
-		slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(a facts.Application) bool { return a.Group != provision.Group })
+		slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), isElse) || slices.ContainsFunc(releases, isElse)
 }
 
 // NeedsApproval reports whether a removal needs an approval although the member file says that the

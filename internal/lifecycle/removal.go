@@ -90,7 +90,7 @@ func (d *Removals) Of(name, component string) Removal {
 		return Removal{Reason: Lost, Deletion: fleet.Orphan, Detail: wrong.Message(), Pos: wrong.Pos}
 	case c.IsRetired():
 		out := Removal{Reason: Retired, Deletion: fleet.Orphan, Detail: "its member file says so", Pos: m.KeyPos("lifecycle")}
-		if d.q.View != query.Components || DeletionOfRetired(d.st.Fleet, m, d.q.Group) == fleet.Cascade || d.deletesCluster(name, component) {
+		if d.q.View != query.Components || DeletionOfRetired(d.st.Fleet, m, d.q.Group) == fleet.Cascade || d.isMarked(name, component) {
 			out.Deletion = fleet.Cascade
 		}
 		return out
@@ -123,9 +123,9 @@ func (d *Removals) Of(name, component string) Removal {
 	return d.component(c, component)
 }
 
-// deletesCluster reports whether leaving out a component deletes what makes its cluster, whatever
-// an approval says by now: its Application has the finalizer already (C3).
-func (d *Removals) deletesCluster(cluster, component string) bool {
+// isMarked reports whether the Application of what makes a cluster has the finalizer already:
+// leaving it out deletes the cluster, whatever an approval says by now (C3).
+func (d *Removals) isMarked(cluster, component string) bool {
 	a, there := d.st.Facts().Application(catalog.ApplicationName(component, cluster))
 	return d.q.Group == provision.Group && there && a.Cascade
 }

@@ -3,6 +3,7 @@ package lint
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
@@ -104,6 +105,12 @@ var keysOf = map[string][]string{
 	"githubApp": {"githubAppID", "githubAppInstallationID", "githubAppPrivateKey"}, "http": {"username", "password"}, "ssh": {"sshPrivateKey"},
 }
 
+// template is the kind of a Secret whose credentials count for all addresses that begin with its
+// own, and wholeHost is an address without a path (charts/fleet-secret/templates/_credentials.tpl).
+const template = "repo-creds"
+
+var wholeHost = regexp.MustCompile(`^https?://[^/]+$`)
+
 // credential checks Git credentials; kind is their type if they do not say it.
 func (k policyCheck) credential(subject string, n *yamldoc.Node, kind string) {
 	if !n.IsMap() {
@@ -132,9 +139,12 @@ func (k policyCheck) credential(subject string, n *yamldoc.Node, kind string) {
 			}
 		}
 	}
-	// the chart's default
-	if found, expected := k.policy.Kind(cmp.Or(n.Get("kind").Text(), "repo-creds")); found != "" {
+	secret := cmp.Or(n.Get("kind").Text(), template) // the chart's default
+	if found, expected := k.policy.Kind(secret); found != "" {
 		k.refuse(place, subject, found, expected)
+	}
+	if secret == template && wholeHost.MatchString(address) {
+		address += "/" // as the chart writes it
 	}
 	if found, expected := k.policy.Repository(address, keys); found != "" {
 		k.refuse(place, subject, found, expected)

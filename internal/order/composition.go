@@ -58,7 +58,7 @@ func (c *composition) decide(s response.ParameterSet) (response.ParameterSet, bo
 		return last, true
 	}
 	if !there && len(given) == 0 && c.hasMoved(item, cluster) {
-		return s, true // its old owner has let it go: nobody else has it (D4)
+		return s, true // its old owner has left it out: no other ApplicationSet has it (D4)
 	}
 	c.waits = append(c.waits, *wait)
 	if len(given) > 0 {

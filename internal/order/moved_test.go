@@ -10,8 +10,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
-// TestMoveIsNoNewComponent: what another release has let go has no Application for a moment. It is
-// not held back as if it were new, or a dependency that fails would leave it without one. (D4, P1)
+// TestMoveIsNoNewComponent: a component that moves to another release has no Application for a
+// moment. It is not held back like a new one: a dependency that fails would leave it without. (D4,
+// P1)
 func TestMoveIsNoNewComponent(t *testing.T) {
 	o := newOrdering(t, "{enabled: true, "+webEntry+"}")
 	of := func(release, component string) query.Query {
@@ -36,7 +37,7 @@ func TestMoveIsNoNewComponent(t *testing.T) {
 	moved := o.state("second", fleettest.Tree{fleettest.Member("one"): "{clusterName: one, tenant: retail, environment: prod, labels: {addonsRelease: canary}}\n"}, apps...)
 	o.Serving(moved)
 	if _, is := o.compose(moved, of("default", "web")); is["web-one"].Item().Name != "" {
-		t.Fatal("the old release does not let go")
+		t.Fatal("the old release still has it")
 	}
 	apps = slices.DeleteFunc(apps, func(a facts.Application) bool { return a.Cluster == "one" })
 	gone := o.state("second", nil, apps...)

@@ -25,7 +25,10 @@ type provider struct {
 	err      error
 	changed  func()
 	running  chan struct{}
+	isMember func(name string) bool // what Forget was called with
 }
+
+func (p *provider) Forget(isMember func(name string) bool) { p.isMember = isMember }
 
 func newProvider() *provider { return &provider{running: make(chan struct{})} }
 
@@ -110,6 +113,9 @@ func TestFactsOutliveARestart(t *testing.T) {
 	k.Forget(func(name string) bool { return name != "b" })
 	if set, _ := k.Current(); strings.Join(set.Names(), " ") != "a c" {
 		t.Errorf("a member file is gone: %v", set.Names())
+	}
+	if p.isMember == nil || p.isMember("b") {
+		t.Error("the provider is not called")
 	}
 	stop()
 

@@ -98,14 +98,14 @@ func (l *LastKnownFacts) Forget(isMember func(name string) bool) {
 			delete(l.clusters, name)
 		}
 	}
-	if p, is := l.FactsProvider.(Forgetting); is {
+	if p, is := l.FactsProvider.(Forgetter); is {
 		p.Forget(isMember)
 	}
 }
 
-// Forgetting is a FactsProvider that remembers clusters whose Secrets have gone, and forgets those
+// Forgetter is a FactsProvider that remembers clusters whose Secrets have gone, and forgets those
 // without a member file.
-type Forgetting interface {
+type Forgetter interface {
 	Forget(isMember func(name string) bool)
 }
 

@@ -371,7 +371,7 @@ func (r *Refresher) restore(ctx context.Context) bool {
 func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs *keptMembers) {
 	r.restored = nil
 	st := r.serving.state
-	if p, is := r.o.Facts.(Forgetting); is {
+	if p, is := r.o.Facts.(Forgetter); is {
 		p.Forget(func(name string) bool {
 			return slices.ContainsFunc(st.Fleet.Hubs(), func(hub string) bool { return st.Fleet.Member(hub, name) != nil })
 		})

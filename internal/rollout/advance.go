@@ -223,8 +223,8 @@ func (a *advance) move(i int) {
 	a.log.Rings[ring.Name] = r.take(t, a.now)
 }
 
-// candidate is the train that a ring would take next: the newest of those that have passed the ring
-// before it and that its members may go to. A ring that needs an approval takes an approved one.
+// candidate is the train that a ring would take next: the newest one that has passed the ring
+// before it, that its members may go to, and that is approved where the ring needs approvals.
 func (a *advance) candidate(i int, r Record) (Train, Wait) {
 	passed := a.log.Recent
 	if i > 0 {

@@ -244,8 +244,8 @@ func (r Record) take(t Train, now time.Time) Record {
 	return r
 }
 
-// pass notes that the ring's train has passed. Of those before, the ones to keep are forgotten
-// last.
+// pass notes that the ring's train has passed. It forgets older ones beyond the limit, first the
+// ones that need not be kept.
 func (r Record) pass(keep func(Train) bool) Record {
 	passed := append(slices.Clone(r.Passed), r.Train)
 	for len(passed) > maxPassed {

@@ -65,3 +65,27 @@ func TestRejectedTrainIsNotTakenAgain(t *testing.T) {
 		t.Errorf("train 5 was rejected and taken again: %+v", r)
 	}
 }
+
+// TestRingDoesNotGoBackWhereItMayNot: a ring that fails stays, where its members may not become
+// what they were: a cluster does not go back to an earlier version. (C2)
+func TestRingDoesNotGoBackWhereItMayNot(t *testing.T) {
+	for _, may := range []bool{true, false} {
+		p := policy(t, "rings:\n- {name: canary, selector: {}, onFailure: back}\n")
+		now := time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)
+		log := Begin(p, revision(1), now)
+		for _, s := range []Status{Healthy, Healthy, Healthy, Degraded} {
+			now = now.Add(time.Second)
+			log, _ = Advance(p, log, Facts{
+				Newest: revision(2), MayFollow: func(_, from, to string) bool { return may || from < to },
+				Health: map[string]RingHealth{"canary": {Revision: log.Rings["canary"].Train.Revision, Members: []MemberHealth{{Member: "m", Status: s}}}},
+			}, now)
+		}
+		want := 2
+		if may {
+			want = 1
+		}
+		if r := log.Rings["canary"]; r.Train.Number != want {
+			t.Errorf("may go back %t: %+v, want train %d", may, r, want)
+		}
+	}
+}

@@ -337,8 +337,8 @@ func TestRemovalInReverseOrder(t *testing.T) {
 	}
 }
 
-// TestOrderedResponseIsThatOfItsBase: a query with another catalog entry gets another response, in
-// the same state and by the same name, whoever has asked before. (G6, P1)
+// TestOrderedResponseIsThatOfItsBase: a query with another catalog entry gets another response,
+// also in the same state and by the same name. Earlier queries do not count. (G6, P1)
 func TestOrderedResponseIsThatOfItsBase(t *testing.T) {
 	h := newOrderly(t)
 	h.say(ordered(nil))

@@ -37,10 +37,9 @@ func requesters(o Options) func() map[string]guard.Queries {
 	}
 }
 
-// knownQueries returns a function for the queries of the ApplicationSets of this service, by name,
-// of which all queries are known: of others, what they have asked counts. If ofAll, there are none
-// where one ApplicationSet's are not known, so that no ring moves on a part. It is nil without
-// ApplicationSets.
+// knownQueries returns a function for the queries of this service's ApplicationSets, by name. It
+// leaves out an ApplicationSet that has a query which only Argo CD knows; with ofAll, one such
+// ApplicationSet leaves none, so that no ring moves on a part. Without ApplicationSets it is nil.
 func knownQueries(o Options, ofAll bool) func() map[string][]query.Query {
 	if o.ApplicationSets == nil {
 		return nil

@@ -34,8 +34,8 @@ type lineWriter struct {
 	lines []int
 	at    int  // the template's line
 	fresh bool // nothing is on the output's last line yet
-	// unsure is the first of the last lines that actions alone have begun.
-	unsure int
+	// unplaced is the first of the last lines that actions have begun, and no literal text yet.
+	unplaced int
 }
 
 func newLineWriter(text, marks map[*byte]int) *lineWriter {
@@ -49,7 +49,7 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	start, literal := w.text[&p[0]]
 	if literal {
 		w.at = start
-		for i := w.unsure; i < len(w.lines) && !w.fresh; i++ {
+		for i := w.unplaced; i < len(w.lines) && !w.fresh; i++ {
 			w.lines[i] = start
 		}
 	}
@@ -66,9 +66,9 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	}
 	switch {
 	case w.fresh:
-		w.unsure = len(w.lines) - 1
+		w.unplaced = len(w.lines) - 1
 	case literal:
-		w.unsure = len(w.lines)
+		w.unplaced = len(w.lines)
 	}
 	return w.limited.Write(p)
 }

@@ -16,6 +16,7 @@ import (
 var (
 	refusedKeys = regexp.MustCompile(`^!variables\.keys\.exists\(k, k in (\[.*\])\)$`)
 	refusedKey  = regexp.MustCompile(`^!\('([A-Za-z]+)' in variables\.keys\)$`)
+	appServer   = regexp.MustCompile(`^variables\.app == '' \|\| variables\.app\.matches\('([^']*)'\)$`)
 )
 
 // admits evaluates the validations of fleet-repository-secrets that judge addresses and keys.
@@ -40,7 +41,7 @@ func admits(t *testing.T, validations []admissionv1.Validation, address string, 
 			if slices.Contains(keys, refusedKey.FindStringSubmatch(expression)[1]) {
 				return false
 			}
-		case !strings.Contains(expression, "variables.type in") && !strings.Contains(expression, "variables.app =="):
+		case !strings.Contains(expression, "variables.type in") && !appServer.MatchString(expression):
 			t.Fatalf("a validation that this test does not know: %s", expression)
 		}
 	}
@@ -83,6 +84,17 @@ func TestLintSaysWhatThePoliciesSay(t *testing.T) {
 				} else {
 					refused++
 				}
+			}
+		}
+		for _, server := range addresses {
+			want := true
+			for _, v := range policy.Spec.Validations {
+				if found := appServer.FindStringSubmatch(strings.TrimSpace(v.Expression)); found != nil {
+					want = regexp.MustCompile(found[1]).MatchString(base64.StdEncoding.EncodeToString([]byte(server)))
+				}
+			}
+			if found, _ := p.Server(server); (found == "") != want {
+				t.Errorf("%q: an App at %s: the policies admit it: %t; lint says %q", values, server, want, found)
 			}
 		}
 		for _, key := range []string{"bearerToken", "password", "keyData", "awsAuthConfig"} {
