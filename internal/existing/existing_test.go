@@ -25,7 +25,7 @@ func TestOtherRepositoriesAtTheirRevisions(t *testing.T) {
 		{"https://git.example.com/folder", "v1", "a: 3\n"},
 		{"https://git.example.com/folder", "main", "at the revisions v1 and main, and a folder has one"},
 	} {
-		got := ""
+		var got string
 		if at, err := r.Open(c.url, c.revision); err != nil {
 			got = err.Error()
 		} else {
