@@ -413,7 +413,7 @@ func (r *Refresher) mountStatus(before []Mount, now time.Time) (out []Mount) {
 			m.Reason, m.Problem = string(source.ReasonOf(newest.err)), shorten(newest.err.Error())
 		case isRefused:
 			m.Reason, m.Problem = refused.reason, refused.problem
-		case !newest.done:
+		case !newest.done, part.Revision == "":
 			m.Reason, m.Problem = string(problem.MountNotRead), "it has not been read yet"
 		}
 		if m.IsStale() {

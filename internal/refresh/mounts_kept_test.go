@@ -1,12 +1,15 @@
 package refresh_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/query"
@@ -207,5 +210,49 @@ func TestRenamedMountKeepsItsCommit(t *testing.T) {
 		"mounts:\n  shop/cart: {url: \"https://git.example.com/cart\", team: cart}\n  apps/card: {url: \"https://git.example.com/card\", team: card}\n"}, false)
 	if got := h.replicas("cart-web"); got != "3" {
 		t.Errorf("%q replicas", got)
+	}
+}
+
+// judging calls a function for each candidate.
+type judging func(desired *fleetstate.State)
+
+func (judging) Await(context.Context) bool { return true }
+
+func (j judging) Holds(_, desired *fleetstate.State) []fleetstate.Hold { j(desired); return nil }
+
+// A first commit that comes while another mount's is judged has not been read yet, as Status says:
+// of a mount without a revision it never says that it is served. (U2)
+func TestMountThatComesWhileAnotherIsJudgedIsNotServed(t *testing.T) {
+	var h *mountHarness
+	var once sync.Once
+	seen := make(chan refresh.Mount, 10)
+	h = startMounts(t, nil, judging(func(desired *fleetstate.State) {
+		if part, _ := desired.Resolver().Snapshot.Part("apps/cart"); part.Revision == "cart1" {
+			once.Do(func() {
+				for range 2 { // the second is taken in after the first
+					h.report("apps/card", commit("card1", "card", 1), nil)
+				}
+			})
+		}
+	}), func(o *refresh.Options) {
+		o.Observe = func(refresh.Outcome) {
+			for _, m := range h.r.Status().Mounts {
+				if m.Path == "apps/card" {
+					seen <- m
+				}
+			}
+		}
+	})
+	h.say(mounting("m1", nil), nil)
+	h.mount("apps/card", "is not read", func(m refresh.Mount) bool { return m.Revision == "" })
+	h.report("apps/cart", commit("cart1", "cart", 1), nil)
+	h.serves("apps/card", "card1")
+	for m := range seen {
+		if m.Revision != "" {
+			return
+		}
+		if m.Reason != "mount-not-read" {
+			t.Errorf("%+v", m)
+		}
 	}
 }
