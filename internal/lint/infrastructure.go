@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -10,16 +11,26 @@ import (
 	"github.com/argosy-hub/argosy/internal/provision"
 )
 
-// infrastructure reports a retired member whose file wants its cluster deleted, which no approval
-// names: the cluster stays, and goes on to cost (C3).
+// infrastructure reports a retired member whose file wants its cluster deleted, and whose cluster
+// stays, and goes on to cost (C3): its own engine deploys to it, or no approval names it.
 func (l *linter) infrastructure(c *fleetstate.Cluster) {
 	m := c.Member
-	if !c.IsRetired() || m.Provision == nil || !m.Provision.Deletes || lifecycle.DeletionOfRetired(l.st.Fleet, m, provision.Group) == fleet.Cascade {
+	if !c.IsRetired() || m.Provision == nil || !m.Provision.Deletes {
 		return
 	}
-	l.warn(c, problem.Problem{
-		Reason: problem.InvalidProvision, Pos: m.KeyPos(provision.KeyInfrastructure), Subject: fmt.Sprintf("key %q", provision.KeyInfrastructure),
-		Found:    "delete, and no approval names the cluster with its class: it stays",
-		Expected: fmt.Sprintf("an approval with hub %s, clusters: [%s] and components: [%s/%s]", m.Hub, m.Name, provision.Group, m.Provision.Class),
-	})
+	stays := func(found, expected string) {
+		l.warn(c, problem.Problem{
+			Reason: problem.InvalidProvision, Pos: m.KeyPos(provision.KeyInfrastructure), Subject: fmt.Sprintf("key %q", provision.KeyInfrastructure),
+			Found: found, Expected: expected,
+		})
+	}
+	if i := slices.IndexFunc(l.st.Fleet.Layout.GroupNames(), func(group string) bool { return m.Owner(group) != fleet.OwnerHub }); i >= 0 {
+		group := l.st.Fleet.Layout.GroupNames()[i]
+		stays(fmt.Sprintf("delete, and the cluster's own engine deploys group %q, of which the hub never sees the end: it stays", group),
+			"lifecycle: active, until a commit without enable_remote_"+group+" has given the group back to the hub")
+	}
+	if lifecycle.DeletionOfRetired(l.st.Fleet, m, provision.Group) != fleet.Cascade {
+		stays("delete, and no approval names the cluster with its class: it stays",
+			fmt.Sprintf("an approval with hub %s, clusters: [%s] and components: [%s/%s]", m.Hub, m.Name, provision.Group, m.Provision.Class))
+	}
 }
