@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -98,6 +99,16 @@ func (m *Member) Owner(group string) string {
 		return m.Name
 	}
 	return OwnerHub
+}
+
+// OwnGroup is a group that the member's own engine owns, the first by name; empty for none.
+func (m *Member) OwnGroup() string {
+	for _, group := range slices.Sorted(maps.Keys(m.remoteGroups)) {
+		if m.Owner(group) != OwnerHub {
+			return group
+		}
+	}
+	return ""
 }
 
 // KeyPos is the place of the value of one of the file's own keys, or the file when it does not set

@@ -241,9 +241,9 @@ func (b *Resolver) companions(r renderer, out Component) companion.Component {
 }
 
 // CatalogValuesWin reports whether the values of a group's catalog entries beat its value files. A
-// team's file always wins (T1).
+// team's file always wins (T1), and a member's own says what its cluster is (C2).
 func (b *Resolver) CatalogValuesWin(group string) bool {
-	return b.Fleet.Layout.CatalogValuesWin && group != team.Group
+	return b.Fleet.Layout.CatalogValuesWin && group != team.Group && group != provision.Group
 }
 
 // forbiddenValues are the values of a tenant's levels that its chart does not allow there (W1).

@@ -130,7 +130,8 @@ func Removing(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *f
 
 // RegistrationDeletion is the Deletion of a member's set in view members, and whether there is one.
 // A retired member's stays as it is while any component's Application on it is left, as Argo CD has
-// to reach the cluster; then what registers it goes, whatever becomes of what runs on the cluster.
+// to reach the cluster, or the grant of a group that goes back to the hub; then what registers it
+// goes, whatever becomes of what runs on the cluster.
 func RegistrationDeletion(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (deletion string, is bool) {
 	switch {
 	case c.Member.IsHub:
@@ -145,7 +146,7 @@ func RegistrationDeletion(st *fleetstate.State, q query.Checked, c *fleetstate.C
 	case !there, a.Cluster != c.Member.Name, a.Component != "" && a.Component != fleetstate.Registration:
 		return "", false // nothing is registered anew for its removal
 	case slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(b facts.Application) bool {
-		return b.Component != "" && b.Name != a.Name && b.Group != provision.Group
+		return b.Component != "" && b.Name != a.Name && b.Group != provision.Group || b.Grant && c.Member.Owner(b.Group) == fleet.OwnerHub
 	}):
 		return fleet.Orphan, true
 	case a.Cascade:

@@ -18,6 +18,8 @@ import (
 // Whether the approval has expired is for the guard to judge, which has a clock.
 func DeletionOfRetired(f *fleet.Fleet, m *fleet.Member, group string) string {
 	switch {
+	case group == fleetstate.FleetGroup && m.OwnGroup() != "": // its engine, which has removals of its own to do (D3)
+		return fleet.Orphan
 	case group != provision.Group:
 		return m.Deletion
 	case m.Provision == nil || !m.Provision.Deletes:
@@ -33,7 +35,8 @@ func DeletionOfRetired(f *fleet.Fleet, m *fleet.Member, group string) string {
 }
 
 // InfrastructureWaits reports whether what makes a retired member's cluster stays as it is, until
-// an approval names it and the hub's engine, Argo CD or Flux, has nothing else of the member.
+// an approval names it and the hub's engine, Argo CD or Flux, has nothing else of the member. What
+// the member's own engine has is not known, so the cluster stays while the file gives it a group.
 func InfrastructureWaits(st *fleetstate.State, c *fleetstate.Cluster, group string) bool {
 	s := c.Member.Provision
 	if group != provision.Group || !c.IsRetired() || s == nil || !s.Deletes {
@@ -41,7 +44,7 @@ func InfrastructureWaits(st *fleetstate.State, c *fleetstate.Cluster, group stri
 	}
 	isElse := func(a facts.Application) bool { return a.Cluster == c.Member.Name && a.Group != provision.Group }
 	releases, _ := st.Facts().HelmReleases()
-	return DeletionOfRetired(st.Fleet, c.Member, group) != fleet.Cascade ||
+	return c.Member.OwnGroup() != "" || DeletionOfRetired(st.Fleet, c.Member, group) != fleet.Cascade ||
 		slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), isElse) || slices.ContainsFunc(releases, isElse)
 }
 

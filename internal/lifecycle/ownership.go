@@ -29,13 +29,16 @@ func HubDeploys(st *fleetstate.State, c *fleetstate.Cluster, group string) bool 
 }
 
 // HoldsGrant reports whether a member's own engine may have a group, and whether that is for its
-// grant to say. A member that retires removes what it has by itself (D3): its groups are nobody
-// else's to be.
+// grant to say. A member that retires removes what it has by itself (D3), also of a group that goes
+// back to the hub at once; nothing new is granted to it.
 func HoldsGrant(st *fleetstate.State, c *fleetstate.Cluster, group string) (holds, known bool) {
+	holds, known = st.Facts().Holds(c.Member.Name, group)
 	if c.IsRetired() {
-		return false, false
+		all, _ := st.Facts().Grants(c.Member.Name)
+		holds = slices.ContainsFunc(all, func(g facts.OwnershipGrant) bool { return g.Group == group && g.Held })
+		return holds, holds
 	}
-	return st.Facts().Holds(c.Member.Name, group)
+	return holds, known
 }
 
 // IsReachable reports whether the components of a group can be deployed: the cluster is registered,

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -24,8 +23,7 @@ func (l *linter) infrastructure(c *fleetstate.Cluster) {
 			Found: found, Expected: expected,
 		})
 	}
-	if i := slices.IndexFunc(l.st.Fleet.Layout.GroupNames(), func(group string) bool { return m.Owner(group) != fleet.OwnerHub }); i >= 0 {
-		group := l.st.Fleet.Layout.GroupNames()[i]
+	if group := m.OwnGroup(); group != "" {
 		stays(fmt.Sprintf("delete, and the cluster's own engine deploys group %q, of which the hub never sees the end: it stays", group),
 			"lifecycle: active, until a commit without enable_remote_"+group+" has given the group back to the hub")
 	}

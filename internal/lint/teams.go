@@ -66,12 +66,21 @@ func (l *linter) permitted(group, component string, r fleetstate.Component) {
 		return
 	}
 	t := l.st.Resolver().Apps().Team(component)
-	if t == nil || t.Allows(r.Chart.RepoURL) {
+	if t == nil {
 		return
 	}
-	l.problems = append(l.problems, problem.Problem{
-		Reason: problem.InvalidApp, Severity: problem.Error, Pos: r.EntryTree.At([]string{catalog.KeyChart, "repoURL"}).Pos(),
-		Subject: fmt.Sprintf("repository of component %q of group %q", component, group), Found: fmt.Sprintf("%s is none of team %q", r.Chart.RepoURL, t.Name),
-		Expected: "one of the repositories in " + t.Pos.File,
-	})
+	judge := func(repository string, at ...string) {
+		if t.Allows(repository) {
+			return
+		}
+		l.problems = append(l.problems, problem.Problem{
+			Reason: problem.InvalidApp, Severity: problem.Error, Pos: r.EntryTree.At(append(at, catalog.KeyChart, "repoURL")).Pos(),
+			Subject: fmt.Sprintf("repository of component %q of group %q", component, group), Found: fmt.Sprintf("%s is none of team %q", repository, t.Name),
+			Expected: "one of the repositories in " + t.Pos.File,
+		})
+	}
+	judge(r.Chart.RepoURL)
+	for _, c := range r.Companions {
+		judge(c.Chart.RepoURL, catalog.KeyCompanions, c.Name)
+	}
 }

@@ -58,3 +58,46 @@ func TestTenantsCatalogMakesNoClass(t *testing.T) {
 		})
 	}
 }
+
+// TestOwnEngineKeepsItsCluster: what makes the cluster of a retired member stays while its file
+// gives a group to its own engine, also where the hub has nothing else of it any more. (C3)
+func TestOwnEngineKeepsItsCluster(t *testing.T) {
+	const chart = "namespace: clusters, chart: {repoURL: r, path: p, version: v}"
+	of := func(component string) facts.Application {
+		return facts.Application{Name: component + "-one", Cluster: "one", Group: "provisioning", Component: component, Release: "default"}
+	}
+	known := facts.NewSet(true, facts.Cluster{Name: "hub"}).WithApplications(of("eks"), of("eks-nodes"))
+	for keys, want := range map[string]string{"": "cascade", argoOne: "orphan"} {
+		st := querytest.NoProblems(t, state(t, fleettest.Small().With(fleettest.Tree{
+			"fleet/layout.yaml":        "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups:\n  provisioning: {root: provisioning, catalog: provisioning.yaml}\n",
+			"provisioning.yaml":        "components:\n  eks: {enabled: true, " + chart + "}\n  eks-nodes: {enabled: true, dependsOn: [eks], " + chart + "}\n",
+			"fleet/approvals/one.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: RemovalApproval\nexpires: 2099-01-01\nremovals: [{hub: hub, clusters: [one], components: [provisioning/eks], reason: r}]\n",
+			fleettest.Member("one"):    fleettest.Spoke("one", keys+"provision: {class: eks, version: '1.33'}\nlifecycle: retired\ndeletion: cascade\ninfrastructure: delete\n"),
+		}), known))
+		sets := querytest.Ask(t, st, `{"view":"components","group":"provisioning"}`)
+		for _, name := range []string{"eks-one", "eks-nodes-one"} {
+			if got := sets[name].Text("deletion"); got != want {
+				t.Errorf("%q: %s is %q, want %q", keys, name, got, want)
+			}
+		}
+	}
+}
+
+// TestMemberFileBeatsItsClass: whatever the layout says of catalogs' values, the member file says
+// what its cluster is. (C2)
+func TestMemberFileBeatsItsClass(t *testing.T) {
+	for _, order := range []string{"first", "last"} {
+		files := fleettest.Small().With(fleettest.Tree{
+			"fleet/layout.yaml":     "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ncatalogValues: " + order + "\ngroups:\n  provisioning: {root: provisioning, catalog: provisioning.yaml}\n",
+			"provisioning.yaml":     "components:\n  eks: {enabled: true, namespace: clusters, chart: {repoURL: r, path: p, version: v}, values: {part: controlPlane, version: '1.34', region: eu-central-1}}\n",
+			fleettest.Member("one"): fleettest.Spoke("one", "provision: {class: eks, version: '1.31', region: us-east-1}\n"),
+		})
+		st := querytest.NoProblems(t, querytest.Build(t, files))
+		values := querytest.Ask(t, st, `{"view":"components","group":"provisioning"}`)["eks-one"].Text("helmValues")
+		for _, want := range []string{"part: controlPlane\n", "version: \"1.31\"\n", "region: us-east-1\n"} {
+			if !strings.Contains(values, want) {
+				t.Errorf("catalogValues: %s: no %q in\n%s", order, want, values)
+			}
+		}
+	}
+}

@@ -419,3 +419,34 @@ func TestWaitingForAGrantIsAMove(t *testing.T) {
 		t.Errorf("without a member file: %+v", got)
 	}
 }
+
+// TestRetiredWhileItsGroupIsHandedBack: the engine that still holds the grant removes what runs,
+// and the hub keeps the connection until the grant has been returned. (D3, M3, C3)
+func TestRetiredWhileItsGroupIsHandedBack(t *testing.T) {
+	files := agentOne(hubsOne + "lifecycle: retired\ndeletion: cascade\n")
+	dns := fleettest.Application("dns", "one", "default")
+	for _, leaving := range []bool{false, true} {
+		grant := facts.OwnershipGrant{Group: "addons", UID: "1", Held: true, IsDeleted: leaving}
+		st := state(t, files, facts.NewSet(false).WithApplications(dns).WithGrants("one", grant))
+		if got := querytest.Ask(t, st, ofOne)["dns-one"].Text("deletion"); got != fleet.Cascade {
+			t.Errorf("grant being deleted %t: dns-one is %q: its workloads stay for ever", leaving, got)
+		}
+	}
+	hub := state(t, files, facts.NewSet(false).WithApplications(fleettest.Registration("one"), fleettest.GrantOfOne))
+	if got := querytest.Ask(t, hub, `{"view":"members"}`)["fleet-secret-one"].Text("deletion"); got != fleet.Orphan {
+		t.Errorf("the registration is %q while the grant is being returned", got)
+	}
+}
+
+// TestRetiredAgentKeepsItsEngine: the hub does not uninstall the engine that still has workloads of
+// its own to remove. (D3)
+func TestRetiredAgentKeepsItsEngine(t *testing.T) {
+	files := agentOne(argoOne + "lifecycle: retired\ndeletion: cascade\n").With(fleettest.Tree{
+		"addons/defaults/application-sets/fleet.yaml": "argo-cd: {enabled: true, namespace: argocd, " + fleettest.DNSChart + "}\n",
+	})
+	engine := facts.Application{Name: "argo-cd-one", Cluster: "one", Group: "fleet", Component: "argo-cd", Release: "default"}
+	st := state(t, files, facts.NewSet(false).WithApplications(engine, fleettest.GrantOfOne))
+	if got := querytest.Ask(t, st, `{"view":"components","group":"fleet"}`)["argo-cd-one"].Text("deletion"); got == fleet.Cascade {
+		t.Error("the agent's Argo CD is removed while the agent has the group addons")
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
@@ -173,5 +174,20 @@ push: {token: {enabled: 'false'}}
 	}
 	if got, asks := at(t, members["fleet-secret-z"].Text("helmValues"), "push", "token", "enabled"), at(t, agents["agent-z"].Text("helmValues"), "token"); got != "false" || asks != "-" {
 		t.Errorf("z: token %s, asks for %s", got, asks)
+	}
+}
+
+// TestMemberTakesNoNameOfAnothersRegistration: what charts/fleet-secret makes for a member is not
+// the cluster of another one. (W1)
+func TestMemberTakesNoNameOfAnothersRegistration(t *testing.T) {
+	before := querytest.NoProblems(t, querytest.Build(t, fleettest.Small()))
+	for _, name := range []string{"one-git-github", "one-kubeconfig", "one-ecr-111122223333-dkr-ecr-eu-west-1-amazonaws-com"} {
+		files := fleettest.Small().With(fleettest.Tree{
+			fleettest.Member(name): "clusterName: " + name + "\ntenant: bank\nenvironment: prod\nsecretManagerSecretName: x\n",
+		})
+		st := querytest.Next(t, before, fleettest.Snapshot("2", files), facts.NewSet(false))
+		if got := querytest.Names(t, st, `{"view":"members"}`); got != "fleet-secret-one fleet-secret-two" {
+			t.Errorf("%s: %s", name, got)
+		}
 	}
 }

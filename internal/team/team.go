@@ -265,9 +265,16 @@ func (p parser) deniedKinds() {
 		if strings.TrimSpace(m.String("kind")) == "" {
 			p.wrong(n, fmt.Sprintf("key %q", at+".kind"), "missing or empty", "a kind, or * for all kinds of the group")
 		}
-		m.String("group")
+		for _, key := range []string{"group", "kind"} {
+			if s := m.String(key); !kindPattern.MatchString(s) {
+				p.wrong(m.Node().Get(key), fmt.Sprintf("key %q", at+"."+key), fmt.Sprintf("%q", s), "a name, in which * is any text and ? a character")
+			}
+		}
 	}
 }
+
+// kindPattern is of what Argo CD's project and Kubernetes' policy read alike.
+var kindPattern = regexp.MustCompile(`^[A-Za-z0-9.*?-]*$`)
 
 // overlaps reports whether a namespace may be both claims'.
 func (c claim) overlaps(other claim) bool {

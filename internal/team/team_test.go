@@ -63,6 +63,7 @@ func TestBadFiles(t *testing.T) {
 		{"https://git.example.com/cart/*", "https://git.example.com", "leaves the host open"},
 		{"https://git.example.com/cart/*", "!https://git.example.com/x", "is no repository"},
 		{"repositories:", "deniedKinds: [{group: batch}]\nrepositories:", `key "deniedKinds[0].kind": missing or empty`},
+		{"repositories:", "deniedKinds: [{group: '{a,b}', kind: A}]\nrepositories:", `key "deniedKinds[0].group": "{a,b}"; expected a name, in which * is any text and ? a character`},
 	} {
 		text := strings.Replace(good, c.old, c.replacement, 1)
 		var got strings.Builder

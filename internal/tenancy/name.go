@@ -138,7 +138,7 @@ func ConcernedByNames(hub string, before, now *fleet.Fleet, hasCut func(*fleet.M
 	changed := cameOrWent(hub, before, now)
 	return slices.DeleteFunc(slices.Clone(now.Members(hub)), func(other *fleet.Member) bool {
 		return !slices.ContainsFunc(changed, func(m *fleet.Member) bool {
-			return strings.HasSuffix(m.Name, "-"+other.Name) || strings.HasSuffix(other.Name, "-"+m.Name) || hasCut(other)
+			return strings.HasSuffix(m.Name, "-"+other.Name) || strings.HasSuffix(other.Name, "-"+m.Name) || strings.HasPrefix(other.Name, m.Name+"-") || hasCut(other)
 		})
 	})
 }

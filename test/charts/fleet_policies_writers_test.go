@@ -60,12 +60,18 @@ func letsUpdate(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy, sec
 	secret = secret.DeepCopy()
 	gvk, gvr := corev1.SchemeGroupVersion.WithKind("Secret"), corev1.SchemeGroupVersion.WithResource("secrets")
 	attributes := admission.NewAttributesRecord(secret, secret, gvk, secret.Namespace, secret.Name, gvr, "", admission.Update, &metav1.UpdateOptions{}, false, &user.DefaultInfo{Name: username})
-	versioned := &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: runtime.Object(secret), VersionedOldObject: runtime.Object(secret)}
+	return allows(t, policy, &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: runtime.Object(secret), VersionedOldObject: runtime.Object(secret)})
+}
+
+// allows reports whether the expressions of a policy allow a request.
+func allows(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy, versioned *admission.VersionedAttributes) bool {
+	t.Helper()
+	gvk, gvr := versioned.VersionedKind, versioned.GetResource()
 	compiler := plugincel.NewFilterCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion(), true))
 	for _, v := range policy.Spec.Validations {
 		condition := &matchconditions.MatchCondition{Name: "validation", Expression: v.Expression}
 		filter := compiler.Compile([]plugincel.ExpressionAccessor{condition}, plugincel.OptionalVariableDeclarations{}, environment.StoredExpressions)
-		results, _, err := filter.ForInput(t.Context(), versioned, plugincel.CreateAdmissionRequest(attributes, metav1.GroupVersionResource(gvr), metav1.GroupVersionKind(gvk)), plugincel.OptionalVariableBindings{}, nil, celconfig.RuntimeCELCostBudget)
+		results, _, err := filter.ForInput(t.Context(), versioned, plugincel.CreateAdmissionRequest(versioned.Attributes, metav1.GroupVersionResource(gvr), metav1.GroupVersionKind(gvk)), plugincel.OptionalVariableBindings{}, nil, celconfig.RuntimeCELCostBudget)
 		if err != nil || results[0].Error != nil {
 			t.Fatalf("%s: %v, %v", strings.TrimSpace(v.Expression), err, results)
 		}

@@ -40,6 +40,7 @@ type rendering struct {
 	Namespace   string           // default "argocd"
 	APIVersions []string         // beyond Kubernetes' own
 	Live        []runtime.Object // what `lookup` finds; nil renders without a cluster
+	KubeVersion string           // default Helm's own, which is old
 }
 
 // liveObjects answers `lookup` from memory.
@@ -76,6 +77,13 @@ func (r rendering) render(chartDir string, valueFiles ...string) (docs []string,
 	}
 	capabilities := chartutil.DefaultCapabilities.Copy()
 	capabilities.APIVersions = append(capabilities.APIVersions, r.APIVersions...)
+	if r.KubeVersion != "" {
+		version, err := chartutil.ParseKubeVersion(r.KubeVersion)
+		if err != nil {
+			return nil, "", err
+		}
+		capabilities.KubeVersion = *version
+	}
 	release := chartutil.ReleaseOptions{Name: r.Name, Namespace: r.Namespace, Revision: 1, IsInstall: true}
 	vals, err := chartutil.ToRenderValues(chart, merged, release, capabilities)
 	if err != nil {

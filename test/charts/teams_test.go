@@ -3,13 +3,19 @@ package charts_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/internal/cases"
@@ -208,4 +214,37 @@ func TestTeamsNeedNoCatalogInTheChart(t *testing.T) {
 	if sets = renderSets(t, catalog("teams"), valuesFile(t, "group: teams\n")); len(sets) != 0 {
 		t.Errorf("an entry of all teams has an ApplicationSet: %v", sets)
 	}
+}
+
+// TestDeniedKindsOfFlux: on a cluster that Flux deploys to, a policy denies the team's
+// ServiceAccount the kinds that the team's project denies Argo CD, by patterns, too. The API
+// server's own code decides.
+func TestDeniedKindsOfFlux(t *testing.T) {
+	for _, denied := range []string{
+		"{group: batch, kind: CronJob}", "{group: batch, kind: '*'}", "{group: '*', kind: Ingress}", "{group: '*.k8s.io', kind: '*'}", "{group: 'networking?k8s.io', kind: 'In*s'}", "{kind: Secret}",
+	} {
+		const said = "name: a, tenant: t, owners: [o], namespaces: [{name: one, preset: small}]"
+		project := projectOf(t, "team: {"+said+", clusters: [three], repositories: ['https://git/a'], deniedKinds: ["+denied+"]}\n")
+		policy := one[*admissionv1.ValidatingAdmissionPolicy](t, rendering{KubeVersion: "1.30"}.objects(t, teamChart, "team: {"+said+", deniedKinds: ["+denied+"]}\n"), "team-a")
+		groups := policy.Spec.MatchConstraints.ResourceRules[0].APIGroups
+		for _, gvk := range []schema.GroupVersionKind{
+			{Group: "batch", Version: "v1", Kind: "CronJob"}, {Group: "batch", Version: "v1", Kind: "Job"}, {Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
+			{Group: "networkingxk8sxio", Version: "v1", Kind: "Ingress"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "ConfigMap"}, {Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"},
+		} {
+			matches := slices.Contains(groups, "*") || slices.Contains(groups, gvk.Group)
+			if got, want := matches && !permits(t, policy, gvk), !project.IsGroupKindPermitted(gvk.GroupKind(), true); got != want {
+				t.Errorf("%s: %s: the policy denies it %t, the project %t", denied, gvk, got, want)
+			}
+		}
+	}
+}
+
+// permits reports whether the expressions of a policy permit to create an object of a kind.
+func permits(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy, gvk schema.GroupVersionKind) bool {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(gvk)
+	gvr := gvk.GroupVersion().WithResource("any")
+	attributes := admission.NewAttributesRecord(object, nil, gvk, "one", "x", gvr, "", admission.Create, &metav1.CreateOptions{}, false, &user.DefaultInfo{Name: "u"})
+	return allows(t, policy, &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: object})
 }
