@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -51,6 +52,14 @@ func (g *givenLayout) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) 
 // Watch implements source.Source.
 func (g *givenLayout) Watch(ctx context.Context, update func(*snapshot.Snapshot, error)) {
 	g.Source.Watch(ctx, func(s *snapshot.Snapshot, err error) { update(g.with(s), err) })
+}
+
+// Polled is when the source was last polled without an error; zero if it never was, or does not say.
+func (g *givenLayout) Polled() time.Time {
+	if s, is := g.Source.(interface{ Polled() time.Time }); is {
+		return s.Polled()
+	}
+	return time.Time{}
 }
 
 // with is the same snapshot for the same one.

@@ -68,6 +68,9 @@ func (h *Hub) chart(o *object.Object, s source.Source, f *source.Folder) (*sourc
 	for _, v := range s.Values {
 		c.Values = append(c.Values, source.Values{Text: v})
 	}
+	if files, _ := s.Helm["fileParameters"].([]any); len(files) > 0 {
+		return nil, source.NotFollowed{Text: "helm.fileParameters is not followed", Hint: "a value file is"}
+	}
 	parameters, _ := s.Helm["parameters"].([]any)
 	for _, p := range parameters {
 		forced, _ := manifest.At(p, "forceString").(bool)

@@ -115,11 +115,15 @@ func (c *comparison) lists(ap *object.Object, before, after []*object.Object, fo
 	c.pairs(both)
 }
 
-// placeOf is an object's key with the namespace that its Application puts it into.
+// placeOf is an object's key with the namespace that its Application or HelmRelease puts it into.
 func placeOf(o *object.Object) object.Key {
 	k := o.Key()
-	if k.Namespace == "" && o.Parent != nil && o.Parent.Application() && !follows(o) && !object.HasNoNamespace(k.Kind) {
+	switch {
+	case k.Namespace != "" || o.Parent == nil || follows(o) || object.HasNoNamespace(k.Kind):
+	case o.Parent.Application():
 		k.Namespace = manifest.Text(o.Parent.Tree, "spec", "destination", "namespace")
+	case o.Parent.Flux != nil:
+		k.Namespace = manifest.Text(o.Parent.Flux.Source.Helm, "namespace")
 	}
 	return k
 }
@@ -197,13 +201,24 @@ func (c *comparison) sets(b, a *object.Object) {
 			c.addSet(c.removed, c.before, b, old[name])
 		}
 	}
+	made := map[object.Key]*object.Object{}
+	unique := func(o *object.Object) { // as far as Applications are made: of those that differ
+		if o == nil {
+			return
+		}
+		if first := made[o.Key()]; first != nil {
+			c.after.duplicate(o, first)
+			return
+		}
+		made[o.Key()] = &object.Object{Pos: o.Pos}
+	}
 	type pair struct{ b, a set }
 	var both []pair
 	for _, name := range is {
 		s, ok := old[name]
 		switch t := updated[name]; {
 		case !ok:
-			c.addSet(c.added, c.after, a, t)
+			unique(c.addSet(c.added, c.after, a, t))
 		case s.key != t.key || look:
 			both = append(both, pair{s, t})
 		}
@@ -216,6 +231,7 @@ func (c *comparison) sets(b, a *object.Object) {
 		var both []Pair
 		for i := range some {
 			x, y := olds[i], news[i]
+			unique(y)
 			switch {
 			case x == nil || y == nil: // named
 			case x.Key() == y.Key():
@@ -229,12 +245,13 @@ func (c *comparison) sets(b, a *object.Object) {
 	}
 }
 
-// addSet records an Application that one ApplicationSet has in one revision alone.
-func (c *comparison) addSet(in map[object.Key]lazyObject, h *Hub, parent *object.Object, s set) {
+// addSet records an Application that one ApplicationSet has in one revision alone, and returns it.
+func (c *comparison) addSet(in map[object.Key]lazyObject, h *Hub, parent *object.Object, s set) *object.Object {
 	o := h.application(parent, s)
 	if o != nil {
 		in[o.Key()] = lazyObject{make: func() *object.Object { return h.application(parent, s) }}
 	}
+	return o
 }
 
 // bySetName are the sets by unique names, and the names in order.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -70,11 +71,12 @@ PATCH`
 		files                    map[string]string
 		changed                  string
 	}{
-		"a computed path":       {source: `        path: '{{ printf "charts/bases/%s" .environment }}'`, files: manifests, changed: manifestFile},
-		"a path of the patch":   {patch: "  templatePatch: |\n    spec:\n      source:\n        path: charts/bases/prod\n", files: manifests, changed: manifestFile},
-		"a path of a generator": {generator: "        template:\n          metadata: {}\n          spec:\n            project: ''\n            destination: {}\n            source: {repoURL: 'https://github.com/argosy-hub/argosy', targetRevision: main, path: charts/bases/prod}", files: manifests, changed: manifestFile},
-		"a value file":          {source: "        path: charts/valued\n        helm: {valueFiles: [/charts/shared/base.yaml]}", files: chart, changed: valuesFile},
-		"a value file above":    {source: "        path: charts/valued\n        helm: {valueFiles: [../shared/base.yaml]}", files: chart, changed: valuesFile},
+		"a computed path":                {source: `        path: '{{ printf "charts/bases/%s" .environment }}'`, files: manifests, changed: manifestFile},
+		"a path of the patch":            {patch: "  templatePatch: |\n    spec:\n      source:\n        path: charts/bases/prod\n", files: manifests, changed: manifestFile},
+		"a path of a generator's values": {generator: "        values: {path: charts/bases/prod}", source: "        path: '{{ .values.path }}'", files: manifests, changed: manifestFile},
+		"a path of a generator":          {generator: "        template:\n          metadata: {}\n          spec:\n            project: ''\n            destination: {}\n            source: {repoURL: 'https://github.com/argosy-hub/argosy', targetRevision: main, path: charts/bases/prod}", files: manifests, changed: manifestFile},
+		"a value file":                   {source: "        path: charts/valued\n        helm: {valueFiles: [/charts/shared/base.yaml]}", files: chart, changed: valuesFile},
+		"a value file above":             {source: "        path: charts/valued\n        helm: {valueFiles: [../shared/base.yaml]}", files: chart, changed: valuesFile},
 		"a value file of a patch": {
 			source: "        path: charts/valued", patch: "  templatePatch: |\n    spec:\n      source:\n        helm: {valueFiles: [/charts/shared/base.yaml]}\n", files: chart, changed: valuesFile,
 		},
@@ -266,5 +268,139 @@ spec:
 				t.Errorf("differ: %v; expected inner-payments-prod-us-1", slices.Sorted(maps.Keys(found)))
 			}
 		})
+	}
+}
+
+// twoRevisions compares two snapshots, and returns what becomes of the objects of a name.
+func twoRevisions(t *testing.T, base, head *snapshot.Snapshot, name string, say func(*object.Object) string) (got []string) {
+	t.Helper()
+	st, cache := state(t, nil, base), &expand.RenderCache{}
+	hub := func(st *fleetstate.State, s *snapshot.Snapshot) *expand.Hub {
+		return expand.New(expand.Options{State: st, Snapshot: s, Hub: "hub", Tools: tools(), Cache: cache})
+	}
+	for p := range expand.Compare(hub(st, base), hub(state(t, st, head), head)) {
+		if o := p.Any(); o.Name() == name {
+			what := changed
+			switch {
+			case p.Before == nil:
+				what = come
+			case p.After == nil:
+				what = gone
+			}
+			got = append(got, what+" "+say(o))
+		}
+	}
+	slices.Sort(got)
+	return got
+}
+
+// Objects of one kind and name in two API groups are two objects.
+func TestCompareTellsGroupsApart(t *testing.T) {
+	const aws = "apiVersion: iam.services.k8s.aws/v1alpha1\nkind: Role\nmetadata: {name: reader}\n"
+	role := func(verb string) string {
+		return "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: reader}\nrules: [{apiGroups: [''], resources: [secrets], verbs: ['" + verb + "']}]\n"
+	}
+	secret := func(version, password string) string {
+		return "apiVersion: " + version + "\nkind: Secret\nmetadata: {name: reader}\nstringData: {password: " + password + "}\n"
+	}
+	snap := func(text string) *snapshot.Snapshot {
+		files := root("")
+		files["fleet/bootstrap/hub/objects.yaml"] = text
+		return snapshot.FromMap(files)
+	}
+	for name, c := range map[string]struct {
+		base, head string
+		want       []string
+	}{
+		"the first changes": {role("get") + "---\n" + aws, role("*") + "---\n" + aws, []string{"changed rbac.authorization.k8s.io/v1"}},
+		"the last goes":     {role("get") + "---\n" + aws, role("get"), []string{"gone iam.services.k8s.aws/v1alpha1"}},
+		"another group":     {secret("v1", "one"), secret("example.com/v1", "two"), []string{"come example.com/v1", "gone v1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := twoRevisions(t, snap(c.base), snap(c.head), "reader", (*object.Object).APIVersion)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Objects without a namespace are in that of their HelmRelease.
+func TestCompareTellsNamespacesOfHelmReleasesApart(t *testing.T) {
+	snap := func(deny ...string) *snapshot.Snapshot {
+		files := root("")
+		text := "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: fleet, namespace: flux-system}\nspec: {url: 'https://git.example/fleet', ref: {branch: main}}\n"
+		for _, name := range []string{"one", "two"} {
+			text += "---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: " + name + ", namespace: flux-system}\n" +
+				"spec:\n  targetNamespace: " + name + "\n  chart: {spec: {chart: ./charts/" + name + ", sourceRef: {kind: GitRepository, name: fleet}}}\n"
+			files["charts/"+name+"/Chart.yaml"] = "apiVersion: v2\nname: " + name + "\nversion: 1.0.0\n"
+			files["charts/"+name+"/templates/keep.yaml"] = configMap("keep")
+		}
+		files["fleet/bootstrap/hub/flux.yaml"] = text
+		for _, name := range deny {
+			files["charts/"+name+"/templates/deny.yaml"] = configMap("deny")
+		}
+		return snapshot.FromMap(files)
+	}
+	for name, c := range map[string]struct {
+		base, head []string
+		want       []string
+	}{
+		"from one to the other": {[]string{"one"}, []string{"two"}, []string{"come two", "gone one"}},
+		"in none any more":      {[]string{"one", "two"}, nil, []string{"gone one", "gone two"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := twoRevisions(t, snap(c.base...), snap(c.head...), "deny", func(o *object.Object) string { return o.Parent.Name() })
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// An Application is followed however its file spells its API.
+func TestCompareFollowsEscapedVersions(t *testing.T) {
+	for _, version := range []string{`apiVersion: argoproj.io/v1alpha1`, `apiVersion: "argoproj.io\u002fv1alpha1"`, `"api\x56ersion": "argoproj.io\x2fv1alpha1"`} {
+		t.Run(version, func(t *testing.T) {
+			snap := func(text string) *snapshot.Snapshot {
+				files := root("")
+				app := func(version, name, path, destination string) string {
+					return version + "\nkind: Application\nmetadata: {name: " + name + ", namespace: argocd}\nspec:\n  project: default\n" +
+						"  source: {repoURL: 'https://git.example/fleet', targetRevision: main, path: " + path + "}\n  destination: {" + destination + "}\n"
+				}
+				files["fleet/bootstrap/hub/outer.yaml"] = app("apiVersion: argoproj.io/v1alpha1", "outer", "inner", "server: 'https://kubernetes.default.svc', namespace: argocd")
+				files["inner/deep.yaml"] = app(version, "deep", "deep", "name: a, namespace: deep")
+				files["deep/map.yaml"] = configMap("map") + "data: {text: " + text + "}\n"
+				return snapshot.FromMap(files)
+			}
+			if got := twoRevisions(t, snap("one"), snap("two"), "map", (*object.Object).Kind); len(got) != 1 {
+				t.Errorf("the ConfigMap differs: %q", got)
+			}
+		})
+	}
+}
+
+// An Application with a hydrator is named as not followed.
+func TestHydratorsAreNamed(t *testing.T) {
+	files := root("")
+	files["fleet/bootstrap/hub/dry.yaml"] = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: dry, namespace: argocd}\nspec:\n  project: default\n" +
+		"  sourceHydrator:\n    drySource: {repoURL: 'https://git.example/fleet', targetRevision: main, path: tools}\n    syncSource: {targetBranch: env, path: tools}\n  destination: {name: a, namespace: x}\n"
+	files["tools/a.yaml"] = configMap("a")
+	_, problems := below(t, files)
+	if got := strings.Join(problems, "\n"); !strings.Contains(got, `Application "dry": spec.sourceHydrator is not followed`) {
+		t.Errorf("problems: %q", got)
+	}
+}
+
+// Two Applications of one name of one ApplicationSet are an error, as they are to render.
+func TestCompareFindsTwinsOfAnApplicationSet(t *testing.T) {
+	base, cache := commit(t, nil), &expand.RenderCache{}
+	head := commit(t, replace(t, "fleet/bootstrap/hub-us/members.yaml", "name: '{{ .applicationName }}'", "name: 'of-{{ .environment }}'"))
+	st := state(t, nil, base)
+	after := revision(t, state(t, st, head), head, "hub-us", cache)
+	for range expand.Compare(revision(t, st, base, "hub-us", cache), after) {
+	}
+	if got := strings.Join(texts(after.Problems()), "\n"); !strings.Contains(got, `Application "of-prod": is made twice`) {
+		t.Errorf("problems: %s", got)
 	}
 }

@@ -142,7 +142,7 @@ func (x *objects) chartChanged(p expand.Pair) bool {
 // known is the planned change of an Application or, for Flux, of the component that the object is
 // of.
 func (x *objects) known(o *object.Object) (Application, bool) {
-	if a, ok := x.changes[[2]string{o.Engine, o.Name()}]; ok {
+	if a, ok := x.changes[[2]string{o.Engine, o.Name()}]; ok && o.Application() {
 		return a, true
 	}
 	// The objects of an Application are created and removed with it.

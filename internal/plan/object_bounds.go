@@ -31,7 +31,7 @@ func bounded(o *object.Object, all []Difference) (out []Difference, more int) {
 	if len(all) > maxFields {
 		all, more = all[:maxFields], len(all)-maxFields
 	}
-	secret := o.Kind() == "Secret" && o.APIVersion() == "v1"
+	secret := o.Kind() == "Secret" && o.Key().Group == ""
 	for i := range all {
 		d := &all[i]
 		path, err := hierarchy.ParsePath(d.Name)

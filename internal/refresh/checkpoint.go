@@ -143,6 +143,9 @@ func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, kept keptM
 			}
 			if c.isNews {
 				if theirs, err = c.keptMembers(ctx, *now); !state.IsDamaged(err) {
+					if err == nil && theirs.complete(kept.lastKnownGood) {
+						err = c.replace(ctx, s, theirs.lastKnownGood, AcceptedOf(s.Revision, theirs.lastKnownGood, theirs.holds))
+					}
 					c.isNews = err != nil
 					return err
 				}
@@ -156,6 +159,17 @@ func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, kept keptM
 		return nil, err
 	}
 	return theirs, nil
+}
+
+// complete adds the snapshots of members of which another replica, which may have missed a commit or
+// lost a record, has none. It reports whether there are any.
+func (k *keptMembers) complete(ours fleetstate.LastKnownGood) (isMore bool) {
+	for id, good := range ours {
+		if good != nil && k.lastKnownGood[id] == nil {
+			k.lastKnownGood[id], isMore = good, true
+		}
+	}
+	return isMore
 }
 
 // replace writes the missing snapshots and the record, and then removes the snapshots that the

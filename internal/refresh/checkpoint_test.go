@@ -380,3 +380,36 @@ func FuzzAccepted(f *testing.F) {
 		}
 	})
 }
+
+// A replica that has missed the commit in which a member could be computed, or that has lost its
+// snapshot, takes it from no other. (G2, rule 10)
+func TestReplicaThatKnowsLessTakesNothingFromOthers(t *testing.T) {
+	one := fleetstate.ID{Hub: "h", Name: "one"}
+	for name, forget := range map[string]func(fleetstate.LastKnownGood){
+		"it has missed the commit": func(l fleetstate.LastKnownGood) { l[one] = nil },
+		"it has lost the snapshot": func(l fleetstate.LastKnownGood) { delete(l, one) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, _ := statetest.New()
+			first, other := newCheckpoint(store), newCheckpoint(store)
+			newest, lkg := example()
+			less := maps.Clone(lkg)
+			forget(less)
+			if _, err := first.write(t.Context(), newest, keptMembers{less, nil}); err != nil {
+				t.Fatal(err)
+			}
+			theirs, err := other.write(t.Context(), newest, keptMembers{lkg, nil})
+			serves := lkg
+			if theirs != nil {
+				serves = theirs.lastKnownGood
+			}
+			if err != nil || !same(serves[one], lkg[one]) {
+				t.Errorf("the other one serves it from %v now, %v", serves[one], err)
+			}
+			_, got, err := newCheckpoint(store).read(t.Context())
+			if err != nil || !same(got.lastKnownGood[one], lkg[one]) {
+				t.Errorf("a restart would serve it from %v, %v", got, err)
+			}
+		})
+	}
+}

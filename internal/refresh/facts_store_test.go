@@ -215,3 +215,32 @@ func FuzzFacts(f *testing.F) {
 		}
 	})
 }
+
+// Replicas do not tell each other of a cluster that both have forgotten. (rule 9)
+func TestReplicasForgetAFormerMember(t *testing.T) {
+	store, _ := statetest.New()
+	seen := func(broken int64, names ...string) facts.Set { // each notes breaks by its own clock
+		return closed(names...).WithApplications(facts.Application{Name: "dns-a", Cluster: "a", Broken: broken})
+	}
+	var replicas []*LastKnownFacts
+	var providers []*provider
+	for i := range 2 {
+		p := newProvider()
+		p.set, p.complete = seen(int64(i+1), "a", "b"), true
+		k := NewLastKnownFacts(p, store, slog.New(slog.DiscardHandler))
+		k.saved.Exchange(t.Context())
+		replicas, providers = append(replicas, k), append(providers, p)
+	}
+	for range 5 { // the Secret and the member file of b are gone, which each served state says
+		for i, k := range replicas {
+			providers[i].set = seen(int64(i+1), "a")
+			k.Forget(func(name string) bool { return name == "a" })
+			k.saved.Changed()
+			k.saved.Exchange(t.Context())
+		}
+	}
+	saved, _, err := factsDocument(store).Read(t.Context())
+	if err != nil || saved == nil || strings.Join(saved.set().Names(), " ") != "a" {
+		t.Errorf("the record has %+v, %v; expected a alone", saved, err)
+	}
+}

@@ -27,6 +27,8 @@ type LastKnownFacts struct {
 	// file.
 	before   *facts.Set
 	clusters map[string]facts.Cluster
+	// isMember is what Forget was called with last: the record may have what is forgotten.
+	isMember func(name string) bool
 }
 
 // NewLastKnownFacts keeps a provider's facts in a store.
@@ -93,6 +95,7 @@ func (l *LastKnownFacts) Problem() error { return l.saved.Trouble().Problem }
 func (l *LastKnownFacts) Forget(isMember func(name string) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.isMember = isMember
 	for name := range l.clusters {
 		if !isMember(name) {
 			delete(l.clusters, name)
@@ -151,7 +154,11 @@ func (l *LastKnownFacts) value() (savedFacts, bool) {
 	if !complete {
 		return savedFacts{}, false
 	}
-	return savedFactsOf(l.withLastKnown(set)), true
+	out := savedFactsOf(l.withLastKnown(set))
+	if l.isMember != nil {
+		out.Clusters = slices.DeleteFunc(out.Clusters, func(c facts.Cluster) bool { return c.Secret == "" && !l.isMember(c.Name) })
+	}
+	return out, true
 }
 
 func clustersOf(set facts.Set) []facts.Cluster {

@@ -385,10 +385,11 @@ func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs *keptMembers) {
 	if r.setStoreProblem(err) && err != nil {
 		r.o.Logger.Error("the store does not take the accepted state", "state", r.o.Store.String(), "error", err)
 	}
-	if err != nil {
-		r.rewriting.begin(r.trigger)
-	} else {
+	if err == nil {
 		r.rewriting = rewriting{}
+	}
+	if err != nil || r.o.Store.Shared() && r.servesLastKnownGood() { // a replica may know more of these members
+		r.rewriting.begin(r.trigger)
 	}
 	return theirs
 }

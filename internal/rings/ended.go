@@ -46,6 +46,8 @@ func (r *Rings) endOthers(ctx context.Context, st *fleetstate.State) {
 		record := newRecord(r.o.Store, policy)
 		log, _, readErr := record.Read(ctx)
 		switch {
+		case state.IsDamaged(readErr) && !r.o.ReadAt(st.Revision).IsZero(): // it says nothing to go on from
+			err = errors.Join(err, record.Write(ctx, rollout.Log{Ended: true}))
 		case readErr != nil:
 			err = errors.Join(err, readErr)
 		case log == nil || log.Ended:

@@ -138,7 +138,7 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 	r.mu.Unlock()
 	defer r.locked(func() { p.needs = needs })
 	now := r.o.Now()
-	next, waits := rollout.Advance(policy, before.Drain(v.draining(policy)), rollout.Facts{
+	next, waits := rollout.Advance(policy, before.Drain(v.draining(policy, before.Draining)), rollout.Facts{
 		Newest: v.st.Revision, Before: p.advanced, ReadAt: r.o.ReadAt(v.st.Revision), Health: health, Checks: checks, IsThere: func(rev string) bool { return there[rev] },
 		MayFollow: func(ring, from, to string) bool {
 			return v.mayFollow(policy, ring, r.knownState(from), r.knownState(to))
@@ -214,14 +214,16 @@ func (v *view) mayFollow(p *rollout.Policy, ring string, from, to *fleetstate.St
 	return true
 }
 
-// draining are the members of a policy that drain, with the names of their rings.
-func (v *view) draining(policy *rollout.Policy) map[string]string {
+// draining are the members of a policy that drain, with the names of their rings. One that drained
+// before, and of which an error keeps the newest file away, drains still.
+func (v *view) draining(policy *rollout.Policy, before map[string]string) map[string]string {
 	out := map[string]string{}
 	for i, m := range v.st.Fleet.Members(v.hub) {
-		if v.st.ClustersOf(v.hub)[i].LastKnownGood == nil || v.st.DrainingRevision(m) == "" {
+		c := v.st.ClustersOf(v.hub)[i]
+		if c.LastKnownGood == nil || v.st.DrainingRevision(m) == "" && before[m.Name] == "" {
 			continue
 		}
-		if i := ringIn(policy, m); i != none {
+		if i := ringIn(policy, served(v.st, m, c)); i != none {
 			out[m.Name] = policy.Rings[i].Name
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,5 +184,29 @@ func TestRevisionsThatNobodyHasAreForgotten(t *testing.T) {
 	}
 	if len(s.tried) > 1 {
 		t.Errorf("%d revisions are remembered", len(s.tried))
+	}
+}
+
+// TestDamagedRecordOfAFormerPolicyIsEnded: a damaged record of a policy that the fleet does not have
+// does not keep files that no ring needs. (rule 10)
+func TestDamagedRecordOfAFormerPolicyIsEnded(t *testing.T) {
+	store, memory := statetest.New()
+	memory.Set("rollout-old-v1", []byte("{"))
+	records := refresh.NewSnapshots(store, "rollout-files", 1)
+	files := snapshot.FromMap(map[string]string{"README.yaml": "needed: no more\n"})
+	left := records.Record(files.Revision)
+	if _, err := records.Write(t.Context(), map[string]*snapshot.Snapshot{left: files}); err != nil {
+		t.Fatal(err)
+	}
+	s := newHub(t, store)
+	for range 3 {
+		s.serve(snapshot.FromMap(fleettest.TwoHubs()), "")
+		s.Look(t.Context())
+	}
+	if is, _, err := newRecord(store, "old").Read(t.Context()); err != nil || is == nil || !is.Ended {
+		t.Errorf("the record is %+v, %v; expected one that has ended", is, err)
+	}
+	if names := memory.Names(); slices.Contains(names, left) {
+		t.Errorf("%s is still there: %v", left, names)
 	}
 }

@@ -202,3 +202,23 @@ func TestSecretLostDuringARestartKeepsItsFacts(t *testing.T) {
 		t.Errorf("with nothing kept: %d %s", got.code, got.body)
 	}
 }
+
+// A replica that has missed the commit in which a member joined does not make another one leave the
+// member out when a later commit breaks it. (G2)
+func TestReplicaThatMissedAMemberTakesItFromNoOther(t *testing.T) {
+	shared, _ := newSharedStore(t)
+	const question = `{"view":"components","group":"addons"}`
+	first, second := start(t, in(shared)), start(t, in(shared))
+	first.say(repository(nil))
+	second.say(repository(nil))
+	second.say(repository(map[string]string{fileC: memberC}))
+	if setsIn(t, second.answered("try", question).body)["dns-c"] == nil {
+		t.Fatal("c has not joined")
+	}
+	broken := repository(map[string]string{fileC: memberC + "tenant: twice\n"})
+	first.say(broken)
+	second.say(broken)
+	if r := second.answered("try", question); r.code != http.StatusOK || setsIn(t, r.body)["dns-c"] == nil {
+		t.Errorf("%d, and Argo CD would delete dns-c: %s", r.code, r.body)
+	}
+}

@@ -35,15 +35,20 @@ type Object struct {
 	Template manifest.Tree // what the template says, where Argo CD makes something else of it
 }
 
-// Key tells an object from all others of a hub's expansion.
-type Key struct{ Engine, Kind, Namespace, Name string }
+// Key tells an object from all others of a hub's expansion, whatever the version of its API. The
+// group is empty for Kubernetes' core.
+type Key struct{ Engine, Group, Kind, Namespace, Name string }
 
 // String is the object's name for people.
 func (k Key) String() string { return k.Kind + " " + k.Name }
 
-// Key is the object's. The kind has its group where the group is not that of Kubernetes itself.
+// Key is the object's.
 func (o *Object) Key() Key {
-	return Key{Engine: o.Engine, Kind: o.Kind(), Namespace: manifest.Text(o.Tree, "metadata", "namespace"), Name: o.Name()}
+	group, _, isGrouped := strings.Cut(o.APIVersion(), "/")
+	if !isGrouped {
+		group = ""
+	}
+	return Key{Engine: o.Engine, Group: group, Kind: o.Kind(), Namespace: manifest.Text(o.Tree, "metadata", "namespace"), Name: o.Name()}
 }
 
 // Kind is the object's.
@@ -84,9 +89,9 @@ func (o *Object) IsSet() bool { return o != nil && o.ApplicationSet() }
 // Application reports whether it is one.
 func (o *Object) Application() bool { return o.Is("argoproj.io", "Application") }
 
-// CompareKeys sorts by engine, kind, namespace and name.
+// CompareKeys sorts by engine, kind, namespace, name and group.
 func CompareKeys(a, b Key) int {
-	return cmp.Or(cmp.Compare(a.Engine, b.Engine), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(a.Engine, b.Engine), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Group, b.Group))
 }
 
 // At is the position of a path of the object: in its manifest as far as the path goes there, or in

@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -99,8 +100,11 @@ func Relative(dir, p string) string {
 
 // IsFollowed reports whether a text may make objects that expansion follows: it names their API.
 func IsFollowed[T string | []byte](text T) bool {
-	return contains(text, "argoproj.io/v1") || contains(text, ".toolkit.fluxcd.io/v")
+	return contains(text, "argoproj.io/v1") || contains(text, ".toolkit.fluxcd.io/v") || contains(text, `\`) && escapedText.MatchString(string(text))
 }
+
+// escapedText is a quoted text with an escape by which any apiVersion may be written.
+var escapedText = regexp.MustCompile(`"[^"\n]*\\(?:u|U|x|/|\n)`)
 
 func contains[T string | []byte](text T, part string) bool {
 	if text, is := any(text).([]byte); is {

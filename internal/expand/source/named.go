@@ -25,6 +25,9 @@ var (
 // responsesPath is a path of a response as it is, in a template: the response itself is looked at.
 var responsesPath = regexp.MustCompile(`^\{\{-?\s*(?:\(index \.\w+ "[^"]*"\))?\.?(?:[\w-]+\.)*path\s*-?\}\}$`)
 
+// generatorsOwn is what a generator adds to a response's sets: its values and its input.
+var generatorsOwn = regexp.MustCompile(`\b(?:values|generator)\.`)
+
 // IsNamed reports whether a text in JSON names a chart or a folder.
 func IsNamed(text []byte) bool { return sourceValue.Match(text) }
 
@@ -60,7 +63,7 @@ func NamedByPatch(patch string) (paths []string, unknown bool) {
 
 func addPath(paths []string, unknown bool, p string) ([]string, bool) {
 	switch {
-	case p == "" || responsesPath.MatchString(p):
+	case p == "" || responsesPath.MatchString(p) && !generatorsOwn.MatchString(p):
 		return paths, unknown
 	case strings.Contains(p, "{{"):
 		return paths, true

@@ -29,6 +29,9 @@ type Source struct {
 // Of returns the sources of an Application.
 func Of(application manifest.Tree) []Source {
 	spec, _ := manifest.At(application, "spec").(manifest.Tree)
+	if spec["sourceHydrator"] != nil {
+		return []Source{{Err: NotFollowed{Text: "spec.sourceHydrator is not followed"}}}
+	}
 	list, _ := spec["sources"].([]any)
 	several := len(list) > 0
 	if !several {

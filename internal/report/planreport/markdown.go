@@ -103,7 +103,7 @@ func condense(lines []planLine) []condensed {
 	var out []condensed
 	at := map[string]int{}
 	for _, l := range lines {
-		key := fmt.Sprint(l.action, " ", l.cause, " ", l.deletion, " ", l.secret)
+		key := fmt.Sprint(l.action, " ", l.cause, " ", l.deletion, " ", l.secret, " ", l.object, " ", l.left)
 		if i, ok := at[key]; ok && len(l.differences) == 0 && l.rank() > 0 {
 			out[i].titles = append(out[i].titles, l.titles...)
 			out[i].about, out[i].detail, out[i].position = "", "", ""

@@ -236,3 +236,27 @@ func TestTextsMakeNoLinks(t *testing.T) {
 		}
 	}
 }
+
+// However many Applications change beside the parameter sets, no number is below zero.
+func TestSummaryIsNotNegative(t *testing.T) {
+	o := plan.Object{Kind: "Application", Action: plan.Change, Counted: true}
+	got := summaryOf([]plan.Hub{{Name: "h", UnchangedApplications: 1, Objects: []plan.Object{o, o, o}}})
+	if want := (Counts{Change: 3}); got.Applications != want {
+		t.Errorf("%+v, want %+v", got.Applications, want)
+	}
+}
+
+// What is no Application is not counted as one, and what stays not as removed.
+func TestWritePlanMarkdownTellsObjectsApart(t *testing.T) {
+	object := func(name string, left bool) plan.Object {
+		return plan.Object{Kind: "RoleBinding", Name: name, Owner: "hub", Cluster: "a", Action: plan.Remove, Left: left}
+	}
+	h := plan.Hub{Name: "h", Objects: []plan.Object{object("one", false), object("two", false), object("three", true)}}
+	var b strings.Builder
+	if err := WriteMarkdown(&b, Plan{Hubs: []plan.Hub{h}}, MaxMarkdown); err != nil {
+		t.Fatal(err)
+	}
+	if out := b.String(); !strings.Contains(out, "| remove | 2 objects: `RoleBinding one`, `RoleBinding two`") || !strings.Contains(out, "| remove | `RoleBinding three`<br>left behind") {
+		t.Errorf("got:\n%s", out)
+	}
+}

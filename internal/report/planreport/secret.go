@@ -31,8 +31,11 @@ func secretLine(a plan.SecretAccess) planLine {
 
 // unit is what a line without differences counts.
 func (l planLine) unit() string {
-	if l.secret {
+	switch {
+	case l.secret:
 		return "access"
+	case l.object:
+		return "object"
 	}
 	return "Application"
 }

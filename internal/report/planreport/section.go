@@ -36,6 +36,8 @@ type planLine struct {
 	differences []plan.Difference
 	more        int  // further differences
 	secret      bool // an access to a secret, which is no Application
+	object      bool // an object beside Applications
+	left        bool // which nothing removes
 }
 
 // clusterTitle stands for a cluster itself; no Application's title is without a slash or hyphen but
@@ -250,7 +252,7 @@ func objectLines(h plan.Hub) (lines []planLine, clusters []string) {
 		if short, ok := strings.CutSuffix(name, "-"+cluster); ok {
 			name = short
 		}
-		l := planLine{action: o.Action, titles: []string{o.Kind + " " + name}, differences: o.Differences, more: o.More}
+		l := planLine{action: o.Action, titles: []string{o.Kind + " " + name}, differences: o.Differences, more: o.More, object: true, left: o.Left}
 		switch {
 		case o.Left:
 			l.about = "left behind: nobody makes it any more, and nothing removes it"

@@ -46,10 +46,11 @@ type Removals struct {
 func summaryOf(hubs []plan.Hub) Summary {
 	var s Summary
 	for _, hub := range hubs {
+		unchanged := hub.UnchangedApplications
 		for _, o := range hub.Objects {
 			if o.Counted && o.Action == plan.Change {
 				s.Applications.Change++
-				s.Applications.Unchanged--
+				unchanged = max(0, unchanged-1) // not all of them have been counted
 			} else {
 				s.Objects++
 			}
@@ -58,7 +59,7 @@ func summaryOf(hubs []plan.Hub) Summary {
 			s.Secrets.add(a)
 		}
 		s.Clusters.Unchanged += hub.UnchangedClusters
-		s.Applications.Unchanged += hub.UnchangedApplications
+		s.Applications.Unchanged += unchanged
 		for _, cluster := range hub.Clusters {
 			s.Clusters.add(cluster.Action)
 			for _, a := range cluster.Applications {
