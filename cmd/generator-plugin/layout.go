@@ -54,7 +54,8 @@ func (g *givenLayout) Watch(ctx context.Context, update func(*snapshot.Snapshot,
 	g.Source.Watch(ctx, func(s *snapshot.Snapshot, err error) { update(g.with(s), err) })
 }
 
-// Polled is when the source was last polled without an error; zero if it never was, or does not say.
+// Polled is when the source was last polled without an error; zero if it never was, or does not
+// say.
 func (g *givenLayout) Polled() time.Time {
 	if s, is := g.Source.(interface{ Polled() time.Time }); is {
 		return s.Polled()

@@ -13,8 +13,8 @@ const (
 	maxRewrite   = 5 * time.Minute
 )
 
-// rewriting has a checkpoint written again that the store has not taken, or that another replica may
-// have completed. It belongs to the worker. The zero value has nothing to write.
+// rewriting has a checkpoint written again that the store has not taken, or that another replica
+// may have completed. It belongs to the worker. The zero value has nothing to write.
 type rewriting struct {
 	pause time.Duration
 	due   time.Time

@@ -187,8 +187,8 @@ func TestRevisionsThatNobodyHasAreForgotten(t *testing.T) {
 	}
 }
 
-// TestDamagedRecordOfAFormerPolicyIsEnded: a damaged record of a policy that the fleet does not have
-// does not keep files that no ring needs. (rule 10)
+// TestDamagedRecordOfAFormerPolicyIsEnded: a damaged record of a policy that the fleet does not
+// have does not keep files that no ring needs. (rule 10)
 func TestDamagedRecordOfAFormerPolicyIsEnded(t *testing.T) {
 	store, memory := statetest.New()
 	memory.Set("rollout-old-v1", []byte("{"))

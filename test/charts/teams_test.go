@@ -228,8 +228,13 @@ func TestDeniedKindsOfFlux(t *testing.T) {
 		policy := one[*admissionv1.ValidatingAdmissionPolicy](t, rendering{KubeVersion: "1.30"}.objects(t, teamChart, "team: {"+said+", deniedKinds: ["+denied+"]}\n"), "team-a")
 		groups := policy.Spec.MatchConstraints.ResourceRules[0].APIGroups
 		for _, gvk := range []schema.GroupVersionKind{
-			{Group: "batch", Version: "v1", Kind: "CronJob"}, {Group: "batch", Version: "v1", Kind: "Job"}, {Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
-			{Group: "networkingxk8sxio", Version: "v1", Kind: "Ingress"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "ConfigMap"}, {Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"},
+			{Group: "batch", Version: "v1", Kind: "CronJob"},
+			{Group: "batch", Version: "v1", Kind: "Job"},
+			{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
+			{Group: "networkingxk8sxio", Version: "v1", Kind: "Ingress"},
+			{Version: "v1", Kind: "Secret"},
+			{Version: "v1", Kind: "ConfigMap"},
+			{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"},
 		} {
 			matches := slices.Contains(groups, "*") || slices.Contains(groups, gvk.Group)
 			if got, want := matches && !permits(t, policy, gvk), !project.IsGroupKindPermitted(gvk.GroupKind(), true); got != want {
