@@ -38,14 +38,17 @@ func TestRingSkipsNoVersionOfACluster(t *testing.T) {
 	h.apply(ofEKS, askEKS)
 	h.health(true, "eks-a", "eks-b")
 	h.ring("prod", first)
+	revisions := map[string]string{}
 	for _, version := range []string{"1.32", "1.33"} {
-		h.ring("canary", h.say(at(version, freeze)).Revision)
+		revisions[version] = h.say(at(version, freeze)).Revision
+		h.ring("canary", revisions[version])
 		h.apply(ofEKS, askEKS)
 		h.health(true, "eks-a")
 		h.looks()
 		h.ringSays("prod", first, "the end of a freeze")
 	}
 	h.say(at("1.33", ""))
+	h.ring("prod", revisions["1.32"])
 	h.looks()
 	found := false
 	for _, s := range querytest.Sets(t, []byte(h.askAs(ofEKS, askEKS).body)) {
