@@ -202,7 +202,7 @@ func (c *comparison) sets(b, a *object.Object) {
 		}
 	}
 	made := map[object.Key]*object.Object{}
-	unique := func(o *object.Object) { // as far as Applications are made: of those that differ
+	unique := func(o *object.Object) { // among Applications that differ, as no others are made
 		if o == nil {
 			return
 		}

@@ -24,7 +24,7 @@ func (l *linter) infrastructure(c *fleetstate.Cluster) {
 		})
 	}
 	if group := m.OwnGroup(); group != "" {
-		stays(fmt.Sprintf("delete, and the cluster's own engine deploys group %q, of which the hub never sees the end: it stays", group),
+		stays(fmt.Sprintf("delete, and the cluster's own engine deploys group %q, whose end the hub never sees: it stays", group),
 			"lifecycle: active, until a commit without enable_remote_"+group+" has given the group back to the hub")
 	}
 	if lifecycle.DeletionOfRetired(l.st.Fleet, m, provision.Group) != fleet.Cascade {

@@ -161,8 +161,8 @@ func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, kept keptM
 	return theirs, nil
 }
 
-// complete adds the snapshots of members of which another replica, which may have missed a commit
-// or lost a record, has none. It reports whether there are any.
+// complete adds the snapshots that another replica lacks, as it may have missed a commit or lost a
+// record. It reports whether there are any.
 func (k *keptMembers) complete(ours fleetstate.LastKnownGood) (isMore bool) {
 	for id, good := range ours {
 		if good != nil && k.lastKnownGood[id] == nil {

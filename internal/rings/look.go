@@ -215,7 +215,7 @@ func (v *view) mayFollow(p *rollout.Policy, ring string, from, to *fleetstate.St
 }
 
 // draining are the members of a policy that drain, with the names of their rings. One that drained
-// before, and of which an error keeps the newest file away, drains still.
+// before, and whose newest file has an error, drains still.
 func (v *view) draining(policy *rollout.Policy, before map[string]string) map[string]string {
 	out := map[string]string{}
 	for i, m := range v.st.Fleet.Members(v.hub) {
