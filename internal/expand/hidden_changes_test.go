@@ -179,25 +179,7 @@ func TestCompareTellsNamespacesApart(t *testing.T) {
 		"an object without namespace moves": {map[string]string{"apps/one/deny.yaml": role}, map[string]string{"apps/two/deny.yaml": role}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			base, head := snap(c.base), snap(c.head)
-			st, cache := state(t, nil, base), &expand.RenderCache{}
-			hub := func(st *fleetstate.State, s *snapshot.Snapshot) *expand.Hub {
-				return expand.New(expand.Options{State: st, Snapshot: s, Hub: "hub", Tools: tools(), Cache: cache})
-			}
-			var got []string
-			for p := range expand.Compare(hub(st, base), hub(state(t, st, head), head)) {
-				if o := p.Any(); o.Name() == "deny" {
-					what := changed
-					switch {
-					case p.Before == nil:
-						what = come
-					case p.After == nil:
-						what = gone
-					}
-					got = append(got, what+" "+o.Parent.Name())
-				}
-			}
-			slices.Sort(got)
+			got := twoRevisions(t, snap(c.base), snap(c.head), "deny", func(o *object.Object) string { return o.Parent.Name() })
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

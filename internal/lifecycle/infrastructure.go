@@ -25,13 +25,19 @@ func DeletionOfRetired(f *fleet.Fleet, m *fleet.Member, group string) string {
 	case m.Provision == nil || !m.Provision.Deletes:
 		return fleet.Orphan
 	}
-	removal := fleet.Removal{
-		Hub: m.Hub, Cluster: m.Name, Tenant: m.Tenant, Environment: m.Environment, Group: group, Component: m.Provision.Class,
-	}
-	if slices.ContainsFunc(f.Approvals, func(a fleet.Approval) bool { return a.Names(removal) }) {
+	if ApprovesDeletion(f, m) {
 		return fleet.Cascade
 	}
 	return fleet.Orphan
+}
+
+// ApprovesDeletion reports whether an approval names the cluster that the hub made for a member,
+// with its class.
+func ApprovesDeletion(f *fleet.Fleet, m *fleet.Member) bool {
+	removal := fleet.Removal{
+		Hub: m.Hub, Cluster: m.Name, Tenant: m.Tenant, Environment: m.Environment, Group: provision.Group, Component: m.Provision.Class,
+	}
+	return slices.ContainsFunc(f.Approvals, func(a fleet.Approval) bool { return a.Names(removal) })
 }
 
 // InfrastructureWaits reports whether what makes a retired member's cluster stays as it is, until

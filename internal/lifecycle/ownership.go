@@ -32,13 +32,12 @@ func HubDeploys(st *fleetstate.State, c *fleetstate.Cluster, group string) bool 
 // grant to say. A member that retires removes what it has by itself (D3), also of a group that goes
 // back to the hub at once; nothing new is granted to it.
 func HoldsGrant(st *fleetstate.State, c *fleetstate.Cluster, group string) (holds, known bool) {
-	holds, known = st.Facts().Holds(c.Member.Name, group)
-	if c.IsRetired() {
-		all, _ := st.Facts().Grants(c.Member.Name)
-		holds = slices.ContainsFunc(all, func(g facts.OwnershipGrant) bool { return g.Group == group && g.Held })
-		return holds, holds
+	if !c.IsRetired() {
+		return st.Facts().Holds(c.Member.Name, group)
 	}
-	return holds, known
+	all, _ := st.Facts().Grants(c.Member.Name)
+	holds = slices.ContainsFunc(all, func(g facts.OwnershipGrant) bool { return g.Group == group && g.Held })
+	return holds, holds
 }
 
 // IsReachable reports whether the components of a group can be deployed: the cluster is registered,

@@ -2,9 +2,9 @@ package planner
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/provision"
 )
@@ -16,13 +16,7 @@ import (
 func movedClusters(before, after *fleet.Fleet) (out []problem.Problem) {
 	for _, from := range before.Hubs() {
 		for _, was := range before.Members(from) {
-			if was.Provision == nil || after.Member(from, was.Name) != nil {
-				continue
-			}
-			removal := fleet.Removal{
-				Hub: from, Cluster: was.Name, Tenant: was.Tenant, Environment: was.Environment, Group: provision.Group, Component: was.Provision.Class,
-			}
-			if slices.ContainsFunc(after.Approvals, func(a fleet.Approval) bool { return a.Names(removal) }) {
+			if was.Provision == nil || after.Member(from, was.Name) != nil || lifecycle.ApprovesDeletion(after, was) {
 				continue
 			}
 			for _, to := range after.Hubs() {

@@ -273,7 +273,8 @@ func (p parser) deniedKinds() {
 	}
 }
 
-// kindPattern is of what Argo CD's project and Kubernetes' policy read alike.
+// kindPattern are the patterns that mean the same in Argo CD's project and in the policy of
+// charts/team.
 var kindPattern = regexp.MustCompile(`^[A-Za-z0-9.*?-]*$`)
 
 // overlaps reports whether a namespace may be both claims'.

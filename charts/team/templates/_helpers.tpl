@@ -23,3 +23,13 @@
 {{- end -}}
 {{- toJson $out -}}
 {{- end }}
+
+{{/* What a pattern of Argo CD's projects denies, as an expression: `*` is any text, `?` a character. */}}
+{{- define "team.denies" }}
+{{- if eq .pattern "*" }}true
+{{- else if regexMatch "[*?]" .pattern }}
+{{- printf "%s.matches(%s)" .of (printf "^%s$" (.pattern | replace "." "[.]" | replace "*" ".*" | replace "?" ".") | toJson) }}
+{{- else }}
+{{- printf "%s == %s" .of (toJson .pattern) }}
+{{- end }}
+{{- end }}
