@@ -56,14 +56,15 @@ func (f *flags) site(s *server.Server, store *state.Store) (site *web.Site, watc
 		return nil, nil, err
 	}
 	watch = func(context.Context) {}
+	o.Live = func() overview.Live { return overview.Live{Hub: f.Hub} }
 	if statuses != nil {
-		o.Live = func() overview.Live { return live(statuses) }
+		o.Live = func() overview.Live { return f.live(statuses) }
 		if statuses != f.applications {
 			watch = statuses.Run
 		}
 		if f.prober != nil {
 			o.Live = func() overview.Live {
-				out := live(statuses)
+				out := f.live(statuses)
 				out.Version += f.prober.Version()
 				out.Unreachable = f.prober.Silent
 				return out
@@ -114,8 +115,8 @@ func (f *flags) statuses() (*hub.Statuses, error) {
 }
 
 // live is what statuses say now.
-func live(statuses *hub.Statuses) overview.Live {
-	out := overview.Live{Version: statuses.Version(), Status: func(name string) (overview.Status, bool) {
+func (f *flags) live(statuses *hub.Statuses) overview.Live {
+	out := overview.Live{Hub: f.Hub, Version: statuses.Version(), Status: func(name string) (overview.Status, bool) {
 		s, ok := statuses.Of(name)
 		return overview.Status(s), ok
 	}}

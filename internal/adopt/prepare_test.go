@@ -265,3 +265,42 @@ func TestStepsAreDescribed(t *testing.T) {
 		}
 	}
 }
+
+// TestObjectsToPruneUnderTheSameName: objects that are to be pruned hold up no Application that
+// keeps its name, nor its way back: they were so before.
+func TestObjectsToPruneUnderTheSameName(t *testing.T) {
+	t.Parallel()
+	w, objects := fleetOf(1)
+	list, _ := manifest.At(w.apps["shop-c"], "status", "resources").([]any)
+	w.apps["shop-c"] = edited(w.apps["shop-c"], append(slices.Clone(list), Tree{"kind": "Secret", "name": "x", "requiresPruning": true}), "status", "resources")
+	r, refusals := Prepare(w.propose("shop", objects))
+	if len(refusals) > 0 {
+		t.Fatal(refusals)
+	}
+	for _, undo := range []bool{false, true} {
+		r.Undo = undo
+		h := handoverOf(r, Observed{w.sets, w.apps})
+		for _, m := range h.apps {
+			if m.to != "shop-c" {
+				continue
+			}
+			if text := h.differs(m); text != "" {
+				t.Errorf("undo %t: Application shop-c %s", undo, text)
+			}
+		}
+	}
+}
+
+// TestUndoAfterGitHasChanged: undo compares with the objects that the Applications have now.
+func TestUndoAfterGitHasChanged(t *testing.T) {
+	t.Parallel()
+	w, r := handedOver(t)
+	for i := range r.Applications {
+		r.Applications[i].Objects = []string{"ConfigMap x/earlier"} // as Git was at the handover
+	}
+	if err := w.keep(r); err != nil {
+		t.Fatal(err)
+	}
+	w.handOver(t, "shop", nil, true, never)
+	w.check(t, "undone", before)
+}

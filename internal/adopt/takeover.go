@@ -57,7 +57,10 @@ func (h *handover) differs(m moved) string {
 			missing = append(missing, o)
 		}
 	}
-	for _, o := range append(objects, pruned...) {
+	if m.from != m.to { // under the same name, what is to be pruned was so before
+		objects = append(objects, pruned...)
+	}
+	for _, o := range objects {
 		if !slices.Contains(m.objects, o) {
 			more = append(more, o)
 		}

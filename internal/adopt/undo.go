@@ -52,6 +52,7 @@ func Turn(r *Record, undo bool, live Observed, normalize func(Tree) (Tree, error
 	if !isGiven { // it has removed them itself
 		r.Applications = slices.DeleteFunc(slices.Clone(r.Applications), live.isGone)
 	}
+	r.beginWith(live)
 	for i := range r.New {
 		s := &r.New[i]
 		set := live.Sets[nameOf(s.Manifest)]
@@ -69,6 +70,27 @@ func Turn(r *Record, undo bool, live Observed, normalize func(Tree) (Tree, error
 		}
 	}
 	return nil
+}
+
+// beginWith notes the objects that the fleet's Applications have now, as Git may have changed since
+// the handover: the way back compares with them.
+func (r *Record) beginWith(live Observed) {
+	sets := map[string]Tree{}
+	for _, s := range r.New {
+		sets[nameOf(s.Manifest)] = live.Sets[nameOf(s.Manifest)]
+	}
+	r.Applications = slices.Clone(r.Applications)
+	for i := range r.Applications {
+		p := &r.Applications[i]
+		set, app := sets[p.Set], live.Applications[p.New]
+		if set == nil || app == nil || ownerOf(app) != uidOf(set) || !isCompared(app) {
+			continue
+		}
+		p.Objects, _ = objectsOf(app)
+		if p.Old == p.New {
+			p.Synced = manifest.Text(app, "status", "sync", "status") == synced
+		}
+	}
 }
 
 // isGone reports whether an Application lives under neither of its names.

@@ -22,13 +22,14 @@ const (
 	HeldSource      = "source"
 	HeldCommit      = "commit"
 	HeldFacts       = "facts"
+	HeldMount       = "mount"
 	HeldRemoval     = "refused-removal"
 	HeldHandover    = "pending-hand-over"
 	HeldDependency  = "waiting"
 	maxHeldClusters = 50
 )
 
-var heldKinds = []string{HeldSource, HeldCommit, HeldFacts, overview.HeldTenant, HeldRemoval, overview.HeldQuarantine, HeldHandover, HeldDependency, overview.HeldDraining}
+var heldKinds = []string{HeldSource, HeldCommit, HeldFacts, HeldMount, overview.HeldTenant, HeldRemoval, overview.HeldQuarantine, HeldHandover, HeldDependency, overview.HeldDraining}
 
 // Held lists all that does not follow the newest commit, and what frees it.
 type Held struct {
@@ -76,6 +77,9 @@ func (x Reader) Held(status refresh.Status, refused []guard.RefusedRemoval, wait
 	}
 	for _, refusal := range status.Refused {
 		h.refusal(refusal)
+	}
+	for _, m := range status.Mounts {
+		h.mount(m)
 	}
 	for _, hold := range x.State.Holds("") {
 		h.tenant(hold)
@@ -140,6 +144,21 @@ func (h *heldList) refusal(r refresh.Refusal) {
 	}
 	if !h.complete {
 		b.Problem = overview.Withheld
+	}
+	h.out = append(h.out, b)
+}
+
+// mount is a mounted repository whose newest commit is not served.
+func (h *heldList) mount(m refresh.Mount) {
+	if !m.IsStale() {
+		return
+	}
+	b := HeldBack{
+		Kind: HeldMount, Since: overview.Known(m.Since), Problem: overview.Withheld,
+		Frees: "the repository can be read again, or a commit there fixes the problem",
+	}
+	if h.complete {
+		b.Problem, b.Keeps = m.Path+" ("+m.Repository+"): "+m.Problem, m.Revision
 	}
 	h.out = append(h.out, b)
 }

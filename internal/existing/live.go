@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/hub"
 	"github.com/argosy-hub/argosy/internal/planner"
 	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/verify"
 )
 
@@ -72,7 +73,7 @@ func exportedFiles(ctx context.Context, name string) (out []*snapshot.File, err 
 	case !info.IsDir():
 		return readFiles("against", []string{name})
 	}
-	folder, err := planner.Repository{Location: name}.Snapshot(ctx, planner.Charts)
+	folder, err := planner.Repository{Location: name}.Snapshot(ctx, source.Limits{Charts: true, FileSize: maxFile})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package flux
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
@@ -20,9 +21,9 @@ type Object struct {
 }
 
 // sealed writes the digest of a component's objects on the HelmRelease or Kustomization among them,
-// and its own digest on a source of the same name.
-func sealed(objects []object, c paramset.ComponentSet) []object {
-	var parts []any
+// and its own digest on a source of the same name. Variables are what else decides.
+func sealed(objects []object, c paramset.ComponentSet, variables ...any) []object {
+	parts := slices.Clone(variables)
 	last := annotationsOf(objects[len(objects)-1])
 	for _, x := range objects {
 		if nameOf(x) != c.ApplicationName { // of a companion

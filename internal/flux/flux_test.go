@@ -3,6 +3,8 @@ package flux_test
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"flag"
 	"fmt"
 	"maps"
@@ -391,5 +393,83 @@ func TestHubReadsWithTheMembersCredentials(t *testing.T) {
 	}
 	if len(secrets) < 5 {
 		t.Errorf("%v", secrets)
+	}
+}
+
+// TestSourceSaysItsHost: a source has the digest of its host, by which credentials are chosen.
+func TestSourceSaysItsHost(t *testing.T) {
+	t.Parallel()
+	files := render(t, state(t, fleetOf(map[string]string{"one": agent},
+		"a: {enabled: true, chart: {repoURL: 'https://Charts.example/x', name: a, version: 1.0.0}}\n"+
+			"b: {enabled: true, chart: {repoURL: 'https://charts.example.evil/x', path: a, version: main}}\n", nil)), "one")
+	sum := sha256.Sum256([]byte("charts.example"))
+	host, seen := hex.EncodeToString(sum[:])[:32], 0
+	for file, text := range files {
+		for _, doc := range strings.Split(text, "---\n") {
+			var o struct {
+				Kind     string
+				Metadata struct{ Labels map[string]string }
+			}
+			if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
+				t.Fatal(err)
+			}
+			label := o.Metadata.Labels["argosy.dev/source-host"]
+			switch o.Kind {
+			case "HelmRepository":
+				seen++
+				if label != host {
+					t.Errorf("%s: %s", file, text)
+				}
+			case "GitRepository":
+				seen++
+				if label == host || len(label) != 32 {
+					t.Errorf("%s: %s", file, text)
+				}
+			}
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%d sources", seen)
+	}
+}
+
+// TestVariablesAreInTheDigest is rule 12: what decides what manifests become includes their
+// variables, and of others none.
+func TestVariablesAreInTheDigest(t *testing.T) {
+	t.Parallel()
+	const folder = "kind: manifests, chart: {repoURL: https://git.example/f, path: x, version: main}"
+	const catalog = "plain: {enabled: true, " + folder + "}\nquotas: {enabled: true, substitute: true, " + folder + "}\n"
+	hub := map[string]string{"fleet/fleet-members/hub/hub.yaml": "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, remote_engine: flux}\n"}
+	digests := func(owner, keys, component string) string {
+		text := render(t, state(t, fleetOf(map[string]string{"one": keys}, catalog, hub)), owner)["components/"+component+"-one.yaml"]
+		docs := strings.Split(text, "---\n")
+		var o struct {
+			Kind     string
+			Metadata struct{ Annotations map[string]string }
+		}
+		if err := yaml.Unmarshal([]byte(docs[len(docs)-1]), &o); err != nil || o.Kind != "Kustomization" {
+			t.Fatal(o.Kind, err)
+		}
+		return o.Metadata.Annotations["argosy.dev/digest"] + " " + o.Metadata.Annotations["reconcile.fluxcd.io/requestedAt"]
+	}
+	for owner, keys := range map[string]string{"one": agent, "hub": ""} {
+		a, b := keys+"labels: {region: a}\n", keys+"labels: {region: b}\n"
+		if digests(owner, a, "quotas") == digests(owner, b, "quotas") {
+			t.Errorf("%s: a variable changes, and the digest does not", owner)
+		}
+		if digests(owner, a, "plain") != digests(owner, b, "plain") {
+			t.Errorf("%s: what has no variables has another digest", owner)
+		}
+	}
+}
+
+// TestFluxHasNoHEAD: Argo CD's word for a repository's default branch is a branch's name to Flux.
+func TestFluxHasNoHEAD(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"", "kind: manifests, "} {
+		all := flux.Lint(state(t, fleetOf(map[string]string{"one": agent}, "dns: {enabled: true, "+kind+"chart: {repoURL: https://g.example/f, path: c, version: HEAD}}\n", nil)))
+		if len(all) != 1 || all[0].Severity != problem.Warning || all[0].Reason != problem.UnsupportedEngine || all[0].Pos.Line != 1 || !strings.Contains(all[0].Error(), `chart.version "HEAD"`) {
+			t.Errorf("%v", all)
+		}
 	}
 }

@@ -39,8 +39,11 @@ func (r *renderer) manifests(c paramset.ComponentSet, own bool) []object {
 		spec["kubeConfig"] = object{"secretRef": object{"name": r.KubeConfig(c.Name)}}
 	}
 	r.impersonate(c, spec)
+	var variables []any
 	if c.Substitute {
-		spec["postBuild"] = object{"substituteFrom": []any{object{"kind": "ConfigMap", "name": r.variables(c, own), "optional": false}}}
+		info := r.variables(c, own)
+		spec["postBuild"] = object{"substituteFrom": []any{object{"kind": "ConfigMap", "name": nameOf(info), "optional": false}}}
+		variables = append(variables, info["data"])
 	}
 	r.dependsOn(c, spec)
 	var out []object
@@ -51,14 +54,14 @@ func (r *renderer) manifests(c paramset.ComponentSet, own bool) []object {
 	}
 	return sealed(append(out, object{
 		"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": r.metadata(c.ApplicationName, c), "spec": spec,
-	}), c)
+	}), c, variables...)
 }
 
-// variables is the name of the ConfigMap with a cluster's facts: of one that is not the engine's
-// own, it has its name.
-func (r *renderer) variables(c paramset.ComponentSet, own bool) string {
+// variables is the ConfigMap with a cluster's facts: of one that is not the engine's own, it has
+// its name.
+func (r *renderer) variables(c paramset.ComponentSet, own bool) object {
 	if own {
-		return ClusterInfo
+		return r.info
 	}
 	name := ClusterInfo + "-" + c.Name
 	file := "clusters/" + c.Name + ".yaml"
@@ -75,5 +78,5 @@ func (r *renderer) variables(c paramset.ComponentSet, own bool) string {
 		}
 		r.share(c, file, r.clusterInfo(name, self))
 	}
-	return name
+	return r.shared[file]
 }

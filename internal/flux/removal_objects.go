@@ -54,7 +54,7 @@ func (r *renderer) removals(parts []part) []part {
 // The result is nil where Flux cannot express the component: it stays as well, and blocks nothing
 // else (rule 8).
 func (r *renderer) removalObjects(c paramset.ComponentSet, own bool) []object {
-	alone := renderer{Options: r.Options, owned: r.owned, shared: map[string]object{}, users: map[string][]paramset.ComponentSet{}}
+	alone := renderer{Options: r.Options, owned: r.owned, info: r.info, shared: map[string]object{}, users: map[string][]paramset.ComponentSet{}}
 	objects := alone.component(c, own)
 	if len(problem.Errors(alone.problems)) > 0 {
 		return nil

@@ -94,6 +94,9 @@ func render(o Owned, options Options) ([]File, []problem.Problem) {
 	if r.KubeConfig == nil {
 		r.KubeConfig = func(cluster string) string { return cluster + "-kubeconfig" }
 	}
+	if o.Self.Name != "" {
+		r.info = r.clusterInfo(ClusterInfo, o.Self)
+	}
 	var parts []part
 	for i, c := range o.Components {
 		parts = append(parts, part{"components/" + c.ApplicationName + ".yaml", &o.Components[i], r.component(c, r.isOnOwn(c))})
@@ -102,7 +105,7 @@ func render(o Owned, options Options) ([]File, []problem.Problem) {
 		parts = append(parts, part{"registrations/" + c.ApplicationName + ".yaml", &o.Registrations[i], r.component(c, true)})
 	}
 	if o.Self.Name != "" {
-		parts = append(parts, part{ClusterInfo + ".yaml", nil, []object{r.clusterInfo(ClusterInfo, o.Self)}})
+		parts = append(parts, part{ClusterInfo + ".yaml", nil, []object{r.info}})
 	}
 	for name, x := range r.shared {
 		parts = append(parts, part{name, nil, []object{x}})
@@ -167,6 +170,7 @@ type object = map[string]any
 type renderer struct {
 	Options
 	owned    Owned
+	info     object // the facts of the engine's own cluster
 	order    *order
 	shared   map[string]object // by file
 	users    map[string][]paramset.ComponentSet
@@ -299,6 +303,9 @@ const (
 	labelManagedBy = "app.kubernetes.io/managed-by"
 	managedBy      = "argosy"
 	labelCluster   = "argosy.dev/cluster"
+	// labelSourceHost is the host of a source. A tenant may name any, so charts/agent-flux chooses
+	// the sources of a Secret by it.
+	labelSourceHost = "argosy.dev/source-host"
 
 	annotationPrune      = facts.PruneAnnotation
 	annotationSubstitute = "kustomize.toolkit.fluxcd.io/substitute"

@@ -74,7 +74,7 @@ func (r *renderer) source(c paramset.ComponentSet, spec object) object {
 		}
 		r.share(c, file, object{
 			"apiVersion": sourceAPI, "kind": "HelmRepository",
-			"metadata": r.named(name, object{labelManagedBy: managedBy}),
+			"metadata": r.named(name, object{labelManagedBy: managedBy, labelSourceHost: sourceHost(chart.RepoURL)}),
 			"spec":     object{"url": chart.RepoURL, "interval": interval},
 		})
 		spec["chart"] = object{"spec": object{
@@ -95,9 +95,22 @@ func (r *renderer) gitRepository(c paramset.ComponentSet) object {
 			fmt.Sprintf("chart.repoURL %q is none that Flux reads Git from", c.Chart.RepoURL), "https://, http:// or ssh://", "chart", "repoURL")
 		return nil
 	}
+	if c.Chart.Version == "HEAD" { // that of Argo CD; Flux has no word for it
+		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("component %q of group %q", c.Component, c.Group), `chart.version "HEAD" is a branch of that name to Flux`, "the name of the branch", "chart", "version")
+		r.problems[len(r.problems)-1].Severity = problem.Warning
+	}
 	repository := object{"url": url, "interval": interval, "timeout": "1m", "ref": gitRef(c.Chart.Version)}
 	r.gitCredentials(c, c.Chart.RepoURL, repository)
-	return object{"apiVersion": sourceAPI, "kind": "GitRepository", "metadata": r.metadata(c.ApplicationName, c), "spec": repository}
+	metadata := r.metadata(c.ApplicationName, c)
+	if all, ok := metadata["labels"].(object); ok {
+		all[labelSourceHost] = sourceHost(url)
+	}
+	return object{"apiVersion": sourceAPI, "kind": "GitRepository", "metadata": metadata, "spec": repository}
+}
+
+// sourceHost is the value of labelSourceHost: the digest of a host, which may have a port.
+func sourceHost(url string) string {
+	return hexDigest(registration.HostOf(strings.ToLower(url)))[:32]
 }
 
 // gitCredentials names the Secret that charts/fleet-secret makes of the credentials of a

@@ -34,6 +34,10 @@ type Options struct {
 	Store *state.Store
 	// Responses cache those of states; default a cache of its own.
 	Responses *response.Cache
+	// Desired returns a response by the revision of each ring; by default that of the state. Of
+	// Flux Operator's objects nobody reports whether they are healthy, so that they wait for no
+	// other.
+	Desired func(st *fleetstate.State, r query.Query) (*response.Response, error)
 	// Respond returns a response as it may be given now: with what waits for something else as it
 	// was. Default: that of Responses.
 	Respond func(st *fleetstate.State, r query.Query) (*response.Response, error)
@@ -97,9 +101,21 @@ func (g *Guard) Response(st *fleetstate.State, r query.Query) (*response.Respons
 	return response, nil
 }
 
+// inputs is what the rings have, as Response has it.
+func (g *Guard) inputs(st *fleetstate.State, r query.Query) (*response.Response, error) {
+	if g.o.Desired == nil || len(st.Fleet.Rollouts) == 0 || r.View != query.Components {
+		return response.Inputs(st, r)
+	}
+	composed, err := g.o.Desired(st, r)
+	if err != nil {
+		return nil, err
+	}
+	return response.InputsOf(st, r, composed)
+}
+
 // Inputs returns the response to a query of Flux Operator, as Response does.
 func (g *Guard) Inputs(st *fleetstate.State, r query.Query) ([]byte, error) {
-	response, err := response.Inputs(st, r)
+	response, err := g.inputs(st, r)
 	if err != nil {
 		return nil, err
 	}

@@ -25,16 +25,17 @@ func (m *importer) applicationSets() []applicationSet {
 	var out []applicationSet
 	seen := map[string]problem.Pos{}
 	files := slices.Clone(m.o.ApplicationSets)
-	if len(files) == 0 {
+	isNamed := len(files) > 0 // by the user: then whatever a file is called
+	if !isNamed {
 		for _, p := range m.o.Repositories.Own.Paths() {
 			files = append(files, m.o.Repositories.Own.File(p))
 		}
 	}
 	for _, f := range files {
-		if f.Err != nil && manifest.IsFile(f.Path) {
+		if f.Err != nil && (isNamed || manifest.IsFile(f.Path)) {
 			m.report(problem.Pos{File: f.Path}, "the file", "cannot be read: "+oneLine(f.Err.Error()))
 		}
-		if !manifest.IsFile(f.Path) || !bytes.Contains(f.Data, []byte("argoproj.io/")) {
+		if !isNamed && !manifest.IsFile(f.Path) || !bytes.Contains(f.Data, []byte("argoproj.io/")) {
 			continue
 		}
 		if line := kindLine(f.Data); line > 0 && m.isTemplate(f) {
@@ -66,7 +67,7 @@ func (m *importer) applicationSets() []applicationSet {
 				"fix it; or if it is a template of a chart, "+renderHint)
 		}
 	}
-	if len(m.o.ApplicationSets) == 0 {
+	if !isNamed {
 		m.reportKustomized(out)
 	}
 	return out
@@ -76,7 +77,7 @@ const renderHint = "render it (helm template), and give the output: --applicatio
 
 // isTemplate reports whether Helm renders a file.
 func (m *importer) isTemplate(f *snapshot.File) bool {
-	for dir := path.Dir(f.Path); dir != "."; dir = path.Dir(dir) {
+	for dir := path.Dir(f.Path); dir != path.Dir(dir); dir = path.Dir(dir) {
 		if path.Base(dir) == "templates" && m.o.Repositories.Own.File(path.Join(path.Dir(dir), "Chart.yaml")) != nil {
 			return bytes.Contains(f.Data, []byte("{{"))
 		}

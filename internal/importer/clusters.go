@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/verify"
 )
 
 // Secrets are the clusters of a file of cluster Secrets, as kubectl get secrets -o yaml writes it.
@@ -106,6 +107,9 @@ func (m *importer) clusters() error {
 		byName[c.Name] = true
 		if c.Server == "" {
 			c.Server = unknownServer(c.Name)
+			if (c.Name == m.o.Hub || c.Name == verify.InClusterName) && byServer[verify.InCluster] == "" { // Argo CD runs on it
+				c.Server = verify.InCluster
+			}
 		}
 		if other := byServer[c.Server]; other != "" {
 			return fmt.Errorf("%s have two clusters with the server %s: %q and %q", from, c.Server, other, c.Name)

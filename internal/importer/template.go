@@ -142,13 +142,14 @@ func (m *importer) templateOf(a *application, destinationName string, namespaced
 // destinationName is the template of a cluster's name in Argo CD: the member's, but for clusters
 // whose name no member can have.
 func (m *importer) destinationName() string {
-	texts := map[string]string{}
+	texts, names := map[string]string{}, factor.Clusters{} // by the name alone: the next cluster has the same environment
 	for _, cluster := range slices.Sorted(maps.Keys(m.members)) {
+		names[cluster] = factor.Facts{Name: m.members[cluster].Name}
 		if texts[cluster] = "{{ .name }}"; m.members[cluster].Name != cluster {
 			texts[cluster] = factor.Escaped(cluster)
 		}
 	}
-	return m.phrases.Conditional(texts, func(s string) string { return s })
+	return names.Conditional(texts, func(s string) string { return s })
 }
 
 // policyOf is what an ApplicationSet says besides its generators and template.

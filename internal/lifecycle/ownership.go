@@ -3,6 +3,8 @@ package lifecycle
 import (
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
+
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -110,7 +112,15 @@ func isLost(st *fleetstate.State, c *fleetstate.Cluster, r facts.Application) bo
 	if len(problems) > 0 {
 		return false
 	}
-	return found.EntryTree == nil || !found.Enabled && !RemovesWorkloads(st, c, r.Group, found)
+	return found.EntryTree == nil || !found.Enabled && !RemovesWorkloads(st, c, r.Group, found) || isFormerCompanion(found.Entry, r)
+}
+
+// isFormerCompanion reports whether a HelmRelease is that of a companion that its component has no
+// more.
+func isFormerCompanion(e *catalog.Entry, r facts.Application) bool {
+	return r.Name != catalog.ApplicationName(r.Component, r.Cluster) && !slices.ContainsFunc(e.Companions, func(name string) bool {
+		return r.Name == catalog.ApplicationName(r.Component+"-"+name, r.Cluster)
+	})
 }
 
 // FluxHasGrants reports whether a member with Flux has any grant.

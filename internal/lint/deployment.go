@@ -45,6 +45,7 @@ func (l *linter) deployment() {
 			continue
 		}
 		h.queries()
+		h.releases()
 		h.repositories()
 		h.charts()
 		if h.Open { // package expand sees more
@@ -123,6 +124,31 @@ func (h hubRoots) queries() {
 				Expected: "one of " + strings.Join(groups, ", "),
 			})
 		}
+	}
+}
+
+// releases reports queries for the chart of a release that the versions file does not list: it has
+// none, and Argo CD refuses its Application. A file that is not there is reported already.
+func (h hubRoots) releases() {
+	f := h.l.st.Fleet
+	for _, q := range h.Queries {
+		list, file, isUsed := *f.FleetSecrets, f.Layout.FleetSecrets, len(f.Members(h.hub)) > 0
+		switch {
+		case !q.TakesChart:
+			continue
+		case q.View == string(query.Releases):
+			_, isUsed = f.Layout.Groups[q.Group]
+			list, file = f.Versions.Of(q.Group), f.Layout.ApplicationSets
+		case q.View != string(query.Members):
+			continue
+		}
+		if list.Declared || !isUsed || !h.l.reachable[file] {
+			continue
+		}
+		h.warn(problem.Problem{
+			Reason: problem.IncompleteRelease, Pos: q.Pos, Subject: fmt.Sprintf("releases of group %q", list.Group), Found: "not in the versions file",
+			Expected: "a release that says where its chart is, because the Applications of this root take it from there", Related: []problem.Pos{{File: file}},
+		})
 	}
 }
 

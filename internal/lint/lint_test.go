@@ -249,9 +249,10 @@ func TestLintOfDependencies(t *testing.T) {
 // of a Secret's kind.
 func TestSecretPoliciesJudgeAppsAndKinds(t *testing.T) {
 	for policies, want := range map[string]string{
-		"{hosts: [git.example]}":  `key "gitCredentials.app.data.githubAppEnterpriseBaseUrl"`,
-		"{kinds: [repository]}":   `key "gitCredentials.app" of fleet-secret's values: is of the kind repo-creds`,
-		"{hosts: [evil.example]}": `key "gitCredentials.host" of fleet-secret's values: https://git.example/ is at none of the allowed hosts`,
+		"{hosts: [git.example]}":   `key "gitCredentials.app.data.githubAppEnterpriseBaseUrl"`,
+		"{hosts: ['git.example']}": `key "gitCredentials.app.data.githubAppBaseURL"`,
+		"{kinds: [repository]}":    `key "gitCredentials.app" of fleet-secret's values: is of the kind repo-creds`,
+		"{hosts: [evil.example]}":  `key "gitCredentials.host" of fleet-secret's values: https://git.example/ is at none of the allowed hosts`,
 	} {
 		got := querytest.Problems(lint.Run(querytest.Build(t, fleettest.Tree{
 			"fleet/layout.yaml":             "groups:\n  fleet: {root: addons, catalog: catalogs/fleet.yaml}\n",
@@ -260,7 +261,7 @@ func TestSecretPoliciesJudgeAppsAndKinds(t *testing.T) {
 			"versions/fleetSecrets.yaml":    "releases: [{type: default, chartRepo: r, ecrChartName: c, version: '1'}]\n",
 			fleettest.Member("hub"):         "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster}\n",
 			fleettest.Member("shop-1"):      "{clusterName: shop-1, tenant: shop, environment: prod, secretManagerSecretName: s}\n",
-			"addons/defaults/fleet/fleet-secret/values.yaml": "gitCredentials:\n  app: {type: githubApp, url: https://git.example/shop, secretName: s, data: {githubAppEnterpriseBaseUrl: https://evil.example/api/v3}}\n" +
+			"addons/defaults/fleet/fleet-secret/values.yaml": "gitCredentials:\n  app: {type: githubApp, url: https://git.example/shop, secretName: s, data: {githubAppEnterpriseBaseUrl: https://evil.example/api/v3, githubAppBaseURL: https://evil.example/api/v3}}\n" +
 				"  host: {type: http, url: https://git.example, secretName: s}\n",
 		})))
 		if strings.Contains(policies, "git.example") && strings.Contains(got, `"gitCredentials.host"`) {

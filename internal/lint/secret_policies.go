@@ -133,9 +133,11 @@ func (k policyCheck) credential(subject string, n *yamldoc.Node, kind string) {
 		for _, f := range data.Fields() {
 			keys = append(keys, f.Key)
 		}
-		if server := data.Get("githubAppEnterpriseBaseUrl"); !server.IsNull() {
-			if found, expected := k.policy.Server(server.Text()); found != "" {
-				k.refuse(server, subject+".data.githubAppEnterpriseBaseUrl", found, expected)
+		for _, key := range []string{"githubAppEnterpriseBaseUrl", "githubAppBaseURL"} { // Argo CD's, and Flux'
+			if server := data.Get(key); !server.IsNull() {
+				if found, expected := k.policy.Server(server.Text()); found != "" {
+					k.refuse(server, subject+".data."+key, found, expected)
+				}
 			}
 		}
 	}

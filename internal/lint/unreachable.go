@@ -60,12 +60,18 @@ func (l *linter) unreachable() {
 		l.openGroups(open)
 	}
 	l.absentHubs(ofHubs)
-	if len(strays) == 0 {
+	beside := l.besideRoots(roots, unknown)
+	if len(strays)+len(beside) == 0 {
 		return
 	}
 	slices.Sort(strays)
 	strays = slices.Compact(strays) // roots may be within each other
-	hints := nearestPaths(strays, l.conceivable())
+	hints := nearestPaths(slices.Concat(strays, beside), l.conceivable())
+	for _, p := range beside {
+		if len(hints[p]) > 0 {
+			strays = append(strays, p)
+		}
+	}
 	for _, f := range l.byFolder(strays, hints) {
 		p := problem.Problem{
 			Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: f.path},
@@ -76,6 +82,39 @@ func (l *linter) unreachable() {
 		}
 		l.problems = append(l.problems, p)
 	}
+}
+
+// besideRoots are files that nobody reads beside the folders of levels outside the groups' roots,
+// such as fleet/registration/{{ .cluster }}. Other files may well be there.
+func (l *linter) besideRoots(roots, unknown map[string]bool) (out []string) {
+	parents := map[string]bool{}
+	for folder := range l.folders {
+		if parent := path.Dir(folder); parent != "." && !isBelow(folder, roots) {
+			parents[parent] = true
+		}
+	}
+	for _, parent := range slices.Sorted(maps.Keys(parents)) {
+		for _, p := range l.st.Resolver().Snapshot.Under(parent) {
+			if l.reachable[p] || isBelow(p, roots) || isIgnored(l.st.Fleet.Layout, p) {
+				continue
+			}
+			if !slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool { return unknown[part] }) {
+				out = append(out, p)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// isBelow reports whether a path is in one of the folders.
+func isBelow(p string, folders map[string]bool) bool {
+	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+		if folders[dir] {
+			return true
+		}
+	}
+	return false
 }
 
 // unread is a file that nobody reads, or a folder of such files alone.

@@ -99,7 +99,7 @@ func (x *Index) Compare(scope Scope, a, b string) (Comparison, error) {
 		}
 		out.Components = append(out.Components, d)
 	}
-	return out, nil
+	return problem.Relocate(out, x.st.Resolver().Snapshot.Locate), nil
 }
 
 // row finds a visible cluster's row by hub/cluster or cluster.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/problem"
+
 	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
@@ -99,7 +101,7 @@ func (x *Index) Find(scope Scope, f Filter, path string) (Found, error) {
 	})
 	out.Total = len(out.Values)
 	out.Values = out.Values[:min(len(out.Values), maxFound)]
-	return out, nil
+	return problem.Relocate(out, x.st.Resolver().Snapshot.Locate), nil
 }
 
 // matching are the leaves of a tree whose paths end in a path.

@@ -219,10 +219,10 @@ func changedValues(before, after *Index, was, is *fleetstate.Cluster, name Compo
 		a, b := textOf(d.A), textOf(d.B)
 		a, b = problem.Differing(a, b, maxText)
 		if d.A != nil {
-			v.Before = &PlacedValue{a, d.A.Level, d.A.Position}
+			v.Before = &PlacedValue{a, d.A.Level, before.st.Resolver().Snapshot.Locate(d.A.Position)}
 		}
 		if d.B != nil {
-			v.After = &PlacedValue{b, d.B.Level, d.B.Position}
+			v.After = &PlacedValue{b, d.B.Level, after.st.Resolver().Snapshot.Locate(d.B.Position)}
 		}
 		out = append(out, v)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/snapshot"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/explain"
@@ -138,4 +140,33 @@ func join(names []string) (out string) {
 		out += n
 	}
 	return out
+}
+
+// TestFindNamesTheRepositoryOfAMount: a value of a mount is found at its place in the mount's
+// repository (U1).
+func TestFindNamesTheRepositoryOfAMount(t *testing.T) {
+	t.Parallel()
+	const url, chart = "https://git.example.com/shop/cart.git", "chart: {repoURL: https://git.example.com/platform/charts, path: web, version: main}"
+	main := fleettest.Snapshot("1", fleettest.Tree{
+		"fleet/layout.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups:\n  addons: {root: addons, catalog: [catalogs/addons.yaml]}\n" +
+			"  workloads: {root: workloads, catalog: [catalogs/workloads.yaml]}\n  teams: {root: addons, catalog: [catalogs/teams.yaml]}\nmounts: {apps/cart: {url: \"" + url + "\", team: cart}}\n",
+		"fleet/teams/cart.yaml":         "name: cart\ntenant: shop\nowners: [o]\nclusters: {matchLabels: {cluster: shop-1}}\nnamespaces: [{name: cart, preset: small}]\nrepositories: [https://git.example.com/shop/*]\n",
+		"versions/applicationSets.yaml": "releases: {workloads: [{type: default, chartRepoRevision: v1}]}\n",
+		"versions/fleetSecrets.yaml":    "releases: [{type: default, chartRepo: r, ecrChartName: c, version: '1'}]\n",
+		"catalogs/addons.yaml":          "dns: {enabled: true, " + chart + "}\n",
+		"catalogs/teams.yaml":           "team: {" + chart + "}\nteam-project: {" + chart + "}\n",
+		"catalogs/workloads.yaml":       "cart-web: {team: cart, namespace: cart, " + chart + "}\n",
+		fleettest.Member("hub"):         "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster}\n",
+		fleettest.Member("shop-1"):      "{clusterName: shop-1, tenant: shop, environment: prod, secretManagerSecretName: s}\n",
+	})
+	file := func(p, text string) *snapshot.File {
+		return snapshot.NewFile("apps/cart/"+p, []byte(text), snapshot.MaxFileSize)
+	}
+	st := querytest.Next(t, nil, main.Join([]snapshot.Part{snapshot.NewPart("apps/cart", url, "c", []*snapshot.File{
+		file("defaults/application-sets/workloads.yaml", "cart-web: {enabled: true}\n"), file("defaults/workloads/cart-web/values.yaml", "from: cart\n"),
+	})}), facts.NewSet(false))
+	found, err := new(overview.Cache).Of(st).Find(everything{}, overview.Filter{}, "from")
+	if err != nil || len(found.Values) != 1 || found.Values[0].Position.Repository != url || found.Values[0].Position.File != "defaults/workloads/cart-web/values.yaml" {
+		t.Errorf("%+v, %v", found.Values, err)
+	}
 }

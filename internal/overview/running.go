@@ -20,6 +20,8 @@ type Status struct {
 
 // Live is what is known of the running components. Its zero value knows nothing.
 type Live struct {
+	// Hub is the hub whose engine this is about; empty for any.
+	Hub string
 	// Status returns the status of an Application, or of the HelmRelease or Kustomization of that
 	// name; false where there is none. It is nil where nobody watches them.
 	Status func(application string) (Status, bool)
@@ -74,6 +76,9 @@ func (r Running) Bad() bool {
 func (x *Index) running(live Live, c *fleetstate.Cluster, group, component string) Running {
 	if c.Member.Owner(group) != fleet.OwnerHub {
 		return Running{State: RunningUnknown, Detail: "the member's own engine runs it, and does not report to this service"}
+	}
+	if live.Hub != "" && c.Member.Hub != live.Hub {
+		return Running{State: RunningUnknown, Detail: "the engine of hub " + c.Member.Hub + " runs it, and does not report to this service"}
 	}
 	if live.Silent != "" {
 		return Running{State: RunningUnknown, Detail: live.Silent}

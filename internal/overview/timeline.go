@@ -46,6 +46,8 @@ type Moment struct {
 // ConcernedCluster is a cluster that a new state changed, and when it was running there.
 type ConcernedCluster struct {
 	Cluster
+	// Gone reports that there is no such cluster any more.
+	Gone       bool        `json:"gone,omitempty"`
 	Action     string      `json:"action,omitempty"`
 	Components []Component `json:"components"`
 	Synced     *time.Time  `json:"synced,omitempty"`
@@ -75,7 +77,7 @@ func (h *History) Timeline(x *Index, scope Scope, f Filter, cluster string) Time
 		m := Moment{Before: c.Before, Revision: c.Revision, At: c.At.UTC().Truncate(time.Second), Commit: c.By, Facts: c.Before == c.Revision, Trimmed: c.Trimmed, Clusters: []ConcernedCluster{}}
 		for _, cl := range c.Clusters {
 			if changes := cl.selected(scope, f, cluster); changes != nil {
-				m.add(cl, changes)
+				m.add(x, cl, changes)
 			}
 		}
 		switch {
@@ -94,7 +96,7 @@ func (h *History) Timeline(x *Index, scope Scope, f Filter, cluster string) Time
 // seesAll reports whether a scope sees clusters of any name and groups of any name.
 func seesAll(scope Scope) bool { return scope.Sees("", "", "") && scope.SeesGroup("") }
 
-func (m *Moment) add(cl clusterChange, changes []ComponentChange) {
+func (m *Moment) add(x *Index, cl clusterChange, changes []ComponentChange) {
 	m.Concerned++
 	if !cl.Synced.IsZero() {
 		m.Synced++
@@ -105,7 +107,7 @@ func (m *Moment) add(cl clusterChange, changes []ComponentChange) {
 	if len(m.Clusters) == maxMomentClusters {
 		return
 	}
-	one := ConcernedCluster{Cluster: cl.Cluster, Action: cl.Action, Components: []Component{}, Synced: Known(cl.Synced), Healthy: Known(cl.Healthy)}
+	one := ConcernedCluster{Gone: x.st.Cluster(cl.Cluster.Hub, cl.Cluster.Name) == nil, Cluster: cl.Cluster, Action: cl.Action, Components: []Component{}, Synced: Known(cl.Synced), Healthy: Known(cl.Healthy)}
 	for _, ch := range changes {
 		one.Components = append(one.Components, ch.Component)
 	}

@@ -153,7 +153,8 @@ func (s *secretComparison) findStores() {
 		return // a remote chart may make it
 	}
 	for k, site := range users {
-		if s.after.has(k) || unknown[k.cluster] || unknown[""] || slices.Contains(s.x.after.DeclaredStores(), k.store.Name) {
+		isDeclared := k.store.Kind == clusterStore && slices.Contains(s.x.after.DeclaredStores(), k.store.Name)
+		if s.after.has(k) || unknown[k.cluster] || unknown[""] || isDeclared {
 			continue
 		}
 		s.x.after.Report(problem.Problem{

@@ -27,9 +27,7 @@ func TestStatusTellsThatACandidateIsComputed(t *testing.T) {
 	w := &watching{seen: make(chan refresh.Status)} // it waits until the test has read
 	h := startWith(t, newKnown(true), nil, func(o *refresh.Options) { o.Judge = w })
 	w.r = h.r
-	if st := h.r.Status(); !st.Computing.IsZero() {
-		t.Errorf("before the first snapshot: %+v", st)
-	}
+	h.until("an end of what the start computes", func(st refresh.Status) bool { return st.Computing.IsZero() })
 	h.say(fleet(nil), nil)
 	first := <-w.seen
 	if first.Computing.IsZero() || first.Ready() {

@@ -99,15 +99,15 @@ func GitSecretFor(all []GitSecret, url string) (GitSecret, bool) {
 		switch own := plain(s.URL); {
 		case !s.Many && own == url:
 			return s, true
-		case s.Many && strings.HasPrefix(url, own) && hostOf(url) == hostOf(own) && (!found || len(own) > len(plain(best.URL))):
+		case s.Many && strings.HasPrefix(url, own) && HostOf(url) == HostOf(own) && (!found || len(own) > len(plain(best.URL))):
 			best, found = s, true
 		}
 	}
 	return best, found
 }
 
-// hostOf is the host of a repository's URL, with its port, or of an address such as git@host:path.
-func hostOf(url string) string {
+// HostOf is the host of a repository's URL, with its port, or of an address such as git@host:path.
+func HostOf(url string) string {
 	_, rest, ok := strings.Cut(url, "://")
 	ends := "/?#\\"
 	if !ok {

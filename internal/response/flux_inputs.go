@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/queryerr"
@@ -38,6 +39,28 @@ func Inputs(st *fleetstate.State, r query.Query) (*Response, error) {
 		}
 	}
 	return newResponse(st, `{"inputs":[`, []*part{newPart(nil, []*encodedCluster{all}, nil, nil)}, "]}\n"), nil
+}
+
+// InputsOf is Inputs with the sets of a response for Argo CD to the same query. Of sets of one name
+// it has that of Inputs.
+func InputsOf(st *fleetstate.State, r query.Query, composed *Response) (*Response, error) {
+	desired, err := Inputs(st, r)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]lifecycle.Item{}
+	desired.ParameterSets(func(s ParameterSet) { names[s.Item().Name] = s.Item() })
+	var sets []encodedSet
+	composed.ParameterSets(func(s ParameterSet) {
+		own, is := names[s.Item().Name]
+		if s.Item().IsRemoval || is && (own.Cluster != s.Item().Cluster || own.Component != s.Item().Component) {
+			return
+		}
+		e := s.fixed()
+		e.text = append([]byte(`{"id":`+strconv.Quote(s.Item().Name)+`,`), e.text[1:]...)
+		sets = append(sets, e)
+	})
+	return newResponse(st, `{"inputs":[`, []*part{newPart(nil, []*encodedCluster{newEncodedCluster(sets, paramset.Tally{})}, nil, nil)}, "]}\n"), nil
 }
 
 // distinct leaves one of the sets that have one name, as those of component a-b on c and of a on

@@ -158,6 +158,10 @@ func TestFluxReleasesAGroupInTwoSteps(t *testing.T) {
 	gone := dns
 	gone.Name, gone.Component = "gone-one", "gone"
 	off := fleettest.HelmRelease("old", "one", "one")
+	identity := dns
+	identity.Name = "dns-identity-one"
+	companion := mine.With(fleettest.Tree{fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart +
+		", companions: {identity: {chart: {repoURL: https://charts.example, name: identity, version: 1.0.0}}}}\n"})
 	silent := mine.With(fleettest.Tree{"addons/defaults/application-sets/addons.yaml": "dns: {" + fleettest.DNSChart + "}\n"})
 	switchedOff := mine.With(fleettest.Tree{fleettest.OneCatalog: "old: {enabled: false, " + fleettest.DNSChart + "}\n"})
 	for _, c := range []struct {
@@ -179,6 +183,8 @@ func TestFluxReleasesAGroupInTwoSteps(t *testing.T) {
 		{"to go, and gone", mine, &leaving, nil, "", "addons"},
 		{"to go, and what is left is in no catalog", mine, &leaving, []facts.Application{gone}, "", "addons"},
 		{"to go, and nothing switches on what is left", silent, &leaving, []facts.Application{dns}, "", "addons"},
+		{"to go, and a companion is left", companion, &leaving, []facts.Application{identity}, "", ""},
+		{"to go, and a companion is left that the catalog has no more", mine, &leaving, []facts.Application{identity}, "", "addons"},
 		{"to go, and what is left is being removed", switchedOff, &leaving, []facts.Application{fleettest.WithFinalizer(off)}, "", ""},
 		{"to go, and what is left is another's", mine, &leaving, []facts.Application{fleettest.HelmRelease("dns", "one", "hub")}, "", "addons"},
 	} {

@@ -92,9 +92,9 @@ func (c Chart) Queries() []Query {
 	if !c.on("install", "roots") {
 		return nil
 	}
-	out := []Query{{View: "members", Hub: c.Hub, Pos: c.Pos}}
+	out := []Query{{View: "members", Hub: c.Hub, TakesChart: true, Pos: c.Pos}}
 	for _, g := range c.list(defaultGroups, "roots", "groups") {
-		out = append(out, Query{View: "releases", Group: g, Hub: c.Hub, Pos: c.Pos})
+		out = append(out, Query{View: "releases", Group: g, Hub: c.Hub, TakesChart: true, Pos: c.Pos})
 	}
 	if len(c.list(defaultAgents, "roots", "agents")) > 0 {
 		out = append(out, Query{View: "agents", Hub: c.Hub, Pos: c.Pos}, Query{View: "grants", Hub: c.Hub, Pos: c.Pos})

@@ -2,6 +2,7 @@ package roots
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,7 +19,9 @@ type Query struct {
 	View, Group, Hub, Component string
 	// Based says that it sends a catalog entry, and so the chart.
 	Based bool
-	Pos   problem.Pos
+	// TakesChart says that its Applications are of the chart that the release names.
+	TakesChart bool
+	Pos        problem.Pos
 }
 
 // Source is a repository that an Application reads.
@@ -131,6 +134,9 @@ func (r *Roots) applicationSet(n *yamldoc.Node) {
 	if !r.generators(at(n, "spec", "generators")) {
 		r.Open = true // its Applications may be anything
 	}
+	for i := range r.Queries[from:] {
+		r.Queries[from+i].TakesChart = takesChart(n.Get("spec"))
+	}
 	project := at(n, "spec", "template", "spec", "project")
 	var of Query
 	if len(r.Queries) > from {
@@ -145,6 +151,20 @@ func (r *Roots) applicationSet(n *yamldoc.Node) {
 			r.Uses = append(r.Uses, Project{Name: name, View: "components", Group: of.Group, Pos: values.Pos()})
 		}
 	}
+}
+
+// chartOfRelease matches a template that takes the address of a release's chart.
+var chartOfRelease = regexp.MustCompile(`\.(source|chartRepo|chartRepoUrl)\b`)
+
+// takesChart reports whether an ApplicationSet's Applications have the chart of a parameter set.
+func takesChart(spec *yamldoc.Node) bool {
+	of := at(spec, "template", "spec")
+	sources := []*yamldoc.Node{of.Get("source")}
+	if several := of.Get("sources"); several != nil {
+		sources = append(sources, several.Items()...)
+	}
+	return chartOfRelease.MatchString(text(spec, "templatePatch")) ||
+		slices.ContainsFunc(sources, func(s *yamldoc.Node) bool { return chartOfRelease.MatchString(text(s, "repoURL")) })
 }
 
 // quotedProject is the project in the values of charts/application-sets, which a root writes as

@@ -3,6 +3,7 @@ package scaffold
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -41,6 +42,12 @@ func (c Component) check(l *fleet.Layout) error {
 	}
 	if c.Manifests && c.Path == "" {
 		return failure.Usage([]string{nothingWritten}, "--manifests needs --path: the folder in Git")
+	}
+	if err := checkURL("repo-url", c.RepoURL); err != nil {
+		return err
+	}
+	if c.Path != "" && !fs.ValidPath(c.Path) {
+		return failure.Usage([]string{nothingWritten}, "--path: %q; expected a folder below the root of the repository, such as charts/dns", c.Path)
 	}
 	if c.Path != "" && c.Chart != "" {
 		return failure.Usage([]string{nothingWritten}, "--path does not go with --chart: a folder in Git, or a chart of a Helm repository or registry")

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/argosy-hub/argosy/internal/atomicfile"
 	"github.com/argosy-hub/argosy/internal/expand"
@@ -61,6 +62,35 @@ func checkNames(all ...named) error {
 // scpLike is the form user@host:path of an SSH URL.
 var scpLike = regexp.MustCompile(`^([\w.-]+@)?[\w.-]+:[^\s/][^\s]*$`)
 
+func isSCP(address string) bool {
+	return scpLike.MatchString(address) && !strings.Contains(address, "://")
+}
+
+// checkURL refuses what no repository of Git or Helm, and no registry, is called, and a password,
+// which would be in Git.
+func checkURL(flag, address string) error {
+	refuse := func(found, expected string) error {
+		return failure.Usage([]string{nothingWritten}, "--%s: %s; expected %s", flag, found, expected)
+	}
+	if strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return refuse("has a space or a control character", "a URL such as https://charts.example.com")
+	}
+	if isSCP(address) {
+		return nil
+	}
+	if !strings.Contains(address, "://") {
+		address = "oci://" + address // a registry, which Argo CD names without a scheme
+	}
+	u, err := url.Parse(address)
+	if err != nil { // which may quote a password
+		return refuse("is no URL", "a URL such as https://charts.example.com")
+	}
+	if _, secret := u.User.Password(); secret {
+		return refuse("has a password", "the URL without, and a Secret with the credentials")
+	}
+	return nil
+}
+
 // version of a chart, as Helm has it.
 var version = regexp.MustCompile(`^\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?$`)
 
@@ -73,15 +103,13 @@ func (h Installation) check() error {
 	switch {
 	case h.RepoURL == "":
 		return fail("repo-url", "is empty", "the URL that Argo CD reads this repository at, "+example)
-	case strings.ContainsFunc(h.RepoURL, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return fail("repo-url", "has a space or a control character", example)
-	case scpLike.MatchString(h.RepoURL) && !strings.Contains(h.RepoURL, "://"):
+	case isSCP(h.RepoURL):
+	case strings.ContainsFunc(h.RepoURL, unicode.IsSpace): // checkURL says it
 	case err != nil || u.Host == "" && u.Scheme != "file" || u.Scheme == "":
 		return fail("repo-url", fmt.Sprintf("%q is no URL of a Git repository", h.RepoURL), example)
-	case u.User != nil:
-		if _, secret := u.User.Password(); secret {
-			return fail("repo-url", "has a password", "the URL without, and a Secret with the credentials")
-		}
+	}
+	if err := checkURL("repo-url", h.RepoURL); err != nil {
+		return err
 	}
 	switch {
 	case h.Revision == "" || strings.ContainsAny(h.Revision, " \t\r\n"):

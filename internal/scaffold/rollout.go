@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -44,7 +45,12 @@ func ChangeRollout(ctx context.Context, r Repository, c RolloutChange) (*Draft, 
 		c.Name = names[0]
 	}
 	file := before.File(path.Join(rollout.Folder, c.Name+".yaml"))
-	if file == nil || c.Name == "" {
+	switch {
+	case len(names) == 0:
+		return nil, failure.Usage([]string{"docs/how-to/roll-out-in-rings.md has one", nothingWritten}, "there is no rollout policy in %s", rollout.Folder)
+	case c.Name == "":
+		return nil, failure.Usage([]string{nothingWritten}, "NAME is missing; expected one of the rollouts %s", strings.Join(names, ", "))
+	case file == nil:
 		return nil, failure.Usage(append(problem.Nearest(c.Name, names), nothingWritten), "rollout %q is none of %s", c.Name, strings.Join(names, ", "))
 	}
 	was := string(file.Data)
@@ -75,7 +81,7 @@ func ChangeRollout(ctx context.Context, r Repository, c RolloutChange) (*Draft, 
 	}
 	is := strings.Join(lines, "")
 	if is == was {
-		return nil, failure.Usage([]string{nothingWritten}, "%s says so already", file.Path)
+		return nil, c.unchanged(r, before, file.Path)
 	}
 	if _, err := yamldoc.Parse(file.Path, []byte(is)); err != nil {
 		if _, broken := yamldoc.Parse(file.Path, file.Data); broken == nil {
@@ -92,6 +98,19 @@ func ChangeRollout(ctx context.Context, r Repository, c RolloutChange) (*Draft, 
 	}
 	d.Next = []string{"git add . && git commit -m \"" + c.title() + "\" && git push"}
 	return d, nil
+}
+
+// unchanged is the error of a change after which the file is as before: it says so already, or has
+// a form that is not changed here.
+func (c RolloutChange) unchanged(r Repository, before *snapshot.Snapshot, file string) error {
+	st, err := r.state(before)
+	if err != nil {
+		return err
+	}
+	if err := c.verify(st); err != nil {
+		return err
+	}
+	return failure.Usage([]string{nothingWritten}, "%s says so already", file)
 }
 
 // title is the first line of a commit.
@@ -113,6 +132,9 @@ func (c RolloutChange) verify(st *fleetstate.State) error {
 	ok := i >= 0
 	if ok {
 		p := st.Fleet.Rollouts[i]
+		if err := checkRing(p, c.Ring); err != nil {
+			return err
+		}
 		isPinned := func(ring, revision string) bool {
 			return slices.ContainsFunc(p.Pins, func(x rollout.Pin) bool {
 				return (ring == "" || x.Ring == ring) && (revision == "" || x.Revision == revision)
@@ -135,6 +157,18 @@ func (c RolloutChange) verify(st *fleetstate.State) error {
 		return byHand(path.Join(rollout.Folder, c.Name+".yaml"))
 	}
 	return nil
+}
+
+// checkRing refuses the name of a ring that the policy does not have.
+func checkRing(p *rollout.Policy, name string) error {
+	var names []string
+	for _, r := range p.Rings {
+		names = append(names, r.Name)
+	}
+	if name == "" || slices.Contains(names, name) {
+		return nil
+	}
+	return failure.Usage(append(problem.Nearest(name, names), nothingWritten), "--ring: %q is no ring of rollout %q; expected one of %s", name, p.Name, strings.Join(names, ", "))
 }
 
 // byHand is the error of a file in a form that is not changed here.

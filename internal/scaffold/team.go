@@ -30,6 +30,11 @@ func NewTeam(ctx context.Context, r Repository, t Team) (*Draft, error) {
 	if err := checkNames(named{"name", t.Name}, named{"tenant", t.Tenant}); err != nil {
 		return nil, err
 	}
+	for _, address := range t.Repositories {
+		if err := checkURL("repository", strings.TrimPrefix(address, "!")); err != nil {
+			return nil, err
+		}
+	}
 	before, layout, err := r.read(ctx)
 	if err != nil {
 		return nil, err

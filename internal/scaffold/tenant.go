@@ -38,6 +38,8 @@ func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 	}
 	if hubs := st.Fleet.Hubs(); t.Hub == "" && len(hubs) == 1 {
 		t.Hub = hubs[0]
+	} else if t.Hub == "" {
+		return nil, failure.Usage([]string{nothingWritten}, "--hub is missing; expected one of %s", strings.Join(hubs, ", "))
 	} else if !slices.Contains(hubs, t.Hub) {
 		return nil, failure.Usage(append(problem.Nearest(t.Hub, hubs), nothingWritten), "--hub: %q is none of the hubs %s", t.Hub, strings.Join(hubs, ", "))
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -59,10 +60,23 @@ func (s *Server) identify(route, presented string) (*access.Bearer, *failure) {
 func (s *Server) authorize(r *http.Request, route string, bearer *access.Bearer) *failure {
 	n := info(r)
 	n.bearer = bearer
-	if retry, ok := bearer.Pace(r.Context(), s.o.MaxWait); !ok {
+	if retry, ok := s.pace(r.Context(), bearer); !ok {
 		return busy(retry, fmt.Sprintf("too many requests with token %q; the limit is %g a second (--token-rate)", bearer.Label(), s.o.TokenRate))
 	}
 	return denial(bearer.Route(route))
+}
+
+// pace waits until a bearer's rate allows a request. Those of tokens without priority that wait are
+// bounded as those that wait for a slot, because each holds a connection.
+func (s *Server) pace(ctx context.Context, b *access.Bearer) (retry time.Duration, ok bool) {
+	if b.HasPriority() {
+		return b.Pace(ctx, s.o.MaxWait)
+	}
+	if retry, ok = b.Pace(ctx, -1); ok || !s.paced.Take(ctx, b.Name, false, -1) {
+		return retry, ok
+	}
+	defer s.paced.Release(b.Name)
+	return b.Pace(ctx, s.o.MaxWait)
 }
 
 // countFailure counts a failed attempt. Beyond the limit of its address the client gets 429, and

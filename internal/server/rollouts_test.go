@@ -435,3 +435,17 @@ func TestSilentMemberIsNoEvidence(t *testing.T) {
 	h.LookAtRings(t.Context())
 	h.ring("prod", second)
 }
+
+// TestLaterRingKeepsItsInputs: Flux Operator's inputs go by the rings as Argo CD's responses do
+// (G7).
+func TestLaterRingKeepsItsInputs(t *testing.T) {
+	h, first := steady(t, nil)
+	second := h.say(inRings(map[string]string{valuesOfAll: "replicas: 7\n"})).Revision
+	h.ring("canary", second)
+	got := h.inputs(provider{query: dnsInputs})
+	for name, want := range map[string]string{"dns-a": second, "dns-b": first, "dns-hub-1": first} {
+		if got[name]["revision"] != want {
+			t.Errorf("%s has revision %v, want %s", name, got[name]["revision"], want)
+		}
+	}
+}

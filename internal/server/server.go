@@ -47,6 +47,7 @@ type Server struct {
 	tlsConfig      *tls.Config            // nil without TLS
 	metrics        *metrics
 	slots          *access.Slots[string]       // by token
+	paced          *access.Slots[string]       // of requests that wait for the rate of their token
 	webhooks       *access.Slots[netip.Prefix] // of signed bodies that are read, by address
 	deliveries     *webhook.Deliveries
 	queries        queryCache
@@ -72,7 +73,7 @@ func New(o Options) (*Server, error) {
 		registry := newRegistry()
 		o.Registerer, o.Gatherer = registry, registry
 	}
-	s := &Server{o: o, slots: access.NewSlots[string](o.MaxConcurrent), webhooks: access.NewSlots[netip.Prefix](maxWebhooks), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}, listener: connlimit.New(o.MaxConnections)}
+	s := &Server{o: o, slots: access.NewSlots[string](o.MaxConcurrent), paced: access.NewSlots[string](o.MaxConcurrent), webhooks: access.NewSlots[netip.Prefix](maxWebhooks), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}, listener: connlimit.New(o.MaxConnections)}
 	var err error
 	s.tokens, err = access.Open(access.Options{
 		TokenFile: o.TokenFile, TokensFile: o.TokensFile, TokensDir: o.TokensDir, Reload: o.TokensReload,
@@ -95,7 +96,7 @@ func New(o Options) (*Server, error) {
 	s.order = order.New(order.Options{Desired: s.desired, Queries: knownQueries(o, false), Store: o.Store, Now: o.Now, Logger: o.Logger})
 	s.guard, err = guard.New(guard.Options{
 		Hub: o.Hub, Responses: s.responses, Queries: queries(o), Requesters: requesters(o), Store: o.Store, Now: o.Now, Logger: o.Logger,
-		Approved: s.auditApproval, Respond: s.composed,
+		Approved: s.auditApproval, Respond: s.composed, Desired: s.desired,
 	})
 	if err != nil {
 		return nil, err

@@ -123,24 +123,24 @@ func Verify(q Question) (Verification, error) {
 			live = append(live, side{a, nil, l.Pos})
 		}
 	}
-	pairs, err := match(ours, live, q.Names)
+	pairs, alone, err := match(ours, live, q.Names)
 	if err != nil {
 		return v, err
 	}
 	if away := q.Reader.Doubt(); away != nil {
 		v.Problems = append(v.Problems, problem.NewFinding(problem.Problem{Reason: problem.NotImported, Severity: problem.Error, Subject: "the live Applications", Found: away.Text, Hints: []string{away.Hint}}))
 	}
-	isPaired := [2]map[string]bool{{}, {}}
+	isPaired := map[string]bool{} // of Argosy's, whose names are unique
 	for _, p := range pairs {
-		isPaired[0][p[0].Name], isPaired[1][p[1].Name] = true, true
+		isPaired[p[0].Name] = true
 	}
 	for _, o := range ours {
-		if !isPaired[0][o.Name] {
+		if !isPaired[o.Name] {
 			v.OnlyArgosy = append(v.OnlyArgosy, o.Name)
 		}
 	}
-	for _, l := range live {
-		if !slices.Contains(q.Ignore, l.Name) && !isPaired[1][l.Name] {
+	for _, l := range alone {
+		if !slices.Contains(q.Ignore, l.Name) {
 			v.OnlyLive = append(v.OnlyLive, l.Name)
 		}
 	}
@@ -222,7 +222,7 @@ func causes(q Question, ours side) func(path []string) problem.Pos {
 
 // match pairs the Applications of both sides: by the names given, by their own names, and then by
 // cluster and chart, where that is one pair alone.
-func match(ours, live []side, names map[string]string) ([][2]side, error) {
+func match(ours, live []side, names map[string]string) (_ [][2]side, alone []side, _ error) {
 	var out [][2]side
 	left := map[string]side{}
 	for _, o := range ours {
@@ -230,7 +230,7 @@ func match(ours, live []side, names map[string]string) ([][2]side, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if _, ok := left[names[name]]; !ok {
-			return nil, fmt.Errorf("names: Argosy makes no Application %q, which %q is said to be", names[name], name)
+			return nil, nil, fmt.Errorf("names: Argosy makes no Application %q, which %q is said to be", names[name], name)
 		}
 	}
 	var unmatched []side
@@ -261,7 +261,7 @@ func match(ours, live []side, names map[string]string) ([][2]side, error) {
 			return true
 		})
 	}
-	return out, nil
+	return out, unmatched, nil
 }
 
 // sameChart is equal for Applications of one chart or folder on one cluster.

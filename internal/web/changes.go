@@ -59,7 +59,11 @@ func (q *request) planPage(step overview.Step) planpage.Plan {
 			p.Sections = append(p.Sections, planpage.Section{Hub: c.Hub, Lines: lines})
 		}
 		s := &p.Sections[i]
-		s.Clusters = append(s.Clusters, planpage.Link{Name: c.Name, URL: "/cluster" + query("hub", c.Hub, "cluster", c.Name)})
+		link := planpage.Link{Name: c.Name}
+		if q.state.Cluster(c.Hub, c.Name) != nil { // else it has no page any more
+			link.URL = "/cluster" + query("hub", c.Hub, "cluster", c.Name)
+		}
+		s.Clusters = append(s.Clusters, link)
 		if len(s.Clusters) == 2 { // what is the same on several leads to the component
 			for j := range s.Lines {
 				for k := range s.Lines[j].Titles {
@@ -131,7 +135,7 @@ func (q *request) lines(step overview.Step, c overview.ChangedCluster) (out []pl
 		for _, v := range ch.Values {
 			l.Fields = append(l.Fields, planpage.Field{Name: v.Path, Before: q.side(v.Before, step.Base), After: q.side(v.After, step.Head)})
 		}
-		if c.Action == planpage.Remove && l.Action == planpage.Remove {
+		if q.state.Cluster(c.Hub, c.Name) == nil {
 			l.Titles[0].URL = "" // there is no such page any more
 		}
 		out = append(out, l)

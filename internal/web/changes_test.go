@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleettest"
+
 	"github.com/argosy-hub/argosy/internal/state"
 	"github.com/argosy-hub/argosy/internal/state/statetest"
 	"github.com/argosy-hub/argosy/internal/web"
@@ -114,4 +117,23 @@ func TestTimelineIsServedAfterARestart(t *testing.T) {
 		t.Errorf("with a damaged record: %d %s", r.code, r.body)
 	}
 	end()
+}
+
+// TestRemovedClusterHasNoDeadLink: what a commit has removed has no page any more, and nothing
+// waits for it to be in sync.
+func TestRemovedClusterHasNoDeadLink(t *testing.T) {
+	t.Parallel()
+	f := &fleet{}
+	f.serve(t, strings.Repeat("1", 40), wideFiles(), facts.Set{})
+	server := site(t, f)
+	get(t, server, secret, "/") // the timeline begins
+	f.serve(t, strings.Repeat("2", 40), wideFiles().With(fleettest.Tree{fleettest.Member("three"): ""}), facts.Set{})
+	for path, r := range crawl(t, server, secret, "/timeline", "/plan") {
+		if r.code != http.StatusOK {
+			t.Errorf("%s: %d", path, r.code)
+		}
+	}
+	if r := get(t, server, secret, "/timeline"); !strings.Contains(r.body, "three") || strings.Contains(r.body, "not reported in sync yet") {
+		t.Error(r.body)
+	}
 }

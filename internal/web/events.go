@@ -72,6 +72,9 @@ func (v *version) of(st *fleetstate.State, status refresh.Status) uint64 {
 	for _, r := range status.Refused {
 		refused = append(refused, string(r.Cause)+" "+r.Revision+" "+r.Problem)
 	}
+	for _, m := range status.Mounts {
+		refused = append(refused, m.Path+" "+m.Revision+" "+m.Problem)
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if st != v.state || !slices.Equal(refused, v.refused) {

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/refresh"
@@ -47,6 +48,8 @@ func (s *Site) freshness(st refresh.Status) Freshness {
 		default:
 			out.State, out.Detail = Unknown, "the facts cannot be read since "+since
 		}
+	case slices.ContainsFunc(st.Mounts, refresh.Mount.IsStale):
+		out.State, out.Detail = Behind, "the newest commit of a mounted repository is not served"
 	case s.o.Now().Sub(st.LastSuccess) > s.o.Stale:
 		out.State, out.Detail = Unknown, fmt.Sprintf("nothing heard of the repository for more than %s", s.o.Stale)
 	}

@@ -61,9 +61,10 @@ func repository(text string) (host, path string) {
 
 // of is the address of a place; empty for none. Places of other revisions are COMMIT:path.
 func (l sourceLinks) of(pos problem.Pos, revision string) string {
-	if l.template == "" || pos.File == "" || strings.Contains(pos.File, ":") || strings.HasPrefix(revision, "sha256:") || revision == "" {
+	if l.template == "" || pos.File == "" || pos.Repository != "" || strings.Contains(pos.File, ":") || strings.HasPrefix(revision, "sha256:") || revision == "" {
 		return ""
 	}
+	revision, _, _ = strings.Cut(revision, "+") // with mounts or --layout, it names more than the commit
 	parts := strings.Split(pos.File, "/")
 	for i, p := range parts {
 		parts[i] = url.PathEscape(p)

@@ -3,6 +3,9 @@ package web_test
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/refresh"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
@@ -69,5 +72,27 @@ func TestScopeOfGroupsHidesRefusedRemovals(t *testing.T) {
 	}
 	if r := get(t, server, addons, "/held"); strings.Contains(r.body, "grafana") {
 		t.Error(r.body)
+	}
+}
+
+// TestStaleMountsAreHeldBack: what of a mount's newest commit is not served is held back, and the
+// pages do not call themselves current (U2).
+func TestStaleMountsAreHeldBack(t *testing.T) {
+	t.Parallel()
+	f := &fleet{}
+	f.serve(t, strings.Repeat("1", 40), fleettest.Small(), facts.Set{})
+	f.status.Mounts = []refresh.Mount{{
+		Path: "apps/cart", Repository: "https://git.example.com/shop/cart.git", Team: "cart", Revision: strings.Repeat("c", 40),
+		Reason: "unreachable", Problem: "the server cannot be reached", Since: now.Add(-time.Hour),
+	}}
+	server := site(t, f)
+	if r := get(t, server, secret, "/held"); strings.Contains(r.body, "Everything follows") || !strings.Contains(r.body, "apps/cart") || !strings.Contains(r.body, "cannot be reached") {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+	if r := get(t, server, secret, "/api/v1/freshness"); strings.Contains(r.body, `"state": "current"`) {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+	if r := get(t, server, retail, "/held"); strings.Contains(r.body, "apps/cart") || strings.Contains(r.body, "git.example.com/shop") {
+		t.Errorf("a team: %s", r.body)
 	}
 }

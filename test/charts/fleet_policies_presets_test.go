@@ -16,7 +16,7 @@ import (
 var (
 	refusedKeys = regexp.MustCompile(`^!variables\.keys\.exists\(k, k in (\[.*\])\)$`)
 	refusedKey  = regexp.MustCompile(`^!\('([A-Za-z]+)' in variables\.keys\)$`)
-	appServer   = regexp.MustCompile(`^variables\.app == '' \|\| variables\.app\.matches\('([^']*)'\)$`)
+	appServer   = regexp.MustCompile(`^variables\.(?:app|fluxApp) == '' \|\| variables\.(?:app|fluxApp)\.matches\('([^']*)'\)$`)
 )
 
 // admits evaluates the validations of fleet-repository-secrets that judge addresses and keys.

@@ -83,6 +83,14 @@ func TestGitCredentials(t *testing.T) {
 			map[string]string{"type": "git", "url": "https://github.com/acme", "githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "k", "project": "retail"},
 			"repo-creds",
 		},
+		"of GitHub Enterprise, for Argo CD and for Flux": {
+			`{gitCredentials: {x: {type: githubApp, secretName: git/app, url: "https://github.com/acme", data: {githubAppEnterpriseBaseUrl: "https://ghe.example/api/v3"}}}}`, "x",
+			map[string]string{
+				"type": "git", "url": "https://github.com/acme", "githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "LS0t",
+				"githubAppEnterpriseBaseUrl": "https://ghe.example/api/v3", "githubAppBaseURL": "https://ghe.example/api/v3",
+			},
+			"repo-creds",
+		},
 		"http": {
 			`{gitCredentials: {x: {type: http, kind: repository, secretName: git/token, url: "https://git.example.com/a.git"}}}`, "x",
 			map[string]string{"type": "git", "url": "https://git.example.com/a.git", "username": "bot", "password": "p"},

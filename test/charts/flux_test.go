@@ -1,6 +1,8 @@
 package charts_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -281,4 +283,24 @@ func field(t *testing.T, u *unstructured.Unstructured, path ...string) any {
 		t.Fatalf("%s %s has no %s: %v", u.GetKind(), u.GetName(), strings.Join(path, "."), err)
 	}
 	return v
+}
+
+// TestHubsCredentialsGoToNamedHosts: a tenant names the repositories of its own charts. A hub's
+// credentials go to the hosts that the platform names, and to no other one (W1).
+func TestHubsCredentialsGoToNamedHosts(t *testing.T) {
+	const hub = "{hub: h, owner: hub, plugin: {create: false}, artifact: {url: 'oci://x.example/flux/h/hub', secretName: s}, credentials: {helmRepositories: charts, gitRepositories: git"
+	inFlux("agent-flux").fails(t, "credentials.hosts is required", agentFlux, hub+"}}")
+	objects := inFlux("agent-flux").objects(t, agentFlux, hub+", hosts: [Charts.example]}}")
+	patches, _ := field(t, custom(t, objects, "Kustomization", "argosy"), "spec", "patches").([]any)
+	sum := sha256.Sum256([]byte("charts.example"))
+	want := "argosy.dev/source-host in (" + hex.EncodeToString(sum[:])[:32] + ")"
+	for _, p := range patches {
+		target, _ := p.(map[string]any)["target"].(map[string]any)
+		if target["labelSelector"] != want {
+			t.Errorf("%v, want %s", target, want)
+		}
+	}
+	if len(patches) != 2 {
+		t.Errorf("%d patches", len(patches))
+	}
 }

@@ -48,6 +48,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") 
 {{- $ref := .Values.fleet.ref -}}
 {{- if not $ref -}}
 {{- $of := $git.ref | default "main" -}}
+{{- if eq $of "HEAD" -}}{{- fail "source.git.ref: HEAD is a branch of that name to Flux; expected the name of the branch, there or in fleet.ref" -}}{{- end -}}
 {{- $ref = dict (hasPrefix "refs/" $of | ternary "name" (regexMatch "^[0-9a-f]{40}$" $of | ternary "commit" "branch")) $of -}}
 {{- end -}}
 {{- $fleet := dict "url" (.Values.fleet.url | default $git.url) "ref" $ref "secretName" (.Values.fleet.secretName | default $git.credentialsSecret) "interval" .Values.fleet.interval -}}

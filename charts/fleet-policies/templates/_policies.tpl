@@ -122,6 +122,8 @@ fleet-repository-secrets:
       expression: "'type' in variables.keys ? string(object.data.type) : ''"
     - name: app
       expression: "'githubAppEnterpriseBaseUrl' in variables.keys ? string(object.data.githubAppEnterpriseBaseUrl) : ''"
+    - name: fluxApp
+      expression: "'githubAppBaseURL' in variables.keys ? string(object.data.githubAppBaseURL) : ''"
   validations:
     {{- with .Values.repositories }}
     {{- $allowed := concat $effective.hosts $effective.addresses | default (list "none") }}
@@ -132,6 +134,9 @@ fleet-repository-secrets:
     - expression: >-
         variables.app == '' || variables.app.matches('{{ include "fleet-policies.addresses" (dict "hosts" $effective.hosts "addresses" $effective.addresses "web" true) }}')
       message: {{ printf "githubAppEnterpriseBaseUrl, which is sent what the App signs, is at none of the allowed hosts: use https:// and %s" (join ", " $allowed) | quote }}
+    - expression: >-
+        variables.fluxApp == '' || variables.fluxApp.matches('{{ include "fleet-policies.addresses" (dict "hosts" $effective.hosts "addresses" $effective.addresses "web" true) }}')
+      message: {{ printf "githubAppBaseURL, which is sent what the App signs, is at none of the allowed hosts: use https:// and %s" (join ", " $allowed) | quote }}
     {{- end }}
     {{- $types := list "" }}
     {{- range .types }}{{ $types = append $types (b64enc .) }}{{ end }}

@@ -70,6 +70,10 @@ spec:
         {{- end }}
         {{- range $field, $value := $entry.data }}
         {{ $field }}: {{ include "fleet-secret.literal" $value | toJson }}
+        {{- if and (eq $field "githubAppEnterpriseBaseUrl") (not (hasKey $entry.data "githubAppBaseURL")) }}
+        {{- /* Flux' name of it; Argo CD ignores what it does not know */}}
+        githubAppBaseURL: {{ include "fleet-secret.literal" $value | toJson }}
+        {{- end }}
         {{- end }}
 {{- end -}}
 

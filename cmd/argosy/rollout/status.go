@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/report"
 	"github.com/argosy-hub/argosy/internal/rings"
 )
@@ -39,12 +41,17 @@ func newStatus() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if name := nameOf(args); name != "" {
+				if body, err = only(&found, name); err != nil {
+					return err
+				}
+			}
 			w := report.PrintableWriter{W: cmd.OutOrStdout()}
 			if output == "json" {
 				_, err := w.Write(body)
 				return err
 			}
-			return printRollouts(w, found, nameOf(args))
+			return printRollouts(w, found)
 		},
 	}
 	flags := cmd.Flags()
@@ -89,15 +96,25 @@ func askRollouts(ctx context.Context, service, tokenFile string) (rings.Report, 
 	return out, body, nil
 }
 
-// printRollouts prints all rings of a policy, or of all.
-func printRollouts(w io.Writer, r rings.Report, name string) error {
-	fmt.Fprintf(w, "hub %s, newest revision %s\n", r.Hub, brief(r.Revision))
-	found := false
+// only leaves one rollout of a response, and is the response with it.
+func only(r *rings.Report, name string) ([]byte, error) {
+	var names []string
 	for _, x := range r.Rollouts {
-		if name != "" && x.Name != name {
-			continue
-		}
-		found = true
+		names = append(names, x.Name)
+	}
+	i := slices.Index(names, name)
+	if i < 0 {
+		return nil, failure.Usage(problem.Nearest(name, names), "the service has no rollout %q", name)
+	}
+	r.Rollouts = r.Rollouts[i : i+1]
+	body, err := json.Marshal(r)
+	return append(body, '\n'), err
+}
+
+// printRollouts prints all rings.
+func printRollouts(w io.Writer, r rings.Report) error {
+	fmt.Fprintf(w, "hub %s, newest revision %s\n", r.Hub, brief(r.Revision))
+	for _, x := range r.Rollouts {
 		paused := ""
 		if x.Paused {
 			paused = " (paused)"
@@ -117,9 +134,6 @@ func printRollouts(w io.Writer, r rings.Report, name string) error {
 		if err := t.Flush(); err != nil {
 			return err
 		}
-	}
-	if name != "" && !found {
-		return failure.Usage(nil, "the service has no rollout %q", name)
 	}
 	return nil
 }
