@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/argosy-hub/argosy/internal/server"
 )
@@ -71,6 +72,9 @@ func (f *flags) serve(ctx context.Context, stderr io.Writer, options server.Opti
 	defer running.Wait()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	drained, endPages := context.WithCancel(context.WithoutCancel(ctx))
+	defer endPages()
+	context.AfterFunc(ctx, func() { time.AfterFunc(options.DrainDelay, endPages) })
 	return server.Run(ctx, options, func(s *server.Server) {
 		go announce(ctx, stderr, s)
 		if f.prober != nil {
@@ -78,7 +82,7 @@ func (f *flags) serve(ctx context.Context, stderr io.Writer, options server.Opti
 			running.Go(func() { f.prober.Run(ctx) })
 		}
 		if pages != nil {
-			running.Go(func() { f.serveWeb(ctx, stderr, pages, s, options.Store) })
+			running.Go(func() { f.serveWeb(drained, stderr, pages, s, options.Store) })
 		}
 	})
 }

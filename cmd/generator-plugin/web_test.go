@@ -15,6 +15,30 @@ import (
 // TestPagesKnowWhoseEngineReports: what the hub's engine has on a cluster is not said of a cluster
 // of that name on another hub, whose engine does not report to this service.
 func TestPagesKnowWhoseEngineReports(t *testing.T) {
+	known := file(t, "apiVersion: argosy.dev/v1alpha1\nkind: Facts\nclosed: true\nclusters: [{name: b}]\napplications: [{name: dns-b, cluster: b, group: addons, component: dns, release: default}]\n")
+	pages, _, _ := withPages(t, "--facts", known, "--drain-delay", "0s")
+	for hub, want := range map[string]string{"hub-1": "present", "hub-2": "unknown"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, pages+"/api/v1/cluster?cluster=b&hub="+hub, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer secret")
+		code, body := answer(t, r)
+		var twin struct {
+			View struct {
+				Components []struct{ Running struct{ State string } }
+			}
+		}
+		if err := json.Unmarshal([]byte(body), &twin); err != nil || len(twin.View.Components) != 1 || twin.View.Components[0].Running.State != want {
+			t.Errorf("%s: %d %s; expected %q", hub, code, body, want)
+		}
+	}
+}
+
+// withPages starts the service of a fleet with a cluster b on each of two hubs, and returns the
+// addresses of its pages and its API, and what ends it.
+func withPages(t *testing.T, args ...string) (pages, api string, end func()) {
+	t.Helper()
 	repository := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
@@ -33,39 +57,49 @@ func TestPagesKnowWhoseEngineReports(t *testing.T) {
 	write("versions/applicationSets.yaml", "releases: {addons: [{type: default, chartRepoRevision: v1}]}\n")
 	write("versions/fleetSecrets.yaml", "releases: [{type: default, chartRepo: r, ecrChartName: c, version: '1'}]\n")
 	write("addons/defaults/application-sets/addons.yaml", "dns: {enabled: true, namespace: dns, chart: {repoURL: https://charts.example, name: dns, version: 1.0.0}}\n")
-	known := file(t, "apiVersion: argosy.dev/v1alpha1\nkind: Facts\nclosed: true\nclusters: [{name: b}]\napplications: [{name: dns-b, cluster: b, group: addons, component: dns, release: default}]\n")
 	ctx, end := context.WithCancel(t.Context())
 	stderr, status := &lines{out: make(chan string, 10000)}, make(chan int, 1)
-	go func() {
-		status <- run(ctx, []string{"--source", repository, "--hub", "hub-1", "--token-file", file(t, "secret\n"), "--facts", known, "--listen", "127.0.0.1:0", "--web-addr", "127.0.0.1:0"}, io.Discard, stderr)
-	}()
-	defer func() { end(); <-status }()
-	pages, serves := "", false
-	for timeout := time.After(patient); pages == "" || !serves; {
+	all := append([]string{"--source", repository, "--hub", "hub-1", "--token-file", file(t, "secret\n"), "--listen", "127.0.0.1:0", "--web-addr", "127.0.0.1:0"}, args...)
+	go func() { status <- run(ctx, all, io.Discard, stderr) }()
+	t.Cleanup(func() { end(); <-status })
+	for timeout := time.After(patient); pages == "" || api == ""; {
 		select {
 		case line := <-stderr.out:
 			if at, is := strings.CutPrefix(line, "generator-plugin: pages at "); is {
 				pages = at
 			}
-			serves = serves || strings.HasPrefix(line, "generator-plugin: serving ")
+			if _, at, is := strings.Cut(line, " at "); is && strings.HasPrefix(line, "generator-plugin: serving ") {
+				at, _, _ = strings.Cut(at, ",")
+				api = "http://" + strings.TrimPrefix(at, "http://")
+			}
 		case <-timeout:
 			t.Fatal("it never served")
 		}
 	}
-	for hub, want := range map[string]string{"hub-1": "present", "hub-2": "unknown"} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, pages+"/api/v1/cluster?cluster=b&hub="+hub, nil)
+	return pages, api, end
+}
+
+// TestPagesDrainAsTheAPIDoes: what still arrives while a replica leaves its Service is served.
+func TestPagesDrainAsTheAPIDoes(t *testing.T) {
+	t.Parallel()
+	pages, api, end := withPages(t, "--drain-delay", "5s")
+	get := func(url string) int {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set("Authorization", "Bearer secret")
-		code, body := answer(t, r)
-		var twin struct {
-			View struct {
-				Components []struct{ Running struct{ State string } }
-			}
+		code, _ := answer(t, r)
+		return code
+	}
+	end()
+	for timeout := time.After(patient); get(api+"/readyz") != http.StatusServiceUnavailable; {
+		select {
+		case <-timeout:
+			t.Fatal("it is ready for ever")
+		default:
 		}
-		if err := json.Unmarshal([]byte(body), &twin); err != nil || len(twin.View.Components) != 1 || twin.View.Components[0].Running.State != want {
-			t.Errorf("%s: %d %s; expected %q", hub, code, body, want)
-		}
+	}
+	if code := get(pages + "/"); code == 0 || code >= http.StatusInternalServerError {
+		t.Errorf("the page: %d", code)
 	}
 }

@@ -290,18 +290,13 @@ func TestStrangersLeaveMetricsToOthers(t *testing.T) {
 // TestPacedRequestsOfOneTokenLeaveRoom: requests that wait for the rate of a tenant's token do not
 // take all connections, so that Argo CD's are served (H10).
 func TestPacedRequestsOfOneTokenLeaveRoom(t *testing.T) {
-	const burst, room = 200, server.MinConnections * 3 / 4
+	const room = server.MinConnections * 3 / 4
 	k := tokensOf(t, map[string]string{"flood": "{routes: [fleet], tenants: [retail]}"})
 	s := serving(t, k.use, atMost, func(o *server.Options) {
-		o.TokenRate, o.TokenBurst, o.MaxConcurrent, o.MaxWait = 0.1, burst, 4, patient
+		o.TokenRate, o.TokenBurst, o.MaxConcurrent, o.MaxWait = 0.1, 1, 4, patient
 	})
-	for range burst {
-		if r := (caller{s, k.values["flood"]}).get("/api/v1/fleet"); r.code != 200 {
-			t.Fatalf("%d %s", r.code, r.body)
-		}
-	}
 	refused := make(chan bool, room)
-	for range room { // each would wait 10 s and more
+	for range room { // all but the first would wait for 10 s and more
 		conn := s.dial()
 		if _, err := io.WriteString(conn, "GET /api/v1/fleet HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+k.values["flood"]+"\r\n\r\n"); err != nil {
 			t.Fatal(err)
@@ -312,12 +307,17 @@ func TestPacedRequestsOfOneTokenLeaveRoom(t *testing.T) {
 			refused <- err == nil && string(line) == "HTTP/1.1 429"
 		}()
 	}
-	for range room - 4 { // all but what may wait
-		if !<-refused {
-			t.Fatal("a request was not refused")
+	if r := s.ask(`{"view":"members"}`); r.code != 200 {
+		t.Errorf("Argo CD's: %d %s", r.code, r.body)
+	}
+	n := 0
+	for range room {
+		if <-refused {
+			n++
+		}
+		if n == room/2 {
+			return
 		}
 	}
-	if r := s.ask(`{"view":"members"}`); r.code != 200 {
-		t.Fatalf("Argo CD's: %d %s", r.code, r.body)
-	}
+	t.Errorf("%d of %d requests were refused; the others waited, each with a connection", n, room)
 }

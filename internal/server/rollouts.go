@@ -48,7 +48,9 @@ func (s *Server) rollouts(w http.ResponseWriter, r *http.Request) *failure {
 	}
 	body := s.rings.Report()
 	if b := bearerOf(r); b.Restricted() != nil {
-		body = body.For(st, func(m *fleet.Member) bool { return b.Sees(m.Hub, m.Name, m.Tenant) }, b.SeesGroup)
+		body = body.For(st, func(m *fleet.Member) bool {
+			return b.Sees(m.Hub, m.Name, m.Tenant) && ofOthers(r, st, "cluster", m.Hub, m.Name) == nil
+		}, b.SeesGroup)
 	}
 	info(r).audit.Tenants = scopeTenants(bearerOf(r))
 	respondWith(w, http.StatusOK, bytes.NewReader(encode(body)))

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -196,5 +197,36 @@ func TestTenantReadsItsOwnRolloutsAlone(t *testing.T) {
 		if strings.HasPrefix(line, "argosy_rollout") && (strings.Contains(line, "cluster") || strings.Contains(line, second)) {
 			t.Errorf("the metrics say %s", line)
 		}
+	}
+}
+
+// TestMovedMemberIsNotShownInRollouts: a member whose broken file names another tenant is served as
+// it was, and its former tenant sees nothing of it any more.
+func TestMovedMemberIsNotShownInRollouts(t *testing.T) {
+	k := tokensOf(t, map[string]string{"retail": "{routes: [fleet], tenants: [retail]}"})
+	h, _ := tenantsRun(t, k.use)
+	members := func() int {
+		var report rings.Report
+		if r := (caller{h.service, k.values["retail"]}).get("/api/v1/rollouts"); r.code != http.StatusOK || json.Unmarshal([]byte(r.body), &report) != nil {
+			t.Fatalf("%d %s", r.code, r.body)
+		}
+		n := 0
+		for _, one := range report.Rollouts {
+			for _, ring := range one.Rings {
+				if ring.Name == "retail-prod" {
+					n += ring.Members
+				}
+			}
+		}
+		return n
+	}
+	if n := members(); n != 1 {
+		t.Fatalf("%d members", n)
+	}
+	h.say(ofTenants(map[string]string{fileB: strings.Replace(memberB, "tenant: retail", "tenant: payments", 1) + "lifecycle: broken\n"}))
+	h.until("keeps b as it was", func(st refresh.Status) bool { return len(st.Quarantined) == 1 && st.Computing.IsZero() })
+	h.LookAtRings(h.Context())
+	if n := members(); n != 0 {
+		t.Errorf("retail still sees %d members", n)
 	}
 }
