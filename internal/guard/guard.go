@@ -34,8 +34,8 @@ type Options struct {
 	Store *state.Store
 	// Responses cache those of states; default a cache of its own.
 	Responses *response.Cache
-	// Desired returns a response by the revision of each ring; by default that of the state. Of
-	// Flux Operator's objects nobody reports whether they are healthy, so that they wait for no
+	// Desired returns a response by the revision of each ring; by default that of the state. No
+	// engine reports how healthy Flux Operator's objects are, so that they do not wait for each
 	// other.
 	Desired func(st *fleetstate.State, r query.Query) (*response.Response, error)
 	// Respond returns a response as it may be given now: with what waits for something else as it

@@ -84,7 +84,7 @@ func (l *linter) unreachable() {
 	}
 }
 
-// besideRoots are files that nobody reads beside the folders of levels outside the groups' roots,
+// besideRoots are unread files beside the folders of levels outside the groups' roots,
 // such as fleet/registration/{{ .cluster }}. Other files may well be there.
 func (l *linter) besideRoots(roots, unknown map[string]bool) (out []string) {
 	parents := map[string]bool{}
