@@ -238,12 +238,13 @@ func TestFluxReadsTheRevisionOfTheService(t *testing.T) {
 func TestAgentFluxBadValues(t *testing.T) {
 	const good = "plugin: {values: {hub: h, owner: a, source: {git: {url: https://g.example/f}}}}\n"
 	for values, message := range map[string]string{
-		"plugin: {values: null}":                               "hub is required",
-		"plugin: {values: 'a: ['}":                             "plugin.values is no YAML",
-		"plugin: {values: {hub: ''}}":                          "hub is required: the name of the hub",
-		"plugin: {values: {owner: ''}}":                        "owner is required: the member's name or hub",
-		"owner: b":                                             "owner: the artifact is that of b, but the service on this cluster is a's",
-		"plugin: {create: false}":                              "artifact.url is required with plugin.create: false",
+		"plugin: {values: null}":                         "hub is required",
+		"plugin: {values: 'a: ['}":                       "plugin.values is no YAML",
+		"plugin: {values: {hub: ''}}":                    "hub is required: the name of the hub",
+		"plugin: {values: {owner: ''}}":                  "owner is required: the member's name or hub",
+		"plugin: {values: {source: {git: {ref: HEAD}}}}": "source.git.ref: HEAD is a branch of that name to Flux",
+		"owner: b":                "owner: the artifact is that of b, but the service on this cluster is a's",
+		"plugin: {create: false}": "artifact.url is required with plugin.create: false",
 		"plugin: {values: {source: {git: {url: ''}}}}":         "plugin.chart.url is required",
 		"artifact: {url: 'http://x'}":                          "at '/artifact/url': 'http://x' does not match pattern",
 		"artifact: {interval: 60}":                             "at '/artifact/interval': got number, want string",
