@@ -72,6 +72,7 @@ func (f *flags) serve(ctx context.Context, stderr io.Writer, options server.Opti
 	defer running.Wait()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	// After a signal, the pages are served as long as the API.
 	drained, endPages := context.WithCancel(context.WithoutCancel(ctx))
 	defer endPages()
 	context.AfterFunc(ctx, func() { time.AfterFunc(options.DrainDelay, endPages) })

@@ -56,20 +56,9 @@ func (f *flags) site(s *server.Server, store *state.Store) (site *web.Site, watc
 		return nil, nil, err
 	}
 	watch = func(context.Context) {}
-	o.Live = func() overview.Live { return overview.Live{Hub: f.Hub} }
-	if statuses != nil {
-		o.Live = func() overview.Live { return f.live(statuses) }
-		if statuses != f.applications {
-			watch = statuses.Run
-		}
-		if f.prober != nil {
-			o.Live = func() overview.Live {
-				out := f.live(statuses)
-				out.Version += f.prober.Version()
-				out.Unreachable = f.prober.Silent
-				return out
-			}
-		}
+	o.Live = func() overview.Live { return f.live(statuses) }
+	if statuses != nil && statuses != f.applications {
+		watch = statuses.Run
 	}
 	if o.SourceURL == "" {
 		o.SourceURL = f.repository.Location
@@ -114,14 +103,23 @@ func (f *flags) statuses() (*hub.Statuses, error) {
 	return hub.NewFluxStatuses(hub.Options{Config: config, Namespace: f.fluxNamespace, Log: f.Logger})
 }
 
-// live is what statuses say now.
+// live is what the hub's engine and API servers say now; without statuses, nothing.
 func (f *flags) live(statuses *hub.Statuses) overview.Live {
-	out := overview.Live{Hub: f.Hub, Version: statuses.Version(), Status: func(name string) (overview.Status, bool) {
+	out := overview.Live{Hub: f.Hub}
+	if statuses == nil {
+		return out
+	}
+	out.Version = statuses.Version()
+	out.Status = func(name string) (overview.Status, bool) {
 		s, ok := statuses.Of(name)
 		return overview.Status(s), ok
-	}}
+	}
 	if since, err := statuses.Silent(); err != nil {
 		out.Silent, out.Since = fmt.Sprintf("not reported since %s UTC: %v", since.UTC().Format(time.DateTime), err), since
+	}
+	if f.prober != nil {
+		out.Version += f.prober.Version()
+		out.Unreachable = f.prober.Silent
 	}
 	return out
 }

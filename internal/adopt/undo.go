@@ -75,14 +75,10 @@ func Turn(r *Record, undo bool, live Observed, normalize func(Tree) (Tree, error
 // beginWith notes the objects that the fleet's Applications have now, as Git may have changed since
 // the handover: the way back compares with them.
 func (r *Record) beginWith(live Observed) {
-	sets := map[string]Tree{}
-	for _, s := range r.New {
-		sets[nameOf(s.Manifest)] = live.Sets[nameOf(s.Manifest)]
-	}
 	r.Applications = slices.Clone(r.Applications)
 	for i := range r.Applications {
 		p := &r.Applications[i]
-		set, app := sets[p.Set], live.Applications[p.New]
+		set, app := live.Sets[p.Set], live.Applications[p.New]
 		if set == nil || app == nil || ownerOf(app) != uidOf(set) || !isCompared(app) {
 			continue
 		}

@@ -21,7 +21,7 @@ type Object struct {
 }
 
 // sealed writes the digest of a component's objects on the HelmRelease or Kustomization among them,
-// and its own digest on a source of the same name. Variables are what else decides.
+// and its own digest on a source of the same name. The digest covers variables, too.
 func sealed(objects []object, c paramset.ComponentSet, variables ...any) []object {
 	parts := slices.Clone(variables)
 	last := annotationsOf(objects[len(objects)-1])

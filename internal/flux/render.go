@@ -178,8 +178,13 @@ type renderer struct {
 }
 
 func (r *renderer) fault(c paramset.ComponentSet, reason problem.Reason, subject, found, expected string, path ...string) {
+	r.report(c, problem.Error, reason, subject, found, expected, path...)
+}
+
+// report adds a problem of a component, at a key of its catalog entry.
+func (r *renderer) report(c paramset.ComponentSet, severity problem.Severity, reason problem.Reason, subject, found, expected string, path ...string) {
 	p := problem.Problem{
-		Reason: reason, Severity: problem.Error, Subject: subject, Found: found, Expected: expected, Hub: c.Hub, Cluster: c.Name,
+		Reason: reason, Severity: severity, Subject: subject, Found: found, Expected: expected, Hub: c.Hub, Cluster: c.Name,
 	}
 	if r.owned.st != nil {
 		p.Pos = EntryPos(r.owned.st, c.Hub, c.Name, c.Group, c.Component, path...)

@@ -96,8 +96,7 @@ func (r *renderer) gitRepository(c paramset.ComponentSet) object {
 		return nil
 	}
 	if c.Chart.Version == "HEAD" { // that of Argo CD; Flux has no word for it
-		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("component %q of group %q", c.Component, c.Group), `chart.version "HEAD" is a branch of that name to Flux`, "the name of the branch", "chart", "version")
-		r.problems[len(r.problems)-1].Severity = problem.Warning
+		r.report(c, problem.Warning, problem.UnsupportedEngine, fmt.Sprintf("component %q of group %q", c.Component, c.Group), `chart.version "HEAD" is a branch of that name to Flux`, "the name of the branch", "chart", "version")
 	}
 	repository := object{"url": url, "interval": interval, "timeout": "1m", "ref": gitRef(c.Chart.Version)}
 	r.gitCredentials(c, c.Chart.RepoURL, repository)

@@ -110,7 +110,7 @@ func (g *Guard) inputs(st *fleetstate.State, r query.Query) (*response.Response,
 	if err != nil {
 		return nil, err
 	}
-	return response.InputsOf(st, r, composed)
+	return response.ComposedInputs(st, r, composed)
 }
 
 // Inputs returns the response to a query of Flux Operator, as Response does.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
-
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -115,8 +114,8 @@ func isLost(st *fleetstate.State, c *fleetstate.Cluster, r facts.Application) bo
 	return found.EntryTree == nil || !found.Enabled && !RemovesWorkloads(st, c, r.Group, found) || isFormerCompanion(found.Entry, r)
 }
 
-// isFormerCompanion reports whether a HelmRelease is that of a companion that its component has no
-// more.
+// isFormerCompanion reports whether a HelmRelease is that of a companion that its component does
+// not have any more.
 func isFormerCompanion(e *catalog.Entry, r facts.Application) bool {
 	return r.Name != catalog.ApplicationName(r.Component, r.Cluster) && !slices.ContainsFunc(e.Companions, func(name string) bool {
 		return r.Name == catalog.ApplicationName(r.Component+"-"+name, r.Cluster)

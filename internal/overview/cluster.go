@@ -75,7 +75,7 @@ func (x *Index) Cluster(scope Scope, complete bool, live Live, hub, name string)
 // responded may have one that the engine alone reaches.
 func (l Live) apiServer(c *fleetstate.Cluster) string {
 	switch {
-	case l.Unreachable == nil, l.Hub != "" && l.Hub != c.Member.Hub:
+	case l.Unreachable == nil, !l.isOf(c):
 		return "not probed by this service"
 	case c.Facts.Address == "":
 		return "not probed: the engine's word counts"

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/snapshot"
-
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/explain"
@@ -17,6 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // everything is a scope without limits.

@@ -62,6 +62,9 @@ type Running struct {
 	Detail string `json:"detail,omitempty"`
 }
 
+// isOf reports whether this is about the engine of a cluster's hub.
+func (l Live) isOf(c *fleetstate.Cluster) bool { return l.Hub == "" || l.Hub == c.Member.Hub }
+
 // Good reports whether the engine says that all is well.
 func (r Running) Good() bool {
 	return r.State == RunningPresent && r.Sync == "Synced" && r.Health == "Healthy"
@@ -77,7 +80,7 @@ func (x *Index) running(live Live, c *fleetstate.Cluster, group, component strin
 	if c.Member.Owner(group) != fleet.OwnerHub {
 		return Running{State: RunningUnknown, Detail: "the member's own engine runs it, and does not report to this service"}
 	}
-	if live.Hub != "" && c.Member.Hub != live.Hub {
+	if !live.isOf(c) {
 		return Running{State: RunningUnknown, Detail: "the engine of hub " + c.Member.Hub + " runs it, and does not report to this service"}
 	}
 	if live.Silent != "" {

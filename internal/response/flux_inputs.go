@@ -32,18 +32,28 @@ func Inputs(st *fleetstate.State, r query.Query) (*Response, error) {
 		return nil, failure
 	}
 	for i, e := range all.sets { // beside the set: its digest is that of Respond
-		id := `{"id":` + strconv.Quote(e.subject.Name) + `,`
-		all.sets[i].text = append([]byte(id), e.text[1:]...)
-		if e.hole > 0 {
-			all.sets[i].hole += len(id) - 1
-		}
+		all.sets[i] = withID(e)
 	}
-	return newResponse(st, `{"inputs":[`, []*part{newPart(nil, []*encodedCluster{all}, nil, nil)}, "]}\n"), nil
+	return inputsOf(st, all), nil
 }
 
-// InputsOf is Inputs with the sets of a response for Argo CD to the same query. Of sets of one name
-// it has that of Inputs.
-func InputsOf(st *fleetstate.State, r query.Query, composed *Response) (*Response, error) {
+// withID is a set with the input's name.
+func withID(e encodedSet) encodedSet {
+	id := `{"id":` + strconv.Quote(e.subject.Name) + `,`
+	e.text = append([]byte(id), e.text[1:]...)
+	if e.hole > 0 {
+		e.hole += len(id) - 1
+	}
+	return e
+}
+
+func inputsOf(st *fleetstate.State, all *encodedCluster) *Response {
+	return newResponse(st, `{"inputs":[`, []*part{newPart(nil, []*encodedCluster{all}, nil, nil)}, "]}\n")
+}
+
+// ComposedInputs is Inputs with the sets of a response for Argo CD to the same query, which may be
+// of several revisions. Of sets of one name it has the one of Inputs.
+func ComposedInputs(st *fleetstate.State, r query.Query, composed *Response) (*Response, error) {
 	desired, err := Inputs(st, r)
 	if err != nil {
 		return nil, err
@@ -56,11 +66,9 @@ func InputsOf(st *fleetstate.State, r query.Query, composed *Response) (*Respons
 		if s.Item().IsRemoval || is && (own.Cluster != s.Item().Cluster || own.Component != s.Item().Component) {
 			return
 		}
-		e := s.fixed()
-		e.text = append([]byte(`{"id":`+strconv.Quote(s.Item().Name)+`,`), e.text[1:]...)
-		sets = append(sets, e)
+		sets = append(sets, withID(s.fixed()))
 	})
-	return newResponse(st, `{"inputs":[`, []*part{newPart(nil, []*encodedCluster{newEncodedCluster(sets, paramset.Tally{})}, nil, nil)}, "]}\n"), nil
+	return inputsOf(st, newEncodedCluster(sets, paramset.Tally{})), nil
 }
 
 // distinct leaves one of the sets that have one name, as those of component a-b on c and of a on

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"github.com/argosy-hub/argosy/internal/atomicfile"
 	"github.com/argosy-hub/argosy/internal/expand"
@@ -66,24 +65,25 @@ func isSCP(address string) bool {
 	return scpLike.MatchString(address) && !strings.Contains(address, "://")
 }
 
-// checkURL refuses what no repository of Git or Helm, and no registry, is called, and a password,
-// which would be in Git.
+// checkURL refuses an address that is none of a Git repository, a Helm repository or a registry,
+// and one with a password, which would be in Git.
 func checkURL(flag, address string) error {
 	refuse := func(found, expected string) error {
 		return failure.Usage([]string{nothingWritten}, "--%s: %s; expected %s", flag, found, expected)
 	}
 	if strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return refuse("has a space or a control character", "a URL such as https://charts.example.com")
+		return refuse("has a space or a control character", "a URL such as https://git.example.com/platform/fleet.git")
 	}
-	if isSCP(address) {
-		return nil
-	}
+	whole := address
 	if !strings.Contains(address, "://") {
-		address = "oci://" + address // a registry, which Argo CD names without a scheme
+		whole = "oci://" + address // a registry, which Argo CD names without a scheme
 	}
-	u, err := url.Parse(address)
-	if err != nil { // which may quote a password
-		return refuse("is no URL", "a URL such as https://charts.example.com")
+	u, err := url.Parse(whole)
+	switch {
+	case err != nil && isSCP(address):
+		return nil
+	case err != nil: // which may quote a password
+		return refuse("is no URL", "one such as https://git.example.com/platform/fleet.git")
 	}
 	if _, secret := u.User.Password(); secret {
 		return refuse("has a password", "the URL without, and a Secret with the credentials")
@@ -99,17 +99,16 @@ func (h Installation) check() error {
 		return failure.Usage([]string{nothingWritten}, "--%s: %s; expected %s", flag, found, expected)
 	}
 	const example = "for example https://git.example.com/platform/fleet.git"
+	if err := checkURL("repo-url", h.RepoURL); err != nil {
+		return err
+	}
 	u, err := url.Parse(h.RepoURL)
 	switch {
 	case h.RepoURL == "":
 		return fail("repo-url", "is empty", "the URL that Argo CD reads this repository at, "+example)
 	case isSCP(h.RepoURL):
-	case strings.ContainsFunc(h.RepoURL, unicode.IsSpace): // checkURL says it
 	case err != nil || u.Host == "" && u.Scheme != "file" || u.Scheme == "":
 		return fail("repo-url", fmt.Sprintf("%q is no URL of a Git repository", h.RepoURL), example)
-	}
-	if err := checkURL("repo-url", h.RepoURL); err != nil {
-		return err
 	}
 	switch {
 	case h.Revision == "" || strings.ContainsAny(h.Revision, " \t\r\n"):

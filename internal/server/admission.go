@@ -66,8 +66,8 @@ func (s *Server) authorize(r *http.Request, route string, bearer *access.Bearer)
 	return denial(bearer.Route(route))
 }
 
-// pace waits until a bearer's rate allows a request. Those of tokens without priority that wait are
-// bounded as those that wait for a slot, because each holds a connection.
+// pace waits until a bearer's rate allows a request. A request that waits holds a connection, so
+// with tokens without priority no more wait than are worked on at once.
 func (s *Server) pace(ctx context.Context, b *access.Bearer) (retry time.Duration, ok bool) {
 	if b.HasPriority() {
 		return b.Pace(ctx, s.o.MaxWait)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
-
 	"github.com/argosy-hub/argosy/internal/state"
 	"github.com/argosy-hub/argosy/internal/state/statetest"
 	"github.com/argosy-hub/argosy/internal/web"

@@ -17,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/internal/facts"
@@ -303,5 +305,44 @@ func TestHubsCredentialsGoToNamedHosts(t *testing.T) {
 	}
 	if len(patches) != 2 {
 		t.Errorf("%d patches", len(patches))
+	}
+}
+
+// TestNamedHostsAloneGetCredentials: Kustomize, with which Flux patches the artifact, gives the
+// Secrets to the sources on these hosts, and to OCIRepositories.
+func TestNamedHostsAloneGetCredentials(t *testing.T) {
+	objects := inFlux("agent-flux").objects(t, agentFlux, "{hub: h, owner: hub, plugin: {create: false}, artifact: {url: 'oci://x.example/flux/h/hub', secretName: s}, "+
+		"credentials: {helmRepositories: charts, ociRepositories: oci, gitRepositories: git, hosts: [charts.example, 'git.example:8443']}}")
+	files := filesys.MakeFsInMemory()
+	var sources strings.Builder
+	for name, source := range map[string][2]string{"charts": {"HelmRepository", "charts.example"}, "git": {"GitRepository", "git.example:8443"}, "evil": {"HelmRepository", "charts.example.evil"}, "port": {"GitRepository", "git.example"}} {
+		sum := sha256.Sum256([]byte(source[1]))
+		fmt.Fprintf(&sources, "---\napiVersion: source.toolkit.fluxcd.io/v1\nkind: %s\nmetadata: {name: %s, labels: {argosy.dev/source-host: %q}}\nspec: {url: x}\n", source[0], name, hex.EncodeToString(sum[:])[:32])
+	}
+	sources.WriteString("---\napiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: oci}\nspec: {url: x}\n")
+	kustomization, err := yaml.Marshal(map[string]any{"resources": []any{"sources.yaml"}, "patches": field(t, custom(t, objects, "Kustomization", "argosy"), "spec", "patches")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"sources.yaml": []byte(sources.String()), "kustomization.yaml": kustomization} {
+		if err := files.WriteFile(name, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, r := range made.Resources() {
+		tree, err := r.Map()
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret, _, _ := unstructured.NestedString(tree, "spec", "secretRef", "name")
+		got[r.GetName()] = secret
+	}
+	if diff := cmp.Diff(map[string]string{"charts": "charts", "git": "git", "oci": "oci", "evil": "", "port": ""}, got); diff != "" {
+		t.Error(diff)
 	}
 }
