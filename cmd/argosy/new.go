@@ -17,7 +17,7 @@ func newNew(o *options) *cobra.Command {
 		Use:   "new",
 		Short: "Write new files of the repository",
 		Example: `  argosy new member --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod --label region=eu-west-1
-  argosy new cluster --class eks --version 1.33 --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod
+  argosy new cluster --class eks-kro --version 1.33 --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod --label region=eu-west-1
   argosy new tenant --hub hub-eu --name logistics
   argosy new team --name checkout --tenant payments --owner payments-checkout --repository https://git.example.com/checkout/app
   argosy new app storefront-web --team storefront --repo-url https://git.example.com/storefront/web --path chart --version main

@@ -23,7 +23,7 @@ that is not offered, a version that the class does not offer, and a second clust
 
 After the merge the hub makes the cluster, registers it by the kubeconfig that the class writes, and
 deploys the components that the command names.`,
-		Example: `  argosy new cluster --class eks --version 1.33 --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod \
+		Example: `  argosy new cluster --class eks-kro --version 1.33 --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod --label region=eu-west-1 \
       --account 111122223333 --region eu-west-1 --input nodeCount=3`,
 	}
 	o.memberFlags(cmd, &m)

@@ -23,8 +23,8 @@ Afterwards it names the components that the cluster would get.`,
 		Example: `  argosy new member --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod \
       --secret hub-eu/retail-prod-eu-3 --label region=eu-west-1
   argosy new member --hub hub-eu --name payments-prod-eu-2 --tenant payments --environment prod \
-      --secret hub-eu/payments-prod-eu-2 --agent argocd --enable-remote addons,resources
-  argosy new member --hub hub-ap --name hub-ap --tenant platform --environment prod --hub-cluster
+      --secret hub-eu/payments-prod-eu-2 --label region=eu-west-1 --agent argocd --enable-remote addons,resources
+  argosy new member --hub hub-ap --name hub-ap --tenant platform --environment prod --label region=ap-south-1 --hub-cluster
   argosy new member --hub hub-eu --name try --tenant retail --environment dev --label region=eu-west-1 --dry-run`,
 	}
 	o.memberFlags(cmd, &m)

@@ -6,8 +6,6 @@ import (
 	"container/list"
 	"context"
 	"crypto/tls"
-	"errors"
-	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -15,8 +13,8 @@ import (
 )
 
 // Listener bounds the open connections (rule 13). When there is no room for a new one, it closes
-// the one that has waited longest without a request under way: one that a client keeps open, or
-// that has sent no whole header.
+// the one that has waited longest without being held (Hold): one that a client keeps open, that has
+// sent no whole header, or whose client reads no response.
 type Listener struct {
 	net.Listener
 	most  int
@@ -45,7 +43,8 @@ func (c *Listener) On(l net.Listener) *Listener {
 type connection struct {
 	net.Conn
 	all     *Listener
-	waiting *list.Element // nil while a request is under way
+	held    int           // how many requests hold it
+	waiting *list.Element // nil while any does
 }
 
 // Accept makes room for what it accepts.
@@ -104,85 +103,73 @@ func (in *connection) Close() error {
 	return in.Conn.Close()
 }
 
-// Changed is http.Server.ConnState: it learns whether a request is under way.
+// Changed is http.Server.ConnState. A connection waits anew when a header or a response is whole.
 func (c *Listener) Changed(conn net.Conn, state http.ConnState) {
+	if state == http.StateActive || state == http.StateIdle {
+		connectionOf(conn).hold(0)
+	}
+}
+
+// connectionOf is the connection of this package's below one of net/http; nil if it is none.
+func connectionOf(conn net.Conn) *connection {
 	if t, ok := conn.(*tls.Conn); ok {
 		conn = t.NetConn()
 	}
-	in, ok := conn.(*connection)
-	if !ok {
+	in, _ := conn.(*connection)
+	return in
+}
+
+// hold adds to the number of requests that hold a connection. One that none holds waits behind all
+// others.
+func (in *connection) hold(n int) {
+	if in == nil {
 		return
 	}
+	c := in.all
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, there := c.open[in]; !there {
 		return
 	}
-	switch state {
-	case http.StateActive:
-		if in.waiting != nil {
-			c.waiting.Remove(in.waiting)
-			in.waiting = nil
-		}
-	case http.StateIdle:
-		if in.waiting == nil {
-			in.waiting = c.waiting.PushBack(in)
-		}
-	case http.StateNew, http.StateClosed, http.StateHijacked: // known already; seen by Close
+	if in.waiting != nil {
+		c.waiting.Remove(in.waiting)
+		in.waiting = nil
+	}
+	if in.held += n; in.held == 0 {
+		in.waiting = c.waiting.PushBack(in)
 	}
 }
 
 type contextKey struct{}
 
-// Context is http.Server.ConnContext: Handler finds the connection of a request by it.
+// Context is http.Server.ConnContext: Hold finds the connection of a request by it.
 func (c *Listener) Context(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, contextKey{}, conn)
+	return context.WithValue(ctx, contextKey{}, connectionOf(conn))
 }
 
-// Handler has a connection make room for others as soon as its request has been answered, if its
-// body has not been read to its end: net/http waits for the rest of it, which may never come
-// (server.go, finishRequest). An HTTP/2 connection may have other requests under way.
-func (c *Listener) Handler(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, is := r.Context().Value(contextKey{}).(net.Conn)
-		if !is || r.ProtoMajor != 1 || r.ContentLength == 0 {
-			next.ServeHTTP(w, r)
-			return
-		}
-		b := &body{ReadCloser: r.Body}
-		own := r.WithContext(r.Context()) // net/http looks at its own request's body, for Expect
-		own.Body = b
-		next.ServeHTTP(w, own)
-		if !b.ended {
-			c.Changed(conn, http.StateIdle)
-		}
-	})
+// Hold keeps a request's connection from being closed for others, until release is called. The
+// caller bounds how many requests do so at once. Nothing else keeps a connection: net/http calls
+// one active while it waits for the rest of a body that nobody reads, or for a client that reads no
+// response (server.go, finishRequest), and one of HTTP/2 while any of its requests is open.
+func Hold(r *http.Request) (release func()) {
+	in, _ := r.Context().Value(contextKey{}).(*connection)
+	in.hold(1)
+	return func() { in.hold(-1) }
 }
 
-// body knows whether it has been read to its end. A handler reads it in one goroutine.
-type body struct {
-	io.ReadCloser
-	ended bool
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.ended = b.ended || errors.Is(err, io.EOF)
-	return n, err
-}
-
-// Begin reports whether there is room for one more request beside probes and metrics; then End has
-// to follow.
-func (c *Listener) Begin() bool {
-	if c.busy.Add(1) <= int64(c.most-c.spare) {
-		return true
+// Begin reports whether there is room for one more request beside probes and metrics. If there is,
+// the request's connection is held until end is called.
+func (c *Listener) Begin(r *http.Request) (end func(), ok bool) {
+	if c.busy.Add(1) > int64(c.most-c.spare) {
+		c.busy.Add(-1)
+		return nil, false
 	}
-	c.busy.Add(-1)
-	return false
+	release := Hold(r)
+	return func() {
+		release()
+		c.busy.Add(-1)
+	}, true
 }
-
-// End ends what Begin has begun.
-func (c *Listener) End() { c.busy.Add(-1) }
 
 // Figures are the open connections, and how many were closed for lack of room.
 func (c *Listener) Figures() (open int, closed uint64) {

@@ -43,7 +43,7 @@ func (s *Source) Open(ctx context.Context) (*verify.Repositories, error) {
 	out := &verify.Repositories{}
 	var err error
 	if s.From != "" {
-		from := planner.Repository{Location: s.From, Ref: s.Ref}
+		from := planner.Repository{Location: s.From, Ref: s.Ref, Flag: "--from"}
 		if out.Own, err = from.Snapshot(ctx, limits); err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func (s *Source) Open(ctx context.Context) (*verify.Repositories, error) {
 		if !ok || url == "" || dir == "" {
 			return nil, failure.Usage([]string{"for example --repository https://git.example.com/apps.git=../apps"}, "--repository %q: expected URL=DIR", pair)
 		}
-		other, err := planner.Repository{Location: dir}.Snapshot(ctx, limits)
+		other, err := planner.Repository{Location: dir, Flag: "--repository"}.Snapshot(ctx, limits)
 		if err != nil {
 			return nil, err
 		}

@@ -73,7 +73,7 @@ func exportedFiles(ctx context.Context, name string) (out []*snapshot.File, err 
 	case !info.IsDir():
 		return readFiles("against", []string{name})
 	}
-	folder, err := planner.Repository{Location: name}.Snapshot(ctx, source.Limits{Charts: true, FileSize: maxFile})
+	folder, err := planner.Repository{Location: name, Flag: "--against"}.Snapshot(ctx, source.Limits{Charts: true, FileSize: maxFile})
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,11 @@
 package expand
 
 import (
+	"cmp"
+	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -34,13 +37,8 @@ func Rendered(before, after *Hub, b, a *object.Object) []Change {
 		return out
 	}
 	old, updated := files(before, b), files(after, a)
-	paths := map[string]bool{}
-	for p := range old {
-		paths[p] = true
-	}
-	for p := range updated {
-		paths[p] = true
-	}
+	paths := maps.Clone(old)
+	maps.Copy(paths, updated)
 	var out []Change
 	for p := range paths {
 		x, y := old[p], updated[p]
@@ -68,14 +66,5 @@ func compareChanges(a, b string) int {
 		}
 		return 1
 	}
-	if d := rank(a) - rank(b); d != 0 {
-		return d
-	}
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	return cmp.Or(rank(a)-rank(b), strings.Compare(a, b))
 }

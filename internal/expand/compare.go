@@ -5,7 +5,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/flux"
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
@@ -20,8 +19,8 @@ type Pair struct {
 	// Left tells that nobody makes the object any more, and that it stays: its Application does not
 	// prune. What it makes goes on being made.
 	Left bool
-	// Implied tells that the object comes or goes with its Application: Compare visits only those
-	// of External Secrets.
+	// Implied tells that the object comes, goes or moves with its Application: Compare visits only
+	// those of External Secrets.
 	Implied bool
 }
 
@@ -101,7 +100,7 @@ func (c *comparison) lists(ap *object.Object, before, after []*object.Object, fo
 		if a[k] == nil {
 			o := b[k]
 			byHand := ap == nil // nobody takes away what somebody has applied
-			c.removed[placeOf(o)] = lazyObject{func() *object.Object { return o }, flux.Stays(o, ap) || follows(o) && (byHand || ap.Application() && !prunes(ap))}
+			c.removed[placeOf(o)] = lazyObject{func() *object.Object { return o }, flux.Stays(o, ap) || follows(o) && (byHand || ap.Application() && !ap.Prunes())}
 		}
 	}
 	var both []Pair
@@ -136,8 +135,11 @@ func (c *comparison) objects(b, a *object.Object) {
 		}
 		c.seen[a.Key()] = true
 	}
-	if b.Digest() != a.Digest() {
+	switch {
+	case b.Digest() != a.Digest():
 		c.visit(Pair{Before: b, After: a})
+	case a.OfExternalSecrets() && b.Parent != nil && a.Parent != nil && c.isElsewhere(b.Parent, a.Parent):
+		c.visitMoved(b, a)
 	}
 	switch {
 	case a.ApplicationSet():
@@ -161,6 +163,9 @@ func (c *comparison) applications(b, a *object.Object) {
 			unchanged[p.key] = true
 		}
 	}
+	if c.isElsewhere(b, a) {
+		c.movedSecrets(b, a, before, after)
+	}
 	for _, same := range []bool{true, false} {
 		gather := func(h *Hub, o *object.Object, parts []part) (out []*object.Object, complete bool) {
 			complete = true
@@ -178,6 +183,39 @@ func (c *comparison) applications(b, a *object.Object) {
 			c.lists(a, old, updated, same)
 		}
 	}
+}
+
+// isElsewhere reports whether two Applications deploy the same to another cluster or namespace.
+func (c *comparison) isElsewhere(b, a *object.Object) bool {
+	return c.before.runsOn(b) != c.after.runsOn(a) || b.TargetNamespace() != a.TargetNamespace()
+}
+
+// movedSecrets visits the objects of External Secrets that two Applications make alike, each
+// elsewhere.
+func (c *comparison) movedSecrets(b, a *object.Object, before, after []part) {
+	for _, p := range after {
+		i := slices.IndexFunc(before, func(q part) bool { return q.key == p.key })
+		if names, err := c.after.namesSecrets(p); i < 0 || !names || err != nil {
+			continue // one that cannot be fetched is named where it is rendered
+		}
+		olds, _ := c.before.objects(b, before[i])
+		news, _ := c.after.objects(a, p)
+		for j := range min(len(olds), len(news)) { // in one order, as they are of the same files
+			if news[j].OfExternalSecrets() {
+				c.visitMoved(olds[j], news[j])
+			}
+		}
+	}
+}
+
+// visitMoved visits an object whose Application deploys it elsewhere. It leaves its former place
+// where the Application prunes, but never another cluster: Argo CD looks at the new one alone.
+func (c *comparison) visitMoved(b, a *object.Object) {
+	p := Pair{Before: b, After: a, Implied: true}
+	if c.before.runsOn(b.Parent) != c.after.runsOn(a.Parent) || a.Parent.Application() && !a.Parent.Prunes() {
+		p.Before = nil
+	}
+	c.visit(p)
 }
 
 // sets compares the Applications that two ApplicationSets make.
@@ -277,7 +315,9 @@ func (c *comparison) finish() {
 	for len(c.removed)+len(c.added) > 0 {
 		gone, come := c.removed, c.added
 		c.removed, c.added = map[object.Key]lazyObject{}, map[object.Key]lazyObject{}
-		keys := slices.SortedFunc(maps.Keys(merged(gone, come)), object.CompareKeys)
+		all := maps.Clone(gone)
+		maps.Copy(all, come)
+		keys := slices.SortedFunc(maps.Keys(all), object.CompareKeys)
 		c.prefetchNew(gone, come, keys)
 		for _, k := range keys {
 			was, hasBeen := gone[k]
@@ -300,24 +340,13 @@ func (c *comparison) finish() {
 	}
 }
 
-// prunes reports whether an Application prunes by itself.
-func prunes(o *object.Object) bool {
-	app := o.Unsteered().Tree
-	prune, _ := manifest.At(app, "spec", "syncPolicy", "automated", "prune").(bool)
-	return prune && manifest.IsAutomated(app)
-}
-
 // cascades reports whether the deployed objects are removed with an Application, as Argo CD's
 // finalizers say, in the background or not.
 func cascades(o *object.Object) bool {
 	if o.Flux != nil {
 		return flux.Cascades(o)
 	}
-	all, _ := manifest.At(o.Tree, "metadata", "finalizers").([]any)
-	return slices.ContainsFunc(all, func(f any) bool {
-		name, _ := f.(string)
-		return strings.HasPrefix(name, "resources-finalizer.argocd.argoproj.io")
-	})
+	return o.HasFinalizer("resources-finalizer.argocd.argoproj.io")
 }
 
 // single visits an object of one revision. Objects below it may have another parent in the other
@@ -349,7 +378,7 @@ func (c *comparison) single(h *Hub, o *object.Object, below map[object.Key]lazyO
 				switch {
 				case follows(x):
 					below[x.Key()] = lazyObject{func() *object.Object { return x }, h == c.before && !cascades(o)}
-				case OfExternalSecrets(x) && (h == c.after || cascades(o)):
+				case x.OfExternalSecrets() && (h == c.after || cascades(o)):
 					visit(x, true)
 				}
 			}
@@ -359,10 +388,4 @@ func (c *comparison) single(h *Hub, o *object.Object, below map[object.Key]lazyO
 			below[x.Key()] = lazyObject{make: func() *object.Object { return x }}
 		}
 	}
-}
-
-func merged(a, b map[object.Key]lazyObject) map[object.Key]lazyObject {
-	out := maps.Clone(a)
-	maps.Copy(out, b)
-	return out
 }

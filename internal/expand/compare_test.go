@@ -124,7 +124,7 @@ func TestCompareFindsAll(t *testing.T) {
 					what := changed
 					switch {
 					case p.Implied: // it comes or goes with its Application
-						if !expand.OfExternalSecrets(p.Any()) {
+						if !p.Any().OfExternalSecrets() {
 							t.Errorf("%s is visited though it comes or goes with its Application", p.Any().Key())
 						}
 						continue

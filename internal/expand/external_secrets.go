@@ -3,16 +3,10 @@ package expand
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/expand/source"
 )
-
-// OfExternalSecrets reports whether an object is of a kind of External Secrets.
-func OfExternalSecrets(o *object.Object) bool {
-	return strings.HasPrefix(o.APIVersion(), "external-secrets.io/")
-}
 
 // DeclaredStores are the ClusterSecretStores that the layout says to be there already.
 func (h *Hub) DeclaredStores() []string { return h.o.State.Fleet.Layout.SecretStores }
@@ -24,7 +18,7 @@ func (h *Hub) ExternalSecrets(clusters map[string]bool, visit func(*object.Objec
 	unknown = map[string]bool{}
 	quiet := New(h.o) // a problem of what has not changed is not the change's
 	w := traversal{h: quiet, only: clusters, seen: map[object.Key]*object.Object{}, visit: func(o *object.Object) bool {
-		return !OfExternalSecrets(o) || visit(o)
+		return !o.OfExternalSecrets() || visit(o)
 	}}
 	w.wanted = func(o *object.Object, p part) bool {
 		names, err := quiet.namesSecrets(p)
@@ -52,7 +46,7 @@ func (c *comparison) removedSecrets(o *object.Object, p part) []*object.Object {
 		return nil
 	}
 	objects, _ := c.silent.objects(o, p)
-	return slices.DeleteFunc(objects, func(x *object.Object) bool { return !OfExternalSecrets(x) })
+	return slices.DeleteFunc(objects, func(x *object.Object) bool { return !x.OfExternalSecrets() })
 }
 
 // namesSecrets reports whether a part may make objects of External Secrets: its values, its files

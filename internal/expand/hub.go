@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
@@ -184,10 +183,7 @@ func (h *Hub) reportFailure(o *object.Object, err error) {
 	h.reportOf(o, problem.Error, oneLine(err))
 }
 
-// oneLine is an error's text, bounded and without line breaks.
-func oneLine(err error) string {
-	return problem.Truncate(strings.Join(strings.Fields(err.Error()), " "), 600)
-}
+func oneLine(err error) string { return problem.OneLine(err.Error(), 600) }
 
 // query is the plugin's response to an ApplicationSet.
 func (h *Hub) query(applicationSet string, parameters json.RawMessage) (json.RawMessage, error) {

@@ -55,6 +55,16 @@ read SecretStore/vault all names at spec.dataFrom.2
 read Password/random what it generates at spec.dataFrom.3
 read ClusterSecretStore/other x at spec.dataFrom.4
 `},
+		"a search before a name, and a name before a generator": {"ExternalSecret", `
+  secretStoreRef: {name: vault}
+  dataFrom:
+    - {extract: {key: app/own}, find: {name: {regexp: ".*"}}}
+    - {find: {path: admin}, sourceRef: {generatorRef: {apiVersion: generators.external-secrets.io/v1alpha1, kind: Password, name: random}}}
+    - {extract: {key: admin/root}, sourceRef: {generatorRef: {apiVersion: generators.external-secrets.io/v1alpha1, kind: Password, name: random}}}
+`, `read SecretStore/vault all names matching .* at spec.dataFrom.0
+read SecretStore/vault all names below admin at spec.dataFrom.1
+read SecretStore/vault admin/root at spec.dataFrom.2
+`},
 		"a key in another case is another key": {"ExternalSecret", `
   secretStoreRef: {name: vault, kind: ClusterSecretStore}
   secretstoreref: {name: own, kind: SecretStore}
@@ -154,6 +164,43 @@ func TestWrongTypesAreFaults(t *testing.T) {
 		}
 		if got := strings.Join(fault.Path, ".") + ": " + fault.Expected; got != want {
 			t.Errorf("%sis a fault at %q, want %q", spec, got, want)
+		}
+	}
+}
+
+// An entry of dataFrom that External Secrets' webhook refuses is a fault.
+func TestRefusedEntriesAreFaults(t *testing.T) {
+	for entry, want := range map[string]string{
+		"{extract: {key: a}, find: {path: b}}": "spec.dataFrom.0: extract, find, or generatorRef cannot be set at the same time",
+		"{extract: {key: a}, sourceRef: {generatorRef: {apiVersion: generators.external-secrets.io/v1alpha1, kind: Password, name: p}}}": "spec.dataFrom.0: extract, find, or generatorRef cannot be set at the same time",
+		"{}": "spec.dataFrom.0: either extract, find, or sourceRef must be set to dataFrom",
+		"{extract: {key: a}, sourceRef: {storeRef: {name: other}}}": "",
+	} {
+		got, err := Reader{}.Read(tree(t, "ExternalSecret", "  dataFrom: ["+entry+"]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case want == "" && len(got.Faults) > 0, want != "" && (len(got.Faults) != 1 || got.Faults[0].Found != want || strings.Join(got.Faults[0].Path, ".") != "spec.dataFrom.0"):
+			t.Errorf("%s: faults %+v, want %q", entry, got.Faults, want)
+		}
+	}
+}
+
+// Stores that labels choose are others with other labels, whatever name is beside them.
+func TestStoresByLabels(t *testing.T) {
+	for ref, want := range map[string]string{
+		"kind: ClusterSecretStore, name: own":                                  "ClusterSecretStore own",
+		"kind: ClusterSecretStore, name: own, labelSelector: {}":               "every ClusterSecretStore",
+		"labelSelector: {matchLabels: {env: dev}}":                             "every SecretStore with labels env=dev",
+		"name: own, labelSelector: {matchLabels: {env: prod, team: payments}}": "every SecretStore with labels env=prod,team=payments",
+	} {
+		got, err := Reader{}.Read(tree(t, "PushSecret", "  selector: {secret: {name: s}}\n  secretStoreRefs: [{"+ref+"}]\n  data: [{match: {remoteRef: {remoteKey: out/a}}}]\n"))
+		if err != nil || len(got.Uses) != 1 {
+			t.Fatalf("%s: %+v, %v", ref, got, err)
+		}
+		if store := got.Uses[0].Store.String(); store != want {
+			t.Errorf("{%s}: %q, want %q", ref, store, want)
 		}
 	}
 }

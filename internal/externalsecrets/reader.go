@@ -1,6 +1,7 @@
 package externalsecrets
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
 	esv1alpha1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sjson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/argosy-hub/argosy/internal/plan"
@@ -90,8 +92,8 @@ type object struct {
 
 func (o *object) below(path ...string) []string { return append(o.at[:len(o.at):len(o.at)], path...) }
 
-func (o *object) use(verb plan.SecretVerb, kind, store, name string, path ...string) {
-	o.Uses = append(o.Uses, plan.SecretUse{Verb: verb, Store: plan.SecretStore{Kind: kind, Name: store}, Name: name, Path: o.below(path...)})
+func (o *object) use(verb plan.SecretVerb, store plan.SecretStore, name string, path ...string) {
+	o.Uses = append(o.Uses, plan.SecretUse{Verb: verb, Store: store, Name: name, Path: o.below(path...)})
 }
 
 // externalSecret is what an ExternalSecret reads. An entry's own store wins over the object's.
@@ -105,6 +107,7 @@ func externalSecret(spec esv1.ExternalSecretSpec, at ...string) plan.SecretObjec
 		o.read(own, nil, d.RemoteRef.Key, "data", strconv.Itoa(i))
 	}
 	for i, d := range spec.DataFrom {
+		o.validate(d, "dataFrom", strconv.Itoa(i))
 		own, generator := spec.SecretStoreRef, (*esv1.GeneratorRef)(nil)
 		if ref := d.SourceRef; ref != nil {
 			if ref.SecretStoreRef != nil && ref.SecretStoreRef.Name != "" {
@@ -113,11 +116,11 @@ func externalSecret(spec esv1.ExternalSecretSpec, at ...string) plan.SecretObjec
 			generator = ref.GeneratorRef
 		}
 		name := ""
-		switch {
-		case d.Extract != nil:
-			name = d.Extract.Key
+		switch { // in External Secrets' order, which takes one alone (v0.20.4, externalsecret_controller_secret.go)
 		case d.Find != nil:
-			name = found(d.Find)
+			name, generator = found(d.Find), nil
+		case d.Extract != nil:
+			name, generator = d.Extract.Key, nil
 		}
 		o.read(own, generator, name, "dataFrom", strconv.Itoa(i))
 		for j, r := range d.Rewrite {
@@ -130,12 +133,21 @@ func externalSecret(spec esv1.ExternalSecretSpec, at ...string) plan.SecretObjec
 	return o.SecretObject
 }
 
+// validate has External Secrets' webhook judge an entry of dataFrom.
+func (o *object) validate(d esv1.ExternalSecretDataFromRemoteRef, path ...string) {
+	alone := &esv1.ExternalSecret{Spec: esv1.ExternalSecretSpec{DataFrom: []esv1.ExternalSecretDataFromRemoteRef{d}}}
+	if _, err := (&esv1.ExternalSecretValidator{}).ValidateCreate(context.Background(), alone); err != nil {
+		at := o.below(path...)
+		o.Faults = append(o.Faults, plan.SecretFault{Path: at, Found: strings.Join(at, ".") + ": " + strings.ReplaceAll(err.Error(), "\n", ", "), Expected: "an entry that External Secrets takes"})
+	}
+}
+
 func (o *object) read(store esv1.SecretStoreRef, generator *esv1.GeneratorRef, name string, path ...string) {
 	if generator != nil {
-		o.use(plan.ReadSecret, generator.Kind, generator.Name, "what it generates", path...)
+		o.use(plan.ReadSecret, plan.SecretStore{Kind: generator.Kind, Name: generator.Name}, "what it generates", path...)
 		return
 	}
-	o.use(plan.ReadSecret, storeKind(store.Kind), store.Name, name, path...)
+	o.use(plan.ReadSecret, plan.SecretStore{Kind: storeKind(store.Kind), Name: store.Name}, name, path...)
 }
 
 // storeKind is the kind of a reference to a store, SecretStore by default.
@@ -171,8 +183,12 @@ func found(f *esv1.ExternalSecretFind) string {
 func pushSecret(spec esv1alpha1.PushSecretSpec, at ...string) plan.SecretObject {
 	o := &object{at: at}
 	for _, ref := range spec.SecretStoreRefs {
+		to := plan.SecretStore{Kind: storeKind(ref.Kind), Name: ref.Name}
+		if ref.LabelSelector != nil { // it wins over a name (v0.20.4, pushsecret_controller.go, GetSecretStores)
+			to.Name, to.Labels = "", metav1.FormatLabelSelector(ref.LabelSelector)
+		}
 		for i, d := range spec.Data {
-			o.use(plan.WriteSecret, storeKind(ref.Kind), ref.Name, d.Match.RemoteRef.RemoteKey, "data", strconv.Itoa(i))
+			o.use(plan.WriteSecret, to, d.Match.RemoteRef.RemoteKey, "data", strconv.Itoa(i))
 		}
 	}
 	o.template(spec.Template, "template")

@@ -14,7 +14,7 @@ func store(kind, name string, spec esv1.SecretStoreSpec) plan.SecretObject {
 	o.Store = &plan.SecretStore{Kind: kind, Name: name}
 	assume := func(role string, path ...string) {
 		if role != "" {
-			o.use(plan.AssumeRole, kind, name, role, path...)
+			o.use(plan.AssumeRole, *o.Store, role, path...)
 		}
 	}
 	account := func(ref *esmeta.ServiceAccountSelector, path ...string) {

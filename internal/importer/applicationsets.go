@@ -128,6 +128,4 @@ func kindLine(data []byte) int {
 	return 0
 }
 
-func oneLine(text string) string {
-	return problem.Truncate(strings.Join(strings.Fields(text), " "), 300)
-}
+func oneLine(text string) string { return problem.OneLine(text, 300) }

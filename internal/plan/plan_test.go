@@ -2,6 +2,8 @@ package plan_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -270,5 +272,30 @@ func BenchmarkCompare(b *testing.B) {
 			b.Fatal(err)
 		}
 		plan.Compare(base, head, nil)
+	}
+}
+
+// TestRingsOfAgents: what an agent deploys goes through the rings of a policy with agents,
+// whichever engine it has.
+func TestRingsOfAgents(t *testing.T) {
+	const policy = "apiVersion: argosy.dev/v1alpha1\nkind: Rollout\nagents: true\nrings:\n- {name: first, selector: {matchLabels: {cluster: a}}}\n- {name: last, selector: {matchLabels: {cluster: b}}}\n"
+	for _, engine := range []string{"argocd", "flux"} {
+		files := small()
+		files["fleet/rollouts/all.yaml"] = policy
+		files[member("h", "a")] = spoke("a", "use_remote_argo: true\nremote_engine: "+engine+"\nenable_remote_addons: true\n")
+		base := build(t, nil, files)
+		files = maps.Clone(files)
+		files["addons/tenants/t/clusters/a/addons/web/values.yaml"] = "replicas: 7\n"
+		var got []string
+		for _, h := range plan.Compare(base, build(t, base, files), nil).Hubs {
+			for _, x := range h.Rings {
+				for _, step := range x.Rings {
+					got = append(got, fmt.Sprint(h.Name, " ", step.Ring, " ", step.Clusters))
+				}
+			}
+		}
+		if want := []string{"h first [a]", "h last []"}; !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", engine, got, want)
+		}
 	}
 }

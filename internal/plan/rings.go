@@ -21,8 +21,8 @@ type RingStep struct {
 }
 
 // ringsOf are the rings through which what changes of a hub goes, by the head's policies. What
-// neither the hub's engine nor, where the policy has agents, an agent's Argo CD deploys waits for
-// no ring.
+// neither the hub's engine nor, where the policy has agents, an agent's own deploys waits for no
+// ring.
 func ringsOf(after *fleetstate.State, h Hub) (out []Rings) {
 	for _, policy := range after.Fleet.Rollouts {
 		steps := make([]RingStep, len(policy.Rings))
@@ -33,7 +33,7 @@ func ringsOf(after *fleetstate.State, h Hub) (out []Rings) {
 		for _, c := range h.Clusters {
 			m := after.Fleet.Member(h.Name, c.Name)
 			if m == nil || !policy.Covers(m.InRollout()) || !slices.ContainsFunc(c.Applications, func(a Application) bool {
-				return (a.Owner == fleet.OwnerHub || policy.Agents && m.Engine != fleet.EngineFlux) && policy.Scope.Covers(a.Group, a.Component)
+				return (a.Owner == fleet.OwnerHub || policy.Agents) && policy.Scope.Covers(a.Group, a.Component)
 			}) {
 				continue
 			}

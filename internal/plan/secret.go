@@ -18,15 +18,29 @@ const (
 	AssumeRole  SecretVerb = "assume" // of a store: who it is to its provider
 )
 
-// SecretStore names a SecretStore, a ClusterSecretStore or a generator of External Secrets. Without
-// a name, the store is chosen by its labels.
+// SecretStore names a SecretStore, a ClusterSecretStore or a generator of External Secrets, or all
+// stores with some labels.
 type SecretStore struct {
 	Kind string `json:"kind"`
 	Name string `json:"name,omitempty"`
+	// Labels is the label selector of a PushSecret, which writes to each store with these labels;
+	// absent where a name chooses the store.
+	Labels string `json:"labels,omitempty"`
 }
 
 // String is the store's name for people.
-func (s SecretStore) String() string { return strings.TrimSpace(s.Kind + " " + s.Name) }
+func (s SecretStore) String() string {
+	switch s.Labels {
+	case "":
+		return strings.TrimSpace(s.Kind + " " + s.Name)
+	case everyLabel:
+		return "every " + s.Kind
+	}
+	return "every " + s.Kind + " with labels " + s.Labels
+}
+
+// everyLabel is how metav1.FormatLabelSelector writes a selector that is empty.
+const everyLabel = "<none>"
 
 // Kinds of stores.
 const (

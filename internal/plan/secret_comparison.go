@@ -41,7 +41,7 @@ func newSecretComparison(reader SecretReader, x *objects) *secretComparison {
 // pair reads both sides of a pair. An object that stays goes on reading, and so does the old object
 // where the API server refuses the new one.
 func (s *secretComparison) pair(p expand.Pair) {
-	if s == nil || p.Left || !expand.OfExternalSecrets(p.Any()) {
+	if s == nil || p.Left || !p.Any().OfExternalSecrets() {
 		return
 	}
 	if p.After != nil {
@@ -201,8 +201,7 @@ func namespaceOf(o *object.Object) string {
 	case o.Parent == nil:
 		return o.Namespace()
 	}
-	above := o.Parent.Tree
-	return cmp.Or(o.Namespace(), manifest.Text(above, "spec", "destination", "namespace"), manifest.Text(above, "spec", "targetNamespace"))
+	return cmp.Or(o.Namespace(), o.Parent.TargetNamespace())
 }
 
 // place is where a path of an object is written; of a rendered object, the place that changes it.

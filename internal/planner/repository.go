@@ -26,6 +26,8 @@ var Charts = source.Limits{Charts: true}
 // revision that is read of the latter two.
 type Repository struct {
 	Location, Ref string
+	// Flag is the one that names Location, for hints; empty for --repo.
+	Flag string
 	// Layout is a file that every revision is read with instead of its own layout; empty for none.
 	Layout string
 	// Mounts are the repositories that the fleet's layout mounts: `PATH=DIR`, or `PATH=git` for the
@@ -105,11 +107,11 @@ func (r Repository) Snapshot(ctx context.Context, limits source.Limits) (*snapsh
 	}
 	s, err := location.Open(git.Options{Location: r.Location, Ref: ref, Limits: limits})
 	if err != nil {
-		return nil, ReadError(err)
+		return nil, r.readError(err)
 	}
 	snap, err := s.Snapshot(ctx)
 	if err := errors.Join(err, s.Close()); err != nil {
-		return nil, ReadError(err)
+		return nil, r.readError(err)
 	}
 	return r.complete(ctx, snap, limits, false)
 }
@@ -161,16 +163,22 @@ func (r Repository) at(ctx context.Context, flag, revision string) (*snapshot.Sn
 	return nil, failure.Usage(hints, "%s: %s: %s", flag, e.Source, e.Detail)
 }
 
-// ReadError adds a hint to the error of a source. Errors of commands and nil stay as they are.
-func ReadError(err error) error {
+// ReadError adds a hint to the error of the fleet repository. Errors of commands and nil stay as
+// they are.
+func ReadError(err error) error { return Repository{}.readError(err) }
+
+func (r Repository) readError(err error) error {
 	var own *failure.Error
 	if err == nil || errors.As(err, &own) {
 		return err
 	}
 	var hints []string
 	var e *source.Error
-	if errors.As(err, &e) && e.Reason == source.NotFound {
+	switch isMissing := errors.As(err, &e) && e.Reason == source.NotFound; {
+	case isMissing && r.Flag == "":
 		hints = []string{"--repo names the fleet repository; the default is the working directory"}
+	case isMissing:
+		hints = []string{r.Flag + " takes a folder, a bare repository or a URL"}
 	}
 	return failure.Usage(hints, "%w", err)
 }

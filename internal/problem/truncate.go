@@ -10,6 +10,11 @@ func Truncate(text string, limit int) string {
 	return Prefix(text, limit-len("...")) + "..."
 }
 
+// OneLine is Truncate of a text without line breaks.
+func OneLine(text string, limit int) string {
+	return Truncate(strings.Join(strings.Fields(text), " "), limit)
+}
+
 // Prefix is the beginning of a text, of at most limit bytes. It never cuts a character in two.
 func Prefix(text string, limit int) string {
 	return strings.ToValidUTF8(text[:min(len(text), limit)], "")

@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/roster"
 )
 
 // The service of an agent moves no ring. It follows its hub (rule 6): the grant of each group says
@@ -137,7 +138,7 @@ func (r *Rings) fetch(ctx context.Context, st *fleetstate.State, name string, be
 // followed are the places of an agent's groups in a policy. A group is lost of which nobody knows
 // what it has: also one that has come back, until it has followed its hub.
 func (r *Rings) followed(v *view, known *policyState) map[string]int {
-	out, agent, others := map[string]int{}, servedMember(v.st, v.hub, agentOf(v.st)), ofOthers(v.st)
+	out, agent, others := map[string]int{}, roster.ServedMember(v.st, v.hub, agentOf(v.st)), ofOthers(v.st)
 	for _, group := range v.st.Groups() {
 		out[group] = lost
 		if agent != nil && followsRings(known.policy, agent, group) && known.log.Rings[group].Released && !slices.Contains(others, group) {
@@ -261,10 +262,11 @@ func (v *view) covers(group, component string) bool {
 func (v *view) announce(desired *response.Response) *response.Response {
 	return desired.Compose(func(s response.ParameterSet) (response.ParameterSet, bool) {
 		item, says := s.Item(), rollout.Announcement{}
-		m := v.roster.member(item.Cluster)
-		for n, x := range v.rings {
-			if m != nil && followsRings(x.policy, m, item.Group) {
-				says[x.policy.Name] = v.revision(x.places[v.ringOf(n, m.Name)])
+		if i, isMember := v.roster.Index(item.Cluster); isMember {
+			for n, x := range v.rings {
+				if followsRings(x.policy, v.roster.Members[i], item.Group) {
+					says[x.policy.Name] = v.revision(x.places[v.roster.Ring(n, i)])
+				}
 			}
 		}
 		if len(says) == 0 {
@@ -278,15 +280,15 @@ func (v *view) announce(desired *response.Response) *response.Response {
 // noteGrant takes in what an agent says of a group, by the Application that delivers the grant.
 func (h *healths) noteGrant(s response.ParameterSet) {
 	item := s.Item()
-	m := h.v.roster.member(item.Cluster)
-	if m == nil {
+	i, isMember := h.v.roster.Index(item.Cluster)
+	if !isMember {
 		return
 	}
 	h.named[memberGroup{item.Cluster, item.Group}] = true
 	for n, x := range h.v.rings {
-		if followsRings(x.policy, m, item.Group) {
+		if followsRings(x.policy, h.v.roster.Members[i], item.Group) {
 			a, there := h.v.st.Facts().Application(item.Name)
-			health := h.member(n, item.Cluster)
+			health := h.at(n, i)
 			health.NoteBreak(a.Broken)
 			health.Take(judge(a, there, item.Name, s.Digest()))
 		}
@@ -305,7 +307,7 @@ func (v *view) hasAgents() bool {
 // of grants is no evidence.
 func (h *healths) noteSilent(noEvidence string) {
 	for n, x := range h.v.rings {
-		for i, m := range h.v.roster.members {
+		for i, m := range h.v.roster.Members {
 			for _, group := range h.v.st.Groups() {
 				if !followsRings(x.policy, m, group) {
 					continue

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/roster"
 )
 
 // What an engine with Flux runs is one artifact. Its components come from the revisions of their
@@ -60,7 +61,7 @@ func (r *Rings) isFlux(st *fleetstate.State) bool {
 	if agent == "" {
 		return st.IsFluxHub(r.o.Hub)
 	}
-	m := servedMember(st, r.o.Hub, agent)
+	m := roster.ServedMember(st, r.o.Hub, agent)
 	return m != nil && m.Remote && m.Engine == fleet.EngineFlux
 }
 
@@ -97,6 +98,15 @@ func (r *Rings) fluxHealth(v *view, take func(item lifecycle.Item, broken int64,
 		}
 	}
 	return true
+}
+
+// hasReleases reports whether Flux has anything in a policy's scope for a member of a ring.
+func (r *Rings) hasReleases(v *view, policy, ring int) bool {
+	releases, _ := v.st.Facts().HelmReleases()
+	return slices.ContainsFunc(releases, func(is facts.Application) bool {
+		return is.Owner == facts.OwnerOf(r.o.Hub, engineOf(v.st)) && v.rings[policy].policy.Scope.Covers(is.Group, is.Component) &&
+			v.ringOf(policy, is.Cluster) == ring
+	})
 }
 
 // isSameFlux reports whether all HelmReleases and Kustomizations of a policy's scope are what a

@@ -4,65 +4,40 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/roster"
 )
 
-// healths are what is known of the members of policies, healthy as long as nothing else is known.
+// healths are what is known of the members of policies, healthy as long as nothing else is known. A
+// member whose file is gone is none: it leaves its ring with what the ring takes next.
 type healths struct {
 	v     *view
-	of    [][]rollout.MemberHealth           // by policy and member of the roster; empty for one without
-	gone  []map[string]*rollout.MemberHealth // by policy, of members whose files are gone
-	named map[memberGroup]bool               // the groups of members of which grants are answered
+	of    [][]rollout.MemberHealth // by policy and member of the roster; empty for one without
+	named map[memberGroup]bool     // the groups of members of which grants are answered
 }
 
 func newHealths(v *view) *healths {
 	h := &healths{v: v, named: map[memberGroup]bool{}}
 	for range v.rings {
-		h.of = append(h.of, make([]rollout.MemberHealth, len(v.roster.members)))
-		h.gone = append(h.gone, map[string]*rollout.MemberHealth{})
+		h.of = append(h.of, make([]rollout.MemberHealth, len(v.roster.Members)))
 	}
 	return h
-}
-
-// member is what is known of a member in a policy.
-func (h *healths) member(policy int, name string) *rollout.MemberHealth {
-	if i, is := h.v.roster.index[name]; is {
-		return h.at(policy, i)
-	}
-	if h.gone[policy][name] == nil {
-		h.gone[policy][name] = &rollout.MemberHealth{Member: name, Status: rollout.Healthy}
-	}
-	return h.gone[policy][name]
 }
 
 // at is what is known of a member of the roster in a policy.
 func (h *healths) at(policy, member int) *rollout.MemberHealth {
 	m := &h.of[policy][member]
 	if m.Member == "" {
-		m.Member, m.Status = h.v.roster.members[member].Name, rollout.Healthy
+		m.Member, m.Status = h.v.roster.Members[member].Name, rollout.Healthy
 	}
 	return m
-}
-
-// all are the members of a policy of which anything is known, sorted by name.
-func (h *healths) all(policy int) []*rollout.MemberHealth {
-	out := slices.Collect(maps.Values(h.gone[policy]))
-	for i := range h.of[policy] {
-		if m := &h.of[policy][i]; m.Member != "" {
-			out = append(out, m)
-		}
-	}
-	if len(h.gone[policy]) > 0 {
-		slices.SortFunc(out, func(a, b *rollout.MemberHealth) int { return strings.Compare(a.Member, b.Member) })
-	}
-	return out
 }
 
 // health is that of the rings of each policy: by what the composed responses or artifact name.
@@ -76,9 +51,10 @@ func (r *Rings) health(ctx context.Context, v *view) []map[string]rollout.RingHe
 	if r.isFlux(v.st) {
 		if !r.fluxHealth(v, func(item lifecycle.Item, broken int64, status rollout.Status, why string) {
 			if n := v.policyOf(item); n >= 0 {
-				m := members.member(n, item.Cluster)
-				m.NoteBreak(broken)
-				m.Take(status, why)
+				if i, isMember := v.roster.Index(item.Cluster); isMember {
+					members.at(n, i).NoteBreak(broken)
+					members.at(n, i).Take(status, why)
+				}
 			}
 		}) {
 			return out
@@ -94,21 +70,63 @@ func (r *Rings) health(ctx context.Context, v *view) []map[string]rollout.RingHe
 			continue
 		}
 		byRing := make([][]rollout.MemberHealth, len(x.policy.Rings))
-		for _, m := range members.all(n) {
+		for i := range members.of[n] {
+			m := &members.of[n][i]
+			if m.Member == "" {
+				continue
+			}
 			if why := r.o.Silent(m.Member); why != "" { // the engine repeats what it saw last
 				m.Take(rollout.Unknown, "its API server does not respond: "+why)
 			}
-			ring := v.ringOf(n, m.Member)
+			ring := v.roster.Ring(n, i)
 			byRing[ring] = append(byRing[ring], *m)
 		}
 		out[n] = map[string]rollout.RingHealth{}
 		for i, ring := range x.policy.Rings {
-			if len(byRing[i]) > 0 || v.roster.sizes[n][i] == 0 {
+			if len(byRing[i]) > 0 || v.roster.Size(n, i) == 0 || r.isIdle(v, n, i) {
 				out[n][ring.Name] = rollout.RingHealth{Revision: v.revision(x.places[i]), Members: byRing[i]}
 			}
 		}
 	}
 	return out
+}
+
+// isIdle reports whether nothing in a policy's scope is answered for any member of a ring, so that
+// there is nothing to wait for. Whole groups are asked for: an ApplicationSet may come later than
+// what it asks for.
+func (r *Rings) isIdle(v *view, policy, ring int) bool {
+	if r.isFlux(v.st) { // the artifact has everything, but for what is being removed
+		return !r.hasReleases(v, policy, ring)
+	}
+	v.mu.Lock()
+	known, isKnown := v.idle[[2]int{policy, ring}]
+	v.mu.Unlock()
+	if isKnown {
+		return known
+	}
+	answers := false
+	scope := v.rings[policy].policy.Scope
+	for _, group := range v.st.Groups() {
+		if !scope.CoversPart(group) {
+			continue
+		}
+		q := query.Query{View: query.Components, Hub: r.o.Hub, Group: group}
+		if group == fleetstate.FleetGroup {
+			q = query.Query{View: query.Members, Hub: r.o.Hub}
+		}
+		all, err := r.Respond(v.st, q)
+		if err != nil {
+			return false
+		}
+		all.ParameterSets(func(s response.ParameterSet) {
+			item := s.Item()
+			answers = answers || scope.Covers(item.Group, item.Component) && v.ringOf(policy, item.Cluster) == ring
+		})
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.idle[[2]int{policy, ring}] = !answers
+	return !answers
 }
 
 // applicationsHealth takes in the Applications of all queries. It returns by policy whether a query
@@ -123,7 +141,7 @@ func (r *Rings) applicationsHealth(v *view, members *healths) (unknown []bool) {
 	unknown = make([]bool, len(v.rings))
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		for _, q := range known[name] {
-			if q.Hub != r.o.Hub || q.View != query.Components && q.View != query.Grants || v.st.OwnerName(q.Hub, q.Owner) != fleet.OwnerHub {
+			if q.Hub != r.o.Hub || q.View == query.Releases || q.View == query.Agents || v.st.OwnerName(q.Hub, q.Owner) != fleet.OwnerHub {
 				continue
 			}
 			desired, err := r.Respond(v.st, q)
@@ -132,8 +150,13 @@ func (r *Rings) applicationsHealth(v *view, members *healths) (unknown []bool) {
 			}
 			if err != nil {
 				for n, x := range v.rings {
-					if isOf := q.View == query.Grants && x.policy.Agents; isOf || q.View == query.Components && x.concerns(q, q.Group) {
-						unknown[n] = true
+					switch q.View {
+					case query.Grants:
+						unknown[n] = unknown[n] || x.policy.Agents
+					case query.Members:
+						unknown[n] = unknown[n] || x.policy.Scope.CoversPart(fleetstate.FleetGroup)
+					default:
+						unknown[n] = unknown[n] || x.concerns(q, q.Group)
 					}
 				}
 				continue
@@ -157,50 +180,50 @@ func (r *Rings) applicationsHealth(v *view, members *healths) (unknown []bool) {
 
 // sections are what is known of the sections of all responses, in order, with a roster and facts.
 type sections struct {
-	roster *roster
+	roster *roster.Roster
 	facts  facts.Set
 	of     []*section
 }
 
-// next is what is known of the section that comes next, if it is the same; nil if it is not, or
-// where the members of the section are not all known.
+// next is what is known of the section that comes next, if it is the same; nil if it is not.
 func (s *sections) next(is response.Section) *section {
 	if len(s.of) == 0 {
 		return nil
 	}
 	was := s.of[0]
 	s.of = s.of[1:]
-	if was.isLasting && was.is.HasSetsOf(is) {
+	if was.is.HasSetsOf(is) {
 		return was
 	}
 	return nil
 }
 
-// section is what is known of the Applications of a section of a response.
+// section is what is known of the Applications of a section of a response. It depends on the
+// section, the roster and the facts alone.
 type section struct {
 	is response.Section
 	// healthy are the members in each policy, by their indexes in the roster, of which all is well.
 	healthy [][]int
 	others  []finding
-	// isLasting reports that it depends on the section, the roster and the facts alone.
-	isLasting bool
 }
 
 // finding is what is known of one Application.
 type finding struct {
 	policy int
-	member string
+	member int // of the roster
 	broken int64
 	status rollout.Status
 	why    string
 }
 
 func (v *view) sectionOf(s response.Section) *section {
-	out := &section{is: s, healthy: make([][]int, len(v.rings)), isLasting: true}
+	out := &section{is: s, healthy: make([][]int, len(v.rings))}
 	s.ParameterSets(func(s response.ParameterSet) {
 		item := s.Item()
-		i, isMember := v.roster.index[item.Cluster]
-		out.isLasting = out.isLasting && isMember
+		i, isMember := v.roster.Index(item.Cluster)
+		if !isMember {
+			return
+		}
 		n := v.policyOf(item)
 		if n < 0 {
 			return
@@ -208,8 +231,8 @@ func (v *view) sectionOf(s response.Section) *section {
 		a, there := v.st.Facts().Application(item.Name)
 		status, why := judge(a, there, item.Name, s.Digest())
 		switch last := len(out.healthy[n]) - 1; {
-		case !isMember || status != rollout.Healthy || a.Broken > 0:
-			out.others = append(out.others, finding{n, item.Cluster, a.Broken, status, why})
+		case status != rollout.Healthy || a.Broken > 0:
+			out.others = append(out.others, finding{n, i, a.Broken, status, why})
 		case last < 0 || out.healthy[n][last] != i:
 			out.healthy[n] = append(out.healthy[n], i)
 		}
@@ -225,7 +248,7 @@ func (s *section) tell(members *healths) {
 		}
 	}
 	for _, f := range s.others {
-		m := members.member(f.policy, f.member)
+		m := members.at(f.policy, f.member)
 		m.NoteBreak(f.broken)
 		m.Take(f.status, f.why)
 	}
@@ -235,7 +258,7 @@ func (s *section) tell(members *healths) {
 // Several policies may cover a component, each for other tenants.
 func (v *view) policyOf(item lifecycle.Item) int {
 	for n, x := range v.rings {
-		if x.policy.Scope.Covers(item.Group, item.Component) && v.ringOf(n, item.Cluster) != none {
+		if x.policy.Scope.Covers(item.Group, item.Component) && v.ringOf(n, item.Cluster) != roster.None {
 			return n
 		}
 	}

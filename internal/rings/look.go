@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/roster"
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
@@ -202,8 +203,8 @@ func (v *view) mayFollow(p *rollout.Policy, ring string, from, to *fleetstate.St
 	if from == nil || to == nil || !p.Scope.CoversPart(provision.Group) {
 		return true
 	}
-	for _, m := range v.roster.members {
-		if i := ringIn(p, m); i == none || p.Rings[i].Name != ring {
+	for _, m := range v.roster.Members {
+		if i := roster.RingIn(p, m); i == roster.None || p.Rings[i].Name != ring {
 			continue
 		}
 		was, is := from.Fleet.Member(v.hub, m.Name), to.Fleet.Member(v.hub, m.Name)
@@ -223,7 +224,7 @@ func (v *view) draining(policy *rollout.Policy, before map[string]string) map[st
 		if c.LastKnownGood == nil || v.st.DrainingRevision(m) == "" && before[m.Name] == "" {
 			continue
 		}
-		if i := ringIn(policy, served(v.st, m, c)); i != none {
+		if i := roster.RingIn(policy, v.roster.Members[i]); i != roster.None {
 			out[m.Name] = policy.Rings[i].Name
 		}
 	}

@@ -42,6 +42,11 @@ func plainPlace(v *view, i lifecycle.Item) int {
 		if held.ClusterOf(then).Member.Owner(i.Group) != v.st.ClusterOf(now).Member.Owner(i.Group) {
 			return 0
 		}
+		for _, was := range held.Fleet.Rollouts {
+			if was.Name == x.policy.Name && (!was.Scope.Covers(i.Group, i.Component) || !was.Covers(now.InRollout())) {
+				return 0
+			}
+		}
 		return place
 	}
 	return 0
@@ -106,7 +111,7 @@ func plainHealth(v *view, queries map[string][]query.Query) []map[string]rollout
 	for _, name := range slices.Sorted(maps.Keys(queries)) {
 		for _, q := range queries[name] {
 			sets, err := plainSets(v, q)
-			if isUnknown(err) || q.View != query.Components {
+			if isUnknown(err) || q.View != query.Components && q.View != query.Members {
 				continue
 			}
 			if err != nil {
@@ -114,6 +119,9 @@ func plainHealth(v *view, queries map[string][]query.Query) []map[string]rollout
 			}
 			for _, s := range sets {
 				item := s.Item()
+				if v.st.Fleet.Member(v.hub, item.Cluster) == nil {
+					continue
+				}
 				n := slices.IndexFunc(v.rings, func(x ringView) bool { return x.policy.Scope.Covers(item.Group, item.Component) })
 				for n >= 0 && n < len(v.rings) && (!v.rings[n].policy.Scope.Covers(item.Group, item.Component) || plainRing(v, n, item.Cluster) < 0) {
 					n++
@@ -140,10 +148,30 @@ func plainHealth(v *view, queries map[string][]query.Query) []map[string]rollout
 				}
 			}
 			hasMembers := slices.ContainsFunc(v.st.Fleet.Members(v.hub), func(m *fleet.Member) bool { return plainRing(v, n, m.Name) == i })
-			if len(is.Members) > 0 || !hasMembers {
+			if len(is.Members) > 0 || !hasMembers || plainIsIdle(v, n, i) {
 				out[n][ring.Name] = is
 			}
 		}
 	}
 	return out
+}
+
+// plainIsIdle reports whether nothing in a policy's scope is answered for the members of a ring.
+func plainIsIdle(v *view, policy, ring int) bool {
+	for _, group := range v.st.Groups() {
+		q := query.Query{View: query.Components, Hub: v.hub, Group: group}
+		if group == fleetstate.FleetGroup {
+			q = query.Query{View: query.Members, Hub: v.hub}
+		}
+		sets, err := plainSets(v, q)
+		if err != nil && !isUnknown(err) {
+			return false
+		}
+		for _, s := range sets {
+			if item := s.Item(); v.rings[policy].policy.Scope.Covers(item.Group, item.Component) && plainRing(v, policy, item.Cluster) == ring {
+				return false
+			}
+		}
+	}
+	return true
 }

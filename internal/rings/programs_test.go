@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -186,14 +187,17 @@ func (p *program) settle() {
 
 // apply has Argo CD take what one of so many clusters is answered. Some become ill.
 func (p *program) apply(share, illness int) {
+	names := map[string]string{"members": fleetstate.Registration}
 	for c := range p.fleet.Components {
-		q := p.queries[fleettest.Component(c)][0]
-		all, err := p.rings.Respond(p.st, q)
+		names[fleettest.Component(c)] = fleettest.Component(c)
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		all, err := p.rings.Respond(p.st, p.queries[name][0])
 		if err != nil {
 			continue
 		}
 		before := maps.Clone(p.apps)
-		maps.DeleteFunc(p.apps, func(_ string, a facts.Application) bool { return a.Component == fleettest.Component(c) })
+		maps.DeleteFunc(p.apps, func(_ string, a facts.Application) bool { return a.Component == names[name] })
 		all.ParameterSets(func(s response.ParameterSet) { // what is not answered is gone, and what is removed soon
 			item := s.Item()
 			if was, there := before[item.Name]; p.random.IntN(share) > 0 {
@@ -259,8 +263,16 @@ func (p *program) change() string {
 		p.put(member, text+stages[p.random.IntN(len(stages))])
 		return name + " drains, is handed over, retires or is as before"
 	}
-	p.put("fleet/rollouts/policy-0.yaml", string(p.files["fleet/rollouts/policy-0.yaml"].Data)+"# again\n")
-	return "the policy is written anew"
+	const policy = "fleet/rollouts/policy-0.yaml"
+	text = string(p.files[policy].Data)
+	if p.files["fleet/rollouts/policy-1.yaml"] != nil || p.random.IntN(2) == 0 {
+		p.put(policy, text+"# again\n")
+		return "the policy is written anew"
+	}
+	_, rings, _ := strings.Cut(text, "rings:")
+	scope := []string{"", "scope: {components: [addons/component-000]}\n", "scope: {groups: [fleet, addons]}\n", "scope: {tenants: [tenant-0, platform]}\n"}[p.random.IntN(4)]
+	p.put(policy, "apiVersion: argosy.dev/v1alpha1\nkind: Rollout\n"+scope+"rings:"+rings)
+	return "the policy has " + scope
 }
 
 func (p *program) step() {
@@ -339,3 +351,38 @@ func TestComponentArrivesWithItsRing(t *testing.T) {
 
 // stages are what a member file ends with.
 var stages = []string{"lifecycle: draining\n", "use_remote_argo: true\nenable_remote_addons: true\n", "lifecycle: retired\n", ""}
+
+// TestComponentLeavesWithItsRing: a commit takes all that a policy is about from the first ring. It
+// has nothing to wait for then, and the later rings take the commit.
+func TestComponentLeavesWithItsRing(t *testing.T) {
+	p := newProgram(t, 1) // its first policy is about one component
+	p.settle()
+	p.enableInDev(fleettest.Component(0), false)
+	p.commit()
+	p.settle()
+	for _, ring := range p.rings.Report().Rollouts[0].Rings {
+		if !ring.IsNewest || !ring.Passed {
+			t.Errorf("ring %s has %s: %s", ring.Name, ring.Revision, ring.Text)
+		}
+	}
+}
+
+// TestRegistrationsAreJudged: a policy about group fleet waits for the Applications that register
+// its members.
+func TestRegistrationsAreJudged(t *testing.T) {
+	p := newProgram(t, 0)
+	p.put("fleet/rollouts/policy-0.yaml", fmt.Sprintf(programRings, "scope: {groups: [fleet]}\n", 0))
+	p.commit()
+	p.commit()
+	ring := func(i int) Ring { return p.rings.Report().Rollouts[0].Rings[i] }
+	p.publish(p.st.Resolver().Snapshot)
+	if ring(0).Passed || ring(1).IsNewest {
+		t.Fatalf("no Application is there, and the first ring has passed: %+v", ring(0))
+	}
+	p.settle()
+	for i := range 3 {
+		if x := ring(i); !x.IsNewest || !x.Passed {
+			t.Errorf("ring %s has %s: %s", x.Name, x.Revision, x.Text)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/roster"
 )
 
 // Kind is that of a Report.
@@ -59,7 +60,7 @@ type Ring struct {
 func (r Report) For(st *fleetstate.State, sees func(*fleet.Member) bool, seesGroup func(group string) bool) Report {
 	rollouts := r.Rollouts
 	r.Rollouts = []Rollout{}
-	served := servedMembers(st, r.Hub)
+	served := roster.Served(st, r.Hub)
 	for _, one := range rollouts {
 		n := slices.IndexFunc(st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Name == one.Name })
 		if n < 0 {
@@ -67,7 +68,7 @@ func (r Report) For(st *fleetstate.State, sees func(*fleet.Member) bool, seesGro
 		}
 		members := map[string]int{}
 		for _, m := range served {
-			if i := ringIn(st.Fleet.Rollouts[n], m); i != none && sees(m) {
+			if i := roster.RingIn(st.Fleet.Rollouts[n], m); i != roster.None && sees(m) {
 				members[st.Fleet.Rollouts[n].Rings[i].Name]++
 			}
 		}
@@ -131,7 +132,7 @@ func (r *Rings) Report() Report {
 		for i, ring := range x.policy.Rings {
 			record := p.log.Rings[ring.Name]
 			entry := Ring{
-				Name: ring.Name, Members: v.roster.sizes[n][i], Revision: v.revision(x.places[i]), Train: record.Train.Number, Since: record.Since,
+				Name: ring.Name, Members: v.roster.Size(n, i), Revision: v.revision(x.places[i]), Train: record.Train.Number, Since: record.Since,
 				HealthySince: record.HealthySince, Passed: record.HasPassed(), IsNewest: x.places[i] == 0, Rejection: record.Rejection,
 			}
 			for _, w := range p.waits {

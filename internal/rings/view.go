@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/roster"
 )
 
 // view is what the rings have while a state is served. It never changes: the same bytes each time.
@@ -26,13 +27,14 @@ type view struct {
 	held []*revision
 	at   map[string]int // places by revision
 
-	roster *roster
+	roster *roster.Roster
 	// hasSameMembers reports that all revisions have the members of the newest, in the same order.
 	hasSameMembers bool
 
 	mu       sync.Mutex
 	composed map[string]*response.Response // by query
 	places   map[placeKey][]int            // by member
+	idle     map[[2]int]bool               // by policy and ring, where it has been asked (isIdle)
 	// like are the composed responses of the view before, with which these share what stays.
 	like         map[string]*response.Response
 	hasSameFacts bool
@@ -49,6 +51,9 @@ type placeKey struct{ group, policies string }
 type ringView struct {
 	policy *rollout.Policy
 	places []int
+	// former is the policy of that name in each held state; nil where it is this one, or not yet
+	// there.
+	former []*rollout.Policy
 	// draining are the places of members that drain: they keep what they had.
 	draining map[string]int
 	// groups are the places of an agent's groups; nil on a hub.
@@ -91,7 +96,7 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 	if r.o.State() == st { // what an earlier one does not have stays known
 		r.learn(st)
 	}
-	v := &view{st: st, hub: r.o.Hub, composed: map[string]*response.Response{}, places: map[placeKey][]int{}, at: map[string]int{st.Revision: 0}}
+	v := &view{st: st, hub: r.o.Hub, composed: map[string]*response.Response{}, places: map[placeKey][]int{}, idle: map[[2]int]bool{}, at: map[string]int{st.Revision: 0}}
 	for _, p := range st.Fleet.Rollouts {
 		if !takesPart(st, p) {
 			continue
@@ -154,16 +159,17 @@ func (r *Rings) remember(v *view) {
 	policies := make([]*rollout.Policy, len(v.rings))
 	for n, x := range v.rings {
 		policies[n] = x.policy
+		v.rings[n].former = formerly(x.policy, v.held)
 	}
 	v.hasSameMembers = !slices.ContainsFunc(v.held, func(held *revision) bool {
 		return !slices.EqualFunc(held.state.Fleet.Members(v.hub), v.st.Fleet.Members(v.hub), func(a, b *fleet.Member) bool { return a == b || a.Name == b.Name })
 	})
-	members := servedMembers(v.st, v.hub)
+	members := roster.Served(v.st, v.hub)
 	if len(r.views) == 0 {
-		v.roster = rosterOf(members, policies, nil)
+		v.roster = roster.Of(members, policies, nil)
 	} else {
 		before := r.views[0]
-		v.roster = rosterOf(members, policies, before.roster)
+		v.roster = roster.Of(members, policies, before.roster)
 		before.mu.Lock()
 		v.hasSameFacts = before.st.Facts().Equal(v.st.Facts())
 		if v.like = maps.Clone(before.composed); len(v.like) == 0 { // nobody has asked
@@ -172,6 +178,19 @@ func (r *Rings) remember(v *view) {
 		before.mu.Unlock()
 	}
 	r.views = append([]*view{v}, r.views[:min(len(r.views), maxViews-1)]...)
+}
+
+// formerly is a policy as each of some revisions has it, nil where that is the same or none.
+func formerly(p *rollout.Policy, held []*revision) []*rollout.Policy {
+	out := make([]*rollout.Policy, len(held))
+	for i, r := range held {
+		for _, was := range r.state.Fleet.Rollouts {
+			if was.Name == p.Name && !was.Equal(p) {
+				out[i] = was
+			}
+		}
+	}
+	return out
 }
 
 // place is the place of a revision in a view, which takes it in; lost if nobody has its files. The

@@ -47,6 +47,7 @@ func Advance(p *Policy, log Log, f Facts, now time.Time) (Log, []Wait) {
 	for i := range p.Rings {
 		a.observe(&p.Rings[i])
 	}
+	a.withdrawPinned()
 	for i := len(p.Rings) - 1; i >= 0; i-- { // a later ring first: what it takes frees nobody else
 		a.move(i)
 	}
@@ -119,6 +120,9 @@ func (a *advance) observe(ring *Ring) {
 	isHealthy := unavailable <= allowed && checks.Why == ""
 	switch {
 	case !isHealthy:
+		if !r.HealthySince.IsZero() {
+			r.BrokenSince = a.now
+		}
 		r.HealthySince = time.Time{}
 	case r.HealthySince.IsZero():
 		r.HealthySince = a.now
@@ -137,12 +141,16 @@ func (a *advance) observe(ring *Ring) {
 	}
 	r.Seen = a.now
 	r.Failure = ""
+	unhealthySince := r.Since
+	if !r.BrokenSince.IsZero() {
+		unhealthySince = r.BrokenSince
+	}
 	switch {
 	case degraded > allowed:
 		r.Failure = fmt.Sprintf("%d of %d members are degraded, such as %s: %s", degraded, len(members), worst.Member, worst.Why)
 	case checks.Failures >= maxCheckFailures && unavailable <= allowed && !r.HasPassed():
 		r.Failure = checks.Why
-	case ring.Deadline > 0 && !isHealthy && !r.HasPassed() && a.now.Sub(r.Since) >= ring.Deadline:
+	case ring.Deadline > 0 && !isHealthy && !r.HasPassed() && a.now.Sub(unhealthySince) >= ring.Deadline:
 		r.Failure = fmt.Sprintf("not healthy within the deadline of %s", ring.Deadline)
 	}
 	switch {
@@ -159,12 +167,22 @@ func (a *advance) fail(ring *Ring, r Record) Record {
 	failed, why := r.Train, r.Failure
 	r = r.withdraw()
 	good := r.passed()
-	if !ring.GoesBack || a.policy.Paused || good.Number == 0 || !a.isThere(good.Revision) || !a.mayFollow(ring, failed, good) {
+	_, isPinned := a.pin(ring.Name)
+	if !ring.GoesBack || isPinned || a.policy.Paused || good.Number == 0 || !a.isThere(good.Revision) || !a.mayFollow(ring, failed, good) {
 		return r
 	}
 	r = r.take(good, a.now)
 	r.Rejected, r.Rejection = max(r.Rejected, failed.Number), why
 	return r
+}
+
+// withdrawPinned withdraws what rings were pinned back from, before any other ring takes it.
+func (a *advance) withdrawPinned() {
+	for _, ring := range a.policy.Rings {
+		if pin, _ := a.pin(ring.Name); pin.Number > 0 {
+			a.log.Rings[ring.Name] = a.log.Rings[ring.Name].without(func(t Train) bool { return t.Number > pin.Number })
+		}
+	}
 }
 
 // isAwaited reports whether the next ring has an approval for a train that it does not have yet.
@@ -209,7 +227,7 @@ func (a *advance) move(i int) {
 		return
 	}
 	t, blocked := a.candidate(i, r)
-	if t.Number <= r.Train.Number || t.Number == r.Rejected {
+	if t.Number <= max(r.Train.Number, r.Rejected) {
 		return
 	}
 	if blocked.Reason == "" {
@@ -241,7 +259,7 @@ func (a *advance) candidate(i int, r Record) (Train, Wait) {
 	skips := false
 	for _, t := range slices.Backward(passed) {
 		switch {
-		case t.Number <= r.Train.Number || !isApproved(t):
+		case t.Number <= max(r.Train.Number, r.Rejected) || !isApproved(t):
 		case a.mayFollow(ring, r.Train, t):
 			return t, Wait{}
 		default:
@@ -294,7 +312,7 @@ func (a *advance) pin(ring string) (Train, bool) {
 // overtaking is the newest train that an approval lets the ring take at once.
 func (a *advance) overtaking(ring string, r Record) (Train, bool) {
 	for _, t := range slices.Backward(a.log.Recent) {
-		if t.Number > r.Train.Number && t.Number != r.Rejected && a.isApproved(ring, t, true) && a.isThere(t.Revision) {
+		if t.Number > max(r.Train.Number, r.Rejected) && a.isApproved(ring, t, true) && a.isThere(t.Revision) {
 			return t, true
 		}
 	}

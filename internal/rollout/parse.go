@@ -44,6 +44,9 @@ func (p *Policy) IsOf(file *snapshot.File) bool {
 	return p.Pos.File == file.Path && p.digest == file.Digest
 }
 
+// Equal reports whether two policies are of the same file with the same contents.
+func (p *Policy) Equal(q *Policy) bool { return p.Pos.File == q.Pos.File && p.digest == q.digest }
+
 type parser struct {
 	p *Policy
 	r *yamldoc.Reader

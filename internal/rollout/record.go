@@ -24,6 +24,8 @@ type Record struct {
 	// was looked at last.
 	HealthySince time.Time `json:"healthySince,omitzero"`
 	Seen         time.Time `json:"seen,omitzero"`
+	// BrokenSince is when a soak was broken last: the deadline counts from then.
+	BrokenSince time.Time `json:"brokenSince,omitzero"`
 	// Passed are the last trains that passed the ring, the newest last.
 	Passed []Train `json:"passed,omitempty"`
 	// Rejected is the number of the newest train that the ring went back from, and Rejection is why
@@ -89,7 +91,7 @@ func (l Log) clone() Log {
 func (l Log) Equal(other Log) bool {
 	return l.Newest == other.Newest && l.Ended == other.Ended && maps.Equal(l.Draining, other.Draining) &&
 		maps.EqualFunc(l.Kept, other.Kept, func(a, b Kept) bool { return slices.Equal(a.Revisions, b.Revisions) && bytes.Equal(a.State, b.State) }) && slices.Equal(l.Recent, other.Recent) && maps.EqualFunc(l.Rings, other.Rings, func(a, b Record) bool {
-		return a.Train == b.Train && a.Since.Equal(b.Since) && a.HealthySince.Equal(b.HealthySince) && slices.Equal(a.Passed, b.Passed) &&
+		return a.Train == b.Train && a.Since.Equal(b.Since) && a.HealthySince.Equal(b.HealthySince) && a.BrokenSince.Equal(b.BrokenSince) && slices.Equal(a.Passed, b.Passed) &&
 			a.Rejected == b.Rejected && a.Rejection == b.Rejection && a.Failure == b.Failure && a.Released == b.Released
 	})
 }
@@ -240,7 +242,7 @@ func (r Record) HasPassed() bool { return r.passed().Number == r.Train.Number }
 
 // take moves the ring to a train.
 func (r Record) take(t Train, now time.Time) Record {
-	r.Train, r.Since, r.HealthySince, r.Seen, r.Failure = t, now, time.Time{}, time.Time{}, ""
+	r.Train, r.Since, r.HealthySince, r.Seen, r.BrokenSince, r.Failure = t, now, time.Time{}, time.Time{}, time.Time{}, ""
 	return r
 }
 
@@ -258,6 +260,11 @@ func (r Record) pass(keep func(Train) bool) Record {
 
 // withdraw forgets that the ring's train has passed.
 func (r Record) withdraw() Record {
-	r.Passed = slices.DeleteFunc(slices.Clone(r.Passed), func(t Train) bool { return t.Number == r.Train.Number })
+	return r.without(func(t Train) bool { return t.Number == r.Train.Number })
+}
+
+// without forgets that some trains have passed.
+func (r Record) without(gone func(Train) bool) Record {
+	r.Passed = slices.DeleteFunc(slices.Clone(r.Passed), gone)
 	return r
 }

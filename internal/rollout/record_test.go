@@ -89,3 +89,61 @@ func TestRingDoesNotGoBackWhereItMayNot(t *testing.T) {
 		}
 	}
 }
+
+// TestRejectedTrainsStayRejected: an approval that is valid still takes a ring to none of the
+// trains that it went back from, and does not hide that the newest one needs an approval. (1)
+func TestRejectedTrainsStayRejected(t *testing.T) {
+	for _, overtakes := range []bool{true, false} {
+		p := policy(t, "rings:\n- {name: canary, selector: {}}\n- {name: prod, selector: {}, approval: required, onFailure: back}\n")
+		now := time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)
+		log := Begin(p, revision(1), now)
+		var waits []Wait
+		look := func(newest int, prod Status) {
+			now = now.Add(time.Second)
+			health := map[string]RingHealth{}
+			for ring, s := range map[string]Status{"canary": Healthy, "prod": prod} {
+				health[ring] = RingHealth{Revision: log.Rings[ring].Train.Revision, Members: []MemberHealth{{Member: ring, Status: s, Why: string(s)}}}
+			}
+			log, waits = Advance(p, log, Facts{Newest: revision(newest), Health: health}, now)
+		}
+		last := 2
+		if overtakes {
+			last = 3
+		}
+		for n := 2; n <= last; n++ {
+			p.Approvals = append(p.Approvals, Approval{Ring: "prod", Revision: revision(n), Expires: now, Overtakes: overtakes})
+			look(n, Healthy)
+			look(n, Healthy)
+			if log.Rings["prod"].Train.Number != n {
+				t.Fatalf("prod has not taken train %d: %+v", n, log.Rings["prod"])
+			}
+			look(n, Degraded)
+		}
+		if r := log.Rings["prod"]; r.Train.Number != 1 {
+			t.Errorf("overtakes %t: prod takes what it went back from: %+v", overtakes, r)
+		}
+		look(4, Healthy)
+		look(4, Healthy)
+		if n := len(waits); n == 0 || waits[n-1].Ring != "prod" || waits[n-1].Reason != NeedsApproval {
+			t.Errorf("overtakes %t: %v", overtakes, waits)
+		}
+	}
+}
+
+// TestPinnedRingStays: a ring that a pin keeps on a revision stays on it when it degrades, also
+// with onFailure: back, and says that it has failed.
+func TestPinnedRingStays(t *testing.T) {
+	p := policy(t, "rings:\n- {name: canary, selector: {}, onFailure: back}\npins: [{ring: canary, revision: "+revision(2)+", reason: r}]\n")
+	now := time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)
+	log := Begin(p, revision(1), now)
+	for _, s := range []Status{Healthy, Healthy, Healthy, Degraded, Degraded} {
+		now = now.Add(time.Second)
+		log, _ = Advance(p, log, Facts{
+			Newest: revision(2),
+			Health: map[string]RingHealth{"canary": {Revision: log.Rings["canary"].Train.Revision, Members: []MemberHealth{{Member: "m", Status: s, Why: "it fails"}}}},
+		}, now)
+	}
+	if r := log.Rings["canary"]; r.Train.Number != 2 || r.Failure == "" || r.Rejected != 0 {
+		t.Errorf("%+v", r)
+	}
+}

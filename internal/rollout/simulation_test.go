@@ -402,3 +402,55 @@ func TestApprovedTrainIsNotForgotten(t *testing.T) {
 		t.Errorf("prod is at %s in its window, and %s is approved: %v", w.train("prod"), revision(2), w.waits)
 	}
 }
+
+// TestDeadlineEndsWithHealth: a ring that was healthy in time does not fail by a break in its soak,
+// however long ago it took the train: the break starts the soak anew. One that does not become
+// healthy again within the deadline fails. (3)
+func TestDeadlineEndsWithHealth(t *testing.T) {
+	t.Parallel()
+	const text = "rings: [{name: canary, selector: {}, soak: 1h, deadline: 10m, onFailure: back}, {name: prod, selector: {}}]\n"
+	for _, c := range []struct {
+		away time.Duration
+		want string
+	}{{time.Minute, revision(2)}, {9 * time.Minute, revision(2)}, {11 * time.Minute, revision(1)}} {
+		w := newWorld(t, 1, text, 3)
+		w.newest++
+		w.run(20*time.Minute, 10*time.Second)
+		if w.log.Rings["canary"].HealthySince.IsZero() {
+			t.Fatal("it does not soak")
+		}
+		w.members["m0-01"].isDown = true
+		w.run(c.away, 10*time.Second)
+		w.members["m0-01"].isDown = false
+		w.run(2*time.Hour, 10*time.Second)
+		if canary, prod := w.train("canary"), w.train("prod"); canary != c.want || prod != c.want {
+			t.Errorf("away for %s: canary at %s, prod at %s, want %s: %v", c.away, canary, prod, c.want, w.waits)
+		}
+	}
+}
+
+// TestRollbackStopsTheNextRing: what a ring was put back from by a pin is not taken by the next
+// ring, which waited for its window.
+func TestRollbackStopsTheNextRing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 11, `
+rings:
+- {name: canary, selector: {}, soak: 5m}
+- {name: prod, selector: {}, windows: [{from: "08:00", to: "09:00"}]}
+`, 3)
+	w.newest = 2
+	w.run(time.Hour, 10*time.Second)
+	if r := w.log.Rings["canary"]; !r.HasPassed() || w.train("prod") != revision(1) {
+		t.Fatal(r, w.train("prod"))
+	}
+	w.newest, w.policy.Pins = 3, []Pin{{Ring: "canary", Revision: revision(1)}}
+	w.run(90*time.Minute, 10*time.Second)
+	if w.train("canary") != revision(1) || w.train("prod") != revision(1) {
+		t.Errorf("canary at %s, prod at %s", w.train("canary"), w.train("prod"))
+	}
+	w.policy.Pins = nil
+	w.run(24*time.Hour, 10*time.Second)
+	if w.train("canary") != revision(3) || w.train("prod") != revision(3) {
+		t.Errorf("without the pin: canary at %s, prod at %s", w.train("canary"), w.train("prod"))
+	}
+}

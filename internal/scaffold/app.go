@@ -107,7 +107,7 @@ func (a App) draft(st *fleetstate.State, layout *fleet.Layout) (*Draft, error) {
 		if err != nil {
 			return nil, failure.Usage([]string{nothingWritten}, "%w", err)
 		}
-		d.Files[path.Join(sharedFolder(st, a.Group, own), values)] = fmt.Sprintf("# Values of %s on all clusters of its tenant; environments and clusters say what differs.\n{}\n", a.Name)
+		d.Files[path.Join(sharedFolder(st, layout, a.Group, own), values)] = fmt.Sprintf("# Values of %s on all clusters of its tenant; environments and clusters say what differs.\n{}\n", a.Name)
 	}
 	for _, name := range a.Clusters {
 		c, err := ownCluster(st, "cluster", a.Team, name)
@@ -145,8 +145,9 @@ func ownCluster(st *fleetstate.State, flag, owner, name string) (*fleetstate.Clu
 	return nil, failure.Usage(append(problem.Nearest(name, names), nothingWritten), "--%s: %q is no cluster of team %q, which is on %s", flag, name, owner, strings.Join(names, ", "))
 }
 
-// sharedFolder is the least specific level that these clusters share and no other tenant's has.
-func sharedFolder(st *fleetstate.State, group string, own []*fleetstate.Cluster) string {
+// sharedFolder is the least specific level of the tenant that these clusters share and no other
+// tenant's has.
+func sharedFolder(st *fleetstate.State, layout *fleet.Layout, group string, own []*fleetstate.Cluster) string {
 	folders := map[string]int{}
 	for m, c := range st.Clusters() {
 		g := c.Desired().Groups[group]
@@ -159,7 +160,7 @@ func sharedFolder(st *fleetstate.State, group string, own []*fleetstate.Cluster)
 	}
 	all := own[0].Groups[group].Folders
 	for _, f := range all {
-		shared := folders[f.Path] == 0 && !slices.ContainsFunc(own, func(c *fleetstate.Cluster) bool {
+		shared := layout.OfTenant(f.Level) && folders[f.Path] == 0 && !slices.ContainsFunc(own, func(c *fleetstate.Cluster) bool {
 			return !slices.ContainsFunc(c.Groups[group].Folders, func(o hierarchy.Folder) bool { return o.Path == f.Path })
 		})
 		if shared {

@@ -161,7 +161,7 @@ func (m Member) Text() string {
 	case m.Secret != "":
 		line("# The cluster's credential in the secret store.")
 	default:
-		line("# Required unless the hub provisions the cluster: the name or ARN of its credential in the secret store.")
+		line("# Required where the hub registers clusters from a secret store, unless it provisions this one: the name or ARN of its credential.")
 		line("# secretManagerSecretName: %s", scalar(m.Hub+"/"+m.Name))
 	}
 	if m.Secret != "" {

@@ -21,7 +21,8 @@ import (
 type RolloutChange struct {
 	// Name is the policy's; empty for the only one.
 	Name string
-	// Pause stops all rings. Resume lets them go on, and removes the pins of Ring, or of all rings.
+	// Pause stops all rings. Resume lets them go on and removes all pins; with Ring it removes the
+	// pins of that ring alone.
 	Pause, Resume bool
 	Approval      *rollout.FileApproval
 	Pin           *rollout.FilePin
@@ -63,7 +64,10 @@ func ChangeRollout(ctx context.Context, r Repository, c RolloutChange) (*Draft, 
 	case c.Pause:
 		lines = setTop(lines, "paused", "true")
 	case c.Resume:
-		lines = c.withoutPins(setTop(lines, "paused", "false"))
+		if c.Ring == "" {
+			lines = setTop(lines, "paused", "false")
+		}
+		lines = c.withoutPins(lines)
 	case c.Approval != nil:
 		a := c.Approval
 		text := fmt.Sprintf("{ring: %s, revision: %s, expires: %s", a.Ring, strconv.Quote(a.Revision), a.Expires)
@@ -118,6 +122,8 @@ func (c RolloutChange) title() string {
 	switch {
 	case c.Pause:
 		return "Pause rollout " + c.Name
+	case c.Resume && c.Ring != "":
+		return "Unpin ring " + c.Ring + " of rollout " + c.Name
 	case c.Resume:
 		return "Resume rollout " + c.Name
 	case c.Approval != nil:
@@ -141,8 +147,10 @@ func (c RolloutChange) verify(st *fleetstate.State) error {
 			})
 		}
 		switch {
-		case c.Pause, c.Resume:
-			ok = p.Paused == c.Pause && (c.Pause || !isPinned(c.Ring, ""))
+		case c.Pause:
+			ok = p.Paused
+		case c.Resume:
+			ok = !isPinned(c.Ring, "") && (c.Ring != "" || !p.Paused)
 		case c.Approval != nil:
 			ok = slices.ContainsFunc(p.Approvals, func(x rollout.Approval) bool { return x.Ring == c.Approval.Ring && x.Revision == c.Approval.Revision })
 		default: // the last pin of a ring counts

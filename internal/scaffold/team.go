@@ -40,7 +40,7 @@ func NewTeam(ctx context.Context, r Repository, t Team) (*Draft, error) {
 		return nil, err
 	}
 	if _, ok := layout.Groups[team.Group]; !ok {
-		return nil, failure.Usage([]string{"groups: {teams: {catalog: charts/application-sets/catalogs/teams.yaml}}", nothingWritten}, "the layout has no group %s", team.Group)
+		return nil, failure.Usage([]string{"groups: {teams: {catalog: fleet/catalogs/teams.yaml}}, and a copy of charts/application-sets/catalogs/teams.yaml there", nothingWritten}, "the layout has no group %s", team.Group)
 	}
 	st, err := r.state(before)
 	if err != nil {

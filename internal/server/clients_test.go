@@ -171,7 +171,10 @@ func TestClientCertificates(t *testing.T) {
 		if r := s.ask(`{"view":"members"}`); r.code != 200 {
 			t.Errorf("the new authority: %d %s", r.code, r.body)
 		}
-		for what, bad := range map[string]string{"empty": "", "no PEM": "x"} {
+		const garbage = "-----BEGIN CERTIFICATE-----\nZ2FyYmFnZQ==\n-----END CERTIFICATE-----\n"
+		for what, bad := range map[string]string{
+			"empty": "", "no PEM": "x", "one is cut off": ours.pem() + theirs.pem()[:200], "one is no certificate": ours.pem() + garbage,
+		} {
 			trust(bad)
 			if r := s.ask(`{"view":"members"}`); r.code != 200 {
 				t.Errorf("%s: %d %s", what, r.code, r.body)

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -14,6 +15,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"github.com/argosy-hub/argosy/internal/server"
 )
@@ -320,4 +324,72 @@ func TestPacedRequestsOfOneTokenLeaveRoom(t *testing.T) {
 		}
 	}
 	t.Errorf("%d of %d requests were refused; the others waited, each with a connection", n, room)
+}
+
+// TestUnreadResponsesMakeRoom: clients of HTTP/2 that leave no room for a response keep neither
+// probes nor good tokens away. (H10)
+func TestUnreadResponsesMakeRoom(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	roots := x509.NewCertPool()
+	roots.AddCert(certify(t, 1, certFile, keyFile))
+	s := start(t, atMost, func(o *server.Options) { o.TLSCert, o.TLSKey = certFile, keyFile })
+	s.say(repository(nil))
+	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	ofHTTP2 := config.Clone()
+	ofHTTP2.NextProtos = []string{"h2"}
+	for range server.MinConnections {
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(s.Addr(), "https://"), ofHTTP2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		if err := conn.SetDeadline(time.Now().Add(patient)); err != nil {
+			t.Fatal(err)
+		}
+		if err := askWithoutRoom(conn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.client.Transport = &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true, DisableKeepAlives: true}
+	if r := s.get("/healthz"); r.code != 200 {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+	if r := s.ask(`{"view":"members"}`); r.code != 200 {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+}
+
+// askWithoutRoom sends a request that is refused, with no room for the response's body, and returns
+// when the service has sent the header.
+func askWithoutRoom(conn net.Conn) error {
+	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
+		return err
+	}
+	framer := http2.NewFramer(conn, conn)
+	if err := framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}); err != nil {
+		return err
+	}
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "x"}, {":path", "/nothing"}} {
+		if err := encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
+			return err
+		}
+	}
+	if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}); err != nil {
+		return err
+	}
+	for {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			return err
+		}
+		if header, is := frame.(*http2.HeadersFrame); is {
+			if header.StreamEnded() {
+				return errors.New("the response has no body")
+			}
+			return nil
+		}
+	}
 }

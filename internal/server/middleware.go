@@ -159,13 +159,14 @@ func (s *Server) withRecovery(next http.Handler) http.Handler {
 // (rule 13).
 func (s *Server) withConnection(next handle) handle {
 	return func(w http.ResponseWriter, r *http.Request) *failure {
-		if !s.listener.Begin() {
+		end, ok := s.listener.Begin(r)
+		if !ok {
 			return &failure{
 				code: http.StatusServiceUnavailable, header: map[string]string{"Retry-After": "5", "Connection": "close"},
 				message: fmt.Sprintf("too many connections at once; the limit is %d (--max-connections)", s.o.MaxConnections),
 			}
 		}
-		defer s.listener.End()
+		defer end()
 		return next(w, r)
 	}
 }

@@ -65,3 +65,30 @@ func TestRenamedPolicyKeepsItsRings(t *testing.T) {
 		})
 	}
 }
+
+// TestWiderScopeTakesNothingBack: what a policy is about only since a commit followed the newest
+// one until then. A ring that lags does not take it back to what the ring has, and takes it along
+// from the next revision on.
+func TestWiderScopeTakesNothingBack(t *testing.T) {
+	wide := strings.Replace(twoRings, "environment: prod}}", "environment: prod}}, approval: required", 1)
+	for what, narrow := range map[string]string{
+		"components": strings.Replace(wide, "rings:", "scope: {components: [addons/web]}\nrings:", 1),
+		"tenants":    strings.Replace(wide, "rings:", "scope: {tenants: [other]}\nrings:", 1),
+	} {
+		t.Run(what, func(t *testing.T) {
+			h, _ := steady(t, map[string]string{policyFile: narrow})
+			change := map[string]string{valuesOfAll: "replicas: 7\n"}
+			h.ring("canary", h.say(inRings(with(change, map[string]string{policyFile: narrow}))).Revision)
+			h.healthy("dns-a", "dns-b", "dns-hub-1")
+			if now := h.texts()["b"]; !strings.Contains(now, "replicas: 7") {
+				t.Fatal("dns is in no policy, and b does not have the newest commit:", now)
+			}
+			h.say(inRings(with(change, map[string]string{policyFile: wide})))
+			h.looks()
+			h.answers()
+			if now := h.texts()["b"]; !strings.Contains(now, "replicas: 7") {
+				t.Errorf("b is taken back by a wider scope: %s", now)
+			}
+		})
+	}
+}

@@ -126,7 +126,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	s.http = &http.Server{
-		Handler: s.listener.Handler(s.handler()), TLSConfig: s.tlsConfig.Clone(), ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+		Handler: s.handler(), TLSConfig: s.tlsConfig.Clone(), ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: o.ReadHeaderTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
 		MaxHeaderBytes: o.MaxHeaderBytes, DisableGeneralOptionsHandler: true, ConnState: s.listener.Changed, ConnContext: s.listener.Context, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 	}

@@ -1,9 +1,12 @@
 package tlsreload
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/argosy-hub/argosy/internal/reload"
@@ -19,9 +22,9 @@ func OpenAuthorities(path string, log *slog.Logger, rotated func(kind string)) (
 	f, err := reload.Open(reload.Options[*x509.CertPool]{
 		Sources: []reload.Source{source},
 		Parse: func(contents [][]byte) (*x509.CertPool, error) {
-			pool := x509.NewCertPool()
-			if !pool.AppendCertsFromPEM(contents[0]) {
-				return nil, source.Error(errors.New("it has no PEM certificate"))
+			pool, err := authorities(contents[0])
+			if err != nil {
+				return nil, source.Error(err)
 			}
 			return pool, nil
 		},
@@ -31,6 +34,30 @@ func OpenAuthorities(path string, log *slog.Logger, rotated func(kind string)) (
 		return nil, err
 	}
 	return &Authorities{f}, nil
+}
+
+// authorities are all certificates of a PEM file. One that cannot be read is an error, as its
+// clients would be refused: pem skips it, and so does x509.CertPool.AppendCertsFromPEM.
+func authorities(file []byte) (*x509.CertPool, error) {
+	pool, good := x509.NewCertPool(), 0
+	for block, rest := pem.Decode(file); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("certificate %d cannot be read: %w", good+1, err)
+		}
+		pool.AddCert(c)
+		good++
+	}
+	switch begun := bytes.Count(file, []byte("-----BEGIN CERTIFICATE-----")); {
+	case good == 0:
+		return nil, errors.New("it has no PEM certificate")
+	case good < begun:
+		return nil, fmt.Errorf("%d of its %d certificates are not whole", begun-good, begun)
+	}
+	return pool, nil
 }
 
 // configure asks clients for certificates (rules 2 and 3).

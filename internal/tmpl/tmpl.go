@@ -209,7 +209,7 @@ func failure(pos problem.Pos, err error) error {
 	if m := noKey.FindStringSubmatch(p.Found); m != nil {
 		p.Found = fmt.Sprintf("no fact %q is known", m[1])
 		p.Hints = []string{"for facts that not every cluster has, write {{ index .annotations \"x\" }} or {{ dig }} with a default"}
-		if f := field.FindStringSubmatch(p.Subject); f != nil {
+		if f := field.FindStringSubmatch(p.Subject); len(f) == 3 && f[2] == m[1] { // its last name is the missing one
 			p.Hints = []string{fmt.Sprintf("if not every cluster has it, write {{ index %s %q | default \"...\" }}", f[1], f[2])}
 		}
 	}

@@ -23,6 +23,7 @@ func TestErrors(t *testing.T) {
 		{"missing key", "x\n{{ .absent }}", at("f", 0), `f:2:4: template <.absent>: no fact "absent" is known` + hint},
 		{"missing key in a value", "x\n{{ .absent }}", at("f", 10), `f:11: template <.absent>: no fact "absent" is known` + hint},
 		{"missing key of a map of strings", "{{ .s.absent }}", at("f", 0), `f:1:6: template <.s.absent>: no fact "absent" is known; if not every cluster has it, write {{ index .s "absent" | default "..." }}`},
+		{"missing map", "{{ .S.absent }}", at("f", 0), `f:1:6: template <.S.absent>: no fact "S" is known` + hint},
 		{"nil", "{{ .nothing }}", at("f", 0), `f:1:4: template: a value it prints is not there; expected only values that exist; give a default: {{ ... | default "x" }}`},
 		{"nil below", "{{ .m.nothing }}", at("f", 0), `f:1:4: template: a value it prints is not there; expected only values that exist; give a default: {{ ... | default "x" }}`},
 		{"below nil", "{{ .nothing.x }}", at("f", 0), "f:1:12: template <.nothing.x>: nil pointer evaluating interface {}.x"},

@@ -122,15 +122,18 @@ func (r *Reader) Doubt() *Away {
 	}
 }
 
+// address is a server as Argo CD compares it (v2.14 and v3.2, util/db/cluster.go).
+func address(server string) string { return strings.TrimRight(server, "/") }
+
 // cluster is the name of a destination's cluster.
 func (r *Reader) cluster(destination manifest.Tree) (string, error) {
-	name, server := manifest.Text(destination, "name"), manifest.Text(destination, "server")
+	name, server := manifest.Text(destination, "name"), address(manifest.Text(destination, "server"))
 	if name == "" && server == "" {
 		return "", &Unreadable{Text: "has no destination"}
 	}
 	for _, c := range r.Clusters {
-		if name == c.Name || name == "" && server == c.Server {
-			if c.Server == InCluster {
+		if name == c.Name || name == "" && server == address(c.Server) {
+			if address(c.Server) == InCluster {
 				return r.Hub, nil
 			}
 			return c.Name, nil

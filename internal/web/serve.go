@@ -25,7 +25,7 @@ func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
 		listener = tls.NewListener(listener, s.o.TLS)
 	}
 	server := &http.Server{
-		Handler: connections.Handler(s), ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug), ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout,
+		Handler: s, ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug), ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ConnState: connections.Changed, ConnContext: connections.Context,
 	}
 	var following sync.WaitGroup

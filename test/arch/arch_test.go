@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"mount"},
 	{"placement"},
 	{"fleetstate"},
-	{"query", "registration", "released"},
+	{"query", "registration", "released", "roster"},
 	{"lifecycle"},
 	{"paramset"},
 	{"response"},
@@ -38,7 +38,7 @@ var layers = [][]string{
 }
 
 // engine are the packages of rule 2.
-var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "pathpattern", "release", "tenantschema", "parallel", "cycle", "queryerr", "catalog", "fleet", "roots", "memo", "provision", "rollout", "companion", "team", "tenancy", "mount", "placement", "fleetstate", "query", "registration", "released", "lifecycle", "paramset", "response", "secretscan", "secretpolicy", "lint", "explain", "inventory", "plan", "flux"}
+var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "pathpattern", "release", "tenantschema", "parallel", "cycle", "queryerr", "catalog", "fleet", "roots", "memo", "provision", "rollout", "companion", "team", "tenancy", "mount", "placement", "fleetstate", "query", "registration", "released", "roster", "lifecycle", "paramset", "response", "secretscan", "secretpolicy", "lint", "explain", "inventory", "plan", "flux"}
 
 // aside are packages that no program but those of hack/ imports: they serve tests, or write
 // generated files.

@@ -2,6 +2,7 @@ package object
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -89,6 +90,11 @@ func (o *Object) IsSet() bool { return o != nil && o.ApplicationSet() }
 // Application reports whether it is one.
 func (o *Object) Application() bool { return o.Is("argoproj.io", "Application") }
 
+// OfExternalSecrets reports whether it is of a kind of External Secrets.
+func (o *Object) OfExternalSecrets() bool {
+	return strings.HasPrefix(o.APIVersion(), "external-secrets.io/")
+}
+
 // CompareKeys sorts by engine, kind, namespace, name and group.
 func CompareKeys(a, b Key) int {
 	return cmp.Or(cmp.Compare(a.Engine, b.Engine), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Group, b.Group))
@@ -148,6 +154,28 @@ type Siblings map[[2]string][]*Object
 
 // Namespace is the one in the object's manifest.
 func (o *Object) Namespace() string { return manifest.Text(o.Tree, "metadata", "namespace") }
+
+// TargetNamespace is where an Application, or one of Flux's objects, puts what has no namespace of
+// its own.
+func (o *Object) TargetNamespace() string {
+	return cmp.Or(manifest.Text(o.Tree, "spec", "destination", "namespace"), manifest.Text(o.Tree, "spec", "targetNamespace"))
+}
+
+// Prunes reports whether an Application prunes by itself.
+func (o *Object) Prunes() bool {
+	app := o.Unsteered().Tree
+	prune, _ := manifest.At(app, "spec", "syncPolicy", "automated", "prune").(bool)
+	return prune && manifest.IsAutomated(app)
+}
+
+// HasFinalizer reports whether the object has a finalizer whose name begins so.
+func (o *Object) HasFinalizer(prefix string) bool {
+	all, _ := manifest.At(o.Tree, "metadata", "finalizers").([]any)
+	return slices.ContainsFunc(all, func(f any) bool {
+		name, _ := f.(string)
+		return strings.HasPrefix(name, prefix)
+	})
+}
 
 // Sources are those of an Application, or of one of Flux's objects.
 func (o *Object) Sources() []source.Source {

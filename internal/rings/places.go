@@ -9,111 +9,23 @@ import (
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/roster"
 )
 
-// roster are the members of the hub in the rings of policies. Views share it while neither changes.
-type roster struct {
-	members  []*fleet.Member // in the order of their names
-	policies []*rollout.Policy
-	index    map[string]int // of members, by name
-	rings    [][]int        // by policy and member; none for a member that it does not cover
-	sizes    [][]int        // how many members rings have, by policy and ring
-}
-
-// none is the ring of a member that a policy does not cover, and the place of its parameter sets.
+// none is the place of what no policy covers.
 const none = -1
-
-// rosterOf is that of members and policies, which is an earlier one's where they are the same.
-func rosterOf(members []*fleet.Member, policies []*rollout.Policy, before *roster) *roster {
-	if before != nil && slices.Equal(before.members, members) && slices.Equal(before.policies, policies) {
-		return before
-	}
-	out := &roster{members: members, policies: policies, index: make(map[string]int, len(members))}
-	for i, m := range members {
-		out.index[m.Name] = i
-	}
-	for _, p := range policies {
-		rings, sizes := make([]int, len(members)), make([]int, len(p.Rings))
-		for i, m := range members {
-			if rings[i] = ringIn(p, m); rings[i] != none {
-				sizes[rings[i]]++
-			}
-		}
-		out.rings, out.sizes = append(out.rings, rings), append(out.sizes, sizes)
-	}
-	return out
-}
-
-// servedMembers are the members of a hub, by the files that they are served from: one with an error
-// stays in its ring.
-func servedMembers(st *fleetstate.State, hub string) []*fleet.Member {
-	members := st.Fleet.Members(hub)
-	isClone := false
-	for i, c := range st.ClustersOf(hub) {
-		if m := served(st, members[i], c); m != members[i] {
-			if !isClone {
-				members, isClone = slices.Clone(members), true
-			}
-			members[i] = m
-		}
-	}
-	return members
-}
-
-// servedMember is a member of a hub by the file that it is served from, nil if there is none.
-func servedMember(st *fleetstate.State, hub, name string) *fleet.Member {
-	if m := st.Fleet.Member(hub, name); m != nil {
-		return served(st, m, st.ClusterOf(m))
-	}
-	return nil
-}
-
-// served is a member by the file that it is served from. One that drains is in the ring that the
-// newest file says, and keeps what it has (log.Draining).
-func served(st *fleetstate.State, m *fleet.Member, c *fleetstate.Cluster) *fleet.Member {
-	if c.LastKnownGood != nil && st.DrainingRevision(m) == "" {
-		return c.Member
-	}
-	return m
-}
-
-// ringIn is the index of a member's ring in a policy.
-func ringIn(p *rollout.Policy, m *fleet.Member) int {
-	if x := m.InRollout(); p.Covers(x) {
-		return p.RingOf(x)
-	}
-	return none
-}
-
-// find is the index of a member by its name; false for one whose file is gone. It is looked for at
-// an index first, as members come in order.
-func (r *roster) find(name string, at int) (int, bool) {
-	if at < len(r.members) && r.members[at].Name == name {
-		return at, true
-	}
-	i, is := r.index[name]
-	return i, is
-}
-
-// member is one by its name, nil for one whose file is gone.
-func (r *roster) member(name string) *fleet.Member {
-	if i, is := r.index[name]; is {
-		return r.members[i]
-	}
-	return nil
-}
 
 // ringOf is the index of a member's ring.
 func (v *view) ringOf(policy int, cluster string) int {
-	if i, is := v.roster.index[cluster]; is {
-		return v.roster.rings[policy][i]
+	if i, is := v.roster.Index(cluster); is {
+		return v.roster.Ring(policy, i)
 	}
 	for _, held := range v.held { // its file is gone
 		if m := held.state.Fleet.Member(v.hub, cluster); m != nil {
-			return ringIn(v.rings[policy].policy, m)
+			return roster.RingIn(v.rings[policy].policy, m)
 		}
 	}
-	return none
+	return roster.None
 }
 
 // place is where a parameter set comes from.
@@ -128,7 +40,7 @@ func (v *view) picker() func(*lifecycle.Item) int {
 		if !known || i.Group != group || i.Component != component {
 			group, component, known, places = i.Group, i.Component, true, v.placesOf(i.Group, i.Component)
 		}
-		at, isMember := v.roster.find(i.Cluster, next)
+		at, isMember := v.roster.Find(i.Cluster, next)
 		if !isMember {
 			return v.placeOfGone(i)
 		}
@@ -143,19 +55,26 @@ func (v *view) placesOf(group, component string) []int {
 	for n, x := range v.rings {
 		if x.policy.Scope.Covers(group, component) {
 			key.policies += strconv.Itoa(n) + " "
+			for place, was := range x.former {
+				if was != nil && was.Scope.Covers(group, component) {
+					key.policies += strconv.Itoa(place) + ","
+				}
+			}
 		}
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.places[key] == nil {
-		places := make([]int, len(v.roster.members))
+		places := make([]int, len(v.roster.Members))
 		for i := range places {
 			for n, x := range v.rings {
 				if !x.policy.Scope.Covers(group, component) {
 					continue
 				}
 				if place := v.placeOf(n, i, group); place != none {
-					places[i] = place
+					if places[i] = place; place > 0 && x.isNewTo(place, v.roster.Members[i], group, component) {
+						places[i] = 0
+					}
 					break
 				}
 			}
@@ -168,8 +87,11 @@ func (v *view) placesOf(group, component string) []int {
 // placesFor are the places of all clusters for a query, where they do not depend on the component
 // and all revisions have the same members; else nil.
 func (v *view) placesFor(q query.Query, group string) []int {
+	splits := func(p *rollout.Policy) bool {
+		return p != nil && p.Scope.CoversPart(group) && !p.Scope.Covers(group, "")
+	}
 	if !v.hasSameMembers || q.View == query.Components && q.Component == "" && slices.ContainsFunc(v.rings, func(x ringView) bool {
-		return x.policy.Scope.CoversPart(group) && !x.policy.Scope.Covers(group, "")
+		return splits(x.policy) || slices.ContainsFunc(x.former, splits)
 	}) {
 		return nil
 	}
@@ -184,8 +106,8 @@ func (v *view) placesFor(q query.Query, group string) []int {
 // Who owns a group is decided by the newest state alone, by what it serves of a member that drains
 // or is quarantined, so that all engines agree (M1).
 func (v *view) placeOf(policy, member int, group string) int {
-	ring, name := v.roster.rings[policy][member], v.roster.members[member].Name
-	if ring == none {
+	ring, name := v.roster.Ring(policy, member), v.roster.Members[member].Name
+	if ring == roster.None {
 		return none
 	}
 	place := v.placeIn(policy, ring, name, group)
@@ -202,6 +124,13 @@ func (v *view) placeOf(policy, member int, group string) int {
 	return place
 }
 
+// isNewTo reports whether the policy was about a component of a member not yet at a place: it
+// followed the newest commit then, and goes on until the ring takes a revision whose policy has it.
+func (x ringView) isNewTo(place int, m *fleet.Member, group, component string) bool {
+	was := x.former[place-1]
+	return was != nil && (!was.Scope.Covers(group, component) || !was.Covers(m.InRollout()))
+}
+
 // placeOfGone is where a set comes from of a member whose file is gone. One that has moved to
 // another hub leaves this one at once (D4).
 func (v *view) placeOfGone(i *lifecycle.Item) int {
@@ -212,7 +141,7 @@ func (v *view) placeOfGone(i *lifecycle.Item) int {
 		if !x.policy.Scope.Covers(i.Group, i.Component) {
 			continue
 		}
-		if ring := v.ringOf(n, i.Cluster); ring != none {
+		if ring := v.ringOf(n, i.Cluster); ring != roster.None {
 			if place := v.placeIn(n, ring, i.Cluster, i.Group); place != none {
 				return place
 			}
