@@ -103,9 +103,9 @@ func (in *connection) Close() error {
 	return in.Conn.Close()
 }
 
-// Changed is http.Server.ConnState. A connection waits anew when a header or a response is whole.
+// Changed is http.Server.ConnState. A connection waits anew when a header is whole.
 func (c *Listener) Changed(conn net.Conn, state http.ConnState) {
-	if state == http.StateActive || state == http.StateIdle {
+	if state == http.StateActive {
 		connectionOf(conn).hold(0)
 	}
 }

@@ -385,4 +385,49 @@ func TestRegistrationsAreJudged(t *testing.T) {
 			t.Errorf("ring %s has %s: %s", x.Name, x.Revision, x.Text)
 		}
 	}
+	delete(p.queries, "members") // its ApplicationSet is not there
+	p.put("fleet/rollouts/policy-1.yaml", fmt.Sprintf(programRings, "scope: {components: [addons/component-000]}\n", 0))
+	p.commit()
+	if ring(0).Passed {
+		t.Errorf("nobody asks for the registrations, and the first ring has passed: %+v", ring(0))
+	}
+}
+
+// TestRingWithoutRegistrationsPasses: nothing registers the hub itself, so a ring of it alone holds
+// up no policy about group fleet.
+func TestRingWithoutRegistrationsPasses(t *testing.T) {
+	p := newProgram(t, 0)
+	p.put("fleet/rollouts/policy-0.yaml", "apiVersion: argosy.dev/v1alpha1\nkind: Rollout\nscope: {groups: [fleet]}\n"+
+		"rings: [{name: itself, selector: {matchLabels: {cluster: "+fleettest.Hub+"}}}, {name: others, selector: {matchLabels: {environment: dev}}}]\n")
+	p.commit()
+	p.commit()
+	p.settle()
+	for _, ring := range p.rings.Report().Rollouts[0].Rings {
+		if !ring.IsNewest || !ring.Passed {
+			t.Errorf("ring %s has %s: %s", ring.Name, ring.Revision, ring.Text)
+		}
+	}
+}
+
+// TestScopesOfRevisions: a policy gets a wider scope, and a narrower one, while later rings have
+// revisions with another one. Each component is answered from where the plain computation says.
+func TestScopesOfRevisions(t *testing.T) {
+	const all, one, members = "", "scope: {components: [addons/component-000]}\n", "scope: {tenants: [tenant-0]}\n"
+	for _, scopes := range [][]string{{one, all}, {members, one, all}} {
+		p := newProgram(t, 0)
+		say := func(scope string) {
+			p.steps = append(p.steps, scope)
+			p.put("fleet/rollouts/policy-0.yaml", fmt.Sprintf(programRings, scope, 0))
+			for c := range p.fleet.Components {
+				p.put("addons/defaults/addons/"+fleettest.Component(c)+"/values.yaml", fmt.Sprintf("replicas: %d\n", p.commits))
+			}
+			p.commit() // compares
+		}
+		say(scopes[0])
+		p.settle()
+		for _, scope := range scopes {
+			say(scope)
+		}
+		p.settle()
+	}
 }

@@ -41,21 +41,16 @@ func OpenAuthorities(path string, log *slog.Logger, rotated func(kind string)) (
 func authorities(file []byte) (*x509.CertPool, error) {
 	pool, good := x509.NewCertPool(), 0
 	for block, rest := pem.Decode(file); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type != "CERTIFICATE" {
-			continue
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil && block.Type == "CERTIFICATE" {
+			pool.AddCert(c)
+			good++
 		}
-		c, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, fmt.Errorf("certificate %d cannot be read: %w", good+1, err)
-		}
-		pool.AddCert(c)
-		good++
 	}
 	switch begun := bytes.Count(file, []byte("-----BEGIN CERTIFICATE-----")); {
 	case good == 0:
 		return nil, errors.New("it has no PEM certificate")
 	case good < begun:
-		return nil, fmt.Errorf("%d of its %d certificates are not whole", begun-good, begun)
+		return nil, fmt.Errorf("%d of its %d certificates cannot be read", begun-good, begun)
 	}
 	return pool, nil
 }

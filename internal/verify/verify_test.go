@@ -24,7 +24,7 @@ func testReader(files map[string]string) *Reader {
 			}
 			return nil
 		},
-		Open: r.Open, Known: r.Known, Hub: "hub", Clusters: []expand.Cluster{{Name: "a", Server: "https://a.example.com"}},
+		Open: r.Open, Known: r.Known, Hub: "hub", Clusters: []expand.Cluster{{Name: "a", Server: "https://a.example.com"}, {Name: "b", Server: "https://bb.example.com/"}},
 	}
 }
 
@@ -60,6 +60,11 @@ func TestDifferences(t *testing.T) {
 			"null is not nothing: Helm drops the chart's default for null alone",
 			`{destination: {name: a}, source: {` + chartOf + `, helm: {values: 'image: {tag: null}'}}}`,
 			`{destination: {name: a}, source: {` + chartOf + `, helm: {values: 'image: {}'}}}`, "spec.sources.0.helm.values.image.tag",
+		},
+		{
+			"a slash at the end of a server",
+			`{destination: {server: 'https://bb.example.com'}, source: {` + chartOf + `}}`,
+			`{destination: {server: 'https://a.example.com/'}, source: {` + chartOf + `}}`, "spec.destination.name",
 		},
 		{
 			"the order of value files",
