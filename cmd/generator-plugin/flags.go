@@ -193,6 +193,11 @@ func (f *flags) validate() error {
 		return errors.New("--mount-credentials are for the process that runs Git: give them to generator-plugin git, not beside --git-socket")
 	case f.gitSocket != "" && f.repository.Credentials+f.repository.Signers != "":
 		return errors.New("--git-credentials and --source-signers are for generator-plugin git, where the service has a --git-socket")
+	case f.repository.Signers != "" && !git.IsURL(f.repository.Location) && !git.IsBareRepository(f.repository.Location):
+		return errors.New("--source-signers needs a Git repository as --source: a folder has no signatures")
+	}
+	if _, err := location.Named("--mount-credentials", f.mountCredentials); err != nil {
+		return err
 	}
 	return f.log.validate()
 }

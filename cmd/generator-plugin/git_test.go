@@ -205,3 +205,22 @@ func TestGitUsageErrors(t *testing.T) {
 		}
 	}
 }
+
+// What a service without --source-signers has accepted is not served by one with it, from the state
+// either.
+func TestStateOfUnsignedCommitsIsNotServed(t *testing.T) {
+	repo := sourcetest.NewRepo(t)
+	commit := repo.Commit(fleettest.TwoHubs())
+	args := []string{
+		"--source", repo.URL(), "--hub", "hub-1", "--token-file", file(t, "secret\n"),
+		"--state-dir", t.TempDir(), "--listen", "127.0.0.1:0", "--drain-delay", "0s",
+	}
+	env := []string{"PATH=" + os.Getenv("PATH")}
+	anyone, _ := process(t, env, `^generator-plugin: serving git .*, revision `+commit, args...)
+	sourcetest.Check(t, anyone.Process.Signal(os.Interrupt))
+	sourcetest.Check(t, anyone.Wait())
+	signers := file(t, "owner@example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n")
+	if _, first := process(t, env, `(msg=serving|reason=unsigned)`, append(args, "--source-signers", signers)...); !strings.Contains(first, "reason=unsigned") {
+		t.Errorf("%s: an unsigned commit is served", first)
+	}
+}

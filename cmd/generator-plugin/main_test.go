@@ -402,3 +402,32 @@ func TestLinksLittle(t *testing.T) {
 		}
 	}
 }
+
+// A folder has no signatures: signers that nobody asks would be a policy that is off.
+func TestSignersNeedAGitSource(t *testing.T) {
+	for source, want := range map[string]string{
+		t.TempDir():                 "--source-signers needs a Git repository as --source: a folder has no signatures",
+		"https://example.org/fleet": "",
+	} {
+		got := ""
+		if _, err := parse([]string{"--source", source, "--hub", "h", "--token-file", "t", "--source-signers", "s"}, io.Discard); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", source, got, want)
+		}
+	}
+}
+
+// The service, as Git's own process, refuses mistyped credentials of mounts at its start.
+func TestMistypedMountCredentialsAreRefused(t *testing.T) {
+	for _, wrong := range [][]string{{"payments:/secrets"}, {"=x"}, {"a=x", "a=y"}} {
+		args := []string{"--source", "https://example.org/x", "--hub", "h", "--token-file", "t"}
+		for _, w := range wrong {
+			args = append(args, "--mount-credentials", w)
+		}
+		if _, err := parse(args, io.Discard); err == nil || !strings.Contains(err.Error(), "expected NAME=VALUE, each name once") {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+}

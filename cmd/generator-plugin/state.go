@@ -99,11 +99,15 @@ func (f *flags) earlierState() []string {
 	return out
 }
 
-// own names the state of a source and a hub.
+// own names the state of a source and a hub. What a process without signers has accepted is not
+// that of one with them.
 func (f *flags) own() string {
 	location := f.repository.Location
 	if dir, err := filepath.Abs(f.repository.Location); err == nil && !strings.Contains(location, ":") {
 		location = dir
+	}
+	if f.repository.Signers != "" {
+		location += "\x00signed"
 	}
 	sum := sha256.Sum256([]byte(location + "\x00" + f.repository.Ref + "\x00" + f.Hub))
 	return hex.EncodeToString(sum[:8])

@@ -139,12 +139,20 @@ func (m Mapper) Map(root *yamldoc.Node) (*yamldoc.Node, []problem.Problem) {
 	}
 	var fields []yamldoc.Field
 	var problems []problem.Problem
+	at, below := make(map[string]int, len(entries.Fields())), map[string][]*yamldoc.Node{} // by component
+	for _, root := range m.Below {
+		for _, g := range entriesOf(root) {
+			if g.Value.IsMap() {
+				below[m.component(g.Key)] = append(below[m.component(g.Key)], g.Value)
+			}
+		}
+	}
 	for _, f := range entries.Fields() {
 		if slices.Contains(m.ignore, f.Key) {
 			continue
 		}
 		name := m.component(f.Key)
-		if i := slices.IndexFunc(fields, func(other yamldoc.Field) bool { return other.Key == name }); i >= 0 {
+		if i, again := at[name]; again {
 			problems = append(problems, problem.Problem{
 				Reason: problem.DuplicateKey, Severity: problem.Error, Pos: entries.KeyPos(f.Key), Subject: fmt.Sprintf("component %q", f.Key),
 				Found: fmt.Sprintf("is %q, as another key of this file", name), Expected: "one of the two",
@@ -152,14 +160,8 @@ func (m Mapper) Map(root *yamldoc.Node) (*yamldoc.Node, []problem.Problem) {
 			})
 			continue
 		}
-		e := entryMapper{Mapper: m, component: name, entry: f.Value}
-		for _, below := range m.Below {
-			for _, g := range entriesOf(below) {
-				if m.component(g.Key) == name && g.Value.IsMap() {
-					e.below = append(e.below, g.Value)
-				}
-			}
-		}
+		at[name] = len(fields)
+		e := entryMapper{Mapper: m, component: name, entry: f.Value, below: below[name]}
 		f.Key, f.Value = name, e.mapped()
 		fields = append(fields, f)
 	}

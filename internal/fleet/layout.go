@@ -91,6 +91,7 @@ type Layout struct {
 	// tenantLevels are the levels that belong to a tenant.
 	dirs, hubDirs [][]string
 	tenantLevels  map[string]bool
+	chosenLevels  map[string]bool
 	levelNames    []string // of the spokes' levels, as dirs has them
 	// reserved are names that a tenant, environment or cluster cannot have, because a level's own
 	// folder has them.
@@ -181,7 +182,8 @@ func (p layoutParser) parse() *Layout {
 	l.SecretNames = p.secretNames()
 	l.Shape = p.shape()
 	l.TenantSchemas = p.tenantSchemas(l.Groups)
-	l.dirs, l.hubDirs, l.tenantLevels = dirs, hubDirs, p.tenantLevels()
+	l.dirs, l.hubDirs = dirs, hubDirs
+	l.tenantLevels, l.chosenLevels = p.tenantLevels()
 	if l.Members != nil { // else it has been reported
 		l.Hubs = p.hubs(l)
 		l.Mounts = p.mounts(l)

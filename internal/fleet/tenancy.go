@@ -165,16 +165,7 @@ func (l *Layout) under(parts, dir []string) bool {
 
 // tenantFacts are the facts that differ from tenant to tenant, or from cluster to cluster of one
 // tenant.
-var tenantFacts = [][]string{
-	{"tenant"},
-	{"cluster"},
-	{"name"},
-	{"server"},
-	{"labels", "tenant"},
-	{"metadata", "labels", "tenant"},
-	{"member", "tenant"},
-	{"member", "clusterName"},
-}
+var tenantFacts = [][]string{{"tenant"}, {"cluster"}, {"name"}, {"server"}, {"labels", "tenant"}, {"metadata", "labels", "tenant"}, {"member", "tenant"}, {"member", "clusterName"}}
 
 // Owners of a level.
 const (
@@ -183,26 +174,34 @@ const (
 )
 
 // tenantLevels are the spokes' levels whose folders depend on the tenant or the cluster, be it in a
-// condition alone; a level may name its owner instead.
-func (p layoutParser) tenantLevels() map[string]bool {
-	out := map[string]bool{}
+// condition alone; a level may name its owner instead. Chosen are those that depend on other facts
+// of the member.
+func (p layoutParser) tenantLevels() (owned, chosen map[string]bool) {
+	owned, chosen = map[string]bool{}, map[string]bool{}
 	for _, item := range p.root.List("levels") {
 		m := p.r.Map(item, "level")
-		switch owner := m.String("owner"); owner {
-		case "":
-		case ownerPlatform, ownerTenant:
-			out[m.String("name")] = owner == ownerTenant
-			continue
-		default:
-			p.r.Add(problem.InvalidLayout, m.Node().Get("owner"), `key "owner"`, fmt.Sprintf("is %q", owner), ownerPlatform+" or "+ownerTenant)
-		}
+		name, owner := m.String("name"), m.String("owner")
 		t, err := tmpl.Parse(item.Pos(), m.String("dir"))
 		if err != nil {
 			continue // reported
 		}
-		out[m.String("name")] = slices.ContainsFunc(tenantFacts, func(path []string) bool { return t.Reads(path...) })
+		isTenants := slices.ContainsFunc(tenantFacts, func(path []string) bool { return t.Reads(path...) })
+		owned[name] = owner == ownerTenant || owner != ownerPlatform && isTenants
+		chosen[name] = !isTenants && !t.ReadsOnly("root", "group", "hub")
+		if owner != "" && owner != ownerPlatform && owner != ownerTenant {
+			p.r.Add(problem.InvalidLayout, m.Node().Get("owner"), `key "owner"`, fmt.Sprintf("is %q", owner), ownerPlatform+" or "+ownerTenant)
+		}
 	}
-	return out
+	return owned, chosen
+}
+
+// TenantAt is the tenant in whose folder a level of the platform would be, because of what a member
+// file says, such as a label; empty for none.
+func (l *Layout) TenantAt(level, dir string) string {
+	if !l.chosenLevels[level] || l.tenantLevels[level] {
+		return ""
+	}
+	return l.tenantOf(dir)
 }
 
 // OfTenant reports whether a level's folder belongs to a tenant or to one of its clusters: the

@@ -183,7 +183,6 @@ func TestHubLeavesOutAMemberWithAnError(t *testing.T) {
 	good, _ := render(files)
 	const annotations = "addons/tenants/retail/clusters/one/fleet/fleet-secret/values.yaml"
 	const variables = "sub: {enabled: true, kind: manifests, substitute: true, chart: {repoURL: https://git.example/x, path: x, version: main}}\n"
-	large := "externalSecret: {annotations: {large: " + strings.Repeat("x", 700_000) + "}}\n"
 	for name, c := range map[string]struct {
 		file, text string
 		more       fleettest.Tree
@@ -196,7 +195,6 @@ func TestHubLeavesOutAMemberWithAnError(t *testing.T) {
 		"an address beyond all bounds": {fleettest.OneCatalog, `dns: {chart: {repoURL: 'https://e/{{ repeat 1000000 "\x01" }}'}}` + "\n", nil},
 		"a chart's name":               {fleettest.OneCatalog, "dns: {chart: {name: " + strings.Repeat("a", 2049) + "}}\n", nil},
 		"a variable's name":            {annotations, "externalSecret: {annotations: {? " + strings.Repeat("a", 240) + ".io/x : x}}\n", fleettest.Tree{fleettest.OneCatalog: variables}},
-		"values of variables":          {fleettest.OneCatalog, variables, fleettest.Tree{annotations: large, "addons/tenants/retail/environments/prod/fleet/fleet-secret/values.yaml": strings.ReplaceAll(large, "large", "more")}},
 	} {
 		now, problems := render(files.With(c.more).With(fleettest.Tree{c.file: c.text}))
 		if !strings.Contains(problems, c.file) {

@@ -191,7 +191,8 @@ func componentApplication(st *fleetstate.State, c *fleetstate.Cluster, g *fleets
 		a.set(prefix+"chart.version", one.Chart.Version, here(catalog.KeyChart, "version"))
 		a.set(prefix+"releaseName", one.ReleaseName, here(catalog.KeyReleaseName))
 		for _, l := range one.Values.Leaves(nil) {
-			a.set(prefix+"values."+hierarchy.FormatPath(l.Path), l.Value.Any(), l.Pos)
+			// Null and the empty text are values, too.
+			a.Settings = append(a.Settings, Setting{Name: prefix + "values." + hierarchy.FormatPath(l.Path), Value: l.Value.Any(), Pos: l.Pos})
 		}
 	}
 	if e.Substitute {

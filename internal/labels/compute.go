@@ -2,6 +2,8 @@ package labels
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -88,7 +90,32 @@ func Compute(in Input) (Set, []problem.Problem) {
 	for k, v := range in.Reserved {
 		s.All[k], s.Declared[k] = v, v
 	}
+	if in.Kind == Annotation {
+		problems = append(problems, tooLarge(s)...)
+	}
 	return s, problems
+}
+
+// maxAnnotations bounds the annotations of an object in all, in bytes (apimachinery v0.33,
+// pkg/api/validation/objectmeta.go).
+const maxAnnotations = 256 << 10
+
+// tooLarge is the problem of annotations beyond it, at the place of the largest.
+func tooLarge(s Set) []problem.Problem {
+	total, most, largest := 0, -1, ""
+	for _, k := range slices.Sorted(maps.Keys(s.Declared)) {
+		n := len(k) + len(s.Declared[k])
+		if total += n; n > most {
+			most, largest = n, k
+		}
+	}
+	if total <= maxAnnotations {
+		return nil
+	}
+	return []problem.Problem{{
+		Reason: problem.InvalidLabel, Severity: problem.Error, Pos: s.Origins[largest], Subject: fmt.Sprintf("annotation %q", largest),
+		Found: fmt.Sprintf("all annotations have %d bytes", total), Expected: fmt.Sprintf("at most %d", maxAnnotations),
+	}}
 }
 
 // valueForm is the form of a label's value in fewer words than Kubernetes', because it becomes part

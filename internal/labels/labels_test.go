@@ -314,3 +314,17 @@ func TestSelectorDemands(t *testing.T) {
 		t.Errorf("everything: %v", err)
 	}
 }
+
+// TestAnnotationsFitTheSecret is rules L2 and W2: the API server refuses more than 256 KiB of
+// annotations in all, and each parameter set repeats them.
+func TestAnnotationsFitTheSecret(t *testing.T) {
+	half := strings.Repeat("x", 128<<10)
+	fit := []Entry{{"a", half, at(1)}, {"b", half[:len(half)-2], at(2)}}
+	if _, problems := Compute(Input{Kind: Annotation, Declared: fit}); len(problems) > 0 {
+		t.Error(texts(problems))
+	}
+	_, problems := Compute(Input{Kind: Annotation, Declared: append(fit, Entry{"c", "", at(3)})})
+	if got := texts(problems); got != `invalid-label f.yaml:1: annotation "a": all annotations have 262145 bytes; expected at most 262144` {
+		t.Error(got)
+	}
+}

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 
@@ -40,6 +41,7 @@ func New(f *fleet.Fleet, mounts *mount.Table, m *fleet.Member, known facts.Clust
 				p.Broken = append(p.Broken, problem.From(err, problem.TemplateFailed, m.Pos)...)
 				continue
 			}
+			p.Broken = append(p.Broken, inTenants(f.Layout, m, name, dirs)...)
 			byRoot[root] = dirs
 		}
 		dirs, err := mounts.Levels(m, name, byRoot[root], func(root string) map[string]any { return p.Facts.With(name, "", root) })
@@ -50,6 +52,21 @@ func New(f *fleet.Fleet, mounts *mount.Table, m *fleet.Member, known facts.Clust
 		p.Broken = slices.Concat(refused, p.Broken)
 	}
 	return p
+}
+
+// inTenants are the problems of levels of the platform that a label or annotation of a member's
+// file puts into a tenant's folder: its files would count as the platform's (W1).
+func inTenants(l *fleet.Layout, m *fleet.Member, group string, dirs []hierarchy.Dir) (out []problem.Problem) {
+	for _, d := range dirs {
+		if tenant := l.TenantAt(d.Level, d.Path); tenant != "" && !m.IsHub {
+			out = append(out, problem.Problem{
+				Reason: problem.ForbiddenFolder, Severity: problem.Error, Pos: m.Pos, Subject: fmt.Sprintf("level %q of group %q", d.Level, group),
+				Found: fmt.Sprintf("its folder %s lies in the folder of tenant %q", d.Path, tenant), Expected: "a folder of the platform",
+				Hints: []string{"a label, an annotation or another key of the member chooses it"},
+			})
+		}
+	}
+	return out
 }
 
 // Folders are those of all levels, some of them more than once; none of nil.

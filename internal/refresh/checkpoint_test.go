@@ -413,3 +413,23 @@ func TestReplicaThatKnowsLessTakesNothingFromOthers(t *testing.T) {
 		})
 	}
 }
+
+// H10, W1: a content counts once against the limit of bytes, under however many names. So a commit
+// of one blob and many names does not make a record that fills the memory, or that no restart
+// reads.
+func TestEqualContentsTakeLittleOfARecord(t *testing.T) {
+	data := []byte(strings.Repeat("#", snapshot.MaxFileSize))
+	list := map[string]*snapshot.File{"b.yaml": snapshot.NewFile("b.yaml", []byte("b: 1\n"), snapshot.MaxFileSize)}
+	for i := range 60 {
+		p := fmt.Sprintf("addons/tenants/red/%02d.yaml", i)
+		list[p] = snapshot.NewFile(p, data, snapshot.MaxFileSize)
+	}
+	s := snapshot.New("r", list)
+	written, err := archive(s)
+	if err != nil || len(written) > 20<<20 {
+		t.Errorf("%d bytes of a megabyte, %v", len(written), err)
+	}
+	if again, err := unarchive("r", written); err != nil || !same(s, again) || again.Len() != 61 {
+		t.Errorf("%v, %v", again, err)
+	}
+}

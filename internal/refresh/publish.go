@@ -10,7 +10,7 @@ import (
 // returns the refusals.
 func (r *Refresher) publish(d decision, began time.Time) []Refusal {
 	r.mu.Lock()
-	before := r.status
+	before, readAt := r.status, r.read.at
 	r.mu.Unlock()
 
 	next := before
@@ -32,8 +32,8 @@ func (r *Refresher) publish(d decision, began time.Time) []Refusal {
 			}
 		}
 	}
-	if next.Ready() && len(next.Refused) == 0 {
-		next.LastSuccess = r.o.Now()
+	if next.Ready() && len(next.Refused) == 0 && readAt.After(next.LastSuccess) {
+		next.LastSuccess = readAt // facts say nothing of the source
 	}
 	r.log(before, next, d.swapped, began)
 

@@ -457,3 +457,19 @@ func TestRestartServesTheAcceptedCommit(t *testing.T) {
 		}
 	}
 }
+
+// Facts that change say nothing of a repository that nobody hears of.
+func TestFactsAreNoPollOfTheSource(t *testing.T) {
+	k := newKnown(true, cluster("a"))
+	h := start(t, k)
+	s := fleet(nil)
+	h.say(s, nil)
+	before := h.serving(s).LastSuccess
+	k.say(cluster("a", "tier", "gold"))
+	h.until("gold", func(refresh.Status) bool { return h.label("a", "tier") == "gold" })
+	if after := h.r.Status().LastSuccess; !after.Equal(before) {
+		t.Errorf("the source was polled at %s, and the status says %s", before, after)
+	}
+	h.say(s, nil) // now it is
+	h.until("polled again", func(st refresh.Status) bool { return st.LastSuccess.After(before) })
+}

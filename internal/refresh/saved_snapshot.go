@@ -111,7 +111,12 @@ const (
 	mainKey  = "ARGOSY.main"
 )
 
-// archive writes a snapshot. Equal snapshots give equal bytes.
+// maxCopies bounds the contents of an archive that it has already, in bytes: a commit may have one
+// under very many names, and its limit of bytes counts it once.
+const maxCopies = 16 << 20
+
+// archive writes a snapshot. Equal snapshots give equal bytes. Beyond maxCopies, a file with the
+// contents of an earlier one is a link to it.
 func archive(s *snapshot.Snapshot) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -123,8 +128,18 @@ func archive(s *snapshot.Snapshot) ([]byte, error) {
 		about[partsKey], about[mainKey] = string(list), s.Main().Revision
 	}
 	failed = errors.Join(failed, w.WriteHeader(&tar.Header{Name: "revision", PAXRecords: about}))
+	first, copies := map[string]string{}, 0 // the first path of each content, by digest
 	for _, file := range s.FilesUnder("") {
-		head := &tar.Header{Name: file.Path, Mode: 0o600, Size: int64(len(file.Data))}
+		data := file.Data
+		head := &tar.Header{Name: file.Path, Mode: 0o600}
+		if path, is := first[file.Digest]; is && file.Err == nil {
+			if copies += len(data); copies > maxCopies {
+				head.Typeflag, head.Linkname, data = tar.TypeLink, path, nil
+			}
+		} else if file.Err == nil {
+			first[file.Digest] = file.Path
+		}
+		head.Size = int64(len(data))
 		if file.Err != nil {
 			why, err := json.Marshal(problem.From(file.Err, problem.InvalidValue, problem.Pos{File: file.Path})[0])
 			failed = errors.Join(failed, err)
@@ -134,7 +149,7 @@ func archive(s *snapshot.Snapshot) ([]byte, error) {
 			}
 		}
 		err := w.WriteHeader(head)
-		_, unwritten := w.Write(file.Data)
+		_, unwritten := w.Write(data)
 		failed = errors.Join(failed, err, unwritten)
 	}
 	err := errors.Join(failed, w.Close())
@@ -186,6 +201,9 @@ func readArchive(revision string, data []byte) (map[string]*snapshot.File, map[s
 			return nil, nil, err
 		case !fs.ValidPath(strings.ToValidUTF8(head.Name, "?")): // Git has paths in any encoding
 			return nil, nil, fmt.Errorf("%q is no path of a repository", head.Name)
+		case head.Typeflag == tar.TypeLink && head.Name > last && files[head.Linkname] != nil && files[head.Linkname].Err == nil:
+			files[head.Name], last = files[head.Linkname].At(head.Name), head.Name
+			continue
 		case head.Name <= last || head.Typeflag != tar.TypeReg || head.Size > int64(in.Len()):
 			return nil, nil, fmt.Errorf("%q is listed twice, out of order, cut off or no file", head.Name)
 		}

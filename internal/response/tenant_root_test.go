@@ -31,3 +31,29 @@ func TestTenantsFolderIsNobodysRoot(t *testing.T) {
 		})
 	}
 }
+
+// TestTenantsFolderIsNoLevelOfThePlatform is rule W1: no label and no annotation of a member file
+// makes its tenant's folder a level of the platform.
+func TestTenantsFolderIsNoLevelOfThePlatform(t *testing.T) {
+	const twoLabels, annotation = `{{ .root }}/{{ index .labels "cloud" | default "any" }}/{{ index .labels "region" | default "any" }}`, `{{ .root }}/{{ index .annotations "region" | default "any" }}`
+	for name, c := range map[string]struct{ dir, member, folder string }{
+		"labels":              {"dir: '" + twoLabels + "'", "labels: {cloud: tenants, region: red}\n", "addons/tenants/red"},
+		"an annotation":       {"dir: '" + annotation + "'", "annotations: {region: tenants/red/x}\n", "addons/tenants/red/x"},
+		"another tenant's":    {"dir: '" + annotation + "'", "annotations: {region: tenants/blue/defaults}\n", "addons/tenants/blue/defaults"},
+		"named as platform's": {"owner: platform, dir: '" + twoLabels + "'", "labels: {cloud: tenants, region: red}\n", "addons/tenants/red"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := querytest.Build(t, twoTenants().With(fleettest.Tree{
+				"fleet/layout.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: Layout\nlevels:\n" +
+					"  - {name: system, dir: '{{ .root }}/defaults'}\n  - {name: region, " + c.dir + "}\n" +
+					"  - {name: tenant, dir: '{{ .root }}/tenants/{{ .tenant }}/defaults'}\n",
+				fleettest.Member("red-0"):                    "clusterName: red-0\ntenant: red\nenvironment: dev\nsecretManagerSecretName: hub/red-0\n" + c.member,
+				c.folder + "/fleet/fleet-secret/values.yaml": "externalSecret: {secretName: blue-0, creationPolicy: Merge}\n",
+			}))
+			got := querytest.Problems(st.Problems)
+			if !strings.Contains(got, string(problem.ForbiddenFolder)+" fleet/fleet-members/hub/red-0.yaml") || strings.Contains(got, "blue-0") {
+				t.Errorf("red registers as it likes: %q", got)
+			}
+		})
+	}
+}

@@ -170,6 +170,9 @@ func pack(data []byte) ([]byte, error) {
 // Write replaces a record of a version, "" for a new one, and returns the new version. It writes
 // the chunks, then the head, and then removes the chunks of earlier generations.
 func (s *Store) Write(ctx context.Context, name string, data []byte, version string) (string, error) {
+	if len(data) > maxPlain {
+		return "", fmt.Errorf("record %q has %d bytes before it is compressed; the limit is %d", name, len(data), maxPlain)
+	}
 	packed, err := pack(data)
 	if err != nil {
 		return "", err

@@ -177,22 +177,43 @@ func (n *Node) writtenAt(depth int) int {
 	if n == nil {
 		return 0
 	}
-	const line = 4 // a dash or a colon, a space, and the line's end as JSON has it
-	indented := 2*depth + line
-	size := indented + len(n.Text())
-	for _, c := range []byte(n.Text()) {
-		switch {
-		case c == '\n':
-			size += indented
-		case c < ' ' || c == '"' || c == '\\' || c == 0x7f:
-			size += line
-		}
-	}
+	size := 2*depth + writtenLine + writtenText(n.Text(), depth)
 	for _, f := range n.Fields() {
-		size += len(f.Key) + f.Value.writtenAt(depth+1)
+		size += writtenText(f.Key, depth+1) + f.Value.writtenAt(depth+1)
 	}
 	for _, item := range n.Items() {
 		size += item.writtenAt(depth + 1)
+	}
+	return size
+}
+
+// How the library writes texts (yaml.v2, emitterc.go).
+const (
+	writtenLine = 4   // a dash or a colon, a space, and the line's end as JSON has it
+	foldedAt    = 80  // the column beyond which a text is folded, at its next space
+	longKey     = 128 // bytes of a key from which on it has a line of its own
+)
+
+// writtenText is what a key or text takes beside its line.
+func writtenText(text string, depth int) int {
+	indented := 2*depth + writtenLine
+	folds := strings.Count(text, " ")
+	if room := foldedAt - 2*depth; room > 0 {
+		folds = min(folds, len(text)/room)
+	}
+	size := len(text) + folds*indented
+	if len(text) > longKey {
+		size += indented
+	}
+	for _, c := range []byte(text) {
+		switch {
+		case c == '\n':
+			size += indented
+		case c >= 0xf0: // a character of four bytes is written as \U and eight digits
+			size += 7
+		case c < ' ', c == '"', c == '\\', c == 0x7f, c == 0xc2, c == 0xef:
+			size += writtenLine
+		}
 	}
 	return size
 }

@@ -1,8 +1,10 @@
 package yamldoc
 
 import (
+	"bytes"
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,5 +148,34 @@ func TestAnyIsFresh(t *testing.T) {
 	first["a"].(map[string]any)["b"].([]any)[0] = "changed"
 	if diff := cmp.Diff(map[string]any{"a": map[string]any{"b": []any{json.Number("1")}}}, doc.Root.Any()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestWrittenSizeIsFromAbove is rule W2: a budget counts what values take when they are written,
+// folded lines and escapes included.
+func TestWrittenSizeIsFromAbove(t *testing.T) {
+	for _, s := range append(slices.Clone(awkward), strings.Repeat("x ", 2000), strings.Repeat("😀", 500)) {
+		for _, isKey := range []bool{false, true} {
+			n := newScalar(nil, String, s)
+			if isKey {
+				n = NewMap(nil, Field{Key: s, Value: n})
+			}
+			for depth := range 90 {
+				n = NewMap(nil, Field{Key: "a", Value: n})
+				text, err := n.YAML()
+				if err != nil {
+					t.Fatal(err)
+				}
+				var b bytes.Buffer
+				enc := json.NewEncoder(&b)
+				enc.SetEscapeHTML(false)
+				if err := enc.Encode(string(text)); err != nil {
+					t.Fatal(err)
+				}
+				if b.Len() > 2*n.WrittenSize() {
+					t.Fatalf("%.40q at depth %d takes %d bytes, and counts as %d", s, depth+1, b.Len(), n.WrittenSize())
+				}
+			}
+		}
 	}
 }

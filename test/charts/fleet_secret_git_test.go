@@ -142,3 +142,21 @@ func TestGitCredentials(t *testing.T) {
 		t.Errorf("a secret without the fields: got error %v", err)
 	}
 }
+
+// TestTemplateWithAURLFromTheStoreEndsAtItsHost: Argo CD uses a template for all that begins with
+// its url, HOST.evil.example too.
+func TestTemplateWithAURLFromTheStoreEndsAtItsHost(t *testing.T) {
+	objects := rendering{}.objects(t, fleetSecret, member, "gitCredentials: {x: {type: http, secretName: git/token}}\n")
+	for stored, want := range map[string]string{
+		"https://git.example.com": "https://git.example.com/", "https://git.example.com/": "https://git.example.com/", "https://git.example.com/shop": "https://git.example.com/shop",
+	} {
+		remote := map[string]string{"git/token": `{"url":"` + stored + `","username":"bot","password":"p"}`}
+		secret, err := reconcile(t, one[*esv1.ExternalSecret](t, objects, "retail-dev-eu-1-git-x"), remote, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(secret.Data["url"]); got != want {
+			t.Errorf("%s: a template for all that begins with %q; expected %q", stored, got, want)
+		}
+	}
+}

@@ -5,6 +5,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
 )
 
 // TestMirrorIsTheOnlyRegistry: with the values that the document shows, a hub names no host but the
@@ -40,5 +43,27 @@ func TestMirrorIsTheOnlyRegistry(t *testing.T) {
 	}
 	if mirrored < 5 {
 		t.Errorf("%d addresses of the mirror", mirrored)
+	}
+}
+
+// TestMirrorReachesTheServicesOfMembers: the service on a member comes from the registry that the
+// hub's own comes from.
+func TestMirrorReachesTheServicesOfMembers(t *testing.T) {
+	objects := rendering{}.objects(t, hubChart, newHub,
+		"service: {image: {repository: registry.internal/argosy/generator-plugin}, imagePullSecrets: [{name: registry-internal}]}\n")
+	values := one[*v1alpha1.ApplicationSet](t, objects, "agents").Spec.Template.Spec.Sources[0].Helm.Values
+	values = strings.ReplaceAll(values, "{{ .helmValues }}", onMember)
+	pod := one[*appsv1.Deployment](t, rendering{}.objects(t, generatorPlugin, values), "").Spec.Template.Spec
+	for _, c := range pod.Containers {
+		if !strings.HasPrefix(c.Image, "registry.internal/") {
+			t.Errorf("container %s has the image %s", c.Name, c.Image)
+		}
+	}
+	if len(pod.ImagePullSecrets) != 1 {
+		t.Errorf("pull secrets %v", pod.ImagePullSecrets)
+	}
+	flux := one[*v1alpha1.ApplicationSet](t, objects, "agents-flux").Spec.Template.Spec.Sources[0].Helm.Values
+	if !strings.Contains(flux, "registry.internal/argosy/generator-plugin") {
+		t.Errorf("with Flux:\n%s", flux)
 	}
 }

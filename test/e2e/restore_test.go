@@ -49,7 +49,7 @@ func restored(t *testing.T, o *operated) {
 	must(t, lost.Process.Stop())
 
 	run("kubectl create namespace argosy-state")
-	run("kubectl --namespace argosy-state apply")
+	run("kubectl --namespace argosy-state replace")
 	p := o.replica(t, "restored", o.build())
 	if code, body := ask(p.URL, b.token); code != http.StatusOK || body != before {
 		t.Errorf("with the backup: %d %s; expected 200 %s", code, body, before)

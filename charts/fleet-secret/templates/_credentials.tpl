@@ -56,7 +56,9 @@ spec:
         {{- $isHost := and (eq $entry.kind "repo-creds") (regexMatch "^https?://[^/]+$" $entry.url) }}
         url: {{ include "fleet-secret.literal" (printf "%s%s" $entry.url ($isHost | ternary "/" "")) | toJson }}
         {{- else }}
-        url: {{ include "fleet-secret.fromSecret" (dict "key" (get $entry.properties "url" | default "url")) | toJson }}
+        {{- $key := get $entry.properties "url" | default "url" }}
+        {{- $slash := printf "{{ if regexMatch \"^https?://[^/]+$\" (index . %q) }}/{{ end }}" $key }}
+        url: {{ printf "%s%s" (include "fleet-secret.fromSecret" (dict "key" $key)) (eq $entry.kind "repo-creds" | ternary $slash "") | toJson }}
         {{- end }}
         {{- range $field := include "fleet-secret.gitFields" $entry.type | fromJsonArray }}
         {{- if hasKey $entry.data $field }}

@@ -64,6 +64,15 @@ metadata:
 {enabled: true{{ with without .Values.roots.groups "provisioning" }}, groups: {{ sortAlpha . | toJson | replace "," ", " }}{{ end }}}
 {{- end -}}
 
+{{/* Image and pull secrets of the service on members, as JSON: the hub's own, where they are not the chart's. */}}
+{{- define "hub.memberImage" -}}
+{{- $out := dict -}}
+{{- $s := .Values.service -}}
+{{- if or (ne $s.image.repository "ghcr.io/argosy-hub/generator-plugin") $s.image.tag $s.image.digest }}{{ $_ := set $out "image" $s.image }}{{ end -}}
+{{- with $s.imagePullSecrets }}{{ $_ := set $out "imagePullSecrets" . }}{{ end -}}
+{{- toJson $out -}}
+{{- end -}}
+
 {{/* Everything about the values that a schema cannot say, or not say well. */}}
 {{- define "hub.validate" -}}
 {{- $v := .Values -}}

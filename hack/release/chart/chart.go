@@ -8,6 +8,7 @@ import (
 	"io"
 	"path"
 	"regexp"
+	"strings"
 	"time"
 
 	"helm.sh/helm/v3/pkg/chart/loader"
@@ -16,8 +17,12 @@ import (
 	"github.com/argosy-hub/argosy/hack/release/archive"
 )
 
+// ofCatalog is one of Argosy's own charts in a catalog, up to its revision.
+var ofCatalog = regexp.MustCompile(`(repoURL: https://github\.com/argosy-hub/argosy(?:, |\n +)path: \S+?(?:, |\n +)version: )main\b`)
+
 // Package is a chart's folder as an archive, with the version as its own, as its application's and
-// as that of the charts in it.
+// as that of the charts in it. Argosy's own charts in its catalogs are those of the version's tag:
+// a branch would change every fleet without a commit of its own.
 func Package(dir, version string, at time.Time) (name string, content []byte, err error) {
 	c, err := loader.LoadDir(dir)
 	if err != nil {
@@ -29,6 +34,9 @@ func Package(dir, version string, at time.Time) (name string, content []byte, er
 	for _, f := range c.Raw {
 		if path.Base(f.Name) == "Chart.yaml" {
 			f.Data = own.ReplaceAll(f.Data, []byte("${1}"+version))
+		}
+		if strings.HasPrefix(f.Name, "catalogs/") {
+			f.Data = ofCatalog.ReplaceAll(f.Data, []byte("${1}v"+version))
 		}
 		files[path.Join(c.Name(), f.Name)] = archive.File{Content: f.Data, Mode: 0o644}
 	}

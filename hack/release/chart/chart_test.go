@@ -3,6 +3,7 @@ package chart_test
 import (
 	"bytes"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,5 +45,33 @@ func TestChartsHaveTheReleasesVersion(t *testing.T) {
 				t.Errorf("%s: %s in it is %s", name, d.Name(), d.Metadata.Version)
 			}
 		}
+	}
+}
+
+// TestCatalogsHaveTheReleasesCharts: Argosy's own charts in a released catalog are those of the
+// release. A branch would change every fleet without a commit of its own.
+func TestCatalogsHaveTheReleasesCharts(t *testing.T) {
+	pinned := 0
+	for _, name := range []string{"application-sets", "aws-identity"} {
+		_, content, err := chart.Package("../../../charts/"+name, "7.8.9", time.Unix(1, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := loader.LoadArchive(bytes.NewReader(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range c.Raw {
+			if !strings.HasPrefix(f.Name, "catalogs/") {
+				continue
+			}
+			if n := bytes.Count(f.Data, []byte("version: main")); n > 0 {
+				t.Errorf("%s %s: %d charts of a branch", name, f.Name, n)
+			}
+			pinned += bytes.Count(f.Data, []byte("version: v7.8.9"))
+		}
+	}
+	if pinned < 20 {
+		t.Errorf("%d charts of the release", pinned)
 	}
 }

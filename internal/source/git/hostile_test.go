@@ -218,3 +218,22 @@ func TestKilledGitIsAskedAgain(t *testing.T) {
 		t.Errorf("%v, %v; want %s", s, err, next)
 	}
 }
+
+// H10: the mirror has one commit's files, however many commits have been fetched: gc keeps for ever
+// what a fetch with a filter has brought.
+func TestMirrorDoesNotGrowWithHistory(t *testing.T) {
+	r := sourcetest.NewRepo(t)
+	g := openGit(t, Options{Location: r.URL()})
+	g.maxFetch = 1 << 20
+	last := ""
+	for range 40 {
+		last = r.Commit(map[string]string{"a.yaml": "a: " + sourceNoise(t)})
+		if s := sourcetest.Snapshot(t, g); s.Revision != last {
+			t.Fatalf("%s, want %s", s.Revision, last)
+		}
+	}
+	if n := sizeBelow(g.mirror); n > g.maxFetch+200_000 {
+		t.Errorf("the mirror has %d bytes of a commit of 80,000", n)
+	}
+	stays(t, g, r, last)
+}

@@ -237,6 +237,8 @@ func (r *Repository) poll(ctx context.Context) (*snapshot.Snapshot, error) {
 			s, commit, err = r.snapshotOf(ctx, target)
 			return err
 		})
+	} else if err == nil && r.fresh && r.maxFetch > 0 && sizeBelow(r.mirror) > r.maxFetch { // gc keeps for ever what a fetch with a filter brings
+		_ = r.rebuild(func() error { _, _, again := r.snapshotOf(ctx, target); return again })
 	}
 	switch {
 	case ctx.Err() != nil && err != nil:

@@ -3,7 +3,7 @@
 //
 //	kubectl [--namespace N] get KINDS [NAME...] [--selector S] --output yaml > FILE
 //	kubectl [--namespace N] delete KINDS (NAME... | --selector S | --all) [--cascade=orphan]
-//	kubectl [--namespace N] apply --filename FILE
+//	kubectl [--namespace N] replace --force --filename FILE
 //	kubectl create namespace N
 package kubectl
 
@@ -60,8 +60,8 @@ func Run(ctx context.Context, client *kube.Client, dir, text string) ([]string, 
 		err = c.get(ctx, client, filepath.Join(dir, c.into))
 	case "delete":
 		out, err = c.remove(ctx, client)
-	case "apply":
-		err = apply(ctx, client, c.namespace, filepath.Join(dir, c.filename))
+	case "replace":
+		err = replace(ctx, client, c.namespace, filepath.Join(dir, c.filename))
 	case "create":
 		err = client.Namespace(ctx, c.names[0])
 	}
@@ -96,6 +96,7 @@ func parse(text string) (command, error) {
 			c.filename = value()
 		case w == ">":
 			c.into = value()
+		case w == "--force": // replace is always meant so
 		case w == "--all":
 			c.all = true
 		case w == "--cascade=orphan":
@@ -104,7 +105,7 @@ func parse(text string) (command, error) {
 			return c, fmt.Errorf("option %s is not one of these here", w)
 		case c.verb == "":
 			c.verb = w
-		case c.kinds == nil && c.verb != "apply":
+		case c.kinds == nil && c.verb != "replace":
 			c.kinds = strings.Split(w, ",")
 		default:
 			c.names = append(c.names, w)
@@ -119,7 +120,7 @@ func parse(text string) (command, error) {
 		if len(c.names) == 0 && c.selector == "" && !c.all {
 			return c, errors.New("expected names, --selector or --all")
 		}
-	case "apply":
+	case "replace":
 		if c.filename == "" {
 			return c, errors.New("expected --filename")
 		}
@@ -203,8 +204,8 @@ func (c command) remove(ctx context.Context, client *kube.Client) (out []string,
 	return out, nil
 }
 
-// apply creates what a file has, as kubectl does: without the versions of another cluster.
-func apply(ctx context.Context, client *kube.Client, namespace, file string) error {
+// replace creates what a file has anew, as kubectl does: without the versions of another cluster.
+func replace(ctx context.Context, client *kube.Client, namespace, file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -217,6 +218,14 @@ func apply(ctx context.Context, client *kube.Client, namespace, file string) err
 		o.SetResourceVersion("")
 		o.SetUID("")
 		o.SetManagedFields(nil)
+		for _, kind := range resources {
+			if kind.Resource != strings.ToLower(o.GetKind())+"s" {
+				continue
+			}
+			if err := client.Delete(ctx, kind, namespace, o.GetName(), metav1.DeletePropagationBackground); err != nil {
+				return err
+			}
+		}
 		if err := client.ApplyObject(ctx, namespace, &o); err != nil {
 			return err
 		}
