@@ -57,3 +57,26 @@ func TestTenantsFolderIsNoLevelOfThePlatform(t *testing.T) {
 		})
 	}
 }
+
+// TestLevelsWithAnOwnerStay is rule W1: a level that says whose files it has may be in a tenant's
+// folder, the platform's by the tenant's name alone.
+func TestLevelsWithAnOwnerStay(t *testing.T) {
+	for name, c := range map[string]struct{ level, folder, want string }{
+		"of the platform": {"owner: platform, dir: '{{ .root }}/tenants/{{ .tenant }}/platform'", "addons/tenants/red/platform", ""},
+		"of the tenant":   {`owner: tenant, dir: '{{ .root }}/tenants/{{ index .labels "region" | default "none" }}/x'`, "addons/tenants/red/x", string(problem.ForbiddenValue)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := querytest.Build(t, twoTenants().With(fleettest.Tree{
+				"fleet/layout.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: Layout\nlevels:\n" +
+					"  - {name: system, dir: '{{ .root }}/defaults'}\n  - {name: own, " + c.level + "}\n" +
+					"  - {name: tenant, dir: '{{ .root }}/tenants/{{ .tenant }}/defaults'}\n",
+				fleettest.Member("red-0"):                    "clusterName: red-0\ntenant: red\nenvironment: dev\nsecretManagerSecretName: hub/red-0\nlabels: {region: red}\n",
+				c.folder + "/fleet/fleet-secret/values.yaml": "externalSecret: {secretName: blue-0, creationPolicy: Merge}\n",
+			}))
+			got := querytest.Problems(st.Problems)
+			if strings.Contains(got, string(problem.ForbiddenFolder)) || (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}

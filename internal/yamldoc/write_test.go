@@ -3,6 +3,7 @@ package yamldoc
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -161,7 +162,9 @@ func TestWrittenSizeIsFromAbove(t *testing.T) {
 				n = NewMap(nil, Field{Key: s, Value: n})
 			}
 			for depth := range 90 {
-				n = NewMap(nil, Field{Key: "a", Value: n})
+				if n = NewMap(nil, Field{Key: "a", Value: n}); depth%11 != 0 {
+					continue
+				}
 				text, err := n.YAML()
 				if err != nil {
 					t.Fatal(err)
@@ -177,5 +180,24 @@ func TestWrittenSizeIsFromAbove(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A key of more than 128 bytes has a line of its own.
+func TestWrittenSizeOfLongKeys(t *testing.T) {
+	fields := make([]Field, 100)
+	for i := range fields {
+		fields[i] = Field{Key: fmt.Sprintf("%0140d", i), Value: newScalar(nil, String, "x")}
+	}
+	n := NewMap(nil, fields...)
+	for range 89 {
+		n = NewMap(nil, Field{Key: "a", Value: n})
+	}
+	text, err := n.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(text) > n.WrittenSize() {
+		t.Errorf("%d bytes count as %d", len(text), n.WrittenSize())
 	}
 }
