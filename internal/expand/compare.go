@@ -138,7 +138,7 @@ func (c *comparison) objects(b, a *object.Object) {
 	switch {
 	case b.Digest() != a.Digest():
 		c.visit(Pair{Before: b, After: a})
-	case a.OfExternalSecrets() && b.Parent != nil && a.Parent != nil && c.isElsewhere(b.Parent, a.Parent):
+	case a.OfExternalSecrets() && b.Parent != nil && a.Parent != nil:
 		c.visitMoved(b, a)
 	}
 	switch {
@@ -163,7 +163,7 @@ func (c *comparison) applications(b, a *object.Object) {
 			unchanged[p.key] = true
 		}
 	}
-	if c.isElsewhere(b, a) {
+	if c.before.runsOn(b) != c.after.runsOn(a) || b.TargetNamespace() != a.TargetNamespace() {
 		c.movedSecrets(b, a, before, after)
 	}
 	for _, same := range []bool{true, false} {
@@ -185,11 +185,6 @@ func (c *comparison) applications(b, a *object.Object) {
 	}
 }
 
-// isElsewhere reports whether two Applications deploy the same to another cluster or namespace.
-func (c *comparison) isElsewhere(b, a *object.Object) bool {
-	return c.before.runsOn(b) != c.after.runsOn(a) || b.TargetNamespace() != a.TargetNamespace()
-}
-
 // movedSecrets visits the objects of External Secrets that two Applications make alike, each
 // elsewhere.
 func (c *comparison) movedSecrets(b, a *object.Object, before, after []part) {
@@ -208,11 +203,15 @@ func (c *comparison) movedSecrets(b, a *object.Object, before, after []part) {
 	}
 }
 
-// visitMoved visits an object whose Application deploys it elsewhere. It leaves its former place
+// visitMoved visits an object if its Application deploys it elsewhere. It leaves its former place
 // where the Application prunes, but never another cluster: Argo CD looks at the new one alone.
 func (c *comparison) visitMoved(b, a *object.Object) {
+	crosses := c.before.runsOn(b.Parent) != c.after.runsOn(a.Parent)
+	if !crosses && placeOf(b) == placeOf(a) {
+		return
+	}
 	p := Pair{Before: b, After: a, Implied: true}
-	if c.before.runsOn(b.Parent) != c.after.runsOn(a.Parent) || a.Parent.Application() && !a.Parent.Prunes() {
+	if crosses || a.Parent.Application() && !a.Parent.Prunes() {
 		p.Before = nil
 	}
 	c.visit(p)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -41,7 +42,7 @@ func New(f *fleet.Fleet, mounts *mount.Table, m *fleet.Member, known facts.Clust
 				p.Broken = append(p.Broken, problem.From(err, problem.TemplateFailed, m.Pos)...)
 				continue
 			}
-			p.Broken = append(p.Broken, inTenants(f.Layout, m, name, dirs)...)
+			p.Broken = append(p.Broken, inTenants(f.Layout, m, name, root, dirs)...)
 			byRoot[root] = dirs
 		}
 		dirs, err := mounts.Levels(m, name, byRoot[root], func(root string) map[string]any { return p.Facts.With(name, "", root) })
@@ -56,9 +57,9 @@ func New(f *fleet.Fleet, mounts *mount.Table, m *fleet.Member, known facts.Clust
 
 // inTenants are the problems of levels of the platform that a label or annotation of a member's
 // file puts into a tenant's folder: its files would count as the platform's (W1).
-func inTenants(l *fleet.Layout, m *fleet.Member, group string, dirs []hierarchy.Dir) (out []problem.Problem) {
+func inTenants(l *fleet.Layout, m *fleet.Member, group, root string, dirs []hierarchy.Dir) (out []problem.Problem) {
 	for _, d := range dirs {
-		if tenant := l.TenantAt(d.Level, d.Path); tenant != "" && !m.IsHub {
+		if tenant := l.TenantAt(d.Level, d.Path); tenant != "" && !m.IsHub && l.TenantAt(d.Level, sampleOf(l, d.Level, root)) == "" {
 			out = append(out, problem.Problem{
 				Reason: problem.ForbiddenFolder, Severity: problem.Error, Pos: m.Pos, Subject: fmt.Sprintf("level %q of group %q", d.Level, group),
 				Found: fmt.Sprintf("its folder %s lies in the folder of tenant %q", d.Path, tenant), Expected: "a folder of the platform",
@@ -67,6 +68,17 @@ func inTenants(l *fleet.Layout, m *fleet.Member, group string, dirs []hierarchy.
 		}
 	}
 	return out
+}
+
+// sampleOf is a level's folder below a root for a member that says nothing. Where that lies in a
+// tenant's folder already, as env-<environment> does beside <tenant>, the layout has it so, and no
+// member chooses it.
+func sampleOf(l *fleet.Layout, level, root string) string {
+	names, folders := l.SampleFolders()
+	if i := slices.Index(names, level); i >= 0 {
+		return strings.ReplaceAll(strings.Join(folders[i], "/"), "<root>", root)
+	}
+	return ""
 }
 
 // Folders are those of all levels, some of them more than once; none of nil.

@@ -80,3 +80,17 @@ func TestLevelsWithAnOwnerStay(t *testing.T) {
 		})
 	}
 }
+
+// TestLevelsBesideTenantsStay: where the tenants' folders lie directly below the root, a level of
+// the platform beside them is in none of them, whatever its folder is called.
+func TestLevelsBesideTenantsStay(t *testing.T) {
+	for _, dir := range []string{"{{ .root }}/env-{{ .environment }}", "{{ .root }}/{{ .environment }}"} {
+		st := querytest.Build(t, twoTenants().With(fleettest.Tree{
+			"fleet/layout.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: Layout\nlevels:\n" +
+				"  - {name: system, dir: '{{ .root }}/defaults'}\n  - {name: environment, dir: '" + dir + "'}\n  - {name: tenant, dir: '{{ .root }}/{{ .tenant }}'}\n",
+		}))
+		if got := querytest.Problems(st.Problems); strings.Contains(got, string(problem.ForbiddenFolder)) {
+			t.Errorf("%s: %s", dir, got)
+		}
+	}
+}

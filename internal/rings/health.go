@@ -110,18 +110,20 @@ func (r *Rings) isIdle(v *view, policy, ring int) bool {
 		if !scope.CoversPart(group) {
 			continue
 		}
-		q := query.Query{View: query.Components, Hub: r.o.Hub, Group: group}
+		queries := []query.Query{{View: query.Components, Hub: r.o.Hub, Group: group}}
 		if group == fleetstate.FleetGroup {
-			q = query.Query{View: query.Members, Hub: r.o.Hub}
+			queries = append(queries, query.Query{View: query.Members, Hub: r.o.Hub})
 		}
-		all, err := r.Respond(v.st, q)
-		if err != nil {
-			return false
+		for _, q := range queries {
+			all, err := r.Respond(v.st, q)
+			if err != nil {
+				return false
+			}
+			all.ParameterSets(func(s response.ParameterSet) {
+				item := s.Item()
+				answers = answers || scope.Covers(item.Group, item.Component) && v.ringOf(policy, item.Cluster) == ring
+			})
 		}
-		all.ParameterSets(func(s response.ParameterSet) {
-			item := s.Item()
-			answers = answers || scope.Covers(item.Group, item.Component) && v.ringOf(policy, item.Cluster) == ring
-		})
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -229,6 +231,9 @@ func (v *view) sectionOf(s response.Section) *section {
 			return
 		}
 		a, there := v.st.Facts().Application(item.Name)
+		if isOldRegistration(item, a, there) {
+			return
+		}
 		status, why := judge(a, there, item.Name, s.Digest())
 		switch last := len(out.healthy[n]) - 1; {
 		case status != rollout.Healthy || a.Broken > 0:
@@ -238,6 +243,12 @@ func (v *view) sectionOf(s response.Section) *section {
 		}
 	})
 	return out
+}
+
+// isOldRegistration reports whether an Application registers a member and has no digest, as its
+// ApplicationSet is of an earlier version: nothing is known of it, and it holds up nothing else.
+func isOldRegistration(item lifecycle.Item, a facts.Application, there bool) bool {
+	return there && a.Digest == "" && item.Group == fleetstate.FleetGroup && item.Component == fleetstate.Registration
 }
 
 // tell has members take in what is known of a section.

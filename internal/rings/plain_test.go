@@ -133,6 +133,9 @@ func plainHealth(v *view, queries map[string][]query.Query) []map[string]rollout
 					members[n][item.Cluster] = &rollout.MemberHealth{Member: item.Cluster, Status: rollout.Healthy}
 				}
 				a, there := v.st.Facts().Application(item.Name)
+				if item.Component == fleetstate.Registration && there && a.Digest == "" {
+					continue
+				}
 				members[n][item.Cluster].NoteBreak(a.Broken)
 				members[n][item.Cluster].Take(judge(a, there, item.Name, s.Digest()))
 			}
@@ -159,17 +162,15 @@ func plainHealth(v *view, queries map[string][]query.Query) []map[string]rollout
 // plainIsIdle reports whether nothing in a policy's scope is answered for the members of a ring.
 func plainIsIdle(v *view, policy, ring int) bool {
 	for _, group := range v.st.Groups() {
-		q := query.Query{View: query.Components, Hub: v.hub, Group: group}
-		if group == fleetstate.FleetGroup {
-			q = query.Query{View: query.Members, Hub: v.hub}
-		}
-		sets, err := plainSets(v, q)
-		if err != nil && !isUnknown(err) {
-			return false
-		}
-		for _, s := range sets {
-			if item := s.Item(); v.rings[policy].policy.Scope.Covers(item.Group, item.Component) && plainRing(v, policy, item.Cluster) == ring {
+		for _, q := range []query.Query{{View: query.Components, Hub: v.hub, Group: group}, {View: query.Members, Hub: v.hub}} {
+			sets, err := plainSets(v, q)
+			if err != nil && !isUnknown(err) {
 				return false
+			}
+			for _, s := range sets {
+				if item := s.Item(); v.rings[policy].policy.Scope.Covers(item.Group, item.Component) && plainRing(v, policy, item.Cluster) == ring {
+					return false
+				}
 			}
 		}
 	}

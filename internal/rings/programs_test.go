@@ -57,6 +57,8 @@ type program struct {
 	queries     map[string][]query.Query
 	reconsiders bool
 	sets        int // that were compared
+	// hasOldRegistrations reports that what registers members writes no digest.
+	hasOldRegistrations bool
 }
 
 func newProgram(t *testing.T, seed uint64) *program {
@@ -210,6 +212,9 @@ func (p *program) apply(share, illness int) {
 				return
 			}
 			a := facts.Application{Name: item.Name, Cluster: item.Cluster, Group: item.Group, Component: item.Component, Digest: s.Digest(), Healthy: true}
+			if p.hasOldRegistrations && item.Group == fleetstate.FleetGroup {
+				a.Digest = ""
+			}
 			switch {
 			case illness == 1 && p.random.IntN(8) == 0:
 				a.Healthy, a.Degraded = false, true
@@ -390,6 +395,39 @@ func TestRegistrationsAreJudged(t *testing.T) {
 	p.commit()
 	if ring(0).Passed {
 		t.Errorf("nobody asks for the registrations, and the first ring has passed: %+v", ring(0))
+	}
+}
+
+// TestOldRegistrationsHoldUpNothing: Applications that register members, of an ApplicationSet that
+// writes no digest, leave a policy about group fleet and others to the others.
+func TestOldRegistrationsHoldUpNothing(t *testing.T) {
+	p := newProgram(t, 0)
+	p.hasOldRegistrations = true
+	p.put("fleet/rollouts/policy-0.yaml", fmt.Sprintf(programRings, "scope: {groups: [fleet, addons]}\n", 0))
+	p.commit()
+	p.settle()
+	p.put("addons/defaults/addons/"+fleettest.Component(0)+"/values.yaml", "replicas: 7\n")
+	p.commit()
+	p.settle()
+	for _, ring := range p.rings.Report().Rollouts[0].Rings {
+		if !ring.IsNewest || !ring.Passed {
+			t.Errorf("ring %s has %s: %s", ring.Name, ring.Revision, ring.Text)
+		}
+	}
+}
+
+// TestComponentsOfGroupFleetAreWaitedFor: a ring does not pass before the ApplicationSet of a
+// component of group fleet is there.
+func TestComponentsOfGroupFleetAreWaitedFor(t *testing.T) {
+	p := newProgram(t, 0)
+	p.put("fleet/rollouts/policy-0.yaml", fmt.Sprintf(programRings, "scope: {components: [fleet/argo-cd]}\n", 0))
+	p.commit()
+	p.settle()
+	p.put("addons/defaults/application-sets/fleet.yaml", "components: {argo-cd: {enabled: true, namespace: argocd, chart: {repoURL: https://charts.example.com, name: argo-cd, version: 1.0.0}}}\n")
+	p.commit()
+	p.settle()
+	if ring := p.rings.Report().Rollouts[0].Rings[0]; !ring.IsNewest || ring.Passed {
+		t.Errorf("nobody asks for the component, and the first ring has passed: %+v", ring)
 	}
 }
 
