@@ -126,8 +126,7 @@ func TestUnreadResponsesMakeRoom(t *testing.T) {
 	}
 }
 
-// A response that has been read leaves its connection waiting, behind those that have waited
-// longer.
+// A connection whose client has just asked waits behind all others.
 func TestTheOneThatWaitsLongestGoes(t *testing.T) {
 	p := serve(t, func(*connlimit.Listener, *http.Request) {})
 	all := make([]net.Conn, most)

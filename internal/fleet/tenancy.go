@@ -168,14 +168,11 @@ func (l *Layout) under(parts, dir []string) bool {
 var tenantFacts = [][]string{{"tenant"}, {"cluster"}, {"name"}, {"server"}, {"labels", "tenant"}, {"metadata", "labels", "tenant"}, {"member", "tenant"}, {"member", "clusterName"}}
 
 // Owners of a level.
-const (
-	ownerPlatform = "platform"
-	ownerTenant   = "tenant"
-)
+const ownerPlatform, ownerTenant = "platform", "tenant"
 
 // tenantLevels are the spokes' levels whose folders depend on the tenant or the cluster, be it in a
-// condition alone; a level may name its owner instead. Chosen are those that depend on other facts
-// of the member.
+// condition alone; a level may name its owner instead. Chosen has the levels that depend on other
+// facts of the member.
 func (p layoutParser) tenantLevels() (owned, chosen map[string]bool) {
 	owned, chosen = map[string]bool{}, map[string]bool{}
 	for _, item := range p.root.List("levels") {
@@ -195,13 +192,19 @@ func (p layoutParser) tenantLevels() (owned, chosen map[string]bool) {
 	return owned, chosen
 }
 
-// TenantAt is the tenant in whose folder a level of the platform would be, because of what a member
-// file says, such as a label; empty for none.
-func (l *Layout) TenantAt(level, dir string) string {
-	if !l.chosenLevels[level] || l.tenantLevels[level] {
+// TenantAt is the tenant in whose folder a level of the platform would be below a root, because of
+// what a member file says, such as a label; empty for none. Where the layout itself has the level
+// there, as env-<environment> beside <tenant>, no member chooses it.
+func (l *Layout) TenantAt(level, dir, root string) string {
+	i := slices.Index(l.levelNames, level)
+	if i < 0 || !l.chosenLevels[level] || l.tenantLevels[level] {
 		return ""
 	}
-	return l.tenantOf(dir)
+	tenant := l.tenantOf(dir)
+	if tenant != "" && l.tenantOf(strings.ReplaceAll(strings.Join(l.dirs[i], "/"), sentinel("root"), root)) != "" {
+		return ""
+	}
+	return tenant
 }
 
 // OfTenant reports whether a level's folder belongs to a tenant or to one of its clusters: the

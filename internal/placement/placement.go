@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -59,7 +58,7 @@ func New(f *fleet.Fleet, mounts *mount.Table, m *fleet.Member, known facts.Clust
 // file puts into a tenant's folder: its files would count as the platform's (W1).
 func inTenants(l *fleet.Layout, m *fleet.Member, group, root string, dirs []hierarchy.Dir) (out []problem.Problem) {
 	for _, d := range dirs {
-		if tenant := l.TenantAt(d.Level, d.Path); tenant != "" && !m.IsHub && l.TenantAt(d.Level, sampleOf(l, d.Level, root)) == "" {
+		if tenant := l.TenantAt(d.Level, d.Path, root); tenant != "" && !m.IsHub {
 			out = append(out, problem.Problem{
 				Reason: problem.ForbiddenFolder, Severity: problem.Error, Pos: m.Pos, Subject: fmt.Sprintf("level %q of group %q", d.Level, group),
 				Found: fmt.Sprintf("its folder %s lies in the folder of tenant %q", d.Path, tenant), Expected: "a folder of the platform",
@@ -68,17 +67,6 @@ func inTenants(l *fleet.Layout, m *fleet.Member, group, root string, dirs []hier
 		}
 	}
 	return out
-}
-
-// sampleOf is a level's folder below a root for a member that says nothing. Where that lies in a
-// tenant's folder already, as env-<environment> does beside <tenant>, the layout has it so, and no
-// member chooses it.
-func sampleOf(l *fleet.Layout, level, root string) string {
-	names, folders := l.SampleFolders()
-	if i := slices.Index(names, level); i >= 0 {
-		return strings.ReplaceAll(strings.Join(folders[i], "/"), "<root>", root)
-	}
-	return ""
 }
 
 // Folders are those of all levels, some of them more than once; none of nil.

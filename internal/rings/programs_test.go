@@ -187,6 +187,16 @@ func (p *program) settle() {
 	}
 }
 
+// arrived fails unless the newest commit has passed all rings of the first policy.
+func (p *program) arrived() {
+	p.Helper()
+	for _, ring := range p.rings.Report().Rollouts[0].Rings {
+		if !ring.IsNewest || !ring.Passed {
+			p.Errorf("ring %s has %s: %s", ring.Name, ring.Revision, ring.Text)
+		}
+	}
+}
+
 // apply has Argo CD take what one of so many clusters is answered. Some become ill.
 func (p *program) apply(share, illness int) {
 	names := map[string]string{"members": fleetstate.Registration}
@@ -365,11 +375,7 @@ func TestComponentLeavesWithItsRing(t *testing.T) {
 	p.enableInDev(fleettest.Component(0), false)
 	p.commit()
 	p.settle()
-	for _, ring := range p.rings.Report().Rollouts[0].Rings {
-		if !ring.IsNewest || !ring.Passed {
-			t.Errorf("ring %s has %s: %s", ring.Name, ring.Revision, ring.Text)
-		}
-	}
+	p.arrived()
 }
 
 // TestRegistrationsAreJudged: a policy about group fleet waits for the Applications that register
@@ -385,11 +391,7 @@ func TestRegistrationsAreJudged(t *testing.T) {
 		t.Fatalf("no Application is there, and the first ring has passed: %+v", ring(0))
 	}
 	p.settle()
-	for i := range 3 {
-		if x := ring(i); !x.IsNewest || !x.Passed {
-			t.Errorf("ring %s has %s: %s", x.Name, x.Revision, x.Text)
-		}
-	}
+	p.arrived()
 	delete(p.queries, "members") // its ApplicationSet is not there
 	p.put("fleet/rollouts/policy-1.yaml", fmt.Sprintf(programRings, "scope: {components: [addons/component-000]}\n", 0))
 	p.commit()
@@ -409,11 +411,7 @@ func TestOldRegistrationsHoldUpNothing(t *testing.T) {
 	p.put("addons/defaults/addons/"+fleettest.Component(0)+"/values.yaml", "replicas: 7\n")
 	p.commit()
 	p.settle()
-	for _, ring := range p.rings.Report().Rollouts[0].Rings {
-		if !ring.IsNewest || !ring.Passed {
-			t.Errorf("ring %s has %s: %s", ring.Name, ring.Revision, ring.Text)
-		}
-	}
+	p.arrived()
 }
 
 // TestComponentsOfGroupFleetAreWaitedFor: a ring does not pass before the ApplicationSet of a
@@ -440,11 +438,7 @@ func TestRingWithoutRegistrationsPasses(t *testing.T) {
 	p.commit()
 	p.commit()
 	p.settle()
-	for _, ring := range p.rings.Report().Rollouts[0].Rings {
-		if !ring.IsNewest || !ring.Passed {
-			t.Errorf("ring %s has %s: %s", ring.Name, ring.Revision, ring.Text)
-		}
-	}
+	p.arrived()
 }
 
 // TestScopesOfRevisions: a policy gets a wider scope, and a narrower one, while later rings have

@@ -9,11 +9,13 @@
 //
 //  1. A train is an accepted revision with a number. The first ring takes the newest train, each
 //     other ring the newest train that passed the ring before it. No ring takes an older train,
-//     except by a pin, or by `onFailure: back`.
+//     except by a pin, or by `onFailure: back`. Without a pin, a ring takes no train up to the
+//     newest that it went back from, and later rings none that a pin put it back from.
 //  2. A ring takes a train only when it is free: its own train passed or failed. So trains
 //     coalesce, and no ring starves.
 //  3. A train passes when the ring is healthy for the soak without a break. Any break, also one
-//     between two looks, starts the soak anew. Time that nobody watched is not counted.
+//     between two looks, starts the soak anew, and the deadline. Time that nobody watched is not
+//     counted.
 //  4. Health is that of a ring at its train. What is of another train, or missing, says nothing
 //     (G8).
 //  5. A ring without a record takes nothing (G9).

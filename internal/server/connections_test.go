@@ -131,15 +131,21 @@ func TestRequestsUnderWayStay(t *testing.T) {
 	}
 }
 
-// The same with TLS, where net/http tells of connections that are wrapped. (H10)
-func TestRequestsUnderWayStayWithTLS(t *testing.T) {
+// servingTLS is a service with TLS, and what its clients trust.
+func servingTLS(t *testing.T, change ...func(*server.Options)) (*service, *tls.Config) {
+	t.Helper()
 	dir := t.TempDir()
 	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	roots := x509.NewCertPool()
 	roots.AddCert(certify(t, 1, certFile, keyFile))
-	s := start(t, atMost, func(o *server.Options) { o.TLSCert, o.TLSKey = certFile, keyFile })
+	s := start(t, append(change, func(o *server.Options) { o.TLSCert, o.TLSKey = certFile, keyFile })...)
 	s.say(repository(nil))
-	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	return s, &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+}
+
+// The same with TLS, where net/http tells of connections that are wrapped. (H10)
+func TestRequestsUnderWayStayWithTLS(t *testing.T) {
+	s, config := servingTLS(t, atMost)
 	address := strings.TrimPrefix(s.Addr(), "https://")
 	conn, err := tls.Dial("tcp", address, config)
 	if err != nil {
@@ -329,13 +335,7 @@ func TestPacedRequestsOfOneTokenLeaveRoom(t *testing.T) {
 // TestUnreadResponsesMakeRoom: clients of HTTP/2 that leave no room for a response keep neither
 // probes nor good tokens away. (H10)
 func TestUnreadResponsesMakeRoom(t *testing.T) {
-	dir := t.TempDir()
-	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	roots := x509.NewCertPool()
-	roots.AddCert(certify(t, 1, certFile, keyFile))
-	s := start(t, atMost, func(o *server.Options) { o.TLSCert, o.TLSKey = certFile, keyFile })
-	s.say(repository(nil))
-	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	s, config := servingTLS(t, atMost)
 	ofHTTP2 := config.Clone()
 	ofHTTP2.NextProtos = []string{"h2"}
 	for range server.MinConnections {

@@ -117,11 +117,7 @@ func TestBrokenMemberThatDrainsKeepsWhatItHas(t *testing.T) {
 // is removed. The ring waits for the others alone.
 func TestRemovedMemberHoldsNoRing(t *testing.T) {
 	more := map[string]string{fileC: memberOfFirst}
-	h := newOrderly(t)
-	first := h.say(inRings(more)).Revision
-	h.answers()
-	h.healthy("dns-a", "dns-b", "dns-c", "dns-hub-1")
-	h.ring("prod", first)
+	h, _ := steady(t, more)
 	change := map[string]string{valuesOfAll: "replicas: 7\n"}
 	h.ring("canary", h.say(inRings(with(more, change))).Revision)
 	h.healthy("dns-a", "dns-b", "dns-hub-1") // c is dead
