@@ -2,28 +2,48 @@ package hierarchy
 
 import (
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strconv"
 
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// lists merges two lists by a rule's strategy.
-func (m *merger) lists(a, b *yamldoc.Node, rule *Rule) *yamldoc.Node {
+// lists merges lists into one below them by a rule's strategy.
+func (m *merger) lists(a *yamldoc.Node, rule *Rule, later ...*yamldoc.Node) *yamldoc.Node {
 	l := list{items: slices.Clone(a.Items()), rule: rule}
-	for _, item := range b.Items() {
-		switch i := l.find(item); {
-		case i < 0:
-			l.append(item)
-		case rule.Strategy == ByKey:
-			m.path = append(m.path, strconv.Itoa(i))
-			l.replace(i, m.maps(l.items[i], item))
-			m.path = m.path[:len(m.path)-1]
+	again := map[int][]*yamldoc.Node{} // what an element merges with after the first, by its place
+	for _, b := range later {
+		for _, item := range b.Items() {
+			switch i := l.find(item); {
+			case i < 0:
+				l.append(item)
+			case rule.Strategy != ByKey: // it is there
+			case again[i] != nil:
+				again[i] = append(again[i], item)
+			default:
+				if l.replace(i, m.element(i, l.items[i], item)) {
+					again[i] = []*yamldoc.Node{} // so do further ones: they have the same key
+				}
+			}
 		}
 	}
-	out := yamldoc.ListAt(b, l.items)
+	for _, i := range slices.Sorted(maps.Keys(again)) {
+		l.items[i] = m.element(i, l.items[i], again[i]...)
+	}
+	out := yamldoc.ListAt(later[len(later)-1], l.items)
 	m.replaced.note(out, a)
 	return out
+}
+
+// element merges maps into an element of a list.
+func (m *merger) element(i int, a *yamldoc.Node, later ...*yamldoc.Node) *yamldoc.Node {
+	m.path = append(m.path, strconv.Itoa(i))
+	defer func() { m.path = m.path[:len(m.path)-1] }()
+	if len(later) == 1 {
+		return m.maps(a, later[0])
+	}
+	return m.fold(a, later)
 }
 
 // list is a list that finds its elements by what a rule compares, each in the same time (H10).
@@ -71,13 +91,13 @@ func (l *list) append(item *yamldoc.Node) {
 	}
 }
 
-// replace replaces an element that find has found. Its key may be another one then: a list that has
-// become longer.
-func (l *list) replace(i int, item *yamldoc.Node) {
+// replace replaces an element that find has found, and reports whether its key is the same. It may
+// be another one: a list that has become longer.
+func (l *list) replace(i int, item *yamldoc.Node) bool {
 	before := hash(l.compared(l.items[i]))
 	l.items[i] = item
 	if value := l.compared(item); value != nil && hash(value) == before {
-		return
+		return true
 	}
 	at, _ := slices.BinarySearch(l.places[before], i)
 	if at == 0 {
@@ -86,6 +106,7 @@ func (l *list) replace(i int, item *yamldoc.Node) {
 		l.places[before] = slices.Delete(l.places[before], at, at+1)
 	}
 	l.note(i)
+	return false
 }
 
 // note adds an element to the places.

@@ -169,18 +169,17 @@ func (m *merger) maps(a, b *yamldoc.Node) *yamldoc.Node {
 			m.fields = append(m.fields, y)
 			j++
 		default:
-			v := m.values(x.Value, y.Value, y.Key)
-			if v == x.Value {
-				m.fields = append(m.fields, x) // an empty map adds nothing: the key's place stays with its value
-			} else {
-				y.Value = v
-				m.fields = append(m.fields, y)
-			}
+			m.fields = append(m.fields, m.field(x, y))
 			i++
 			j++
 		}
 	}
 	m.fields = append(append(m.fields, lower[i:]...), upper[j:]...)
+	return m.made(a, b, start)
+}
+
+// made is the map of the fields merged since start. It replaces a, and its place is b's.
+func (m *merger) made(a, b *yamldoc.Node, start int) *yamldoc.Node {
 	out := yamldoc.MapAt(b, slices.Clone(m.fields[start:]))
 	m.written += len(m.fields) - start
 	m.fields = m.fields[:start]
@@ -188,21 +187,38 @@ func (m *merger) maps(a, b *yamldoc.Node) *yamldoc.Node {
 	return out
 }
 
-// values merges two values of a key; b is the later layer's, and wins where a map meets a non-map
+// field merges two fields of one key; b is the later layer's, and wins where a map meets a non-map
 // (H3).
-func (m *merger) values(a, b *yamldoc.Node, key string) *yamldoc.Node {
-	m.path = append(m.path, key)
+func (m *merger) field(a, b yamldoc.Field) yamldoc.Field {
+	m.path = append(m.path, b.Key)
 	defer func() { m.path = m.path[:len(m.path)-1] }()
-	rule := m.rules.at(m.path)
-	switch {
-	case a.Kind == yamldoc.Map && b.Kind == yamldoc.Map && (rule == nil || rule.Strategy != Replace):
-		return m.maps(a, b)
-	case a.Kind == yamldoc.List && b.Kind == yamldoc.List && rule != nil && rule.Strategy != Replace:
-		return m.lists(a, b, rule)
-	case (a.Kind == yamldoc.Map) != (b.Kind == yamldoc.Map) && a.Kind != yamldoc.Null && b.Kind != yamldoc.Null:
-		m.conflict(a, b)
+	x, y := a.Value, b.Value
+	switch rule := m.rules.at(m.path); {
+	case !merge(x, y, rule):
+		if x.IsMap() != y.IsMap() && !x.IsNull() && !y.IsNull() {
+			m.conflict(x, y)
+		}
+		b.Value = m.replaced.won(y, x)
+	case x.IsMap():
+		if b.Value = m.maps(x, y); b.Value == x {
+			return a // an empty map adds nothing: the key's place stays with its value
+		}
+	default:
+		b.Value = m.lists(x, rule, y)
 	}
-	return m.replaced.won(b, a)
+	return b
+}
+
+// merge reports whether two values become one by a rule, nil for the default: else the later one
+// replaces the other.
+func merge(a, b *yamldoc.Node, rule *Rule) bool {
+	switch {
+	case a.IsMap() && b.IsMap():
+		return rule == nil || rule.Strategy != Replace
+	case a.Kind == yamldoc.List && b.Kind == yamldoc.List:
+		return rule != nil && rule.Strategy != Replace
+	}
+	return false
 }
 
 func (m *merger) conflict(a, b *yamldoc.Node) {
