@@ -18,6 +18,10 @@ const maxName = 63
 // maxRelease is the limit of a Helm release's name.
 const maxRelease = 53
 
+// MaxComponent is the limit of a component's name in the values of charts/application-sets
+// (values.schema.json). With a longer one Argo CD renders nothing of the release.
+const MaxComponent = 53
+
 const hashLength = 8
 
 // unfit are the characters that an object's name cannot have.

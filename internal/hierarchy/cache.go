@@ -81,6 +81,15 @@ func (c *Cache) Doc(f *snapshot.File) (*yamldoc.Doc, error) {
 	return p.doc, err
 }
 
+// Nodes is how many values a file has, those of aliases as often as they are used. A file that
+// cannot be parsed has as many as a document may have, which may have been looked at.
+func (c *Cache) Nodes(f *snapshot.File) int {
+	if p, err := c.read(f); err == nil || p.nodes > 0 {
+		return p.nodes
+	}
+	return yamldoc.MaxNodes
+}
+
 // read is Doc with the document's size.
 func (c *Cache) read(f *snapshot.File) (parsed, error) {
 	if f.Err != nil {

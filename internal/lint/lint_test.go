@@ -36,6 +36,11 @@ func TestLint(t *testing.T) {
 	}{
 		{"nothing", nil, ""},
 		{
+			"a layout under another name",
+			fleettest.Tree{"fleet/layout.yml": "groups: {}\n", "fleet/Layout.yaml": "groups: {}\n", "fleet/hubs/layout.yml": ""},
+			"unreachable-file fleet/Layout.yaml: is not read as the layout; expected fleet/layout.yaml\nunreachable-file fleet/layout.yml: is not read as the layout; expected fleet/layout.yaml",
+		},
+		{
 			"one name for two",
 			fleettest.Tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "dns-private"), fleettest.Member("private-one"): private},
 			`duplicate-name fleet/fleet-members/hub/private-one.yaml: Application "dns-private-one": is component "dns" of group "addons" on cluster "private-one" and component "dns-private" of group "addons" on cluster "one"; expected one name for each; see fleet/fleet-members/hub/one.yaml`,

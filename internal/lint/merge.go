@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -31,6 +33,20 @@ func (l *linter) ruleWithoutEffect(rule hierarchy.Rule, kind, name string, known
 	})
 }
 
+// tenantSchemas reports components of the layout's tenantSchemas that the fleet does not have:
+// tenants may set all values of those that were meant (W1).
+func (l *linter) tenantSchemas() {
+	for name, file := range l.st.Fleet.Layout.TenantSchemas {
+		group, component, _ := strings.Cut(name, "/")
+		if names, known := l.knows(group, component); !known {
+			l.problems = append(l.problems, problem.Problem{
+				Reason: problem.NoEffect, Severity: problem.Warning, Pos: file.Pos, Subject: fmt.Sprintf("key %q", "tenantSchemas."+name),
+				Found: "has no effect: the fleet has no such component", Expected: "the name of a component", Hints: problem.Nearest(component, names),
+			})
+		}
+	}
+}
+
 // concerned reports whether a rule's component is in a catalog of some cluster, or has values
 // alone, because queries name it with a base. Else it returns the names of those that are in a
 // catalog.
@@ -51,6 +67,15 @@ func (l *linter) concerned(rule hierarchy.Rule) (names []string, concerns bool) 
 		}
 	}
 	return slices.Sorted(maps.Keys(known)), false
+}
+
+// knows reports whether the fleet has a component, in a catalog or by values alone. Else it returns
+// the names of the group's.
+func (l *linter) knows(group, component string) (names []string, known bool) {
+	if catalog.Layers(l.st.Resolver().Catalogs[group]).Has(component) { // also a class that no member has yet
+		return nil, true
+	}
+	return l.concerned(hierarchy.Rule{Group: group, Component: component})
 }
 
 // hasValues reports whether some level has a component's values for a cluster.

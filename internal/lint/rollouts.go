@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -21,6 +22,7 @@ func (l *linter) rollouts() {
 		l.problems = append(l.problems, rollout.Coverage(policies, members)...)
 		for _, p := range policies {
 			l.ringsWithoutEffect(p)
+			l.scopeWithoutEffect(p)
 		}
 	}
 	for _, file := range l.st.Resolver().Snapshot.Under(rollout.Folder) {
@@ -64,6 +66,38 @@ func (l *linter) ringsWithoutEffect(p *rollout.Policy) {
 				Found:    fmt.Sprintf("%d of its members follow the newest commit and wait for no ring, %s: an agent's own engine deploys it", n, first[i]),
 				Expected: "members and groups that the engine of a hub deploys, or agents: true",
 			})
+		}
+	}
+}
+
+// scopeWithoutEffect reports names of a policy's scope that the fleet does not have: what they were
+// meant to hold back goes everywhere at once.
+func (l *linter) scopeWithoutEffect(p *rollout.Policy) {
+	report := func(kind, name string, hints []string) {
+		l.problems = append(l.problems, problem.Problem{
+			Reason: problem.InvalidRollout, Severity: problem.Warning, Pos: p.ScopePos, Subject: fmt.Sprintf("scope of rollout %q", p.Name),
+			Found: fmt.Sprintf("the fleet has no %s %q, so that no ring holds it back", kind, name), Expected: "the name of a " + kind, Hints: hints,
+		})
+	}
+	tenants := map[string]bool{}
+	for m := range l.st.Clusters() {
+		tenants[m.Tenant] = true
+	}
+	for _, name := range p.Scope.Tenants {
+		if !tenants[name] {
+			report("tenant", name, problem.Nearest(name, slices.Sorted(maps.Keys(tenants))))
+		}
+	}
+	layout := l.st.Fleet.Layout
+	for _, name := range p.Scope.Groups {
+		if _, known := layout.Groups[name]; !known {
+			report("group", name, problem.Nearest(name, layout.GroupNames()))
+		}
+	}
+	for _, name := range p.Scope.Components {
+		group, component, _ := strings.Cut(name, "/")
+		if names, known := l.knows(group, component); !known {
+			report("component", name, problem.Nearest(component, names))
 		}
 	}
 }

@@ -244,6 +244,22 @@ func (l *linter) strayMembers() {
 	l.problems = append(l.problems, stray...)
 }
 
+// strayLayouts reports files that were meant to be the layout, such as one called .yml: without one
+// the defaults hold, and no rule for tenants.
+func (l *linter) strayLayouts() {
+	folder := path.Dir(fleet.LayoutFile)
+	for _, p := range l.st.Resolver().Snapshot.Under(folder) {
+		name, _, _ := strings.Cut(path.Base(p), ".")
+		if p == fleet.LayoutFile || path.Dir(p) != folder || !strings.EqualFold(name, "layout") {
+			continue
+		}
+		l.problems = append(l.problems, problem.Problem{
+			Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: p},
+			Found: "is not read as the layout", Expected: fleet.LayoutFile,
+		})
+	}
+}
+
 // openGroup is the group of which no component is known whose values a file may be.
 func (l *linter) openGroup(p string, open map[string]int) (group string, is bool) {
 	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {

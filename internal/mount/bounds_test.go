@@ -1,11 +1,15 @@
 package mount_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/race"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -125,5 +129,31 @@ func TestMountWithoutTeam(t *testing.T) {
 	_, problems := read(t, fleettest.Snapshot("rev", files), fleettest.Snapshot("1", fleettest.Tree{"defaults/workloads/cart-web/values.yaml": "a: 1\n"}))
 	if len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), `fleet/layout.yaml:7:3: mount "apps/cart": there is no team "cart"`) {
 		t.Error(problems)
+	}
+}
+
+// TestMountTakesLittleTime: values count with aliases as often as they are used, and beyond the
+// limit no further file is parsed: each commit of the fleet looks at a mount's files again. (H10,
+// U3)
+func TestMountTakesLittleTime(t *testing.T) {
+	mounts := mountsOf(t, fleettest.Snapshot("rev", fleetFiles()))
+	for name, text := range map[string]string{
+		"aliases": "a: &a [" + strings.Repeat("1,", 60) + "]\nb: &b [" + strings.Repeat("*a,", 60) + "]\nc: [" + strings.Repeat("*b,", 110) + "]\n",
+		"broken":  "a: &a [" + strings.Repeat("1,", 60) + "]\nb: &b [" + strings.Repeat("*a,", 60) + "]\nc: [" + strings.Repeat("*b,", 110) + "]\nd: !!int x\n",
+	} {
+		var files []*snapshot.File
+		for i := range 4500 {
+			files = append(files, snapshot.NewFile(fmt.Sprintf("tenants/shop/environments/e%d/workloads/cart-web/values.yaml", i), []byte(text), snapshot.MaxFileSize))
+		}
+		began := time.Now()
+		part, problems := mounts.Scopes[0].Read(snapshot.Of(files), snapshot.Part{})
+		if took := time.Since(began); took > 8*race.Slack*time.Second {
+			t.Errorf("%s: %s", name, took)
+		} else {
+			t.Logf("%s: %s", name, took)
+		}
+		if len(part.Files()) > 0 || !slices.ContainsFunc(problems, func(p problem.Problem) bool { return p.Reason == problem.LimitExceeded }) {
+			t.Errorf("%s: %d files are joined: %v", name, len(part.Files()), problems)
+		}
 	}
 }

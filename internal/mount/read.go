@@ -15,7 +15,10 @@ import (
 const (
 	maxFiles = 5_000
 	maxBytes = 16 << 20
-	maxPath  = 512
+	// maxValues counts those of aliases as often as they are used. Without aliases files of
+	// maxBytes have no more.
+	maxValues = maxBytes / 2
+	maxPath   = 512
 )
 
 // Read finds the files of a mount's commit that are joined, and what leaves its bounds. Files that
@@ -61,18 +64,18 @@ func (s *Scope) read(revision string, each func(func(string, *snapshot.File)), f
 	if s.team == nil {
 		problems = append(problems, s.Problems...)
 	} else {
-		size := 0
 		each(func(p string, f *snapshot.File) {
 			r.problems = nil
 			if joined := r.file(p, f); joined && len(problem.Errors(r.problems)) == 0 {
-				files, size = append(files, f), size+len(f.Data)
+				files = append(files, f)
 			}
 			problems = append(problems, r.problems...)
 		})
-		if len(files) > maxFiles || size > maxBytes {
+		if r.isFull() {
 			problems = append(problems, problem.Problem{
 				Reason: problem.LimitExceeded, Severity: problem.Error, Pos: problem.Pos{File: s.Path}, Subject: fmt.Sprintf("mount %q", s.Path),
-				Found: fmt.Sprintf("%d files of %d bytes in the folders of levels", len(files), size), Expected: fmt.Sprintf("at most %d files of %d bytes", maxFiles, maxBytes),
+				Found:    fmt.Sprintf("%d files of %d bytes with %d values, or more, in the folders of levels", r.count, r.size, r.values),
+				Expected: fmt.Sprintf("at most %d files of %d bytes with %d values, aliases counted as often as they are used", maxFiles, maxBytes, maxValues),
 			})
 			files = nil
 		}
@@ -92,6 +95,13 @@ type reader struct {
 	layout   *fleet.Layout
 	files    levelFiles
 	problems []problem.Problem
+	// count, size and values are those of the levels' files so far: files, bytes, values.
+	count, size, values int
+}
+
+// isFull reports that the files are beyond the limits: no further one is read.
+func (r *reader) isFull() bool {
+	return r.count > maxFiles || r.size > maxBytes || r.values > maxValues
 }
 
 // file decides on the file at a path of the mount's repository. It reports whether it is joined;
@@ -111,6 +121,9 @@ func (r *reader) file(p string, f *snapshot.File) bool {
 	case r.files.isFleetsOwn(p):
 		return out("the fleet repository alone has such a file", "values files and catalogs of levels", "it has no effect in the repository of a mount")
 	case len(found) > 0:
+		if r.count, r.size = r.count+1, r.size+len(f.Data); r.isFull() {
+			return false
+		}
 		for _, of := range found {
 			if !r.levelFile(f, of) {
 				return false
@@ -178,6 +191,7 @@ func (r *reader) levelFile(f *snapshot.File, of levelFile) bool {
 	case of.isTemplate && of.isCatalog:
 		r.add(pos, "a catalog", "is a template", "a plain file: what it would say on each cluster cannot be checked")
 	case !of.isTemplate:
+		r.values += r.table.documents.Nodes(f)
 		doc, err := r.table.documents.Doc(f)
 		if err != nil {
 			r.problems = append(r.problems, problem.From(err, problem.InvalidYAML, pos)...)

@@ -80,8 +80,12 @@ func releaseUses(st *fleetstate.State, q query.Checked) (map[string]*ReleaseUse,
 // catalog lacks, so that most of them have no effect.
 const maxOwn = 500
 
-// enableOwn notes a component that a tenant's own catalog switches on.
+// enableOwn notes a component that a tenant's own catalog switches on. No chart has one with a name
+// that its values cannot have.
 func (u *ReleaseUse) enableOwn(tenant, component string) {
+	if len(component) > catalog.MaxComponent {
+		return
+	}
 	if u.own == nil {
 		u.own = map[string]map[string]bool{}
 	}

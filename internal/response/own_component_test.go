@@ -144,3 +144,19 @@ func TestDependenciesOfAComponentAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestTenantsLongComponentStopsNoRelease: charts/application-sets takes names of at most 53
+// characters. A longer one of a tenant's own is not in the values that all tenants share, with
+// which Argo CD would render nothing of the release. (W1)
+func TestTenantsLongComponentStopsNoRelease(t *testing.T) {
+	for length, want := range map[int]int{53: 1, 54: 0, 63: 0} {
+		name := strings.Repeat("x", length)
+		st := querytest.NoProblems(t, querytest.Build(t, twoTenants().With(fleettest.Tree{
+			"addons/tenants/red/clusters/red-0/application-sets/addons.yaml": name + ": {enabled: true, releaseName: own, chart: {repoURL: https://charts.example, name: own, version: 1.0.0}}\n",
+		})))
+		values := querytest.Column(t, st, querytest.Query(t, `{"view":"releases","group":"addons"}`), "helmValues")
+		if got := strings.Count(values, name+":"); got != want || !strings.Contains(values, "  dns:") {
+			t.Errorf("a component of %d characters is %d times in a release's values", length, got)
+		}
+	}
+}

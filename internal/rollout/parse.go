@@ -118,6 +118,7 @@ func (x parser) scope() {
 		group, component, ok := strings.Cut(text, "/")
 		return ok && labels.IsName(group) && labels.IsName(component)
 	}
+	x.p.ScopePos = x.m.KeyPos("scope")
 	x.p.Scope = Scope{
 		Groups:     x.texts(m, "scope", "groups", labels.IsName, "names of groups, such as addons"),
 		Components: x.texts(m, "scope", "components", isComponent, "group/component, such as addons/external-dns"),

@@ -22,6 +22,8 @@ type Policy struct {
 	Name  string
 	Pos   problem.Pos
 	Scope Scope
+	// ScopePos is the place of Scope, or where it would be.
+	ScopePos problem.Pos
 	// Paused stops all rings.
 	Paused bool
 	// Agents reports that agents take part: each follows its ring on the hub.

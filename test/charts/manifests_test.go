@@ -1,6 +1,7 @@
 package charts_test
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"testing"
@@ -67,5 +68,40 @@ components:
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestOwnEntriesFitTheChart: an entry of the fleet's own catalogs may leave its namespace out, and
+// its names may be templates. What the chart refuses would stop the release for all clusters. (R7)
+func TestOwnEntriesFitTheChart(t *testing.T) {
+	const chart = "chart: {repoURL: https://c.example, name: own, version: 1.0.0}"
+	for _, entry := range []string{
+		"enabled: true, " + chart,
+		"enabled: true, namespace: 'own-{{ .tenant }}', " + chart,
+		"enabled: true, namespace: own, releaseName: 'own-{{ .tenant }}', " + chart,
+	} {
+		state, err := fleetstate.Build(nil, snapshot.FromMap(map[string]string{
+			"fleet/layout.yaml":                      "groups: {addons: {catalog: [own.yaml]}}\n",
+			"own.yaml":                               "own: {" + entry + "}\n",
+			"versions/applicationSets.yaml":          "releases: {addons: [{type: default, chartRepo: r, ecrChartName: c, version: \"1\"}]}\n",
+			"versions/fleetSecrets.yaml":             "releases: [{type: default, chartRepo: r, ecrChartName: c, version: \"1\"}]\n",
+			"fleet/fleet-members/hub-eu/hub-eu.yaml": "{clusterName: hub-eu, tenant: platform, environment: prod, fleet_member: hub-cluster}\n",
+		}), facts.NewSet(false))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := answer(state, []byte(`{"input":{"parameters":{"view":"releases","hub":"hub-eu","group":"addons"}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Output struct{ Parameters []struct{ HelmValues string } }
+		}
+		if err := json.Unmarshal(out, &got); err != nil || len(got.Output.Parameters) != 1 {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if sets := renderSets(t, valuesFile(t, got.Output.Parameters[0].HelmValues)); len(sets) != 1 {
+			t.Errorf("%s: %d ApplicationSets", entry, len(sets))
+		}
 	}
 }
