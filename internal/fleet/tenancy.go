@@ -194,17 +194,18 @@ func (p layoutParser) tenantLevels() (owned, chosen map[string]bool) {
 
 // TenantAt is the tenant in whose folder a level of the platform would be below a root, because of
 // what a member file says, such as a label; empty for none. Where the layout itself has the level
-// there, as env-<environment> beside <tenant>, no member chooses it.
+// there, as env-<environment> beside <tenant>, no member chooses it; a label alone may be any
+// tenant's name.
 func (l *Layout) TenantAt(level, dir, root string) string {
 	i := slices.Index(l.levelNames, level)
 	if i < 0 || !l.chosenLevels[level] || l.tenantLevels[level] {
 		return ""
 	}
-	tenant := l.tenantOf(dir)
-	if tenant != "" && l.tenantOf(strings.ReplaceAll(strings.Join(l.dirs[i], "/"), sentinel("root"), root)) != "" {
+	own := l.tenantOf(strings.ReplaceAll(strings.Join(l.dirs[i], "/"), sentinel("root"), root))
+	if own != "" && (own == sentinel("environment") || !strings.HasPrefix(own, "<") || !strings.HasSuffix(own, ">")) {
 		return ""
 	}
-	return tenant
+	return l.tenantOf(dir)
 }
 
 // OfTenant reports whether a level's folder belongs to a tenant or to one of its clusters: the

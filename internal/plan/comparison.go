@@ -39,7 +39,7 @@ func Compare(base, head *fleetstate.State, requested Requested) *Plan {
 			broken = append(broken, b)
 		}
 	}
-	c := comparison{head: head, requested: requested, before: map[string]*fleetOf{}, after: map[string]*fleetOf{}}
+	c := comparison{base: base, head: head, requested: requested, before: map[string]*fleetOf{}, after: map[string]*fleetOf{}}
 	for _, inv := range inventory.Of(base) {
 		c.before[inv.Hub] = index(inv, without)
 	}
@@ -80,7 +80,7 @@ func (e *StateError) Unwrap() error { return e.Err }
 
 // comparison is one Compare.
 type comparison struct {
-	head          *fleetstate.State
+	base, head    *fleetstate.State
 	requested     Requested
 	before, after map[string]*fleetOf // by hub
 }
@@ -185,7 +185,7 @@ func (c *comparison) hub(name string) Hub {
 		}
 	}
 	h.NotRequested = sumOf(apart)
-	h.Rings = ringsOf(c.head, h)
+	h.Rings = ringsOf(c.base, c.head, h)
 	return h
 }
 

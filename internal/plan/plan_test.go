@@ -299,3 +299,29 @@ func TestRingsOfAgents(t *testing.T) {
 		}
 	}
 }
+
+// TestRingsOfAWiderScope: what no policy was about before the commit waits for no ring of it.
+func TestRingsOfAWiderScope(t *testing.T) {
+	const policy = "apiVersion: argosy.dev/v1alpha1\nkind: Rollout\n%srings:\n- {name: first, selector: {matchLabels: {cluster: a}}}\n- {name: last, selector: {matchLabels: {cluster: b}}}\n"
+	for scope, want := range map[string]int{
+		"none":                                  1, // a new policy begins at the revision before it
+		"scope: {components: [addons/other]}\n": 0, "scope: {components: [addons/web]}\n": 1,
+		"scope: {tenants: [other]}\n": 0, "scope: {tenants: [t]}\n": 1,
+	} {
+		files := small()
+		if scope != "none" {
+			files["fleet/rollouts/all.yaml"] = fmt.Sprintf(policy, scope)
+		}
+		base := build(t, nil, files)
+		files = maps.Clone(files)
+		files["fleet/rollouts/all.yaml"] = fmt.Sprintf(policy, "")
+		files["addons/tenants/t/clusters/b/addons/web/values.yaml"] = "replicas: 7\n"
+		got := 0
+		for _, h := range plan.Compare(base, build(t, base, files), nil).Hubs {
+			got += len(h.Rings)
+		}
+		if got != want {
+			t.Errorf("%s: %d rollouts, want %d", scope, got, want)
+		}
+	}
+}

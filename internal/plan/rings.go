@@ -5,6 +5,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/rollout"
 )
 
 // Rings is the order in which the rings of a rollout policy take the change.
@@ -23,7 +24,7 @@ type RingStep struct {
 // ringsOf are the rings through which what changes of a hub goes, by the head's policies. What
 // neither the hub's engine nor, where the policy has agents, an agent's own deploys waits for no
 // ring.
-func ringsOf(after *fleetstate.State, h Hub) (out []Rings) {
+func ringsOf(before, after *fleetstate.State, h Hub) (out []Rings) {
 	for _, policy := range after.Fleet.Rollouts {
 		steps := make([]RingStep, len(policy.Rings))
 		for i, r := range policy.Rings {
@@ -33,7 +34,7 @@ func ringsOf(after *fleetstate.State, h Hub) (out []Rings) {
 		for _, c := range h.Clusters {
 			m := after.Fleet.Member(h.Name, c.Name)
 			if m == nil || !policy.Covers(m.InRollout()) || !slices.ContainsFunc(c.Applications, func(a Application) bool {
-				return (a.Owner == fleet.OwnerHub || policy.Agents) && policy.Scope.Covers(a.Group, a.Component)
+				return covers(policy, a) && !isNewTo(before, policy, m.InRollout(), a)
 			}) {
 				continue
 			}
@@ -45,4 +46,18 @@ func ringsOf(after *fleetstate.State, h Hub) (out []Rings) {
 		}
 	}
 	return out
+}
+
+// covers reports whether an Application waits for the rings of a policy.
+func covers(p *rollout.Policy, a Application) bool {
+	return (a.Owner == fleet.OwnerHub || p.Agents) && p.Scope.Covers(a.Group, a.Component)
+}
+
+// isNewTo reports whether the base has the policy, and none of its policies is about an
+// Application: that follows the newest commit until the ring takes this one, as internal/rings has
+// it.
+func isNewTo(base *fleetstate.State, p *rollout.Policy, m rollout.Member, a Application) bool {
+	was := base.Fleet.Rollouts
+	return slices.ContainsFunc(was, func(q *rollout.Policy) bool { return q.Name == p.Name }) &&
+		!slices.ContainsFunc(was, func(q *rollout.Policy) bool { return covers(q, a) && q.Covers(m) })
 }

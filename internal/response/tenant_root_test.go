@@ -94,3 +94,23 @@ func TestLevelsBesideTenantsStay(t *testing.T) {
 		}
 	}
 }
+
+// TestLabelIsNoTenantWhateverItsSpelling is rule W1: a label that is the whole name of a folder
+// beside the tenants' makes none of theirs a level of the platform.
+func TestLabelIsNoTenantWhateverItsSpelling(t *testing.T) {
+	for _, label := range []string{`{{ .labels.region }}`, `{{ index .labels "region" | default "any" }}`} {
+		member := func(name, tenant, region string) string {
+			return "clusterName: " + name + "\ntenant: " + tenant + "\nenvironment: dev\nsecretManagerSecretName: hub/" + name + "\nlabels: {region: " + region + "}\n"
+		}
+		st := querytest.Build(t, twoTenants().With(fleettest.Tree{
+			"fleet/layout.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: Layout\nlevels:\n" +
+				"  - {name: system, dir: '{{ .root }}/defaults'}\n  - {name: region, dir: '{{ .root }}/tenants/" + label + "/defaults'}\n" +
+				"  - {name: tenant, dir: '{{ .root }}/tenants/{{ .tenant }}/defaults'}\n",
+			fleettest.Member("red-0"): member("red-0", "red", "blue"), fleettest.Member("blue-0"): member("blue-0", "blue", "eu"),
+			fleettest.Member("red-1"): "", fleettest.Member("red-2"): "", fleettest.Member("blue-1"): "", fleettest.Member("blue-2"): "",
+		}))
+		if got := querytest.Problems(st.Problems); !strings.Contains(got, string(problem.ForbiddenFolder)+" fleet/fleet-members/hub/red-0.yaml") {
+			t.Errorf("%s: blue's folder is the platform's for red-0: %q", label, got)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package rings
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -84,5 +85,50 @@ func TestRestartOfAnAgentKeepsWhatDrains(t *testing.T) {
 	again.serve(third, second.Revision)
 	if got := again.given(); got != want {
 		t.Errorf("after a restart:\n%s\n%s", want, got)
+	}
+}
+
+// TestSwitchOfAgentsTakesNothingBack: agents followed the newest commit until their policy has
+// them. A ring that lags does not take them back; one that was put back does. (G7)
+func TestSwitchOfAgentsTakesNothingBack(t *testing.T) {
+	files := func(agents string, replicas int) *snapshot.Snapshot {
+		return snapshot.FromMap(fleettest.TwoHubs().With(map[string]string{
+			"fleet/fleet-members/hub-1/a.yaml":       "clusterName: a\ntenant: retail\nenvironment: dev\nsecretManagerSecretName: s\nuse_remote_argo: true\nenable_remote_addons: true\n",
+			"fleet/rollouts/all.yaml":                "apiVersion: argosy.dev/v1alpha1\nkind: Rollout\n" + agents + "rings:\n  - {name: all, selector: {}}\n",
+			"addons/defaults/addons/dns/values.yaml": fmt.Sprintf("replicas: %d\n", replicas),
+		}))
+	}
+	a := agent{newHub(t, nil)}
+	first, second, third, fourth := files("", 1), files("", 7), files("agents: true\n", 7), files("agents: true\n", 8)
+	a.o.Fetch = func(_ context.Context, revision string) (*snapshot.Snapshot, error) {
+		for _, s := range []*snapshot.Snapshot{first, second, third} {
+			if s.Revision == revision {
+				return s, nil
+			}
+		}
+		return nil, errors.New("there is no such revision")
+	}
+	serve := func(s *snapshot.Snapshot, revision string) {
+		t.Helper()
+		a.serve(s, revision)
+		a.Look(t.Context())
+		a.serve(s, revision) // published anew
+		if is := a.Report().Rollouts[0].Rings[0]; revision != "" && is.Revision != revision {
+			t.Fatalf("the group has %s; expected %s", is.Revision, revision)
+		}
+	}
+	a.serve(first, "")
+	a.Look(t.Context())
+	a.serve(second, "")
+	a.Look(t.Context())
+	serve(third, first.Revision) // the ring lags
+	if got := a.given(); !strings.Contains(got, "replicas: 7") {
+		t.Errorf("the agent is taken back: %s", got)
+	}
+	serve(third, third.Revision)
+	serve(fourth, third.Revision)
+	serve(fourth, first.Revision) // the hub's ring is put back
+	if got := a.given(); !strings.Contains(got, "replicas: 1") {
+		t.Errorf("the agent's ring is put back, and it gets the newest commit: %s", got)
 	}
 }

@@ -37,11 +37,7 @@ func (r *Rings) Artifact(st *fleetstate.State, hub, owner string) (flux.Artifact
 	if v.artifact.Objects != nil {
 		return v.artifact, nil
 	}
-	held := flux.Held{Pick: v.place}
-	for _, one := range v.held {
-		held.States = append(held.States, one.state)
-	}
-	owned, err := flux.OwnedIn(st, hub, owner, held)
+	owned, err := flux.OwnedIn(st, hub, owner, flux.Held{Pick: v.place, States: v.states()[1:]})
 	if err != nil {
 		return flux.Artifact{}, err
 	}

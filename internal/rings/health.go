@@ -110,12 +110,18 @@ func (r *Rings) isIdle(v *view, policy, ring int) bool {
 		if !scope.CoversPart(group) {
 			continue
 		}
-		queries := []query.Query{{View: query.Components, Hub: r.o.Hub, Group: group}}
+		var queries []query.Query
+		for _, component := range v.roster.Components(policy, ring, v.hub, group, v.states()...) { // all at once may be too many
+			queries = append(queries, query.Query{View: query.Components, Hub: r.o.Hub, Group: group, Component: component})
+		}
 		if group == fleetstate.FleetGroup {
 			queries = append(queries, query.Query{View: query.Members, Hub: r.o.Hub})
 		}
 		for _, q := range queries {
 			all, err := r.Respond(v.st, q)
+			if isUnknown(err) {
+				continue // as for an ApplicationSet
+			}
 			if err != nil {
 				return false
 			}

@@ -55,9 +55,11 @@ func (v *view) placesOf(group, component string) []int {
 	for n, x := range v.rings {
 		if x.policy.Scope.Covers(group, component) {
 			key.policies += strconv.Itoa(n) + " "
-			for place, was := range x.former {
-				if was != nil && was.Scope.Covers(group, component) {
-					key.policies += strconv.Itoa(place) + ","
+			for place, former := range x.former {
+				for i, was := range former {
+					if was.Scope.Covers(group, component) {
+						key.policies += strconv.Itoa(place) + "." + strconv.Itoa(i) + ","
+					}
 				}
 			}
 		}
@@ -72,7 +74,7 @@ func (v *view) placesOf(group, component string) []int {
 					continue
 				}
 				if place := v.placeOf(n, i, group); place != none {
-					if places[i] = place; place > 0 && x.isNewTo(place, v.roster.Members[i], group, component) {
+					if places[i] = place; place > 0 && x.isNewTo(place, v.roster.Ring(n, i), v.roster.Members[i], group, component) {
 						places[i] = 0
 					}
 					break
@@ -87,11 +89,9 @@ func (v *view) placesOf(group, component string) []int {
 // placesFor are the places of all clusters for a query, where they do not depend on the component
 // and all revisions have the same members; else nil.
 func (v *view) placesFor(q query.Query, group string) []int {
-	splits := func(p *rollout.Policy) bool {
-		return p != nil && p.Scope.CoversPart(group) && !p.Scope.Covers(group, "")
-	}
+	splits := func(p *rollout.Policy) bool { return p.Scope.CoversPart(group) && !p.Scope.Covers(group, "") }
 	if !v.hasSameMembers || q.View == query.Components && q.Component == "" && slices.ContainsFunc(v.rings, func(x ringView) bool {
-		return splits(x.policy) || slices.ContainsFunc(x.former, splits)
+		return splits(x.policy) || slices.ContainsFunc(slices.Concat(x.former...), splits)
 	}) {
 		return nil
 	}
@@ -124,11 +124,17 @@ func (v *view) placeOf(policy, member int, group string) int {
 	return place
 }
 
-// isNewTo reports whether the policy was about a component of a member not yet at a place: it
-// followed the newest commit then, and goes on until the ring takes a revision whose policy has it.
-func (x ringView) isNewTo(place int, m *fleet.Member, group, component string) bool {
-	was := x.former[place-1]
-	return was != nil && (!was.Scope.Covers(group, component) || !was.Covers(m.InRollout()))
+// isNewTo reports whether no policy was about a component of a member yet at a place: it followed
+// the newest commit then, and goes on until the ring takes a revision whose policy has it. What a
+// ring went back to may be older than that.
+func (x ringView) isNewTo(place, ring int, m *fleet.Member, group, component string) bool {
+	former, name := x.former[place-1], x.policy.Rings[ring].Name
+	if x.groups != nil {
+		name = group
+	}
+	return former != nil && !x.isBack[name] && !slices.ContainsFunc(former, func(was *rollout.Policy) bool {
+		return (x.groups == nil || was.Agents) && was.Scope.Covers(group, component) && was.Covers(m.InRollout())
+	})
 }
 
 // placeOfGone is where a set comes from of a member whose file is gone. One that has moved to

@@ -42,10 +42,13 @@ func plainPlace(v *view, i lifecycle.Item) int {
 		if held.ClusterOf(then).Member.Owner(i.Group) != v.st.ClusterOf(now).Member.Owner(i.Group) {
 			return 0
 		}
+		hasPolicy, isCovered := false, x.isBack[x.policy.Rings[ring].Name]
 		for _, was := range held.Fleet.Rollouts {
-			if was.Name == x.policy.Name && (!was.Scope.Covers(i.Group, i.Component) || !was.Covers(now.InRollout())) {
-				return 0
-			}
+			hasPolicy = hasPolicy || was.Name == x.policy.Name
+			isCovered = isCovered || was.Scope.Covers(i.Group, i.Component) && was.Covers(now.InRollout())
+		}
+		if hasPolicy && !isCovered {
+			return 0
 		}
 		return place
 	}

@@ -51,9 +51,11 @@ type placeKey struct{ group, policies string }
 type ringView struct {
 	policy *rollout.Policy
 	places []int
-	// former is the policy of that name in each held state; nil where it is this one, or not yet
-	// there.
-	former []*rollout.Policy
+	// former are the policies of each held state; nil where that of this name is this one, or not
+	// yet there.
+	former [][]*rollout.Policy
+	// isBack names the rings, of an agent the groups, that have less than they had before.
+	isBack map[string]bool
 	// draining are the places of members that drain: they keep what they had.
 	draining map[string]int
 	// groups are the places of an agent's groups; nil on a hub.
@@ -101,12 +103,15 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 		if !takesPart(st, p) {
 			continue
 		}
-		ring := ringView{policy: p, places: make([]int, len(p.Rings)), draining: map[string]int{}}
+		ring := ringView{policy: p, places: make([]int, len(p.Rings)), draining: map[string]int{}, isBack: map[string]bool{}}
 		known := r.policies[p.Name]
 		if known == nil {
 			ring.lacks = fmt.Sprintf("the fleet does not have rollout %q any more", p.Name)
 			v.rings = append(v.rings, ring)
 			continue
+		}
+		for name, record := range known.log.Rings {
+			ring.isBack[name] = record.IsBack()
 		}
 		switch {
 		case !known.isRead:
@@ -180,13 +185,14 @@ func (r *Rings) remember(v *view) {
 	r.views = append([]*view{v}, r.views[:min(len(r.views), maxViews-1)]...)
 }
 
-// formerly is a policy as each of some revisions has it, nil where that is the same or none.
-func formerly(p *rollout.Policy, held []*revision) []*rollout.Policy {
-	out := make([]*rollout.Policy, len(held))
+// formerly are the policies of each of some revisions, nil where it has this one, or none of its
+// name.
+func formerly(p *rollout.Policy, held []*revision) [][]*rollout.Policy {
+	out := make([][]*rollout.Policy, len(held))
 	for i, r := range held {
 		for _, was := range r.state.Fleet.Rollouts {
 			if was.Name == p.Name && !was.Equal(p) {
-				out[i] = was
+				out[i] = r.state.Fleet.Rollouts
 			}
 		}
 	}
@@ -226,6 +232,15 @@ func (r *Rings) at(name string, st *fleetstate.State) *revision {
 		known.state = now
 	}
 	return &revision{state: known.state, responses: known.responses}
+}
+
+// states are those of all places.
+func (v *view) states() []*fleetstate.State {
+	out := []*fleetstate.State{v.st}
+	for _, held := range v.held {
+		out = append(out, held.state)
+	}
+	return out
 }
 
 // revision is that of a place.
@@ -295,10 +310,7 @@ func (v *view) compose(q query.Query, key string, desired *response.Response) (*
 	default:
 		isOne = false
 	}
-	if !isOne {
-		return desired, nil
-	}
-	if !v.isHeld(group) {
+	if !isOne || !v.isHeld(group) {
 		return desired, nil
 	}
 	for _, x := range v.rings {

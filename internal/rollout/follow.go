@@ -26,6 +26,10 @@ func Follow(log Log, announced map[string]string, others []string, isThere func(
 		log.Rings[group] = record
 	}
 	for group, revision := range announced {
+		before, is := log.Rings[group]
+		if !is {
+			before = log.Rings[ofAllGroups]
+		}
 		if log.Followed(group) == revision && !log.Rings[group].Released || !isThere(revision) {
 			continue
 		}
@@ -34,7 +38,7 @@ func Follow(log Log, announced map[string]string, others []string, isThere func(
 			train = log.Newest
 		}
 		log.Newest = train
-		log.Rings[group] = Record{Train: train, Since: now}
+		log.Rings[group] = Record{Train: train, Since: now, Had: before.having(revision)}
 	}
 	return log
 }

@@ -32,6 +32,8 @@ type Record struct {
 	// it went back last.
 	Rejected  int    `json:"rejected,omitempty"`
 	Rejection string `json:"rejection,omitempty"`
+	// Had are the last revisions that it has had, in the order in which it got them first.
+	Had []string `json:"had,omitempty"`
 	// Failure is why the ring's train failed; empty while it has not.
 	Failure string `json:"failure,omitempty"`
 	// Released reports that another engine has deployed a group of an agent since: when it comes
@@ -92,7 +94,7 @@ func (l Log) Equal(other Log) bool {
 	return l.Newest == other.Newest && l.Ended == other.Ended && maps.Equal(l.Draining, other.Draining) &&
 		maps.EqualFunc(l.Kept, other.Kept, func(a, b Kept) bool { return slices.Equal(a.Revisions, b.Revisions) && bytes.Equal(a.State, b.State) }) && slices.Equal(l.Recent, other.Recent) && maps.EqualFunc(l.Rings, other.Rings, func(a, b Record) bool {
 		return a.Train == b.Train && a.Since.Equal(b.Since) && a.HealthySince.Equal(b.HealthySince) && a.BrokenSince.Equal(b.BrokenSince) && slices.Equal(a.Passed, b.Passed) &&
-			a.Rejected == b.Rejected && a.Rejection == b.Rejection && a.Failure == b.Failure && a.Released == b.Released
+			slices.Equal(a.Had, b.Had) && a.Rejected == b.Rejected && a.Rejection == b.Rejection && a.Failure == b.Failure && a.Released == b.Released
 	})
 }
 
@@ -240,8 +242,26 @@ func (r Record) passed() Train {
 // HasPassed reports whether the ring's own train has.
 func (r Record) HasPassed() bool { return r.passed().Number == r.Train.Number }
 
+// IsBack reports whether what it has is older than what it had.
+func (r Record) IsBack() bool {
+	return r.Rejected > r.Train.Number || len(r.Had) > 0 && r.Had[len(r.Had)-1] != r.Train.Revision
+}
+
+// having is Had with one more revision.
+func (r Record) having(revision string) []string {
+	had := r.Had
+	if len(had) == 0 {
+		had = []string{r.Train.Revision}
+	}
+	if slices.Contains(had, revision) {
+		return had
+	}
+	return append(slices.Clone(had[max(0, len(had)-maxRecent+1):]), revision)
+}
+
 // take moves the ring to a train.
 func (r Record) take(t Train, now time.Time) Record {
+	r.Had = r.having(t.Revision)
 	r.Train, r.Since, r.HealthySince, r.Seen, r.BrokenSince, r.Failure = t, now, time.Time{}, time.Time{}, time.Time{}, ""
 	return r
 }

@@ -147,3 +147,21 @@ func TestPinnedRingStays(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestWhatARingHadIsKnown: a ring or an agent's group is back while it has had something newer, for
+// the last eight revisions. (G7)
+func TestWhatARingHadIsKnown(t *testing.T) {
+	log := BeginFollowing("1", time.Time{})
+	for _, step := range []struct {
+		revision string
+		isBack   bool
+	}{{"2", false}, {"1", true}, {"2", false}, {"3", false}, {"1", true}, {"2", true}, {"4", false}, {"5", false}, {"6", false}, {"7", false}, {"8", false}, {"9", false}, {"2", true}, {"1", false}} {
+		log = Follow(log, map[string]string{"addons": step.revision}, nil, func(string) bool { return true }, time.Time{})
+		if r := log.Rings["addons"]; r.Train.Revision != step.revision || r.IsBack() != step.isBack || len(r.Had) > maxRecent {
+			t.Fatalf("%s: %+v", step.revision, r)
+		}
+	}
+	if !(Record{Train: Train{Number: 1}, Rejected: 2}).IsBack() { // of an earlier version
+		t.Error("a ring that rejected a train is not back")
+	}
+}

@@ -8,6 +8,7 @@
 package roster
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -68,6 +69,24 @@ func (r *Roster) Find(name string, at int) (int, bool) {
 		return at, true
 	}
 	return r.Index(name)
+}
+
+// Components are the components of a group in a policy's scope that any of some states has on a
+// ring's members.
+func (r *Roster) Components(policy, ring int, hub, group string, states ...*fleetstate.State) []string {
+	names := map[string]bool{}
+	for i, m := range r.Members {
+		if r.Ring(policy, i) != ring {
+			continue
+		}
+		for _, st := range states {
+			for _, name := range st.ComponentsOf(hub, m.Name, group) {
+				names[name] = names[name] || r.policies[policy].Scope.Covers(group, name)
+			}
+		}
+	}
+	maps.DeleteFunc(names, func(_ string, isCovered bool) bool { return !isCovered })
+	return slices.Sorted(maps.Keys(names))
 }
 
 // RingIn is the index of a member's ring in a policy; None where the policy does not cover it.

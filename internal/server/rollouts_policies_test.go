@@ -92,3 +92,49 @@ func TestWiderScopeTakesNothingBack(t *testing.T) {
 		})
 	}
 }
+
+// TestRollbackBeforeAWiderScopeFollowsNothing: a ring that is put back to before its policy was
+// about a component gets nothing that it has never taken. (G7)
+func TestRollbackBeforeAWiderScopeFollowsNothing(t *testing.T) {
+	narrow := strings.Replace(twoRings, "rings:", "scope: {components: [addons/web]}\nrings:", 1)
+	h, first := steady(t, map[string]string{policyFile: narrow})
+	second := h.say(inRings(nil)).Revision
+	h.ring("canary", second)
+	h.healthy("dns-a", "dns-b", "dns-hub-1")
+	h.ring("prod", second)
+	change := map[string]string{valuesOfAll: "replicas: 7\n"}
+	h.ring("canary", h.say(inRings(change)).Revision)
+	h.ring("prod", second)
+	pinned := strings.Replace(twoRings, "rings:", `pins: [{ring: prod, revision: "`+first+`"}]`+"\nrings:", 1)
+	h.say(inRings(with(change, map[string]string{policyFile: pinned})))
+	h.ring("prod", first)
+	h.answers()
+	if now := h.texts()["b"]; strings.Contains(now, "replicas: 7") {
+		t.Errorf("prod is put back, and gets the newest commit: %s", now)
+	}
+}
+
+// TestScopeTakenOverKeepsTheGate: what another policy was about follows no newest commit when a
+// policy takes it over. (G7)
+func TestScopeTakenOverKeepsTheGate(t *testing.T) {
+	const other = "fleet/rollouts/web.yaml"
+	scoped := func(scope string) string {
+		approved := strings.Replace(twoRings, "environment: prod}}", "environment: prod}}, approval: required", 1)
+		return strings.Replace(approved, "rings:", "scope: "+scope+"\nrings:", 1)
+	}
+	policies := map[string]string{policyFile: scoped("{components: [addons/dns]}"), other: scoped("{components: [addons/web]}")}
+	h, _ := steady(t, policies)
+	change := map[string]string{valuesOfAll: "replicas: 7\n"}
+	h.say(inRings(with(policies, change)))
+	h.looks()
+	h.answers()
+	if now := h.texts()["b"]; strings.Contains(now, "replicas: 7") {
+		t.Fatal(now)
+	}
+	h.say(repository(with(change, map[string]string{other: scoped("{groups: [addons]}")})))
+	h.looks()
+	h.answers()
+	if now := h.texts()["b"]; strings.Contains(now, "replicas: 7") {
+		t.Errorf("another policy takes dns over, and b has a commit that nobody approved: %s", now)
+	}
+}

@@ -43,7 +43,7 @@ rings:
 
 	// stale is how long everything is green from before while nobody looks: many soaks, and many
 	// looks of the service.
-	stale = 60 * time.Second
+	stale = 30 * time.Second
 )
 
 // ringStatus is what the service says of a ring.
