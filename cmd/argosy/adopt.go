@@ -134,7 +134,7 @@ func (a *adoption) record(cmd *cobra.Command, o *options, shown *report.Progress
 func (a *adoption) begin(cmd *cobra.Command, o *options, shown *report.Progress, live adopt.Observed) (*adopt.Record, []adopt.Refusal, error) {
 	var all []verify.Live
 	for _, app := range live.Applications {
-		all = append(all, verify.Live{Tree: manifest.Plain(app)})
+		all = append(all, verify.Live{Tree: app})
 	}
 	q, err := o.question(cmd.Context(), &a.from, shown, a.hubName, a.names, all)
 	if err != nil {

@@ -325,3 +325,42 @@ func TestImportNamesWhatItWouldReplace(t *testing.T) {
 		t.Errorf("the ApplicationSet would be replaced, and nothing says so: %v", r.Problems)
 	}
 }
+
+// TestImportKeepsAutomatedSyncOff: an automated sync that is switched off is none. The fleet's
+// Applications do not sync by themselves either.
+func TestImportKeepsAutomatedSyncOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy string
+		isOn   bool
+	}{
+		"template":                 {policy: "      syncPolicy: {automated: {enabled: false, prune: true, selfHeal: true}}\n"},
+		"templatePatch":            {policy: "  templatePatch: |\n    spec: {syncPolicy: {automated: {enabled: {{ eq .env \"dev\" }}, prune: true}}}\n"},
+		"templatePatch of another": {policy: "      syncPolicy: {automated: {enabled: true, prune: true}}\n  templatePatch: |\n    spec: {syncPolicy: {automated: {enabled: false}}}\n"},
+		"templatePatch says on":    {policy: "      syncPolicy: {automated: {enabled: false, prune: true}}\n  templatePatch: |\n    spec: {syncPolicy: {automated: {enabled: true}}}\n", isOn: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := importShape(txtar.Parse([]byte(`-- repo/shop.yaml --
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: shop, namespace: argocd}
+spec:
+  goTemplate: true
+  generators: [{list: {elements: [{cluster: prod-1, env: prod}]}}]
+  template:
+    metadata: {name: 'shop-{{ .cluster }}'}
+    spec:
+      project: default
+      destination: {name: '{{ .cluster }}', namespace: shop}
+      source: {repoURL: 'https://charts.example.com', chart: shop, targetRevision: 1.0.0}
+` + c.policy)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for app, tree := range applicationsOf(expandFleet(r.Files, stateOf(t, r.Files))) {
+				if strings.HasPrefix(app, "shop") && manifest.IsAutomated(tree) != c.isOn {
+					t.Errorf("%s: automated sync is %v: %v", app, !c.isOn, r.Problems)
+				}
+			}
+		})
+	}
+}

@@ -60,7 +60,7 @@ func (h *Hub) chart(o *object.Object, s source.Source, f *source.Folder) (*sourc
 		values.Optional = optional
 		c.Values = append(c.Values, values)
 	}
-	if object, ok := s.Helm["valuesObject"].(manifest.Tree); ok && len(object) > 0 { // Argo CD: it wins over values as a whole
+	if object, ok := s.Helm["valuesObject"].(manifest.Tree); ok { // Argo CD: it wins over values as a whole, also when it is empty
 		c.Values = append(c.Values, source.Values{Text: string(manifest.Canonical(object))})
 	} else if v := manifest.Text(s.Helm, "values"); v != "" {
 		c.Values = append(c.Values, source.Values{Text: v})

@@ -76,7 +76,7 @@ func TestRendererIsArgoCDs(t *testing.T) {
 					if err != nil {
 						gotErr = err.Error()
 					}
-					if diff := cmp.Diff(want, got); diff != "" || wantErr != gotErr {
+					if diff := cmp.Diff(string(manifest.Canonical(want)), string(manifest.Canonical(got))); diff != "" || wantErr != gotErr {
 						t.Errorf("%s %s %s %v: %q, Argo CD's own: %q\n(-Argo CD's own +this)\n%s", name, options, policy, goTemplate, gotErr, wantErr, diff)
 					}
 					if !cmp.Equal(jsonOf(t, before), jsonOf(t, &set)) {

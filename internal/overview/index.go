@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/parallel"
 )
 
@@ -140,7 +141,7 @@ func desiredOf(st *fleetstate.State, c *fleetstate.Cluster) (out []named) {
 				if !r.Known {
 					continue
 				}
-				d.state, d.chart, d.namespace = stateOf(c, r), r.Chart, r.Namespace
+				d.state, d.chart, d.namespace = stateOf(c, name, r), r.Chart, r.Namespace
 			}
 			out = append(out, named{Component{name, component}, d})
 		}
@@ -149,7 +150,7 @@ func desiredOf(st *fleetstate.State, c *fleetstate.Cluster) (out []named) {
 }
 
 // stateOf is the state that explain reports.
-func stateOf(c *fleetstate.Cluster, r fleetstate.Component) string {
+func stateOf(c *fleetstate.Cluster, group string, r fleetstate.Component) string {
 	switch {
 	case !r.Entry.Enabled:
 		return explain.SwitchedOff
@@ -157,7 +158,7 @@ func stateOf(c *fleetstate.Cluster, r fleetstate.Component) string {
 		return explain.NotSelected
 	case c.Member.Lifecycle == fleet.Retired:
 		return explain.Retired
-	case !c.Registered:
+	case !lifecycle.IsReachable(c, group):
 		return explain.NotRegistered
 	}
 	return explain.Deployed

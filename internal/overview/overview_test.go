@@ -169,3 +169,29 @@ func TestFindNamesTheRepositoryOfAMount(t *testing.T) {
 		t.Errorf("%+v, %v", found.Values, err)
 	}
 }
+
+// TestMatrixHasTheClassOfAnUnregisteredCluster: the hub makes a cluster before it is registered.
+// The pages have its class, as explain has it. (C1)
+func TestMatrixHasTheClassOfAnUnregisteredCluster(t *testing.T) {
+	t.Parallel()
+	st := querytest.NoProblems(t, querytest.Next(t, nil, fleettest.Snapshot("rev", fleettest.Small().With(fleettest.Tree{
+		"fleet/layout.yaml":          "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups:\n  provisioning: {catalog: catalogs/provisioning.yaml}\n",
+		"catalogs/provisioning.yaml": "eks: {enabled: true, chart: {repoURL: r, path: p, version: v}}\n",
+		fleettest.Member("one"):      fleettest.Spoke("one", "provision: {class: eks, version: \"1.31\"}\n"),
+	})), facts.NewSet(true, facts.Cluster{Name: "hub"})))
+	p, err := new(overview.Cache).Of(st).Cluster(everything{}, true, overview.Live{}, "hub", "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	states := map[string]string{}
+	for _, c := range p.Components {
+		states[c.Name] = c.State
+		e, err := explain.Component(st, explain.Target{Hub: "hub", Cluster: "one", Group: c.Group, Component: c.Name}, nil)
+		if err != nil || e.State != c.State {
+			t.Errorf("%s: %q, explained as %q, %v", c.Name, c.State, e.State, err)
+		}
+	}
+	if states["eks"] != explain.Deployed || states["dns"] != explain.NotRegistered {
+		t.Errorf("%v", states)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
@@ -74,7 +75,7 @@ func (h *History) Timeline(x *Index, scope Scope, f Filter, cluster string) Time
 	}
 	unseen(len(h.commits))
 	for i, c := range slices.Backward(h.commits) {
-		m := Moment{Before: c.Before, Revision: c.Revision, At: c.At.UTC().Truncate(time.Second), Commit: c.By, Facts: c.Before == c.Revision, Trimmed: c.Trimmed, Clusters: []ConcernedCluster{}}
+		m := Moment{Before: c.Before, Revision: c.Revision, At: c.At.UTC().Truncate(time.Second), Commit: shown(x.st, scope, c.By), Facts: c.Before == c.Revision, Trimmed: c.Trimmed, Clusters: []ConcernedCluster{}}
 		for _, cl := range c.Clusters {
 			if changes := cl.selected(scope, f, cluster); changes != nil {
 				m.add(x, cl, changes)
@@ -153,6 +154,9 @@ func (h *History) LastChanges(scope Scope, hub, cluster string, of Component) ma
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := map[string]LastChange{}
+	if h.last == nil {
+		return out
+	}
 	for _, c := range h.commits {
 		for _, cl := range c.Clusters {
 			if cl.Cluster.Hub != hub || cl.Cluster.Name != cluster || c.Before == c.Revision || cl.selected(scope, Filter{}, cluster) == nil {
@@ -161,13 +165,21 @@ func (h *History) LastChanges(scope Scope, hub, cluster string, of Component) ma
 			for _, ch := range cl.Changes {
 				for _, v := range ch.Values {
 					if ch.Component == of {
-						out[v.Path] = LastChange{c.Revision, c.Before, c.At.UTC().Truncate(time.Second), c.By}
+						out[v.Path] = LastChange{c.Revision, c.Before, c.At.UTC().Truncate(time.Second), shown(h.last.st, scope, c.By)}
 					}
 				}
 			}
 		}
 	}
 	return out
+}
+
+// shown is a commit without a subject that names a cluster which the scope does not see (rule 2).
+func shown(st *fleetstate.State, scope Scope, c snapshot.Commit) snapshot.Commit {
+	if namesInvisible(st, scope, c.Subject) {
+		c.Subject = ""
+	}
+	return c
 }
 
 // Step is what changes from one served revision to another.

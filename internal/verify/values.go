@@ -68,7 +68,7 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out
 		}
 	}
 	files := len(layers)
-	if object, ok := s.Helm["valuesObject"].(manifest.Tree); ok && len(object) > 0 { // Argo CD: it wins over values as a whole
+	if object, ok := s.Helm["valuesObject"].(manifest.Tree); ok { // Argo CD: it wins over values as a whole, also when it is empty
 		root := yamldoc.FromAny(nil, exact(object))
 		text, _ := root.YAML()
 		layers = append(layers, hierarchy.Layer{Level: "valuesObject", Root: root})

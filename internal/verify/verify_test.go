@@ -73,6 +73,11 @@ func TestDifferences(t *testing.T) {
 			"spec.sources.0.helm.values.image.tag spec.sources.0.helm.values.replicas",
 		},
 		{
+			"an empty valuesObject beats values, too",
+			`{destination: {name: a}, source: {` + chartOf + `, helm: {values: 'b: 1', valuesObject: {}}}}`,
+			`{destination: {name: a}, source: {` + chartOf + `}}`, "",
+		},
+		{
 			"valuesObject beats values as a whole",
 			`{destination: {name: a}, source: {` + chartOf + `, helm: {values: 'b: 1', valuesObject: {a: 1}}}}`,
 			`{destination: {name: a}, source: {` + chartOf + `, helm: {values: 'a: 1'}}}`, "",

@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/web"
 )
 
@@ -93,5 +94,28 @@ func TestStaleMountsAreHeldBack(t *testing.T) {
 	}
 	if r := get(t, server, retail, "/held"); strings.Contains(r.body, "apps/cart") || strings.Contains(r.body, "git.example.com/shop") {
 		t.Errorf("a team: %s", r.body)
+	}
+}
+
+// TestSubjectsNameNoOtherCluster: a commit that concerns a tenant may name another one's cluster.
+func TestSubjectsNameNoOtherCluster(t *testing.T) {
+	t.Parallel()
+	f := &fleet{}
+	f.serve(t, strings.Repeat("1", 40), wideFiles(), facts.NewSet(false))
+	server := site(t, f)
+	get(t, server, secret, "/") // the timeline begins
+	next := fleettest.Snapshot(strings.Repeat("2", 40), wideFiles().With(fleettest.Tree{
+		"addons/tenants/retail/clusters/four/addons/dns/values.yaml": "from: five\n",
+	})).WithCommit(snapshot.Commit{Author: "ann", Subject: "Slower, as secretive has lost its vault", At: now})
+	if err := f.tryServe(next, facts.NewSet(false)); err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range []string{"/timeline", "/api/v1/timeline", "/why?cluster=four&group=addons&component=dns", "/api/v1/why?cluster=four&group=addons&component=dns"} {
+		if r := get(t, server, secret, page); !strings.Contains(r.body, "secretive has lost") {
+			t.Errorf("%s, the platform: %d %s", page, r.code, r.body)
+		}
+		if r := get(t, server, retail, page); r.code != 200 || strings.Contains(r.body, "secretive") {
+			t.Errorf("%s, a tenant: %d %s", page, r.code, r.body)
+		}
 	}
 }

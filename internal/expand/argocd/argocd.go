@@ -6,6 +6,7 @@
 package argocd
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,7 +73,7 @@ func (a *ApplicationSets) Parameters(tree manifest.Tree, in expand.Inputs) (out 
 			one.Spec.Template = r.Template
 			one.Spec.Generators = []v1alpha1.ApplicationSetGenerator{{List: &v1alpha1.ListGenerator{}}}
 			for _, p := range r.Params {
-				out = append(out, expand.Parameters{Values: p, Template: &one, Index: index})
+				out = append(out, expand.Parameters{Values: p, Template: &made{&one, manifest.At(tree, "spec", "template", "spec")}, Index: index})
 			}
 			index++
 		}
@@ -83,19 +84,28 @@ func (a *ApplicationSets) Parameters(tree manifest.Tree, in expand.Inputs) (out 
 // Application renders one parameter set that Parameters has returned. The renderer copies what it
 // changes.
 func (a *ApplicationSets) Application(p expand.Parameters) (manifest.Tree, error) {
+	var spec any
 	set, ok := p.Template.(*v1alpha1.ApplicationSet)
+	if m, is := p.Template.(*made); is {
+		set, spec, ok = m.ApplicationSet, m.spec, true
+	}
 	if !ok {
 		return nil, errors.New("not a parameter set of an ApplicationSet")
 	}
-	known := map[string]generators.Generator{"List": given{p.Values}}
-	apps, _, err := template.GenerateApplications(a.log, *set, known, &renderer{}, nil)
+	known, r := map[string]generators.Generator{"List": given{p.Values}}, &renderer{}
+	apps, _, err := template.GenerateApplications(a.log, *set, known, r, nil)
 	if err != nil {
 		return nil, err
 	}
 	if len(apps) != 1 {
 		return nil, fmt.Errorf("%d Applications of one parameter set", len(apps))
 	}
-	return encode(&apps[0])
+	out, err := encode(&apps[0])
+	if err != nil {
+		return nil, err
+	}
+	addNewer(out, spec, patched(r.patch))
+	return out, nil
 }
 
 // decode reads an ApplicationSet as the API server has it: unknown keys are dropped.
@@ -127,11 +137,32 @@ func encode(app *v1alpha1.Application) (manifest.Tree, error) {
 	if err := json.Unmarshal(data, &out); err != nil {
 		return nil, err
 	}
+	if app.Spec.Source != nil {
+		exactValues(manifest.At(out, "spec", "source"), *app.Spec.Source)
+	}
+	sources, _ := manifest.At(out, "spec", "sources").([]any)
+	for i := range sources {
+		exactValues(sources[i], app.Spec.Sources[i])
+	}
 	delete(out, "status")
 	if metadata, ok := out["metadata"].(manifest.Tree); ok {
 		delete(metadata, "creationTimestamp")
 	}
 	return out, nil
+}
+
+// exactValues gives a source's valuesObject its numbers as they are written (H9).
+func exactValues(tree any, of v1alpha1.ApplicationSource) {
+	helm, _ := manifest.At(tree, "helm").(manifest.Tree)
+	if helm["valuesObject"] == nil || of.Helm == nil || of.Helm.ValuesObject == nil {
+		return
+	}
+	numbers := json.NewDecoder(bytes.NewReader(of.Helm.ValuesObject.Raw))
+	numbers.UseNumber()
+	var values any
+	if numbers.Decode(&values) == nil {
+		helm["valuesObject"] = values
+	}
 }
 
 // given is a generator that yields one set.

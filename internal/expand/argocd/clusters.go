@@ -110,5 +110,10 @@ func (a *ApplicationSets) Normalize(tree manifest.Tree) (manifest.Tree, error) {
 	}
 	app.Spec = *argo.NormalizeApplicationSpec(&app.Spec)
 	app.Status, app.Operation = v1alpha1.ApplicationStatus{}, nil
-	return encode(&app)
+	out, err := encode(&app)
+	if err != nil {
+		return nil, err
+	}
+	addNewer(out, tree["spec"])
+	return out, nil
 }

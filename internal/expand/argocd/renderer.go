@@ -1,7 +1,6 @@
 package argocd
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -12,9 +11,19 @@ import (
 // renderer is Argo CD's renderer, given those texts alone that may be templates. Argo CD's own
 // makes a Go template, with a copy of all functions, of each text of an Application, of the many
 // empty ones too: 2 ms for each Application.
-type renderer struct{ utils.Render }
+type renderer struct {
+	utils.Render
+	patch string // templatePatch with its values
+}
 
 var _ utils.Renderer = (*renderer)(nil)
+
+// Replace is Argo CD's, which calls it for templatePatch alone.
+func (r *renderer) Replace(text string, params map[string]any, goTemplate bool, options []string) (string, error) {
+	out, err := r.Render.Replace(text, params, goTemplate, options)
+	r.patch = out
+	return out, err
+}
 
 // RenderTemplateParams is Argo CD's. Whatever is wrong is left to it to say, and whatever is no Go
 // template.
@@ -24,7 +33,7 @@ func (r *renderer) RenderTemplateParams(of *v1alpha1.Application, policy *v1alph
 			if out, ok := withFields(text, params); ok {
 				return out, nil
 			}
-			return r.Replace(text, params, goTemplate, options)
+			return r.Render.Replace(text, params, goTemplate, options)
 		}
 		if app, err := rendered(of, replace); err == nil {
 			if (policy == nil || !policy.PreserveResourcesOnDeletion) && len(app.Finalizers) == 0 { // as v2.14, applicationset/utils/utils.go
@@ -44,9 +53,7 @@ func rendered(of *v1alpha1.Application, replace func(string) (string, error)) (*
 		return nil, err
 	}
 	var tree any
-	numbers := json.NewDecoder(bytes.NewReader(data))
-	numbers.UseNumber()
-	if err := numbers.Decode(&tree); err != nil {
+	if err := json.Unmarshal(data, &tree); err != nil { // Argo CD's own has the numbers of valuesObject as float64, too
 		return nil, err
 	}
 	if tree, err = replaced(tree, replace); err != nil {
