@@ -330,12 +330,13 @@ func TestImportNamesWhatItWouldReplace(t *testing.T) {
 // Applications do not sync by themselves either.
 func TestImportKeepsAutomatedSyncOff(t *testing.T) {
 	for name, c := range map[string]struct {
-		policy string
-		isOn   bool
+		policy, generator string
+		isOn              bool
 	}{
 		"template":                 {policy: "      syncPolicy: {automated: {enabled: false, prune: true, selfHeal: true}}\n"},
 		"templatePatch":            {policy: "  templatePatch: |\n    spec: {syncPolicy: {automated: {enabled: {{ eq .env \"dev\" }}, prune: true}}}\n"},
 		"templatePatch of another": {policy: "      syncPolicy: {automated: {enabled: true, prune: true}}\n  templatePatch: |\n    spec: {syncPolicy: {automated: {enabled: false}}}\n"},
+		"a generator's template":   {generator: ", template: {metadata: {}, spec: {project: '', destination: {}, syncPolicy: {automated: {enabled: false, prune: true}}}}"},
 		"templatePatch says on":    {policy: "      syncPolicy: {automated: {enabled: false, prune: true}}\n  templatePatch: |\n    spec: {syncPolicy: {automated: {enabled: true}}}\n", isOn: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -345,7 +346,7 @@ kind: ApplicationSet
 metadata: {name: shop, namespace: argocd}
 spec:
   goTemplate: true
-  generators: [{list: {elements: [{cluster: prod-1, env: prod}]}}]
+  generators: [{list: {elements: [{cluster: prod-1, env: prod}]` + c.generator + `}}]
   template:
     metadata: {name: 'shop-{{ .cluster }}'}
     spec:

@@ -135,7 +135,7 @@ func (x *explainer) component() error {
 	x.setState(r.Entry.Enabled, r.Entry.Selector.Matches(c.Labels.All), !listed)
 	switch {
 	case x.State != SwitchedOff && x.State != NotSelected && x.State != Retired:
-	case lifecycle.RemovesWorkloads(x.st, c, x.Group, r):
+	case lifecycle.RemovesWorkloads(x.st, c, x.Group, name, r):
 		x.Deletion = fleet.Cascade
 	default:
 		x.Deletion = fleet.Orphan

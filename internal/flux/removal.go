@@ -28,24 +28,32 @@ func removals(st *fleetstate.State, hub, owner string, runs []paramset.Component
 	for _, c := range runs {
 		runsNow[object{c.Kind, c.ApplicationName}] = true
 	}
+	byCluster := map[string][]facts.Application{}
+	for _, r := range releases {
+		byCluster[r.Cluster] = append(byCluster[r.Cluster], r)
+	}
 	var out []paramset.ComponentSet
 	for _, r := range releases {
 		if runsNow[object{componentKind(r), r.Name}] || r.Owner != facts.OwnerOf(hub, owner) || isRegistration(r) || !isPicked(r) {
 			continue
 		}
-		if s := removal(st, hub, owner, r); s != nil && (s.Deletion != fleet.Cascade || !isNeeded(st, r, releases)) {
+		if s := removal(st, hub, owner, r); s != nil && (s.Deletion != fleet.Cascade || !isNeeded(st, hub, r, byCluster[r.Cluster])) {
 			out = append(out, *s)
 		}
 	}
 	return out
 }
 
-// isNeeded reports whether a team's applications are there still: Flux removes them with the rights
+// isNeeded reports whether something of the cluster is removed first, and is there still: what
+// depends on a component (P2, C3), and a team's applications, which Flux removes with the rights
 // that the team's own component gives its ServiceAccount. What is left out unmarked stays.
-func isNeeded(st *fleetstate.State, release facts.Application, all []facts.Application) bool {
+func isNeeded(st *fleetstate.State, hub string, release facts.Application, there []facts.Application) bool {
+	if c := st.Cluster(hub, release.Cluster); c != nil && len(lifecycle.RemovedBefore(st, c, release.Group, release.Component, there)) > 0 {
+		return true
+	}
 	apps := st.Resolver().Apps()
-	return release.Group == team.Group && slices.ContainsFunc(all, func(a facts.Application) bool {
-		return a.Group == team.Workloads && a.Cluster == release.Cluster && a.Owner == release.Owner &&
+	return release.Group == team.Group && slices.ContainsFunc(there, func(a facts.Application) bool {
+		return a.Group == team.Workloads && a.Owner == release.Owner &&
 			team.Account(apps.Owner(a.Group, a.Component)) == release.Component
 	})
 }
@@ -74,7 +82,7 @@ func removal(st *fleetstate.State, hub, owner string, release facts.Application)
 	}
 	deletion, marked := "", false
 	switch {
-	case !moved && lifecycle.RemovesWorkloads(st, c, g.Name, r): // clusters of two hubs may have one name
+	case !moved && lifecycle.RemovesWorkloads(st, c, g.Name, release.Component, r): // clusters of two hubs may have one name
 		deletion, marked = fleet.Cascade, release.Cascade
 	case c.IsRetired(), r.Enabled && (moved || r.Entry.Kind != componentKind(release) || !fluxRuns(st, c, owner, g.Name)):
 		deletion, marked = fleet.Orphan, release.Suspended

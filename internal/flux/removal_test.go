@@ -416,3 +416,54 @@ func TestFluxRemovesAClusterLast(t *testing.T) {
 		})
 	}
 }
+
+// TestFluxRemovesInReverseOrder: with Flux, too, what depends on another component is removed
+// before it, and nodes before their control plane. What Flux keeps holds up nothing. (P2, C3)
+func TestFluxRemovesInReverseOrder(t *testing.T) {
+	of := func(group, component string) facts.Application {
+		r := fleettest.HelmRelease(component, "one", "hub")
+		r.Group = group
+		return r
+	}
+	dns, web, eks, nodes := of("addons", "dns"), of("addons", "web"), of("provisioning", "eks"), of("provisioning", "eks-nodes")
+	const chart = "chart: {repoURL: https://git.example/c, path: p, version: main}"
+	files := fleettest.Small().With(fleettest.Tree{
+		"fleet/layout.yaml":          "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups:\n  provisioning: {catalog: catalogs/provisioning.yaml}\n",
+		"catalogs/provisioning.yaml": "eks: {enabled: true, " + chart + "}\neks-nodes: {enabled: true, dependsOn: [eks], " + chart + "}\n",
+		fleettest.SystemCatalog:      "dns: {enabled: true, " + fleettest.DNSChart + "}\nweb: {enabled: true, dependsOn: [dns], " + fleettest.DNSChart + "}\n",
+		fleettest.Member("hub"):      "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, remote_engine: flux}\n",
+	})
+	retired := fleettest.Tree{
+		fleettest.Member("one"): fleettest.Spoke("one", "provision: {class: eks, version: \"1.31\"}\nlifecycle: retired\ndeletion: cascade\ninfrastructure: delete\n"),
+		"fleet/approvals/one.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: RemovalApproval\nexpires: 2099-01-01\n" +
+			"removals: [{hub: hub, clusters: [one], components: [provisioning/eks], reason: a test}]\n",
+	}
+	off := fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false}\nweb: {enabled: false}\n"}
+	lost := fleettest.Tree{ // nothing says that web is off
+		fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + "}\nweb: {dependsOn: [dns], " + fleettest.DNSChart + "}\n",
+		fleettest.OneCatalog:    "dns: {enabled: false}\n",
+	}
+	const rest = "dns-hub web-hub dns-two web-two"
+	for _, c := range []struct {
+		name  string
+		more  fleettest.Tree
+		there []facts.Application
+		want  string
+	}{
+		{"disabled", off, []facts.Application{dns, web}, rest + " web-one:cascade"},
+		{"disabled: the first is under way", off, []facts.Application{dns, fleettest.WithFinalizer(web)}, rest},
+		{"disabled: the first is gone", off, []facts.Application{dns}, rest + " dns-one:cascade"},
+		{"what is lost holds up nothing", lost, []facts.Application{dns, web}, "dns-hub dns-two dns-one:cascade"},
+		{"retired: components", retired, []facts.Application{dns, web, eks, nodes}, rest + " web-one:cascade"},
+		{"retired: nodes", retired, []facts.Application{eks, nodes}, rest + " eks-nodes-one:cascade"},
+		{"retired: nodes are under way", retired, []facts.Application{eks, fleettest.WithFinalizer(nodes)}, rest},
+		{"retired: the control plane", retired, []facts.Application{eks}, rest + " eks-one:cascade"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			st := querytest.NoProblems(t, querytest.Next(t, nil, fleettest.Snapshot("rev", files.With(c.more)), facts.NewSet(false).WithHelmReleases(c.there...)))
+			if got := owned(t, st, "hub", "hub"); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

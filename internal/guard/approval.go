@@ -36,8 +36,10 @@ func approvedUntil(f *fleet.Fleet, hub string, r lifecycle.Removal, now time.Tim
 // approval that names the cluster and its class, which stands for all of it (C3).
 func approves(f *fleet.Fleet, a fleet.Approval, hub string, r lifecycle.Removal) bool {
 	removal := approvable(f, hub, r)
-	if m := f.Member(hub, r.Cluster); deletesCluster(r) && m != nil && m.Provision != nil {
-		removal.Component = m.Provision.Class
+	if deletesCluster(r) {
+		if m := f.Member(hub, r.Cluster); m != nil && m.Provision != nil {
+			removal.Component = m.Provision.Class
+		}
 		return a.Names(removal)
 	}
 	return a.Approves(removal)
@@ -45,7 +47,7 @@ func approves(f *fleet.Fleet, a fleet.Approval, hub string, r lifecycle.Removal)
 
 // deletesCluster reports whether a removal deletes a part of what makes a cluster (C3).
 func deletesCluster(r lifecycle.Removal) bool {
-	return r.Group == provision.Group && r.Reason == lifecycle.Retired && r.Deletion == fleet.Cascade
+	return r.Group == provision.Group && r.Deletion == fleet.Cascade
 }
 
 // reportApproved reports the removals of a judged state that an approval lets pass.

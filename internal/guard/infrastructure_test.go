@@ -80,3 +80,37 @@ func TestWithdrawnApprovalDeletesNoCluster(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDeletedMemberFileDeletesNoCluster is rule C3: an Application that makes a cluster and has the
+// finalizer is not left out either because the member's file is gone, unless an approval names the
+// cluster and the component.
+func TestDeletedMemberFileDeletesNoCluster(t *testing.T) {
+	app := func(i int, cascade bool) facts.Application {
+		return facts.Application{
+			Name: "eks-" + cluster(i), Cluster: cluster(i), Group: "provisioning", Component: "eks", Release: "default", Controller: "eks", Cascade: cascade,
+		}
+	}
+	known := facts.NewSet(false).WithApplications(app(0, true), app(1, false))
+	without := func(approval string) *fleetstate.State {
+		files := map[string]string{
+			"fleet/layout.yaml":                  "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups:\n  provisioning: {catalog: catalogs/provisioning.yaml}\n",
+			"catalogs/provisioning.yaml":         "eks: {enabled: true, chart: {repoURL: r, path: p, version: v}}\n",
+			"fleet/fleet-members/hub/c0001.yaml": "clusterName: c0001\ntenant: t\nenvironment: dev\nprovision: {class: eks, version: \"1.31\"}\n",
+		}
+		if approval != "" {
+			files["fleet/approvals/x.yaml"] = "kind: RemovalApproval\nexpires: " + now.AddDate(0, 0, 9).Format("2006-01-02") + "\nremovals: [{" + approval + ", reason: r}]\n"
+		}
+		return hubOf(t, 10, known, map[int]bool{0: true}, files)
+	}
+	for _, approval := range []string{"", "clusters: ['*'], components: ['*']"} {
+		r, err := open(t, Options{}).Response(without(approval), ofClass("eks"))
+		if err == nil {
+			t.Errorf("%q: it is deleted: %s", approval, r.Bytes())
+		} else if !strings.Contains(err.Error(), "cluster c0000 would be deleted") {
+			t.Error(err)
+		}
+	}
+	if _, err := open(t, Options{}).Response(without("clusters: [c0000], components: [provisioning/eks]"), ofClass("eks")); err != nil {
+		t.Error(err)
+	}
+}

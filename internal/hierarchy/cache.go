@@ -82,7 +82,7 @@ func (c *Cache) Doc(f *snapshot.File) (*yamldoc.Doc, error) {
 }
 
 // Nodes is how many values a file has, those of aliases as often as they are used. A file that
-// cannot be parsed has as many as a document may have, which may have been looked at.
+// cannot be parsed counts as the limit of a document: the parser may have read as much.
 func (c *Cache) Nodes(f *snapshot.File) int {
 	if p, err := c.read(f); err == nil || p.nodes > 0 {
 		return p.nodes

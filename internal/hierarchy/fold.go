@@ -55,7 +55,7 @@ func (m *merger) foldField(f yamldoc.Field, later []yamldoc.Field) yamldoc.Field
 	return f
 }
 
-// prefix is how many fields at the beginning are so.
+// prefix counts the leading fields that isSo accepts.
 func prefix(fields []yamldoc.Field, isSo func(yamldoc.Field) bool) int {
 	if n := slices.IndexFunc(fields, func(f yamldoc.Field) bool { return !isSo(f) }); n >= 0 {
 		return n

@@ -23,7 +23,7 @@ func (m *merger) lists(a *yamldoc.Node, rule *Rule, later ...*yamldoc.Node) *yam
 				again[i] = append(again[i], item)
 			default:
 				if l.replace(i, m.element(i, l.items[i], item)) {
-					again[i] = []*yamldoc.Node{} // so do further ones: they have the same key
+					again[i] = []*yamldoc.Node{} // further elements of the key merge with this one, too
 				}
 			}
 		}

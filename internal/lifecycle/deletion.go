@@ -48,15 +48,28 @@ func isDisabled(c *fleetstate.Cluster, tree *hierarchy.Tree, e *catalog.Entry) b
 
 // RemovesWorkloads reports whether the workloads of a component are to be removed together with its
 // Application: the component is switched off, or the member is retired and says so. Workloads that
-// no catalog describes any more stay.
-func RemovesWorkloads(st *fleetstate.State, c *fleetstate.Cluster, group string, r fleetstate.Component) bool {
+// no catalog describes any more stay, and so does an engine that may have groups to hand over.
+func RemovesWorkloads(st *fleetstate.State, c *fleetstate.Cluster, group, component string, r fleetstate.Component) bool {
 	switch {
 	case r.EntryTree == nil || r.EntryTree.Root.IsNull():
 		return false
 	case c.IsRetired():
 		return DeletionOfRetired(st.Fleet, c.Member, group) == fleet.Cascade
 	}
-	return group != provision.Group && isDisabled(c, r.EntryTree, r.Entry)
+	return group != provision.Group && isDisabled(c, r.EntryTree, r.Entry) && !isEngineInUse(st, c, group, component)
+}
+
+// Engines are the components of the group fleet that bring an agent its engine.
+var Engines = map[string]string{fleet.EngineArgoCD: "argo-cd", fleet.EngineFlux: "flux2"}
+
+// isEngineInUse reports whether a component is an engine on a member whose own engine has a group,
+// or one to give back: without the former engine it would never be handed over (M3).
+func isEngineInUse(st *fleetstate.State, c *fleetstate.Cluster, group, component string) bool {
+	if group != fleetstate.FleetGroup || component != Engines[fleet.EngineArgoCD] && component != Engines[fleet.EngineFlux] {
+		return false
+	}
+	return c.Member.OwnGroup() != "" ||
+		slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(a facts.Application) bool { return a.Grant })
 }
 
 // applicationOf is a component's Application on a cluster, by its name and its labels, whatever
@@ -113,7 +126,7 @@ func Removing(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *f
 		}
 		resolver := st.ResolverOf(c)
 		r, problems := resolver.MergeEntry(g.Catalogs, a.Component)
-		if len(problems) > 0 || !RemovesWorkloads(st, c, g.Name, r) && !InfrastructureWaits(st, c, g.Name) {
+		if len(problems) > 0 || !RemovesWorkloads(st, c, g.Name, a.Component, r) && !InfrastructureWaits(st, c, g.Name) {
 			continue
 		}
 		// A component that no catalog describes any more must not be switched on: its

@@ -64,10 +64,11 @@ func isWorkloadOfDeleted(c *fleetstate.Cluster, group string, a facts.Applicatio
 }
 
 // RemovedBefore returns the components of a cluster that are removed before a component of a group
-// is: those that depend on it, are removed as well, and still have an Application (P2).
-func RemovedBefore(st *fleetstate.State, c *fleetstate.Cluster, group, component string) []string {
+// is: those that depend on it, are removed as well, and still have an Application or a HelmRelease
+// among those that are given (P2). Flux keeps what is lost, which is not waited for.
+func RemovedBefore(st *fleetstate.State, c *fleetstate.Cluster, group, component string, there []facts.Application) []string {
 	var out []string
-	for _, a := range st.Facts().ApplicationsOf(c.Member.Name) {
+	for _, a := range there {
 		g := c.Groups[a.Group]
 		if g == nil || a.Component == "" || a.Component == component || !c.IsRetired() && isEnabled(st, c, g, a.Component) {
 			continue
@@ -75,6 +76,9 @@ func RemovedBefore(st *fleetstate.State, c *fleetstate.Cluster, group, component
 		known, _ := released.GroupOf(st, c, g).Component(a.Component)
 		r, problems := st.ResolverOf(c).MergeEntry(known.Catalogs, a.Component)
 		if len(problems) > 0 || r.Entry == nil || a.Name != catalog.ApplicationName(a.Component, c.Member.Name) {
+			continue
+		}
+		if a.Owner != "" && !RemovesWorkloads(st, c, a.Group, a.Component, r) {
 			continue
 		}
 		if isWorkloadOfDeleted(c, group, a) || slices.ContainsFunc(r.Entry.DependsOn, func(text string) bool { return ParseDependency(text).Is(group, component) }) {

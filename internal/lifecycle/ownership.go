@@ -111,7 +111,7 @@ func isLost(st *fleetstate.State, c *fleetstate.Cluster, r facts.Application) bo
 	if len(problems) > 0 {
 		return false
 	}
-	return found.EntryTree == nil || !found.Enabled && !RemovesWorkloads(st, c, r.Group, found) || isFormerCompanion(found.Entry, r)
+	return found.EntryTree == nil || !found.Enabled && !RemovesWorkloads(st, c, r.Group, r.Component, found) || isFormerCompanion(found.Entry, r)
 }
 
 // isFormerCompanion reports whether a HelmRelease is that of a companion that its component does

@@ -80,7 +80,11 @@ func RemovalsOf(st *fleetstate.State, r query.Query) (*Removals, error) {
 func (d *Removals) Of(name, component string) Removal {
 	m := d.st.Fleet.Member(d.q.Hub, name)
 	if m == nil {
-		return d.away(name, component)
+		out := d.away(name, component)
+		if d.isMarked(name, component) { // its file does not say so any more
+			out.Reason, out.Deletion, out.To = Lost, fleet.Cascade, Destination{}
+		}
+		return out
 	}
 	c := d.st.ClusterOf(m)
 	m = c.Member
@@ -222,7 +226,7 @@ func (d *Removals) component(c *fleetstate.Cluster, component string) Removal {
 	}
 	e := r.Entry
 	out := Removal{Reason: Disabled, Deletion: fleet.Cascade}
-	if !RemovesWorkloads(d.st, c, g.Name, r) {
+	if !RemovesWorkloads(d.st, c, g.Name, component, r) {
 		out.Reason, out.Deletion = Lost, fleet.Orphan
 	}
 	gone := out.Reason == Lost

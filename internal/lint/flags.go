@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/registration"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -22,9 +23,6 @@ const (
 	engineAnnotation = "argosy.dev/engine"
 	engineExternal   = "external"
 )
-
-// engines are the components of the group fleet that bring an agent its engine.
-var engines = map[string]string{fleet.EngineArgoCD: "argo-cd", fleet.EngineFlux: "flux2"}
 
 // argocdIngress is the component of the group fleet that the flag use_argocd_ingress stands for.
 const argocdIngress = "argocd-ingress"
@@ -119,7 +117,7 @@ func (l *linter) engine(c *fleetstate.Cluster) {
 		l.warn(c, p)
 		return
 	}
-	component := engines[m.Engine]
+	component := lifecycle.Engines[m.Engine]
 	r, known := l.fleetComponent(c, component)
 	if !known {
 		return // the repository does not say what brings engines in this fleet

@@ -118,7 +118,7 @@ func (c *composition) last(application, digest string) (response.ParameterSet, b
 // removal holds back the removal of what others depend on (rule 3).
 func (c *composition) removal(s response.ParameterSet, cluster *fleetstate.Cluster) (response.ParameterSet, bool) {
 	item := s.Item()
-	first := lifecycle.RemovedBefore(c.st, cluster, item.Group, item.Component)
+	first := lifecycle.RemovedBefore(c.st, cluster, item.Group, item.Component, c.st.Facts().ApplicationsOf(item.Cluster))
 	if len(first) == 0 {
 		return s, true
 	}

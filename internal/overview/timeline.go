@@ -75,7 +75,7 @@ func (h *History) Timeline(x *Index, scope Scope, f Filter, cluster string) Time
 	}
 	unseen(len(h.commits))
 	for i, c := range slices.Backward(h.commits) {
-		m := Moment{Before: c.Before, Revision: c.Revision, At: c.At.UTC().Truncate(time.Second), Commit: shown(x.st, scope, c.By), Facts: c.Before == c.Revision, Trimmed: c.Trimmed, Clusters: []ConcernedCluster{}}
+		m := Moment{Before: c.Before, Revision: c.Revision, At: c.At.UTC().Truncate(time.Second), Commit: c.shown(x.st, scope), Facts: c.Before == c.Revision, Trimmed: c.Trimmed, Clusters: []ConcernedCluster{}}
 		for _, cl := range c.Clusters {
 			if changes := cl.selected(scope, f, cluster); changes != nil {
 				m.add(x, cl, changes)
@@ -119,10 +119,8 @@ func (m *Moment) add(x *Index, cl clusterChange, changes []ComponentChange) {
 // cluster that has moved between tenants is seen by who sees both.
 func (cl clusterChange) selected(scope Scope, f Filter, cluster string) []ComponentChange {
 	c := cl.Cluster
-	for _, tenant := range cl.Tenants {
-		if !scope.Sees(c.Hub, c.Name, tenant) {
-			return nil
-		}
+	if !cl.seenBy(scope) {
+		return nil
 	}
 	if cluster != "" && cluster != c.Name || f.Hub != "" && f.Hub != c.Hub || f.Tenant != "" && f.Tenant != c.Tenant || f.Environment != "" && f.Environment != c.Environment {
 		return nil
@@ -137,6 +135,11 @@ func (cl clusterChange) selected(scope Scope, f Filter, cluster string) []Compon
 		return nil
 	}
 	return out
+}
+
+// seenBy reports whether a scope sees the cluster with each tenant that it had.
+func (cl clusterChange) seenBy(scope Scope) bool {
+	return !slices.ContainsFunc(cl.Tenants, func(tenant string) bool { return !scope.Sees(cl.Cluster.Hub, cl.Cluster.Name, tenant) })
 }
 
 // LastChange is the newest commit that changed a value.
@@ -165,7 +168,7 @@ func (h *History) LastChanges(scope Scope, hub, cluster string, of Component) ma
 			for _, ch := range cl.Changes {
 				for _, v := range ch.Values {
 					if ch.Component == of {
-						out[v.Path] = LastChange{c.Revision, c.Before, c.At.UTC().Truncate(time.Second), shown(h.last.st, scope, c.By)}
+						out[v.Path] = LastChange{c.Revision, c.Before, c.At.UTC().Truncate(time.Second), c.shown(h.last.st, scope)}
 					}
 				}
 			}
@@ -174,12 +177,18 @@ func (h *History) LastChanges(scope Scope, hub, cluster string, of Component) ma
 	return out
 }
 
-// shown is a commit without a subject that names a cluster which the scope does not see (rule 2).
-func shown(st *fleetstate.State, scope Scope, c snapshot.Commit) snapshot.Commit {
-	if namesInvisible(st, scope, c.Subject) {
-		c.Subject = ""
+// shown is who made the commit, without a subject that names a cluster, of the state or one that
+// the commit changed, which the scope does not see (rule 2).
+func (c *commit) shown(st *fleetstate.State, scope Scope) snapshot.Commit {
+	by, subject := c.By, strings.ToLower(c.By.Subject)
+	isHidden := namesInvisible(st, scope, subject)
+	for _, cl := range c.Clusters {
+		isHidden = isHidden || strings.Contains(subject, cl.Cluster.Name) && !cl.seenBy(scope)
 	}
-	return c
+	if isHidden {
+		by.Subject = ""
+	}
+	return by
 }
 
 // Step is what changes from one served revision to another.

@@ -115,7 +115,7 @@ func resolvedComponent(st *fleetstate.State, q query.Checked, c *fleetstate.Clus
 		return &ResolvedComponent{written(q, r), resolver, c, g, component, fleet.Orphan}, nil
 	}
 	waits := lifecycle.InfrastructureWaits(st, c, g.Name)
-	if r.EntryTree == nil || lifecycle.RemovalStep(st, q, c, g, component) != lifecycle.Wanted || !lifecycle.RemovesWorkloads(st, c, g.Name, r) && !waits {
+	if r.EntryTree == nil || lifecycle.RemovalStep(st, q, c, g, component) != lifecycle.Wanted || !lifecycle.RemovesWorkloads(st, c, g.Name, component, r) && !waits {
 		return nil, nil
 	}
 	if r.Values == nil {

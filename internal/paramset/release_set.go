@@ -66,7 +66,9 @@ func releaseUses(st *fleetstate.State, q query.Checked) (map[string]*ReleaseUse,
 			removing = lifecycle.Removing(st, q, c, g, u.Enabled)
 		}
 		for _, component := range removing {
-			u.Enabled[component] = true
+			if len(component) <= catalog.MaxComponent {
+				u.Enabled[component] = true
+			}
 		}
 	}
 	for _, u := range uses {
@@ -80,8 +82,8 @@ func releaseUses(st *fleetstate.State, q query.Checked) (map[string]*ReleaseUse,
 // catalog lacks, so that most of them have no effect.
 const maxOwn = 500
 
-// enableOwn notes a component that a tenant's own catalog switches on. No chart has one with a name
-// that its values cannot have.
+// enableOwn notes a component that a tenant's own catalog switches on. The chart's values refuse
+// longer names.
 func (u *ReleaseUse) enableOwn(tenant, component string) {
 	if len(component) > catalog.MaxComponent {
 		return

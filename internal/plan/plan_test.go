@@ -159,7 +159,14 @@ change h/a fleet-secret-a
 change h/a fleet-secret-a
   value gitCredentials.fleet.type: - > http@addons/defaults/fleet/fleet-secret/values.yaml:3:32
 `},
-		{"to another hub", nil, tree{member("h", "a"): "", member("i", "a"): spoke("a", "")}, `remove h/a moved
+		{"to a folder without a hub", nil, tree{member("h", "a"): "", member("i", "a"): spoke("a", "")}, `remove h/a lost
+remove h/a web-a lost (orphan)
+remove h/a fleet-secret-a lost (orphan)
+create i/a
+create i/a web-a
+create i/a fleet-secret-a
+`},
+		{"to another hub", tree{member("i", "i"): "{clusterName: i, tenant: t, environment: prod, fleet_member: hub-cluster}\n"}, tree{member("h", "a"): "", member("i", "a"): spoke("a", "")}, `remove h/a moved
 remove h/a web-a moved (orphan)
 remove h/a fleet-secret-a moved (orphan)
 create i/a

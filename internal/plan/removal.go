@@ -24,7 +24,7 @@ func (c *comparison) clusterCause(hub, name string) (Cause, problem.Pos) {
 		if before := c.before[other]; before != nil {
 			_, wasThere = before.clusters[name]
 		}
-		if isThere && !wasThere {
+		if isThere && !wasThere && c.head.Fleet.HubMember(other) != nil { // a folder without a hub is a misspelt one
 			return Moved, now.Member.Pos
 		}
 	}

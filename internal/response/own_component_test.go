@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
@@ -157,6 +158,15 @@ func TestTenantsLongComponentStopsNoRelease(t *testing.T) {
 		values := querytest.Column(t, st, querytest.Query(t, `{"view":"releases","group":"addons"}`), "helmValues")
 		if got := strings.Count(values, name+":"); got != want || !strings.Contains(values, "  dns:") {
 			t.Errorf("a component of %d characters is %d times in a release's values", length, got)
+		}
+		removed := querytest.NoProblems(t, querytest.Next(t, nil, fleettest.Snapshot("rev", twoTenants().With(fleettest.Tree{
+			"addons/tenants/red/clusters/red-0/application-sets/addons.yaml": name + ": {enabled: false, releaseName: own, chart: {repoURL: https://charts.example, name: own, version: 1.0.0}}\n",
+		})), facts.NewSet(false).WithApplications(facts.Application{
+			Name: catalog.ApplicationName(name, "red-0"), Cluster: "red-0", Group: "addons", Component: name, Release: "default",
+		})))
+		values = querytest.Column(t, removed, querytest.Query(t, `{"view":"releases","group":"addons"}`), "helmValues")
+		if got := strings.Count(values, name+":"); got != want {
+			t.Errorf("a component of %d characters, which is removed, is %d times in a release's values", length, got)
 		}
 	}
 }

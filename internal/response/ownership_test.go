@@ -456,3 +456,29 @@ func TestRetiredAgentKeepsItsEngine(t *testing.T) {
 		t.Error("the agent's Argo CD is removed while the agent has the group addons")
 	}
 }
+
+// TestAgentThatChangesItsEngineKeepsTheFormerOne: the hub does not uninstall an engine that has its
+// groups to hand over. When nothing depends on it any more, it is removed. (M3, D4)
+func TestAgentThatChangesItsEngineKeepsTheFormerOne(t *testing.T) {
+	components := map[string]string{"flux": "flux2", "argocd": "argo-cd"}
+	for former, next := range map[string]string{"flux": "argocd", "argocd": "flux"} {
+		component := components[former]
+		engine := facts.Application{Name: component + "-one", Cluster: "one", Group: "fleet", Component: component, Release: "default"}
+		deletion := func(keys string, apps ...facts.Application) string {
+			st := state(t, agentOne(keys+"remote_engine: "+next+"\n").With(fleettest.Tree{
+				"addons/defaults/application-sets/fleet.yaml": component + ": {enabled: true, namespace: engine, " + fleettest.DNSChart +
+					", selector: {matchLabels: {remote_engine: " + former + "}}}\n",
+			}), facts.NewSet(false).WithApplications(apps...))
+			return querytest.Ask(t, st, `{"view":"components","group":"fleet"}`)[component+"-one"].Text("deletion")
+		}
+		if deletion(argoOne, engine, fleettest.GrantOfOne) == fleet.Cascade {
+			t.Errorf("%s is removed while it has the group addons", component)
+		}
+		if deletion(hubsOne, engine, fleettest.GrantOfOne) == fleet.Cascade {
+			t.Errorf("%s is removed while it hands the group addons back", component)
+		}
+		if got := deletion(hubsOne, engine); got != fleet.Cascade {
+			t.Errorf("nothing depends on %s any more: %q", component, got)
+		}
+	}
+}

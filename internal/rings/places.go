@@ -125,8 +125,8 @@ func (v *view) placeOf(policy, member int, group string) int {
 }
 
 // isNewTo reports whether no policy was about a component of a member yet at a place: it followed
-// the newest commit then, and goes on until the ring takes a revision whose policy has it. What a
-// ring went back to may be older than that.
+// the newest commit then, and goes on until the ring takes a revision whose policy has it. A ring
+// that went back may have had such a revision before.
 func (x ringView) isNewTo(place, ring int, m *fleet.Member, group, component string) bool {
 	former, name := x.former[place-1], x.policy.Rings[ring].Name
 	if x.groups != nil {

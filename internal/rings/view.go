@@ -51,10 +51,10 @@ type placeKey struct{ group, policies string }
 type ringView struct {
 	policy *rollout.Policy
 	places []int
-	// former are the policies of each held state; nil where that of this name is this one, or not
-	// yet there.
+	// former are the policies of each held state; nil where its policy of this name is the same, or
+	// where it has none.
 	former [][]*rollout.Policy
-	// isBack names the rings, of an agent the groups, that have less than they had before.
+	// isBack names the rings, of an agent the groups, whose revision is older than one they had.
 	isBack map[string]bool
 	// draining are the places of members that drain: they keep what they had.
 	draining map[string]int
@@ -124,7 +124,7 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 			v.rings = append(v.rings, ring)
 			continue
 		}
-		oldest := 0
+		oldest, isBack := 0, false
 		for i, x := range p.Rings {
 			record, ok := known.log.Rings[x.Name]
 			if !ok || record.Train.Number == 0 { // a ring of this commit, or one whose record is lost
@@ -140,12 +140,12 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 				continue
 			}
 			if ring.places[i] = place; place > 0 {
-				oldest = place
+				oldest, isBack = place, record.IsBack()
 			}
 		}
 		for i, place := range ring.places {
 			if place == lost {
-				ring.places[i] = oldest
+				ring.places[i], ring.isBack[p.Rings[i].Name] = oldest, isBack
 			}
 		}
 		for _, cluster := range slices.Sorted(maps.Keys(known.log.Draining)) {
@@ -185,8 +185,8 @@ func (r *Rings) remember(v *view) {
 	r.views = append([]*view{v}, r.views[:min(len(r.views), maxViews-1)]...)
 }
 
-// formerly are the policies of each of some revisions, nil where it has this one, or none of its
-// name.
+// formerly are the policies of each of some revisions, nil for a revision whose policy of this name
+// is the same, and for one that has none.
 func formerly(p *rollout.Policy, held []*revision) [][]*rollout.Policy {
 	out := make([][]*rollout.Policy, len(held))
 	for i, r := range held {

@@ -86,7 +86,7 @@ func (a *advance) addRings() {
 	for _, ring := range a.policy.Rings {
 		r, ok := a.log.Rings[ring.Name]
 		if !ok {
-			r = Record{Train: oldest.Train, Since: a.now, Passed: oldest.Passed}
+			r = Record{Train: oldest.Train, Since: a.now, Passed: oldest.Passed, Highest: max(oldest.Highest, oldest.Rejected)}
 		}
 		known[ring.Name] = r
 	}

@@ -32,8 +32,11 @@ type Record struct {
 	// it went back last.
 	Rejected  int    `json:"rejected,omitempty"`
 	Rejection string `json:"rejection,omitempty"`
-	// Had are the last revisions that it has had, in the order in which it got them first.
-	Had []string `json:"had,omitempty"`
+	// Highest is the number of the newest train that a hub's ring has had. An agent's trains have
+	// no such order: Had are the last revisions of its group, in the order in which it got each
+	// first.
+	Highest int      `json:"highest,omitempty"`
+	Had     []string `json:"had,omitempty"`
 	// Failure is why the ring's train failed; empty while it has not.
 	Failure string `json:"failure,omitempty"`
 	// Released reports that another engine has deployed a group of an agent since: when it comes
@@ -94,7 +97,7 @@ func (l Log) Equal(other Log) bool {
 	return l.Newest == other.Newest && l.Ended == other.Ended && maps.Equal(l.Draining, other.Draining) &&
 		maps.EqualFunc(l.Kept, other.Kept, func(a, b Kept) bool { return slices.Equal(a.Revisions, b.Revisions) && bytes.Equal(a.State, b.State) }) && slices.Equal(l.Recent, other.Recent) && maps.EqualFunc(l.Rings, other.Rings, func(a, b Record) bool {
 		return a.Train == b.Train && a.Since.Equal(b.Since) && a.HealthySince.Equal(b.HealthySince) && a.BrokenSince.Equal(b.BrokenSince) && slices.Equal(a.Passed, b.Passed) &&
-			slices.Equal(a.Had, b.Had) && a.Rejected == b.Rejected && a.Rejection == b.Rejection && a.Failure == b.Failure && a.Released == b.Released
+			a.Highest == b.Highest && slices.Equal(a.Had, b.Had) && a.Rejected == b.Rejected && a.Rejection == b.Rejection && a.Failure == b.Failure && a.Released == b.Released
 	})
 }
 
@@ -244,7 +247,7 @@ func (r Record) HasPassed() bool { return r.passed().Number == r.Train.Number }
 
 // IsBack reports whether what it has is older than what it had.
 func (r Record) IsBack() bool {
-	return r.Rejected > r.Train.Number || len(r.Had) > 0 && r.Had[len(r.Had)-1] != r.Train.Revision
+	return max(r.Highest, r.Rejected) > r.Train.Number || len(r.Had) > 0 && r.Had[len(r.Had)-1] != r.Train.Revision
 }
 
 // having is Had with one more revision.
@@ -261,7 +264,7 @@ func (r Record) having(revision string) []string {
 
 // take moves the ring to a train.
 func (r Record) take(t Train, now time.Time) Record {
-	r.Had = r.having(t.Revision)
+	r.Highest = max(r.Highest, r.Train.Number, t.Number)
 	r.Train, r.Since, r.HealthySince, r.Seen, r.BrokenSince, r.Failure = t, now, time.Time{}, time.Time{}, time.Time{}, ""
 	return r
 }

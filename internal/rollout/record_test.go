@@ -148,9 +148,9 @@ func TestPinnedRingStays(t *testing.T) {
 	}
 }
 
-// TestWhatARingHadIsKnown: a ring or an agent's group is back while it has had something newer, for
-// the last eight revisions. (G7)
-func TestWhatARingHadIsKnown(t *testing.T) {
+// TestWhatAGroupHadIsKnown: an agent's group is back while it has had something newer, by its last
+// eight revisions. (G7)
+func TestWhatAGroupHadIsKnown(t *testing.T) {
 	log := BeginFollowing("1", time.Time{})
 	for _, step := range []struct {
 		revision string
@@ -161,7 +161,31 @@ func TestWhatARingHadIsKnown(t *testing.T) {
 			t.Fatalf("%s: %+v", step.revision, r)
 		}
 	}
-	if !(Record{Train: Train{Number: 1}, Rejected: 2}).IsBack() { // of an earlier version
-		t.Error("a ring that rejected a train is not back")
+}
+
+// TestRingIsBackByItsTrains: a hub's ring is back while it has had a train of a higher number, also
+// one whose record is of an earlier version, and one that is new while another is back. (G7)
+func TestRingIsBackByItsTrains(t *testing.T) {
+	at := func(number int, revision string) Train { return Train{Number: number, Revision: revision} }
+	one := Record{Train: at(1, "1")}
+	for name, c := range map[string]struct {
+		r      Record
+		isBack bool
+	}{
+		"new":                       {one, false},
+		"newer":                     {one.take(at(3, "3"), time.Time{}), false},
+		"pinned to a skipped train": {one.take(at(3, "3"), time.Time{}).take(at(2, "2"), time.Time{}), true},
+		"forward again":             {one.take(at(3, "3"), time.Time{}).take(at(1, "1"), time.Time{}).take(at(3, "3"), time.Time{}), false},
+		"of an earlier version":     {Record{Train: at(3, "3"), Passed: []Train{at(2, "2")}}.take(at(2, "2"), time.Time{}), true},
+		"rejected":                  {Record{Train: at(1, "1"), Rejected: 2}, true},
+		"Git goes back":             {one.take(at(2, "2"), time.Time{}).take(at(3, "1"), time.Time{}), false},
+	} {
+		if c.r.IsBack() != c.isBack {
+			t.Errorf("%s: %+v", name, c.r)
+		}
+	}
+	a := advance{policy: &Policy{Rings: []Ring{{Name: "old"}, {Name: "new"}}}, log: Log{Rings: map[string]Record{"old": one.take(at(2, "2"), time.Time{}).take(at(1, "1"), time.Time{})}}}
+	if a.addRings(); !a.log.Rings["new"].IsBack() {
+		t.Error("a ring that begins where another is back is not back")
 	}
 }

@@ -97,25 +97,35 @@ func TestStaleMountsAreHeldBack(t *testing.T) {
 	}
 }
 
-// TestSubjectsNameNoOtherCluster: a commit that concerns a tenant may name another one's cluster.
+// TestSubjectsNameNoOtherCluster: a commit that concerns a tenant may name another one's cluster,
+// at the beginning of its subject, too, and one that it removes.
 func TestSubjectsNameNoOtherCluster(t *testing.T) {
 	t.Parallel()
-	f := &fleet{}
-	f.serve(t, strings.Repeat("1", 40), wideFiles(), facts.NewSet(false))
-	server := site(t, f)
-	get(t, server, secret, "/") // the timeline begins
-	next := fleettest.Snapshot(strings.Repeat("2", 40), wideFiles().With(fleettest.Tree{
-		"addons/tenants/retail/clusters/four/addons/dns/values.yaml": "from: five\n",
-	})).WithCommit(snapshot.Commit{Author: "ann", Subject: "Slower, as secretive has lost its vault", At: now})
-	if err := f.tryServe(next, facts.NewSet(false)); err != nil {
-		t.Fatal(err)
-	}
-	for _, page := range []string{"/timeline", "/api/v1/timeline", "/why?cluster=four&group=addons&component=dns", "/api/v1/why?cluster=four&group=addons&component=dns"} {
-		if r := get(t, server, secret, page); !strings.Contains(r.body, "secretive has lost") {
-			t.Errorf("%s, the platform: %d %s", page, r.code, r.body)
+	for _, c := range []struct {
+		subject string
+		more    fleettest.Tree
+	}{
+		{"Slower, as secretive has lost its vault", nil},
+		{"Secretive has lost its vault", nil},
+		{"Remove secretive: four takes over", fleettest.Tree{fleettest.Member("secretive"): ""}},
+	} {
+		f := &fleet{}
+		f.serve(t, strings.Repeat("1", 40), wideFiles(), facts.NewSet(false))
+		server := site(t, f)
+		get(t, server, secret, "/") // the timeline begins
+		next := fleettest.Snapshot(strings.Repeat("2", 40), wideFiles().With(c.more).With(fleettest.Tree{
+			"addons/tenants/retail/clusters/four/addons/dns/values.yaml": "from: five\n",
+		})).WithCommit(snapshot.Commit{Author: "ann", Subject: c.subject, At: now})
+		if err := f.tryServe(next, facts.NewSet(false)); err != nil {
+			t.Fatal(err)
 		}
-		if r := get(t, server, retail, page); r.code != 200 || strings.Contains(r.body, "secretive") {
-			t.Errorf("%s, a tenant: %d %s", page, r.code, r.body)
+		for _, page := range []string{"/timeline", "/api/v1/timeline", "/why?cluster=four&group=addons&component=dns", "/api/v1/why?cluster=four&group=addons&component=dns"} {
+			if r := get(t, server, secret, page); !strings.Contains(r.body, c.subject) {
+				t.Errorf("%s, the platform: %d %s", page, r.code, r.body)
+			}
+			if r := get(t, server, retail, page); r.code != 200 || strings.Contains(strings.ToLower(r.body), "secretive") {
+				t.Errorf("%s, a tenant: %d %s", page, r.code, r.body)
+			}
 		}
 	}
 }

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	fleetcatalog "github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -102,6 +104,17 @@ func TestOwnEntriesFitTheChart(t *testing.T) {
 		}
 		if sets := renderSets(t, valuesFile(t, got.Output.Parameters[0].HelmValues)); len(sets) != 1 {
 			t.Errorf("%s: %d ApplicationSets", entry, len(sets))
+		}
+	}
+}
+
+// TestComponentsNamesHaveOneLimit: what the service leaves out of a release's values is what the
+// chart refuses. (W1)
+func TestComponentsNamesHaveOneLimit(t *testing.T) {
+	for length, fits := range map[int]bool{fleetcatalog.MaxComponent: true, fleetcatalog.MaxComponent + 1: false} {
+		_, err := helmTemplate(applicationSets, valuesFile(t, "group: addons\ncomponents:\n  "+strings.Repeat("x", length)+": {enabled: true}\n"))
+		if (err == nil) != fits {
+			t.Errorf("a name of %d characters: %v", length, err)
 		}
 	}
 }

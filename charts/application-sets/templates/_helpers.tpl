@@ -30,6 +30,9 @@ have, of which this release's catalog may know nothing.
 {{- define "application-sets.listed" -}}
 {{- if gt (len .declared) 1 }}true
 {{- if not (or .plugin .declared.namespace (eq (.declared.kind | default "chart") "manifests")) }}{{ fail (printf "components.%s: namespace is required" .component) }}{{ end }}
+{{- range $key := list "namespace" "releaseName" }}
+{{- if and (not $.plugin) (contains "{{" (toString (get $.declared $key))) }}{{ fail (printf "components.%s: %s is a template, which takes the plugin" $.component $key) }}{{ end }}
+{{- end }}
 {{- else if not .plugin }}{{ fail (printf "components.%s: chart is required" .component) }}
 {{- end -}}
 {{- end }}

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/argoproj/argo-cd/v2/applicationset/controllers/template"
@@ -63,7 +64,8 @@ func (a *ApplicationSets) Parameters(tree manifest.Tree, in expand.Inputs) (out 
 	nested["Matrix"], nested["Merge"] = generators.NewMatrixGenerator(maps.Clone(known)), generators.NewMergeGenerator(maps.Clone(known))
 	known["Matrix"], known["Merge"] = generators.NewMatrixGenerator(nested), generators.NewMergeGenerator(nested)
 	index := 0
-	for _, g := range set.Spec.Generators {
+	for i, g := range set.Spec.Generators {
+		specs := specsOf(tree, i)
 		results, err := generators.Transform(g, known, set.Spec.Template, set, map[string]any{}, nil)
 		if err != nil {
 			return nil, err
@@ -73,7 +75,7 @@ func (a *ApplicationSets) Parameters(tree manifest.Tree, in expand.Inputs) (out 
 			one.Spec.Template = r.Template
 			one.Spec.Generators = []v1alpha1.ApplicationSetGenerator{{List: &v1alpha1.ListGenerator{}}}
 			for _, p := range r.Params {
-				out = append(out, expand.Parameters{Values: p, Template: &made{&one, manifest.At(tree, "spec", "template", "spec")}, Index: index})
+				out = append(out, expand.Parameters{Values: p, Template: &made{&one, specs}, Index: index})
 			}
 			index++
 		}
@@ -84,10 +86,10 @@ func (a *ApplicationSets) Parameters(tree manifest.Tree, in expand.Inputs) (out 
 // Application renders one parameter set that Parameters has returned. The renderer copies what it
 // changes.
 func (a *ApplicationSets) Application(p expand.Parameters) (manifest.Tree, error) {
-	var spec any
+	var specs []any
 	set, ok := p.Template.(*v1alpha1.ApplicationSet)
 	if m, is := p.Template.(*made); is {
-		set, spec, ok = m.ApplicationSet, m.spec, true
+		set, specs, ok = m.ApplicationSet, m.specs, true
 	}
 	if !ok {
 		return nil, errors.New("not a parameter set of an ApplicationSet")
@@ -104,7 +106,7 @@ func (a *ApplicationSets) Application(p expand.Parameters) (manifest.Tree, error
 	if err != nil {
 		return nil, err
 	}
-	addNewer(out, spec, patched(r.patch))
+	addNewer(out, append(slices.Clone(specs), patched(r.patch))...)
 	return out, nil
 }
 

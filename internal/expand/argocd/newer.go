@@ -2,6 +2,8 @@ package argocd
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/argoproj/argo-cd/v2/applicationset/utils"
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
@@ -23,10 +25,27 @@ var (
 	newerOfSource = [][]string{{"kustomize", "ignoreMissingComponents"}, {"kustomize", "labelIncludeTemplates"}}
 )
 
-// made is an ApplicationSet with its template's spec as it is written.
+// made is an ApplicationSet with the specs of its templates as they are written.
 type made struct {
 	*v1alpha1.ApplicationSet
-	spec any
+	specs []any
+}
+
+// specsOf are the specs of an ApplicationSet's template, and of one of its generators' own, which
+// Argo CD merges over it.
+func specsOf(tree manifest.Tree, generator int) []any {
+	out := []any{manifest.At(tree, "spec", "template", "spec")}
+	generators, _ := manifest.At(tree, "spec", "generators").([]any)
+	if generator >= len(generators) {
+		return out
+	}
+	kinds, _ := generators[generator].(manifest.Tree)
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		if own := manifest.At(kinds[kind], "template", "spec"); own != nil {
+			out = append(out, own)
+		}
+	}
+	return out
 }
 
 // addNewer puts the newer fields of specs, the later of which win, into an Application.

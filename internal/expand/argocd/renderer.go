@@ -53,7 +53,7 @@ func rendered(of *v1alpha1.Application, replace func(string) (string, error)) (*
 		return nil, err
 	}
 	var tree any
-	if err := json.Unmarshal(data, &tree); err != nil { // Argo CD's own has the numbers of valuesObject as float64, too
+	if err := json.Unmarshal(data, &tree); err != nil { // Argo CD's own renderer rounds the numbers of valuesObject, too
 		return nil, err
 	}
 	if tree, err = replaced(tree, replace); err != nil {
