@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/team"
 )
 
@@ -28,16 +29,21 @@ func removals(st *fleetstate.State, hub, owner string, runs []paramset.Component
 	for _, c := range runs {
 		runsNow[object{c.Kind, c.ApplicationName}] = true
 	}
-	byCluster := map[string][]facts.Application{}
-	for _, r := range releases {
-		byCluster[r.Cluster] = append(byCluster[r.Cluster], r)
+	there, first := map[string][]facts.Application{}, map[string][]facts.Application{} // by cluster
+	sets := make([]*paramset.ComponentSet, len(releases))
+	for i, r := range releases {
+		isOwn := !runsNow[object{componentKind(r), r.Name}] && r.Owner == facts.OwnerOf(hub, owner) && !isRegistration(r) && isPicked(r)
+		if isOwn {
+			sets[i] = removal(st, hub, owner, r)
+		}
+		there[r.Cluster] = append(there[r.Cluster], r)
+		if !isOwn || sets[i] != nil || r.Cascade || r.Group == provision.Group { // what stays unmarked holds up nothing (rule 8)
+			first[r.Cluster] = append(first[r.Cluster], r)
+		}
 	}
 	var out []paramset.ComponentSet
-	for _, r := range releases {
-		if runsNow[object{componentKind(r), r.Name}] || r.Owner != facts.OwnerOf(hub, owner) || isRegistration(r) || !isPicked(r) {
-			continue
-		}
-		if s := removal(st, hub, owner, r); s != nil && (s.Deletion != fleet.Cascade || !isNeeded(st, hub, r, byCluster[r.Cluster])) {
+	for i, r := range releases {
+		if s := sets[i]; s != nil && (s.Deletion != fleet.Cascade || !isNeeded(st, hub, r, there[r.Cluster], first[r.Cluster])) {
 			out = append(out, *s)
 		}
 	}
@@ -47,8 +53,8 @@ func removals(st *fleetstate.State, hub, owner string, runs []paramset.Component
 // isNeeded reports whether something of the cluster is removed first, and is there still: what
 // depends on a component (P2, C3), and a team's applications, which Flux removes with the rights
 // that the team's own component gives its ServiceAccount. What is left out unmarked stays.
-func isNeeded(st *fleetstate.State, hub string, release facts.Application, there []facts.Application) bool {
-	if c := st.Cluster(hub, release.Cluster); c != nil && len(lifecycle.RemovedBefore(st, c, release.Group, release.Component, there)) > 0 {
+func isNeeded(st *fleetstate.State, hub string, release facts.Application, there, first []facts.Application) bool {
+	if c := st.Cluster(hub, release.Cluster); c != nil && len(lifecycle.RemovedBefore(st, c, release.Group, release.Component, first)) > 0 {
 		return true
 	}
 	apps := st.Resolver().Apps()

@@ -454,6 +454,7 @@ func TestFluxRemovesInReverseOrder(t *testing.T) {
 		{"disabled: the first is under way", off, []facts.Application{dns, fleettest.WithFinalizer(web)}, rest},
 		{"disabled: the first is gone", off, []facts.Application{dns}, rest + " dns-one:cascade"},
 		{"what is lost holds up nothing", lost, []facts.Application{dns, web}, "dns-hub dns-two dns-one:cascade"},
+		{"what cannot be computed any more holds up nothing", fleettest.Tree{fleettest.OneCatalog: "dns: {enabled: false}\nweb: {enabled: false, values: {x: '{{ .labels.gone }}'}}\n"}, []facts.Application{dns, web}, rest + " dns-one:cascade"},
 		{"retired: components", retired, []facts.Application{dns, web, eks, nodes}, rest + " web-one:cascade"},
 		{"retired: nodes", retired, []facts.Application{eks, nodes}, rest + " eks-nodes-one:cascade"},
 		{"retired: nodes are under way", retired, []facts.Application{eks, fleettest.WithFinalizer(nodes)}, rest},

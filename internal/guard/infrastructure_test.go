@@ -82,8 +82,8 @@ func TestWithdrawnApprovalDeletesNoCluster(t *testing.T) {
 }
 
 // TestDeletedMemberFileDeletesNoCluster is rule C3: an Application that makes a cluster and has the
-// finalizer is not left out either because the member's file is gone, unless an approval names the
-// cluster and the component.
+// finalizer is not left out either because the member's file is gone, or says nothing of it any
+// more, unless an approval names the cluster and the component.
 func TestDeletedMemberFileDeletesNoCluster(t *testing.T) {
 	app := func(i int, cascade bool) facts.Application {
 		return facts.Application{
@@ -91,7 +91,7 @@ func TestDeletedMemberFileDeletesNoCluster(t *testing.T) {
 		}
 	}
 	known := facts.NewSet(false).WithApplications(app(0, true), app(1, false))
-	without := func(approval string) *fleetstate.State {
+	without := func(approval string, isGone map[int]bool) *fleetstate.State {
 		files := map[string]string{
 			"fleet/layout.yaml":                  "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups:\n  provisioning: {catalog: catalogs/provisioning.yaml}\n",
 			"catalogs/provisioning.yaml":         "eks: {enabled: true, chart: {repoURL: r, path: p, version: v}}\n",
@@ -100,17 +100,19 @@ func TestDeletedMemberFileDeletesNoCluster(t *testing.T) {
 		if approval != "" {
 			files["fleet/approvals/x.yaml"] = "kind: RemovalApproval\nexpires: " + now.AddDate(0, 0, 9).Format("2006-01-02") + "\nremovals: [{" + approval + ", reason: r}]\n"
 		}
-		return hubOf(t, 10, known, map[int]bool{0: true}, files)
+		return hubOf(t, 10, known, isGone, files)
 	}
-	for _, approval := range []string{"", "clusters: ['*'], components: ['*']"} {
-		r, err := open(t, Options{}).Response(without(approval), ofClass("eks"))
-		if err == nil {
-			t.Errorf("%q: it is deleted: %s", approval, r.Bytes())
-		} else if !strings.Contains(err.Error(), "cluster c0000 would be deleted") {
+	for _, isGone := range []map[int]bool{{0: true}, nil} {
+		for _, approval := range []string{"", "clusters: ['*'], components: ['*']"} {
+			r, err := open(t, Options{}).Response(without(approval, isGone), ofClass("eks"))
+			if err == nil {
+				t.Errorf("%q %v: it is deleted: %s", approval, isGone, r.Bytes())
+			} else if !strings.Contains(err.Error(), "cluster c0000 would be deleted") {
+				t.Error(err)
+			}
+		}
+		if _, err := open(t, Options{}).Response(without("clusters: [c0000], components: [provisioning/eks]", isGone), ofClass("eks")); err != nil {
 			t.Error(err)
 		}
-	}
-	if _, err := open(t, Options{}).Response(without("clusters: [c0000], components: [provisioning/eks]"), ofClass("eks")); err != nil {
-		t.Error(err)
 	}
 }

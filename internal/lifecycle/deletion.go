@@ -54,7 +54,7 @@ func RemovesWorkloads(st *fleetstate.State, c *fleetstate.Cluster, group, compon
 	case r.EntryTree == nil || r.EntryTree.Root.IsNull():
 		return false
 	case c.IsRetired():
-		return DeletionOfRetired(st.Fleet, c.Member, group) == fleet.Cascade
+		return DeletionOfRetired(st.Fleet, c.Member, group) == fleet.Cascade && !(group == fleetstate.FleetGroup && hasGrant(st, c))
 	}
 	return group != provision.Group && isDisabled(c, r.EntryTree, r.Entry) && !isEngineInUse(st, c, group, component)
 }
@@ -68,8 +68,12 @@ func isEngineInUse(st *fleetstate.State, c *fleetstate.Cluster, group, component
 	if group != fleetstate.FleetGroup || component != Engines[fleet.EngineArgoCD] && component != Engines[fleet.EngineFlux] {
 		return false
 	}
-	return c.Member.OwnGroup() != "" ||
-		slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(a facts.Application) bool { return a.Grant })
+	return c.Member.OwnGroup() != "" || hasGrant(st, c)
+}
+
+// hasGrant reports whether the member may have a group by a grant.
+func hasGrant(st *fleetstate.State, c *fleetstate.Cluster) bool {
+	return slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(a facts.Application) bool { return a.Grant })
 }
 
 // applicationOf is a component's Application on a cluster, by its name and its labels, whatever

@@ -78,13 +78,17 @@ func RemovalsOf(st *fleetstate.State, r query.Query) (*Removals, error) {
 // Of returns why a component of a cluster is not in the response; without a component, why nothing
 // of the cluster is.
 func (d *Removals) Of(name, component string) Removal {
+	out := d.of(name, component)
+	if out.Deletion != fleet.Cascade && d.isMarked(name, component) { // its file does not say so any more
+		out.Reason, out.Deletion, out.To = Lost, fleet.Cascade, Destination{}
+	}
+	return out
+}
+
+func (d *Removals) of(name, component string) Removal {
 	m := d.st.Fleet.Member(d.q.Hub, name)
 	if m == nil {
-		out := d.away(name, component)
-		if d.isMarked(name, component) { // its file does not say so any more
-			out.Reason, out.Deletion, out.To = Lost, fleet.Cascade, Destination{}
-		}
-		return out
+		return d.away(name, component)
 	}
 	c := d.st.ClusterOf(m)
 	m = c.Member
@@ -227,7 +231,10 @@ func (d *Removals) component(c *fleetstate.Cluster, component string) Removal {
 	e := r.Entry
 	out := Removal{Reason: Disabled, Deletion: fleet.Cascade}
 	if !RemovesWorkloads(d.st, c, g.Name, component, r) {
-		out.Reason, out.Deletion = Lost, fleet.Orphan
+		out.Deletion = fleet.Orphan
+		if !isDisabled(c, r.EntryTree, e) || !isEngineInUse(d.st, c, g.Name, component) {
+			out.Reason = Lost
+		}
 	}
 	gone := out.Reason == Lost
 	switch {

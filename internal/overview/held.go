@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"iter"
 	"strings"
 	"time"
 
@@ -45,9 +46,7 @@ func Text(st *fleetstate.State, scope Scope, complete bool, s string) string {
 
 // namesInvisible reports whether a text names a cluster, but for hubs, that a scope does not see.
 func namesInvisible(st *fleetstate.State, scope Scope, s string) bool {
-	for word := range strings.FieldsFuncSeq(s, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-'
-	}) {
+	for word := range words(s) {
 		for _, hub := range st.Fleet.Hubs() {
 			if word == hub {
 				continue
@@ -60,6 +59,11 @@ func namesInvisible(st *fleetstate.State, scope Scope, s string) bool {
 		}
 	}
 	return false
+}
+
+// words are what may be names in a text.
+func words(s string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' })
 }
 
 // Known is a time in seconds, nil for one that is not known.

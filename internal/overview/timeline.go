@@ -183,7 +183,12 @@ func (c *commit) shown(st *fleetstate.State, scope Scope) snapshot.Commit {
 	by, subject := c.By, strings.ToLower(c.By.Subject)
 	isHidden := namesInvisible(st, scope, subject)
 	for _, cl := range c.Clusters {
-		isHidden = isHidden || strings.Contains(subject, cl.Cluster.Name) && !cl.seenBy(scope)
+		if cl.Cluster.IsHub || cl.seenBy(scope) {
+			continue
+		}
+		for word := range words(subject) {
+			isHidden = isHidden || word == cl.Cluster.Name || strings.HasSuffix(word, "-"+cl.Cluster.Name)
+		}
 	}
 	if isHidden {
 		by.Subject = ""

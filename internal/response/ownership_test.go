@@ -455,6 +455,18 @@ func TestRetiredAgentKeepsItsEngine(t *testing.T) {
 	if got := querytest.Ask(t, st, `{"view":"components","group":"fleet"}`)["argo-cd-one"].Text("deletion"); got == fleet.Cascade {
 		t.Error("the agent's Argo CD is removed while the agent has the group addons")
 	}
+	back := agentOne(hubsOne + "lifecycle: retired\ndeletion: cascade\n").With(fleettest.Tree{
+		"addons/defaults/application-sets/fleet.yaml": "argo-cd: {enabled: true, namespace: argocd, " + fleettest.DNSChart + "}\n",
+	})
+	deletion := func(apps ...facts.Application) string {
+		return querytest.Ask(t, state(t, back, facts.NewSet(false).WithApplications(apps...)), `{"view":"components","group":"fleet"}`)["argo-cd-one"].Text("deletion")
+	}
+	if deletion(engine, fleettest.GrantOfOne) == fleet.Cascade {
+		t.Error("the agent's Argo CD is removed while it hands the group addons back")
+	}
+	if got := deletion(engine); got != fleet.Cascade {
+		t.Errorf("the hub owns all groups, and the engine stays: %q", got)
+	}
 }
 
 // TestAgentThatChangesItsEngineKeepsTheFormerOne: the hub does not uninstall an engine that has its
@@ -464,15 +476,25 @@ func TestAgentThatChangesItsEngineKeepsTheFormerOne(t *testing.T) {
 	for former, next := range map[string]string{"flux": "argocd", "argocd": "flux"} {
 		component := components[former]
 		engine := facts.Application{Name: component + "-one", Cluster: "one", Group: "fleet", Component: component, Release: "default"}
-		deletion := func(keys string, apps ...facts.Application) string {
-			st := state(t, agentOne(keys+"remote_engine: "+next+"\n").With(fleettest.Tree{
+		changed := func(keys string, apps ...facts.Application) *fleetstate.State {
+			return state(t, agentOne(keys+"remote_engine: "+next+"\n").With(fleettest.Tree{
 				"addons/defaults/application-sets/fleet.yaml": component + ": {enabled: true, namespace: engine, " + fleettest.DNSChart +
 					", selector: {matchLabels: {remote_engine: " + former + "}}}\n",
 			}), facts.NewSet(false).WithApplications(apps...))
+		}
+		deletion := func(keys string, apps ...facts.Application) string {
+			st := changed(keys, apps...)
 			return querytest.Ask(t, st, `{"view":"components","group":"fleet"}`)[component+"-one"].Text("deletion")
 		}
 		if deletion(argoOne, engine, fleettest.GrantOfOne) == fleet.Cascade {
 			t.Errorf("%s is removed while it has the group addons", component)
+		}
+		d, err := lifecycle.RemovalsOf(changed(argoOne, engine, fleettest.GrantOfOne), querytest.Query(t, `{"view":"components","group":"fleet"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Of("one", component); got.Reason != lifecycle.Disabled || got.Deletion != fleet.Orphan {
+			t.Errorf("%s: %+v", component, got)
 		}
 		if deletion(hubsOne, engine, fleettest.GrantOfOne) == fleet.Cascade {
 			t.Errorf("%s is removed while it hands the group addons back", component)

@@ -129,3 +129,24 @@ func TestSubjectsNameNoOtherCluster(t *testing.T) {
 		}
 	}
 }
+
+// TestSubjectsMayHaveWordsWithNames: no name of a cluster that is a part of a word takes the
+// subject away, nor a hub's.
+func TestSubjectsMayHaveWordsWithNames(t *testing.T) {
+	t.Parallel()
+	for _, subject := range []string{"Charts come from GitHub now", "New charts on the hub", "Secretively"} {
+		f := &fleet{}
+		f.serve(t, strings.Repeat("1", 40), wideFiles(), facts.NewSet(false))
+		server := site(t, f)
+		get(t, server, secret, "/") // the timeline begins
+		next := fleettest.Snapshot(strings.Repeat("2", 40), wideFiles().With(fleettest.Tree{
+			fleettest.SystemCatalog: "dns: {enabled: true, chart: {repoURL: https://charts.example.com, name: dns, version: 2.0.0}, namespace: dns}\n",
+		})).WithCommit(snapshot.Commit{Author: "ann", Subject: subject, At: now})
+		if err := f.tryServe(next, facts.NewSet(false)); err != nil {
+			t.Fatal(err)
+		}
+		if r := get(t, server, retail, "/api/v1/timeline"); !strings.Contains(r.body, subject) {
+			t.Errorf("%s: %s", subject, r.body)
+		}
+	}
+}
