@@ -357,10 +357,9 @@ spec:
 			if err != nil {
 				t.Fatal(err)
 			}
-			for app, tree := range applicationsOf(expandFleet(r.Files, stateOf(t, r.Files))) {
-				if strings.HasPrefix(app, "shop") && manifest.IsAutomated(tree) != c.isOn {
-					t.Errorf("%s: automated sync is %v: %v", app, !c.isOn, r.Problems)
-				}
+			app := applicationsOf(expandFleet(r.Files, stateOf(t, r.Files)))["shop-prod-1"]
+			if app == nil || manifest.IsAutomated(app) != c.isOn {
+				t.Errorf("%v: %v", app, r.Problems)
 			}
 		})
 	}

@@ -64,8 +64,8 @@ func isWorkloadOfDeleted(c *fleetstate.Cluster, group string, a facts.Applicatio
 }
 
 // RemovedBefore returns the components of a cluster that are removed before a component of a group
-// is: those that depend on it, are removed as well, and still have an Application or a HelmRelease
-// among those that are given (P2). Flux keeps what is lost, which is not waited for.
+// is: they depend on it, are removed as well, and there still is an Application or a HelmRelease of
+// them (P2). Flux keeps what is lost, which is not waited for.
 func RemovedBefore(st *fleetstate.State, c *fleetstate.Cluster, group, component string, there []facts.Application) []string {
 	var out []string
 	for _, a := range there {

@@ -33,15 +33,14 @@ func (l *linter) ruleWithoutEffect(rule hierarchy.Rule, kind, name string, known
 	})
 }
 
-// tenantSchemas reports components of the layout's tenantSchemas that the fleet does not have:
-// tenants may set all values of those that were meant (W1).
+// tenantSchemas reports components of the layout's tenantSchemas that the fleet does not have: a
+// misspelt one leaves all values of the component to tenants (W1).
 func (l *linter) tenantSchemas() {
 	for name, file := range l.st.Fleet.Layout.TenantSchemas {
-		group, component, _ := strings.Cut(name, "/")
-		if names, known := l.knows(group, component); !known {
+		if hints, known := l.knows(name); !known {
 			l.problems = append(l.problems, problem.Problem{
 				Reason: problem.NoEffect, Severity: problem.Warning, Pos: file.Pos, Subject: fmt.Sprintf("key %q", "tenantSchemas."+name),
-				Found: "has no effect: the fleet has no such component", Expected: "the name of a component", Hints: problem.Nearest(component, names),
+				Found: "has no effect: the fleet has no such component", Expected: "the group and name of a component", Hints: hints,
 			})
 		}
 	}
@@ -69,13 +68,18 @@ func (l *linter) concerned(rule hierarchy.Rule) (names []string, concerns bool) 
 	return slices.Sorted(maps.Keys(known)), false
 }
 
-// knows reports whether the fleet has a component, in a catalog or by values alone. Else it returns
-// the names of the group's.
-func (l *linter) knows(group, component string) (names []string, known bool) {
+// knows reports whether the fleet has GROUP/COMPONENT, in a catalog or by values alone. Else it
+// returns the nearest of the group's.
+func (l *linter) knows(name string) (hints []string, known bool) {
+	group, component, _ := strings.Cut(name, "/")
 	if catalog.Layers(l.st.Resolver().Catalogs[group]).Has(component) { // also a class that no member has yet
 		return nil, true
 	}
-	return l.concerned(hierarchy.Rule{Group: group, Component: component})
+	names, known := l.concerned(hierarchy.Rule{Group: group, Component: component})
+	for i := range names {
+		names[i] = group + "/" + names[i]
+	}
+	return problem.Nearest(name, names), known
 }
 
 // hasValues reports whether some level has a component's values for a cluster.

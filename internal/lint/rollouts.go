@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -95,9 +94,8 @@ func (l *linter) scopeWithoutEffect(p *rollout.Policy) {
 		}
 	}
 	for _, name := range p.Scope.Components {
-		group, component, _ := strings.Cut(name, "/")
-		if names, known := l.knows(group, component); !known {
-			report("component", name, problem.Nearest(component, names))
+		if hints, known := l.knows(name); !known {
+			report("component", name, hints)
 		}
 	}
 }
