@@ -75,7 +75,7 @@ func (l *linter) scopeWithoutEffect(p *rollout.Policy) {
 	report := func(kind, name string, hints []string) {
 		l.problems = append(l.problems, problem.Problem{
 			Reason: problem.InvalidRollout, Severity: problem.Warning, Pos: p.ScopePos, Subject: fmt.Sprintf("scope of rollout %q", p.Name),
-			Found: fmt.Sprintf("has no effect: the fleet has no %s %q", kind, name), Expected: "the name of a " + kind, Hints: hints,
+			Found: fmt.Sprintf("names %s %q, which the fleet does not have", kind, name), Expected: "the name of a " + kind, Hints: hints,
 		})
 	}
 	tenants := map[string]bool{}
