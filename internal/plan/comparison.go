@@ -196,18 +196,14 @@ func (c *comparison) shared(hub, cluster string, before, after *fleetOf) (unchan
 	if before.lacks(cluster) || after.lacks(cluster) {
 		return 0, nil, false
 	}
-	all, isShared := inventory.Shared(before.inventory, after.inventory, cluster)
-	if !isShared {
-		return 0, nil, false
-	}
-	for _, a := range all {
+	isShared = inventory.Shared(before.inventory, after.inventory, cluster, func(a inventory.Application) bool {
 		base, head := true, true
 		if c.requested != nil {
 			base, head = c.requested(hub, a)
 		}
 		switch {
 		case base != head:
-			return 0, nil, false
+			return false
 		case !base:
 			if apart == nil {
 				apart = map[NotRequested]int{}
@@ -216,6 +212,10 @@ func (c *comparison) shared(hub, cluster string, before, after *fleetOf) (unchan
 		case !a.Unlisted:
 			unchanged++
 		}
+		return true
+	})
+	if !isShared {
+		return 0, nil, false
 	}
 	return unchanged, apart, true
 }

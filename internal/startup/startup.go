@@ -4,9 +4,10 @@
 // a command's garbage never has to be collected. A program that imports this package differs in two
 // ways:
 //
-//  1. Between two garbage collections the heap grows by 128 MB at least, instead of by 4 MB or by
-//     what is in use. From 128 MB in use on, GOGC is as ever. Where the user sets GOGC, nothing
-//     differs; GOMEMLIMIT holds, too.
+//  1. Between two garbage collections the heap grows by twice what is in use, by 128 MB at least
+// and
+//     by 1 GiB at most, instead of by 4 MB or by what is in use. From 1 GiB in use on, GOGC is as
+//     ever. Where the user sets GOGC, nothing differs; GOMEMLIMIT holds, too.
 //  2. kubectl, which Argo CD's types link, loads no translations of its help texts.
 //
 // Go initialises the package with the lowest import path among those whose imports are
@@ -23,8 +24,13 @@ import (
 	"k8s.io/kubectl/pkg/util/i18n"
 )
 
-// headroom is how much the heap grows between two collections at least, in bytes.
-const headroom = 128 << 20
+// The heap grows between two collections by growth times what is in use, which is at least headroom
+// and at most largest bytes.
+const (
+	headroom = 128 << 20
+	growth   = 2
+	largest  = 1 << 30
+)
 
 // smallestHeap is the heap for which GOGC says that it may double before the first collection
 // (runtime, gcController.heapMinimum).
@@ -52,7 +58,8 @@ func delayCollection(usual int) {
 	}, usual)
 }
 
-// percentFor is the GOGC with which a heap of bytes in use grows by headroom, at least usual.
+// percentFor is the GOGC with which a heap of bytes in use grows by that, at least usual.
 func percentFor(inUse uint64, usual int) int {
-	return max(usual, int(100*headroom/max(inUse, smallestHeap))) //nolint:gosec // at most 3,200
+	inUse = max(inUse, smallestHeap)
+	return max(usual, int(100*min(max(growth*inUse, headroom), largest)/inUse)) //nolint:gosec // at most 3,200
 }
