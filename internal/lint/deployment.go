@@ -308,7 +308,7 @@ func (h hubRoots) reaches() {
 		for _, name := range h.Reaches[tenant] {
 			i := slices.IndexFunc(members, func(m *fleet.Member) bool {
 				is, err := path.Match(name.Text(), m.Name)
-				return is && err == nil && !m.IsHub && m.Tenant != tenant
+				return is && err == nil && !m.IsHub && m.Tenant != "" && m.Tenant != tenant
 			})
 			if tenants[tenant] && i >= 0 && name.Text() != "*" {
 				h.warn(problem.Problem{

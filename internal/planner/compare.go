@@ -106,7 +106,7 @@ type comparison struct {
 }
 
 // compare builds both states, the second from the first, and follows the pipelines of all hubs that
-// both have.
+// the head has.
 func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comparison, error) {
 	base, head, err := states(before, after, q.Facts)
 	if err != nil {
@@ -153,10 +153,14 @@ func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *s
 	cache := &expand.RenderCache{}
 	baseRemote, headRemote := p.remotes(base, before, cache)
 	for _, hub := range head.Fleet.Hubs() {
-		if hubs[hub] == nil || !slices.Contains(base.Fleet.Hubs(), hub) {
+		if hubs[hub] == nil {
 			continue
 		}
-		was, is := p.hub(base, before, hub, cache, baseRemote), p.hub(head, after, hub, cache, headRemote)
+		from, isNew := before, !slices.Contains(base.Fleet.Hubs(), hub)
+		if isNew {
+			from = snapshot.FromMap(nil) // nothing follows its roots yet, if there are any
+		}
+		was, is := p.hub(base, from, hub, cache, baseRemote), p.hub(head, after, hub, cache, headRemote)
 		c.dropUndeliveredGrants(hubs[hub])
 		if len(was.Roots())+len(is.Roots()) == 0 {
 			continue // the fleet is bootstrapped from another repository: a plan knows its responses alone
@@ -166,7 +170,9 @@ func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *s
 				q.Progress(hub, objects)
 			}
 		}})
-		c.base, c.head = append(c.base, was.Problems()...), append(c.head, is.Problems()...)
+		if c.head = append(c.head, is.Problems()...); !isNew {
+			c.base = append(c.base, was.Problems()...)
+		}
 	}
 	return c
 }

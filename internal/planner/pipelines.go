@@ -115,6 +115,9 @@ func requestedBy(base, head map[string]*expand.Hub) plan.Requested {
 			r, known := all[hub]
 			return !known || a.Owner != fleet.OwnerHub || r.Has(a.View, a.Group)
 		}
+		if _, is := before[hub]; !is { // a new hub: no ApplicationSet of before goes on querying
+			return has(after), has(after)
+		}
 		return has(before), has(after)
 	}
 }

@@ -38,11 +38,18 @@ type RenderQuestion struct {
 }
 
 // Render returns the objects that a hub's pipeline makes, as files by path. It reads the folder as
-// it is. A fleet with errors has no files.
+// it is. A fleet with errors has no files, nor has a hub none of whose members the facts know.
 func (p *Pipelines) Render(ctx context.Context, q RenderQuestion) (map[string][]byte, error) {
-	_, found, err := p.Objects(ctx, q, "nothing was written")
+	const hint = "nothing was written"
+	st, found, err := p.Objects(ctx, q, hint)
 	if err != nil {
 		return nil, err
+	}
+	if q.Hub == "" {
+		q.Hub = st.Fleet.Hubs()[0]
+	}
+	if problems, strange := unregistered(st, q.Hub); len(strange) > 0 {
+		return nil, &failure.Error{Findings: true, Err: problems[0], Problems: problems, Hints: []string{hint}}
 	}
 	return manifests(found, q.Form == FormPipeline)
 }
@@ -69,12 +76,18 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 	if !slices.Contains(st.Fleet.Hubs(), q.Hub) {
 		return nil, nil, failure.Usage(problem.Nearest(q.Hub, st.Fleet.Hubs()), "--hub: no member files of hub %q", q.Hub)
 	}
-	if q.Owner != fleet.OwnerHub && st.Fleet.Member(q.Hub, q.Owner) == nil {
+	q.Owner = st.OwnerName(q.Hub, q.Owner)
+	owner := st.Fleet.Member(q.Hub, q.Owner)
+	switch {
+	case q.Owner == fleet.OwnerHub:
+	case owner == nil:
 		var names []string
 		for _, m := range st.Fleet.Members(q.Hub) {
 			names = append(names, m.Name)
 		}
 		return nil, nil, failure.Usage(problem.Nearest(q.Owner, names), "--owner: hub %q has no member %q", q.Hub, q.Owner)
+	case !owner.Remote:
+		return nil, nil, failure.Usage(append([]string{"--owner hub renders what the hub deploys to it"}, hints...), "--owner: member %q has no engine of its own", q.Owner)
 	}
 	if problems := chartRoots(snap, q.Hub); len(problems) > 0 {
 		return nil, nil, &failure.Error{Findings: true, Err: problems[0], Problems: problems, Hints: hints}

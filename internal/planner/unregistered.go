@@ -8,21 +8,21 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// unregistered warns of members without a cluster Secret in the facts: their Applications are not
-// in a plan. A hub without any cluster in the facts is one warning, and is named in strange: such
+// unregistered warns of members without a cluster Secret in the facts: their Applications are left
+// out. A hub without any cluster in the facts is one warning, and is named in strange: such
 // facts are another hub's.
-func unregistered(head *fleetstate.State, only string) (warnings []problem.Problem, strange []string) {
-	for _, hub := range head.Fleet.Hubs() {
+func unregistered(st *fleetstate.State, only string) (warnings []problem.Problem, strange []string) {
+	for _, hub := range st.Fleet.Hubs() {
 		if only != "" && hub != only {
 			continue
 		}
 		var missing []problem.Problem
-		members := slices.DeleteFunc(slices.Clone(head.Fleet.Members(hub)), func(m *fleet.Member) bool { return m.Lifecycle == fleet.Retired })
+		members := slices.DeleteFunc(slices.Clone(st.Fleet.Members(hub)), func(m *fleet.Member) bool { return m.Lifecycle == fleet.Retired })
 		for _, m := range members {
-			if _, is := head.Facts().Of(m.Name); !is {
+			if _, is := st.Facts().Of(m.Name); !is {
 				missing = append(missing, problem.Problem{
 					Reason: problem.NotExpanded, Severity: problem.Warning, Pos: m.Pos, Hub: hub, Cluster: m.Name, Subject: m.Name,
-					Found: "no cluster Secret by the facts given, so that its Applications are not compared",
+					Found: "no cluster Secret by the facts given, so that its Applications are left out",
 				})
 			}
 		}
@@ -30,7 +30,7 @@ func unregistered(head *fleetstate.State, only string) (warnings []problem.Probl
 			strange = append(strange, hub)
 			missing = []problem.Problem{{
 				Reason: problem.NotExpanded, Severity: problem.Warning, Hub: hub, Subject: hub,
-				Found: "the facts given know no cluster of the hub, so that its Applications are not compared",
+				Found: "the facts given know no cluster of the hub, so that its Applications are left out",
 				Hints: []string{"give a file of facts with its clusters, or --hub for another hub alone"},
 			}}
 		}

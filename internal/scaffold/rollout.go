@@ -84,7 +84,7 @@ func ChangeRollout(ctx context.Context, r Repository, c RolloutChange) (*Draft, 
 		return nil, err
 	}
 	is := strings.Join(lines, "")
-	if is == was {
+	if strings.TrimSuffix(is, "\n") == strings.TrimSuffix(was, "\n") {
 		return nil, c.unchanged(r, before, file.Path)
 	}
 	if _, err := yamldoc.Parse(file.Path, []byte(is)); err != nil {
@@ -184,11 +184,15 @@ func byHand(file string) error {
 	return failure.Usage([]string{nothingWritten, "edit the file by hand"}, "%s is in a form that this command does not change", file)
 }
 
-// setTop sets a key of the file's first level.
+// setTop sets a key of the file's first level, and keeps a comment behind it.
 func setTop(lines []string, key, value string) []string {
 	for i, line := range lines {
 		if strings.HasPrefix(line, key+":") {
-			lines[i] = key + ": " + value + "\n"
+			_, comment, _ := strings.Cut(strings.TrimRight(line, "\r\n"), " #")
+			if comment != "" {
+				comment = " #" + comment
+			}
+			lines[i] = key + ": " + value + comment + "\n"
 			return lines
 		}
 	}

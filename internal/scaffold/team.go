@@ -72,7 +72,7 @@ func NewTeam(ctx context.Context, r Repository, t Team) (*Draft, error) {
 		return nil, err
 	}
 	d.Next = []string{
-		"argosy plan",
+		"argosy plan --base HEAD",
 		"git add . && git commit -m \"" + fmt.Sprintf("Add the team %s", t.Name) + "\" && git push",
 	}
 	return d, nil

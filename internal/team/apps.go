@@ -220,7 +220,7 @@ func (a *Apps) outside(s *Share, layers []hierarchy.Layer) (out []problem.Proble
 		for _, f := range entries.Fields() {
 			on, ok := f.Value.Get(catalog.KeyEnabled).Truth()
 			t := a.teams[f.Key]
-			if !ok || !on || s.Has(t) {
+			if !ok || !on || s.Has(t) || t != nil && t.root == nil { // no root: its file cannot be read
 				continue
 			}
 			p := problem.Problem{

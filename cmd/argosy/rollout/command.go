@@ -49,7 +49,7 @@ func newResume(write draft.Write) *cobra.Command {
 	change := &scaffold.RolloutChange{Resume: true}
 	cmd := &cobra.Command{
 		Use: "resume [NAME]", Short: "Let the rings of a rollout go on",
-		Long:    "Resume takes back a pause and a rollback: it removes `paused` and the pins from the policy.\nWith --ring it removes the pins of that ring alone.",
+		Long:    "Resume takes back a pause and a rollback: it sets `paused: false` and removes the pins.\nWith --ring it removes the pins of that ring alone.",
 		Example: "  argosy rollout resume prod\n  argosy rollout resume prod --ring canary",
 	}
 	cmd.Flags().StringVar(&change.Ring, "ring", "", "remove the pins of this `ring` alone")
