@@ -20,11 +20,11 @@ import (
 )
 
 // Snapshots are records of snapshots. A revision names its content, so each one has a record of its
-// own that never changes: a tar archive of its files. They are for one goroutine.
+// own, which changes by Renew alone: a tar archive of its files. They are for one goroutine.
 type Snapshots struct {
 	store  *state.Store
 	prefix string
-	// damaged are the records that could not be read: they are written anew if they are needed.
+	// damaged are the records to write anew if they are needed: they could not be read, or differ.
 	damaged map[string]bool
 }
 
@@ -68,6 +68,9 @@ func (s *Snapshots) Read(ctx context.Context, revision string, others ...*snapsh
 	}
 	return out, err
 }
+
+// Renew has the next Write replace the record of a revision.
+func (s *Snapshots) Renew(revision string) { s.damaged[s.Record(revision)] = true }
 
 // Write writes those of the needed snapshots that are missing or damaged, by their records, and
 // returns the names of all records before. A snapshot is nil if it is not at hand.

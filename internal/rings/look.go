@@ -148,7 +148,7 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 	if p.record != nil {
 		next = next.Keep(r.kept)
 	}
-	if p.record != nil && !(p.isLost && next.IsLost()) && (!next.Equal(before) || next.Soaks() && now.Sub(p.noted) >= rollout.NoteInterval) {
+	if p.record != nil && !(p.isLost && next.IsLost()) && (!next.Equal(before) || next.Soaks(policy) && now.Sub(p.noted) >= rollout.NoteInterval) {
 		if err := r.write(ctx, policy.Name, p.record, next); err != nil {
 			r.noteFailedWrite(p, policy.Name, err)
 			r.mu.Lock()

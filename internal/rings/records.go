@@ -20,6 +20,9 @@ func (r *Rings) write(ctx context.Context, policy string, record *state.Document
 	defer cancel()
 	needed := map[string]*snapshot.Snapshot{}
 	for rev := range log.Revisions() {
+		if r.tookJoined(rev) {
+			r.files.Renew(rev)
+		}
 		needed[r.files.Record(rev)] = r.snapshotOf(rev)
 	}
 	names, err := r.files.Write(ctx, needed)
@@ -33,6 +36,19 @@ func (r *Rings) write(ctx context.Context, policy string, record *state.Document
 		r.o.Logger.Warn("files that no ring needs any more are not removed yet", "rollout", policy, "error", err)
 	}
 	return nil
+}
+
+// tookJoined reports whether members have joined a revision since its files were written. A restart
+// reads the files that they have joined with, and not those of a later commit.
+func (r *Rings) tookJoined(rev string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.revisions[rev]
+	if known == nil || !known.hasJoined {
+		return false
+	}
+	known.hasJoined = false
+	return true
 }
 
 // restore reads the files of the revisions that a log names and nobody here has.

@@ -111,6 +111,10 @@ type policyState struct {
 type revision struct {
 	state     *fleetstate.State
 	responses *response.Cache
+	// hasJoined reports that members have joined since its files were written; unfit are those that
+	// it cannot compute: they have what the newest commit says.
+	hasJoined bool
+	unfit     []string
 }
 
 // maxRevisions bounds the states that no ring has and an approval may name.

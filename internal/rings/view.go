@@ -222,14 +222,22 @@ func (r *Rings) at(name string, st *fleetstate.State) *revision {
 	if known == nil {
 		return nil
 	}
-	files := withJoined(known.state, st, r.o.Hub)
-	if files != known.state.Resolver().Snapshot || !known.state.Facts().Equal(st.Facts()) {
+	files, joined := roster.Join(known.state, st, r.o.Hub, known.unfit)
+	if len(joined) > 0 || !known.state.Facts().Equal(st.Facts()) {
 		now, err := fleetstate.Build(known.state, files, st.Facts())
+		unfit := joined
+		if err == nil {
+			unfit = roster.Unfit(now, r.o.Hub, joined)
+		}
+		if len(unfit) > 0 {
+			known.unfit = append(known.unfit, unfit...)
+			return r.at(name, st)
+		}
 		if err != nil {
 			r.o.Logger.Error("a ring's revision cannot be computed with the facts of now", "revision", name, "error", err)
 			return nil
 		}
-		known.state = now
+		known.state, known.hasJoined = now, known.hasJoined || len(joined) > 0
 	}
 	return &revision{state: known.state, responses: known.responses}
 }

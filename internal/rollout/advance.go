@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxBlind is how long nobody may have looked for a soak to go on as if somebody had.
+// maxBlind is how long nobody may have looked for a soak or a deadline to go on as if somebody had.
 const maxBlind = time.Minute
 
 // NoteInterval is how old the record of a soak may be: a restart takes it for the last look.
@@ -120,8 +120,15 @@ func (a *advance) observe(ring *Ring) {
 	isHealthy := unavailable <= allowed && checks.Why == ""
 	switch {
 	case !isHealthy:
-		if !r.HealthySince.IsZero() {
+		seen := r.Since
+		if r.Seen.After(seen) {
+			seen = r.Seen
+		}
+		switch blind := a.now.Sub(seen); {
+		case !r.HealthySince.IsZero():
 			r.BrokenSince = a.now
+		case blind > maxBlind && ring.Deadline > 0 && !r.HasPassed(): // the deadline stands still, as a soak does
+			r.BrokenSince = r.unhealthySince().Add(blind)
 		}
 		r.HealthySince = time.Time{}
 	case r.HealthySince.IsZero():
@@ -141,16 +148,12 @@ func (a *advance) observe(ring *Ring) {
 	}
 	r.Seen = a.now
 	r.Failure = ""
-	unhealthySince := r.Since
-	if !r.BrokenSince.IsZero() {
-		unhealthySince = r.BrokenSince
-	}
 	switch {
 	case degraded > allowed:
 		r.Failure = fmt.Sprintf("%d of %d members are degraded, such as %s: %s", degraded, len(members), worst.Member, worst.Why)
 	case checks.Failures >= maxCheckFailures && unavailable <= allowed && !r.HasPassed():
 		r.Failure = checks.Why
-	case ring.Deadline > 0 && !isHealthy && !r.HasPassed() && a.now.Sub(unhealthySince) >= ring.Deadline:
+	case ring.Deadline > 0 && !isHealthy && !r.HasPassed() && a.now.Sub(r.unhealthySince()) >= ring.Deadline:
 		r.Failure = fmt.Sprintf("not healthy within the deadline of %s", ring.Deadline)
 	}
 	switch {
@@ -222,7 +225,7 @@ func (a *advance) move(i int) {
 		a.block(ring, Wait{Reason: Paused, Train: a.log.Newest})
 		return
 	}
-	if t, ok := a.overtaking(ring.Name, r); ok {
+	if t, ok := a.overtaking(ring, r); ok {
 		a.log.Rings[ring.Name] = r.take(t, a.now)
 		return
 	}
@@ -310,9 +313,9 @@ func (a *advance) pin(ring string) (Train, bool) {
 }
 
 // overtaking is the newest train that an approval lets the ring take at once.
-func (a *advance) overtaking(ring string, r Record) (Train, bool) {
+func (a *advance) overtaking(ring *Ring, r Record) (Train, bool) {
 	for _, t := range slices.Backward(a.log.Recent) {
-		if t.Number > max(r.Train.Number, r.Rejected) && a.isApproved(ring, t, true) && a.isThere(t.Revision) {
+		if t.Number > max(r.Train.Number, r.Rejected) && a.isApproved(ring.Name, t, true) && a.isThere(t.Revision) && a.mayFollow(ring, r.Train, t) {
 			return t, true
 		}
 	}

@@ -24,7 +24,8 @@ type Record struct {
 	// was looked at last.
 	HealthySince time.Time `json:"healthySince,omitzero"`
 	Seen         time.Time `json:"seen,omitzero"`
-	// BrokenSince is when a soak was broken last: the deadline counts from then.
+	// BrokenSince is when a soak was broken last, and later by the time in which nobody looked: the
+	// deadline counts from then.
 	BrokenSince time.Time `json:"brokenSince,omitzero"`
 	// Passed are the last trains that passed the ring, the newest last.
 	Passed []Train `json:"passed,omitempty"`
@@ -121,10 +122,12 @@ func (l Log) IsOlderThan(f Facts) bool {
 	return f.ReadAt.IsZero() || f.ReadAt.After(l.Departed)
 }
 
-// Soaks reports whether a ring soaks: then a restart goes on from when it was looked at last.
-func (l Log) Soaks() bool {
-	for _, r := range l.Rings {
-		if !r.HasPassed() && !r.HealthySince.IsZero() {
+// Soaks reports whether a ring soaks, or has a deadline before it: then a restart goes on from when
+// it was looked at last.
+func (l Log) Soaks(p *Policy) bool {
+	for _, ring := range p.Rings {
+		r := l.Rings[ring.Name]
+		if !r.HasPassed() && (!r.HealthySince.IsZero() || ring.Deadline > 0 && !r.Seen.IsZero() && r.Failure == "") {
 			return true
 		}
 	}
@@ -244,6 +247,14 @@ func (r Record) passed() Train {
 
 // HasPassed reports whether the ring's own train has.
 func (r Record) HasPassed() bool { return r.passed().Number == r.Train.Number }
+
+// unhealthySince is when the deadline begins.
+func (r Record) unhealthySince() time.Time {
+	if r.BrokenSince.IsZero() {
+		return r.Since
+	}
+	return r.BrokenSince
+}
 
 // IsBack reports whether what it has is older than what it had.
 func (r Record) IsBack() bool {

@@ -189,3 +189,69 @@ func TestRingIsBackByItsTrains(t *testing.T) {
 		t.Error("a ring that begins where another is back is not back")
 	}
 }
+
+// TestApprovalSkipsNoVersion: an approval lets a ring overtake gates and windows, and does not take
+// its members to what they may not become. (C2)
+func TestApprovalSkipsNoVersion(t *testing.T) {
+	for _, may := range []bool{true, false} {
+		p := policy(t, "rings:\n- {name: canary, selector: {}}\n- {name: prod, selector: {}, freezes: [{from: 2000-01-01, to: 2099-01-01}]}\n")
+		now := time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)
+		p.Approvals = []Approval{{Ring: "prod", Revision: revision(3), Expires: now, Overtakes: true}}
+		log := Begin(p, revision(1), now)
+		for _, newest := range []int{2, 3, 3} {
+			now = now.Add(time.Second)
+			log, _ = Advance(p, log, Facts{Newest: revision(newest), MayFollow: func(ring, from, to string) bool {
+				return may || ring != "prod" || from != revision(1) || to != revision(3)
+			}}, now)
+		}
+		want := 1
+		if may {
+			want = 3
+		}
+		if r := log.Rings["prod"]; r.Train.Number != want {
+			t.Errorf("may follow %t: prod has train %d, want %d", may, r.Train.Number, want)
+		}
+	}
+}
+
+// TestDeadlineStandsStillWhileNobodyLooks: a ring whose members have not been seen since it took a
+// train does not fail by that; one that is watched for the deadline does. The record is written
+// meanwhile, so that a restart takes little of the time back. (3)
+func TestDeadlineStandsStillWhileNobodyLooks(t *testing.T) {
+	p := policy(t, "rings: [{name: canary, selector: {}, deadline: 10m, onFailure: back}, {name: prod, selector: {}}]\n")
+	now := time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)
+	log := Begin(p, revision(1), now)
+	look := func(after time.Duration, s Status) {
+		now = now.Add(after)
+		log, _ = Advance(p, log, Facts{Newest: revision(2), Health: map[string]RingHealth{
+			"canary": {Revision: log.Rings["canary"].Train.Revision, Members: []MemberHealth{{Member: "m", Status: s}}},
+		}}, now)
+	}
+	look(time.Second, Healthy)
+	if log.Soaks(p) {
+		t.Error("nobody has seen the ring at its train, and the record has to say so every few seconds")
+	}
+	look(time.Hour, Unknown) // the service was away
+	if r := log.Rings["canary"]; r.Train.Number != 2 || r.Rejected != 0 {
+		t.Fatalf("it fails by time in which nobody looked: %+v", r)
+	}
+	for range 10 {
+		look(30*time.Second, Progressing)
+	}
+	if !log.Soaks(p) {
+		t.Error("a restart would give it the whole deadline again")
+	}
+	look(time.Hour, Progressing) // away again
+	for range 9 {
+		look(30*time.Second, Progressing)
+	}
+	if r := log.Rings["canary"]; r.Train.Number != 2 {
+		t.Errorf("it fails before its deadline: %+v", r)
+	}
+	for range 2 {
+		look(30*time.Second, Progressing)
+	}
+	if r := log.Rings["canary"]; r.Train.Number != 1 || r.Rejected != 2 {
+		t.Errorf("watched for its deadline, it does not fail: %+v", r)
+	}
+}

@@ -2,6 +2,7 @@
 //
 //	Of(members, policies, before) -> Roster
 //	Served(state, hub) -> the members, by the files that they are served from
+//	Join(held, now, hub, unfit) -> the files of a held state with those of members that have joined
 //
 // A member whose newest file has an error, or that is of a held tenant, is in the ring of the file
 // that it is served from (rule 5 of package fleetstate).

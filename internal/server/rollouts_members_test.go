@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/argosy-hub/argosy/internal/server"
+	"github.com/argosy-hub/argosy/internal/state"
 )
 
 const (
@@ -123,4 +126,42 @@ func TestRemovedMemberHoldsNoRing(t *testing.T) {
 	h.healthy("dns-a", "dns-b", "dns-hub-1") // c is dead
 	h.looks()
 	h.ring("canary", h.say(inRings(change)).Revision)
+}
+
+// TestRestartKeepsWhatAMemberJoinedWith: a member joins a later ring. What a further commit says of
+// it waits for the first ring, also after a restart. (G7, G9)
+func TestRestartKeepsWhatAMemberJoinedWith(t *testing.T) {
+	folder, err := state.NewFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := func(o *server.Options) { o.Store = state.New(folder) }
+	h, first := steady(t, nil, stored)
+	files := func(own string) map[string]string {
+		return inRings(map[string]string{
+			valuesOfAll:                          "replicas: 7\n",
+			"fleet/fleet-members/hub-1/new.yaml": "clusterName: new\ntenant: retail\nenvironment: prod\nsecretManagerSecretName: hub-1/new\n",
+			"addons/tenants/retail/clusters/new/addons/dns/values.yaml": "own: " + own + "\n",
+		})
+	}
+	h.ring("canary", h.say(files("joined")).Revision) // and is never healthy there
+	h.answers()
+	h.say(files("later"))
+	h.looks()
+	before := h.texts()["new"]
+	if !strings.Contains(before, "own: joined") || !strings.Contains(before, first) {
+		t.Fatal("the new member has not what its ring has:", before)
+	}
+	apps := h.apps
+	if err := h.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h = newOrderly(t, stored, func(o *server.Options) { o.Facts.(*changingFacts).set = factsOf(apps) })
+	h.apps = apps
+	h.say(files("later"))
+	h.ring("prod", first)
+	h.answers()
+	if now := h.texts()["new"]; now != before {
+		t.Errorf("its ring stays at %s, and it changes with a restart:\n%s\n%s", first, before, now)
+	}
 }

@@ -5,9 +5,8 @@
 // ways:
 //
 //  1. Between two garbage collections the heap grows by twice what is in use, by 128 MB at least
-// and
-//     by 1 GiB at most, instead of by 4 MB or by what is in use. From 1 GiB in use on, GOGC is as
-//     ever. Where the user sets GOGC, nothing differs; GOMEMLIMIT holds, too.
+//     and by 1 GiB at most, instead of by 4 MB or by what is in use. From 1 GiB in use on, GOGC is
+//     as ever. Where the user sets GOGC, nothing differs; GOMEMLIMIT holds, too.
 //  2. kubectl, which Argo CD's types link, loads no translations of its help texts.
 //
 // Go initialises the package with the lowest import path among those whose imports are
