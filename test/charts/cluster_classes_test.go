@@ -7,12 +7,17 @@ import (
 	"testing"
 
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/authentication/user"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 
@@ -182,6 +187,44 @@ func TestClassesOutliveAccidents(t *testing.T) {
 		}
 		if found != c.objects {
 			t.Errorf("%s: %d objects of kind %s, want %d", c.chart, found, c.kind, c.objects)
+		}
+	}
+}
+
+// TestNodesAreLabelledByTheirName: the label by which a control plane's policy finds its nodes
+// cannot be left out, also by an update. (C2)
+func TestNodesAreLabelledByTheirName(t *testing.T) {
+	for chart, c := range map[string]struct{ kind, resource string }{clusterKro: {"EKSNodes", "eksnodes"}, clusterCrossplane: {"XEKSNodes", "xeksnodes"}} {
+		objects := rendering{}.objects(t, chart, "part: definitions")
+		policy := one[*admissionv1.ValidatingAdmissionPolicy](t, objects, "label."+c.resource+".provision.argosy.dev")
+		if binding := one[*admissionv1.ValidatingAdmissionPolicyBinding](t, objects, policy.Name); binding.Spec.PolicyName != policy.Name || binding.Spec.MatchResources != nil {
+			t.Errorf("%s: binding %+v", chart, binding.Spec)
+		}
+		gvk := schema.GroupVersionKind{Group: "provision.argosy.dev", Version: "v1alpha1", Kind: c.kind}
+		nodes := func(labels map[string]string, deleted bool) *unstructured.Unstructured {
+			u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"version": "1.33"}}}
+			u.SetGroupVersionKind(gvk)
+			u.SetName("a")
+			u.SetLabels(labels)
+			if now := metav1.Now(); deleted {
+				u.SetDeletionTimestamp(&now)
+			}
+			return u
+		}
+		for _, x := range []struct {
+			object *unstructured.Unstructured
+			want   bool
+		}{
+			{nodes(map[string]string{"argosy.dev/cluster": "a", "x": "y"}, false), true},
+			{nodes(map[string]string{"argosy.dev/cluster": "b"}, false), false},
+			{nodes(map[string]string{"x": "y"}, false), false},
+			{nodes(nil, false), false},
+			{nodes(nil, true), true},
+		} {
+			attributes := admission.NewAttributesRecord(x.object, nil, gvk, "argocd", "a", gvk.GroupVersion().WithResource(c.resource), "", admission.Create, &metav1.CreateOptions{}, false, &user.DefaultInfo{Name: "somebody"})
+			if got := allows(t, policy, &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: x.object}); got != x.want {
+				t.Errorf("%s: labels %v: admitted %t", chart, x.object.GetLabels(), got)
+			}
 		}
 	}
 }

@@ -97,7 +97,7 @@ func TestLintSaysWhatThePoliciesSay(t *testing.T) {
 				t.Errorf("%q: an App at %s: the policies admit it: %t; lint says %q", values, server, want, found)
 			}
 		}
-		for _, key := range []string{"bearerToken", "password", "keyData", "awsAuthConfig"} {
+		for _, key := range []string{"bearerToken", "password", "keyData", "awsAuthConfig", "AAD_SERVICE_PRINCIPAL_CLIENT_SECRET"} {
 			cluster := one[*admissionv1.ValidatingAdmissionPolicy](t, rendering{}.objects(t, fleetPolicies, values), "fleet-cluster-secrets")
 			says := slices.ContainsFunc(cluster.Spec.Validations, func(v admissionv1.Validation) bool { return strings.HasPrefix(v.Message, "config has "+key+",") })
 			if says != p.IsForbidden(key) {
@@ -107,5 +107,35 @@ func TestLintSaysWhatThePoliciesSay(t *testing.T) {
 	}
 	if admitted < 100 || refused < 100 {
 		t.Errorf("%d admitted, %d refused: the table does not test much", admitted, refused)
+	}
+}
+
+// TestNoBearerTokenForbidsSecretsOfPrograms: the preset forbids the secret that a program of
+// execProviderConfig gets by its environment, and so do values that name it; an identity without a
+// secret passes.
+func TestNoBearerTokenForbidsSecretsOfPrograms(t *testing.T) {
+	const key = "AAD_SERVICE_PRINCIPAL_CLIENT_SECRET"
+	config := func(env string) string {
+		return `{"execProviderConfig":{"args":["azure"],"command":"argocd-k8s-auth","env":{` + env + `}}}`
+	}
+	for _, values := range []string{"presets: [no-bearer-token]\n", "clusterSecrets: {forbidden: [" + key + "]}\n"} {
+		isJudged := false
+		for _, v := range one[*admissionv1.ValidatingAdmissionPolicy](t, rendering{}.objects(t, fleetPolicies, values), "fleet-cluster-secrets").Spec.Validations {
+			if !strings.HasPrefix(v.Message, "config has "+key+",") {
+				continue
+			}
+			isJudged = true
+			pattern := regexp.MustCompile(matched.FindStringSubmatch(v.Expression)[1])
+			for env, want := range map[string]bool{`"AAD_LOGIN_METHOD":"spn","` + key + `":"x"`: true, `"AAD_LOGIN_METHOD":"workloadidentity"`: false} {
+				for before := range 3 { // all three forms of a text in base64
+					if got := pattern.MatchString(base64.StdEncoding.EncodeToString([]byte(strings.Repeat(" ", before) + config(env)))); got != want {
+						t.Errorf("%s: %s: found %t", values, env, got)
+					}
+				}
+			}
+		}
+		if !isJudged {
+			t.Errorf("%s: no validation is about %s", values, key)
+		}
 	}
 }

@@ -206,6 +206,8 @@ func TestHubRefusesWhatCannotWork(t *testing.T) {
 		"secretStore.aws.region is required":        newHub + "secretStore: {provider: aws}\n",
 		"secretStore.vault.auth is required":        newHub + "secretStore: {provider: vault, vault: {server: 'https://v'}}\n",
 		"projects.tenants.platform":                 newHub + "projects: {tenants: {platform: {}}}\n",
+		"projects.tenants: default is Argo CD's":    newHub + "projects: {tenants: {default: {}}}\n",
+		"projects.platform: default is Argo CD's":   newHub + "projects: {platform: default}\n",
 		"reaches shop-eu, too":                      newHub + "projects: {tenants: {shop: {}, shop-eu: {clusters: [a]}}}\n",
 		"reaches hub-eu, too":                       newHub + "projects: {tenants: {hub: {}}}\n",
 		"reaches shop-legacy-1, too":                newHub + "projects: {tenants: {shop: {}, data: {clusters: [shop-legacy-1]}}}\n",
@@ -237,5 +239,15 @@ func TestHubTenantsHaveProjects(t *testing.T) {
 	roles := projects["shop"].Spec.Roles
 	if len(roles) != 1 || !slices.Equal(roles[0].Groups, []string{"shop-team"}) || len(roles[0].Policies) != 2 {
 		t.Errorf("roles %+v", roles)
+	}
+}
+
+// TestEmptyListOfATenantAdmitsNothing: a list that says nothing is not one that is missing.
+func TestEmptyListOfATenantAdmitsNothing(t *testing.T) {
+	for _, project := range all[*v1alpha1.AppProject](rendering{}.objects(t, hubChart, newHub,
+		"projects: {tenants: {shop: {clusters: [], sourceRepos: [], clusterResources: []}}}\n")) {
+		if spec := project.Spec; project.Name == "shop" && len(spec.SourceRepos)+len(spec.Destinations)+len(spec.ClusterResourceWhitelist) > 0 {
+			t.Errorf("%+v", spec)
+		}
 	}
 }

@@ -90,6 +90,9 @@ func TestTeamProjectDeniesKinds(t *testing.T) {
 		{"", "ResourceQuota", true, false},
 		{"", "LimitRange", true, false},
 		{"networking.k8s.io", "NetworkPolicy", true, false},
+		{"cilium.io", "CiliumNetworkPolicy", true, false},
+		{"projectcalico.org", "NetworkPolicy", true, false},
+		{"networking.k8s.aws", "PolicyEndpoint", true, false},
 		{"rbac.authorization.k8s.io", "RoleBinding", true, false},
 		{"batch", "CronJob", true, false},
 		{"", "Secret", true, false},
@@ -252,4 +255,27 @@ func permits(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy, gvk sc
 	gvr := gvk.GroupVersion().WithResource("any")
 	attributes := admission.NewAttributesRecord(object, nil, gvk, "one", "x", gvr, "", admission.Create, &metav1.CreateOptions{}, false, &user.DefaultInfo{Name: "u"})
 	return allows(t, policy, &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: object})
+}
+
+// TestPresetsAreUsable: null removes a limit of a level below, and a team that may have load
+// balancers may have the node ports that each takes.
+func TestPresetsAreUsable(t *testing.T) {
+	objects := rendering{}.objects(t, teamChart, "team: {name: a, tenant: t, owners: [o], namespaces: [{name: one, preset: small}, {name: two, preset: isolated}]}\n",
+		"presets: {small: {limits: {max: {cpu: '4', memory: 8Gi}, min: {cpu: 1m}}}}\n", "presets: {small: {limits: {max: {cpu: null}, min: {cpu: null}}}}\n")
+	limits, quotas := all[*corev1.LimitRange](objects), all[*corev1.ResourceQuota](objects)
+	if len(limits) != 2 || len(quotas) != 2 {
+		t.Fatalf("%d limits, %d quotas", len(limits), len(quotas))
+	}
+	for _, l := range limits {
+		x := l.Spec.Limits[0]
+		if _, is := x.Max["cpu"]; is || len(x.Min) > 0 || l.Namespace == "one" && x.Max.Memory().String() != "8Gi" || x.Default.Memory().String() != "256Mi" {
+			t.Errorf("%s: %+v", l.Namespace, x)
+		}
+	}
+	for _, q := range quotas {
+		balancers, ports := q.Spec.Hard["services.loadbalancers"], q.Spec.Hard["services.nodeports"]
+		if balancers.Value() > ports.Value() {
+			t.Errorf("%s: %s load balancers with %s node ports", q.Namespace, balancers.String(), ports.String())
+		}
+	}
 }

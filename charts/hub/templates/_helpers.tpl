@@ -101,11 +101,16 @@ metadata:
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- range $key, $is := dict "platform" (eq $v.projects.platform "default") "tenants" (hasKey $v.projects.tenants "default") -}}
+{{- if $is -}}
+{{- fail (printf "projects.%s: default is Argo CD's own project, which the hub's own Application is in; expected another name" $key) -}}
+{{- end -}}
+{{- end -}}
 {{- if hasKey $v.projects.tenants $v.projects.platform -}}
 {{- fail (printf "projects.tenants.%s: projects.platform is the tenant of the hub itself, and has a project already" $v.projects.platform) -}}
 {{- end -}}
 {{- range $tenant, $project := $v.projects.tenants -}}
-{{- if not (get ($project | default dict) "clusters") -}}
+{{- if not (hasKey ($project | default dict) "clusters") -}}
 {{- $others := concat (list $v.service.hub) (keys $v.projects.tenants | sortAlpha) -}}
 {{- range $name, $its := $v.projects.tenants -}}
 {{- if ne $name $tenant -}}
