@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -118,10 +119,12 @@ func (m *importer) reportKustomized(sets []applicationSet) {
 	}
 }
 
+var kindOf = regexp.MustCompile(`^\s*(?:-\s+)?["']?kind["']?\s*:\s*["']?ApplicationSet["']?\s*(?:#.*|,\s*)?$`)
+
 // kindLine is the first line that says that there is an ApplicationSet; 0 if none does.
 func kindLine(data []byte) int {
 	for i, line := range strings.Split(string(data), "\n") {
-		if strings.TrimSpace(line) == "kind: ApplicationSet" {
+		if kindOf.MatchString(line) {
 			return i + 1
 		}
 	}

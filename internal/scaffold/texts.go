@@ -26,12 +26,13 @@ func text(name string, data any) (string, error) {
 	return b.String(), nil
 }
 
-// scalar returns a text as YAML, in quotes where YAML would read another type or the end of a list.
+// scalar returns a text as YAML, on one line, in quotes where YAML would read another type or the
+// end of a list.
 func scalar(text string) string {
 	node := yamldoc.FromAny(nil, map[string]any{"k": text})
 	out, err := node.YAML()
 	plain := strings.TrimSuffix(strings.TrimPrefix(string(out), "k: "), "\n")
-	if err != nil || strings.Contains(text, "\n") || plain == text && strings.ContainsAny(text, ",[]{}") {
+	if err != nil || strings.Contains(text, "\n") || strings.Contains(plain, "\n") || plain == text && strings.ContainsAny(text, ",[]{}") {
 		return fmt.Sprintf("%q", text)
 	}
 	return plain

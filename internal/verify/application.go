@@ -87,8 +87,11 @@ func (r *Reader) Read(tree manifest.Tree) (Application, error) {
 	}
 	a := Application{Name: manifest.Text(tree, "metadata", "name"), Lines: map[string]int{}}
 	a.Spec, _ = normal["spec"].(manifest.Tree)
-	if a.Spec == nil {
+	switch {
+	case a.Spec == nil:
 		return Application{}, &Unreadable{Text: "has no spec"}
+	case a.Spec["sourceHydrator"] != nil:
+		return Application{}, &Unreadable{Text: "spec.sourceHydrator is not followed"}
 	}
 	destination := manifest.Copy(a.Spec["destination"])
 	if a.Cluster, err = r.cluster(destination); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
@@ -190,9 +191,14 @@ func causes(q Question, ours side) func(path []string) problem.Pos {
 		}
 		return s.Position
 	}
+	list, _ := ours.Spec["sources"].([]any)
+	main := strconv.Itoa(slices.IndexFunc(list, func(s any) bool { return manifest.Text(s, "chart") != "" || manifest.Text(s, "path") != "" }))
 	return func(path []string) problem.Pos {
 		rest := path
 		if len(path) > 3 && path[1] == "sources" {
+			if path[2] != main { // the ApplicationSet has it, the catalog the main source alone
+				return ours.pos
+			}
 			rest = path[3:]
 		}
 		switch strings.Join(rest[:min(len(rest), 2)], ".") {

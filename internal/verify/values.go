@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
@@ -46,6 +47,8 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out
 			}
 		case remote:
 			unread = append(unread, name)
+		case file == nil && strings.ContainsAny(name, "*?["):
+			return nil, from, &Unreadable{Text: fmt.Sprintf("value file %s is a pattern, which later versions of Argo CD expand", name), Hint: "list the files in their order"}
 		case file == nil && !optional:
 			return nil, from, &Unreadable{Text: fmt.Sprintf("value file %s is not there: Argo CD fails, too", name)}
 		case file == nil:
@@ -88,9 +91,17 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out
 	if merged := hierarchy.Merge(layers, nil); merged != nil && merged.Root.IsMap() {
 		values, _ = merged.Root.Any().(map[string]any)
 	}
-	given := parameters(s.Helm, environment)
+	given, integers := parameters(s.Helm, environment)
 	if err := environment.err(); err != nil {
 		return nil, from, err
+	}
+	if len(unread) > 0 {
+		if err := r.dependsOnUnread(layers, given, unread[0]); err != nil {
+			return nil, from, err
+		}
+	}
+	if len(integers) > 0 {
+		out["parameters"] = integers
 	}
 	if err := r.SetParameters(values, given); err != nil {
 		return nil, from, &Unreadable{Text: err.Error()}
@@ -117,8 +128,57 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out
 	return out, from, nil
 }
 
+// dependsOnUnread is an error if values that are merged by themselves differ, over a file of the
+// remote chart, from those that are merged onto it one after the other: by an item of a list of
+// that file, or a map over what a value has cleared.
+func (r *Reader) dependsOnUnread(layers []hierarchy.Layer, given []source.Parameter, file any) error {
+	if i := slices.IndexFunc(given, func(p source.Parameter) bool { return strings.Contains(p.Name, "[") }); i >= 0 {
+		return &Unreadable{
+			Text: fmt.Sprintf("parameter %s sets an item of a list, which %v of the remote chart may have", given[i].Name, file), Hint: "write the whole list into a value file",
+		}
+	}
+	set := map[string]any{}
+	if err := r.SetParameters(set, given); err != nil {
+		return &Unreadable{Text: err.Error()}
+	}
+	layers = append(slices.Clone(layers), hierarchy.Layer{Root: yamldoc.FromAny(nil, exact(set))})
+	for i, above := range layers {
+		for _, below := range layers[:i] {
+			if at := mapOverOther(below.Root, above.Root, nil); at != nil {
+				return &Unreadable{
+					Text: fmt.Sprintf("%s is no map first, and then a map: what %v of the remote chart has there would come back", hierarchy.FormatPath(at), file),
+					Hint: "set to null each key of that file that is not wanted",
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// mapOverOther is the path of a map that is above something else than a map, nil if there is none.
+func mapOverOther(below, above *yamldoc.Node, at []string) []string {
+	if !below.IsMap() || !above.IsMap() {
+		return nil
+	}
+	for _, f := range above.Fields() {
+		under := below.Get(f.Key)
+		if under == nil || !f.Value.IsMap() {
+			continue
+		}
+		path := append(slices.Clip(at), f.Key)
+		if !under.IsMap() {
+			return path
+		}
+		if found := mapOverOther(under, f.Value, path); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
 // isDefaults reports whether a value file is the chart's own, at the chart's revision: Helm has its
-// values anyway. But a parameter that sets an item of a list needs the list in a value file.
+// values anyway. But a parameter that sets an item of a list needs the list in a value file, and
+// null removes a key in a value file alone.
 func (r *Reader) isDefaults(s source.Source, f ValueFile) bool {
 	if s.Chart != "" || f.Path != path.Join(s.Path, "values.yaml") {
 		return false
@@ -129,8 +189,19 @@ func (r *Reader) isDefaults(s source.Source, f ValueFile) bool {
 			return false
 		}
 	}
+	if f.File == nil {
+		return false
+	}
+	if layer, err := r.layer(f.File); err != nil || hasNull(layer.Root) {
+		return false
+	}
 	own, err := r.Open(s.RepoURL, s.Revision)
 	return err == nil && own == f.Snapshot
+}
+
+// hasNull reports whether any map of a value has null.
+func hasNull(n *yamldoc.Node) bool {
+	return n.IsMap() && slices.ContainsFunc(n.Fields(), func(f yamldoc.Field) bool { return f.Value.IsNull() || hasNull(f.Value) })
 }
 
 // layer is a value file's, which many Applications have in common.
@@ -174,15 +245,34 @@ func expandedFile(e *buildEnvironment, name string, all []source.Source) string 
 	return e.expand(name)
 }
 
-// parameters are those of a source, as Argo CD expands them.
-func parameters(helm manifest.Tree, e *buildEnvironment) []source.Parameter {
+// parameters are those of a source, as Argo CD expands them, without the large integers. These are
+// as they are written, each by its last value: in values they would be numbers with an exponent.
+func parameters(helm manifest.Tree, e *buildEnvironment) (out []source.Parameter, integers []any) {
 	list, _ := helm["parameters"].([]any)
-	var out []source.Parameter
-	for _, p := range list {
-		forced, _ := manifest.At(p, "forceString").(bool)
-		out = append(out, source.Parameter{Name: manifest.Text(p, "name"), Value: e.expand(manifest.Text(p, "value")), ForceString: forced})
+	last := map[string]int{}
+	for i, p := range list {
+		last[manifest.Text(p, "name")] = i
 	}
-	return out
+	for i, p := range list {
+		forced, _ := manifest.At(p, "forceString").(bool)
+		x := source.Parameter{Name: manifest.Text(p, "name"), Value: e.expand(manifest.Text(p, "value")), ForceString: forced}
+		switch {
+		case !isLargeInteger(x):
+			out = append(out, x)
+		case last[x.Name] == i:
+			integers = append(integers, manifest.Tree{"name": x.Name, "value": x.Value})
+		}
+	}
+	return out, integers
+}
+
+// isLargeInteger reports whether a template prints a parameter otherwise than the same value of a
+// file: a parameter is an integer (helm.sh/helm/v3/pkg/strvals), and a file's number a float64,
+// which text/template prints with an exponent from 1e+06 for a million on, as strconv.FormatFloat
+// does by %v.
+func isLargeInteger(p source.Parameter) bool {
+	n, err := strconv.ParseInt(p.Value, 10, 64)
+	return err == nil && !p.ForceString && !strings.HasPrefix(p.Value, "0") && fmt.Sprint(float64(n)) != fmt.Sprint(n)
 }
 
 // exact is a value with the types of encoding/json, its numbers as they are written.

@@ -46,7 +46,7 @@ const (
 // Two Applications are equal if Argo CD deploys the same from them (rules 1 to 6), and only then.
 func TestDifferences(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{"base.yaml": "replicas: 1\nimage: {tag: a, pull: b}\n", "prod.yaml": "replicas: 3\nimage: {tag: null}\n", "web/Chart.yaml": "name: web\n", "web/values.yaml": "a: 1\n", "ns/x.yaml": "file: 1\n"}
+	files := map[string]string{"base.yaml": "replicas: 1\nimage: {tag: a, pull: b}\n", "prod.yaml": "replicas: 3\nimage: {tag: null}\n", "web/Chart.yaml": "name: web\n", "web/values.yaml": "a: 1\n", "null/Chart.yaml": "name: web\n", "null/values.yaml": "a: {b: null}\n", "ns/x.yaml": "file: 1\n"}
 	tests := []struct {
 		name, a, b string
 		want       string // paths
@@ -65,6 +65,31 @@ func TestDifferences(t *testing.T) {
 			"a slash at the end of a server",
 			`{destination: {server: 'https://bb.example.com'}, source: {` + chartOf + `}}`,
 			`{destination: {server: 'https://a.example.com/'}, source: {` + chartOf + `}}`, "spec.destination.name",
+		},
+		{
+			"null in the chart's own file removes nothing, and in a value file a key",
+			`{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet.git', path: "null", helm: {valueFiles: [values.yaml]}}}`,
+			`{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet.git', path: "null", helm: {}}}`, "spec.sources.0.helm.values",
+		},
+		{
+			"the chart's own file without null",
+			`{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet.git', path: web, helm: {valueFiles: [values.yaml]}}}`,
+			`{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet.git', path: web, helm: {}}}`, "",
+		},
+		{
+			"a large integer is one as a parameter alone",
+			`{destination: {name: a}, source: {` + chartOf + `, helm: {parameters: [{name: num, value: "1000650000"}]}}}`,
+			`{destination: {name: a}, source: {` + chartOf + `, helm: {values: 'num: 1000650000'}}}`, "spec.sources.0.helm.parameters spec.sources.0.helm.values",
+		},
+		{
+			"the last parameter of a name counts",
+			`{destination: {name: a}, source: {` + chartOf + `, helm: {parameters: [{name: num, value: "1000650000"}, {name: num, value: x}]}}}`,
+			`{destination: {name: a}, source: {` + chartOf + `, helm: {values: 'num: x'}}}`, "",
+		},
+		{
+			"a parameter with a file of the remote chart, and values that clear nothing twice",
+			`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [own.yaml, $values/prod.yaml], parameters: [{name: num, value: x}]}}, ` + otherSource + `]}`,
+			`{destination: {name: a}, source: {` + chartOf + `, helm: {valueFiles: [own.yaml], values: '{replicas: 3, image: {tag: null}, num: x}'}}}`, "",
 		},
 		{
 			"the order of value files",
@@ -153,10 +178,14 @@ func TestUnreadable(t *testing.T) {
 		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [$values/base.yaml, own.yaml]}}, ` + otherSource + `]}`:                                                          "comes after a file of a repository",
 		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {ignoreMissingValueFiles: true, valueFiles: [$values/x.yaml]}}, {repoURL: 'https://git.example.com/away.git', ref: values}]}`: "is not git.example.com/fleet",
 		`{destination: {name: a}, source: {repoURL: 'https://git.example.com/away.git', path: x}}`:                                                                                                "--repository",
+		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {ignoreMissingValueFiles: true, valueFiles: [$values/base.yaml, '$values/envs/*.yaml']}}, ` + otherSource + `]}`:              "is a pattern",
+		`{destination: {name: a}, source: {` + chartOf + `, helm: {valueFiles: [own.yaml], parameters: [{name: 'hosts[0].name', value: a}]}}}`:                                                    "sets an item of a list, which own.yaml of the remote chart may have",
+		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [own.yaml, $values/cleared.yaml], values: 'x: {res: {cpu: 5}}'}}, ` + otherSource + `]}`:                         "x.res is no map first, and then a map: what own.yaml of the remote chart has there",
+		`{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet.git', targetRevision: main}, sourceHydrator: {drySource: {path: a}}}`:                                          "spec.sourceHydrator is not followed",
 		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [$values/../secret]}}, ` + otherSource + `]}`:                                                                    "value file $values/../secret",
 	}
 	for spec, want := range tests {
-		r := testReader(map[string]string{"base.yaml": "a: 1\n", "over/.argocd-source.yaml": "helm: {parameters: []}\n", "own/.argocd-source-x.yaml": "kustomize: {}\n"})
+		r := testReader(map[string]string{"base.yaml": "a: 1\n", "cleared.yaml": "x: {res: null}\n", "over/.argocd-source.yaml": "helm: {parameters: []}\n", "own/.argocd-source-x.yaml": "kustomize: {}\n"})
 		_, err := r.Read(applicationOf(t, spec))
 		var away *Away
 		text := ""
