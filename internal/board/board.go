@@ -84,8 +84,8 @@ type Reader struct {
 	Now      time.Time
 }
 
-// Rollouts is the board of the rollouts that concern a cluster of the reader's. What names clusters
-// outside of its scope is left out.
+// Rollouts is the board of the rollouts that concern a cluster and a group of the reader's. What
+// names clusters outside of its scope is left out.
 func (x Reader) Rollouts(report rings.Report) Rollouts {
 	out := Rollouts{Hub: report.Hub, Revision: report.Revision, Rollouts: []Board{}}
 	for _, one := range report.Rollouts {
@@ -94,7 +94,7 @@ func (x Reader) Rollouts(report rings.Report) Rollouts {
 			continue
 		}
 		members, seen := x.ringMembers(report.Hub, p)
-		if seen == 0 && !x.Complete {
+		if !x.concerns(p, seen) {
 			continue
 		}
 		b := Board{Name: one.Name, Position: p.Pos, Scope: x.scoped(p.Scope), Paused: one.Paused, Revisions: revisionsOf(report.Revision, one)}
@@ -103,7 +103,8 @@ func (x Reader) Rollouts(report rings.Report) Rollouts {
 		}
 		for i, r := range one.Rings {
 			if !x.Complete {
-				r = r.Hidden(func(cluster string) bool { return x.sees(report.Hub, cluster) })
+				// What a ring waits for may be a component of any group.
+				r = r.Hidden(func(cluster string) bool { return x.Scope.SeesGroup("") && x.sees(report.Hub, cluster) })
 			}
 			if i < len(p.Rings) {
 				b.Rings = append(b.Rings, boardRing(r, &p.Rings[i], members[i], b.Revisions))
@@ -119,6 +120,12 @@ func (x Reader) Rollouts(report rings.Report) Rollouts {
 		out.Rollouts = append(out.Rollouts, b)
 	}
 	return out
+}
+
+// concerns reports whether a policy is about anything that the reader sees: any of its members, and
+// any group of its scope.
+func (x Reader) concerns(p *rollout.Policy, seen int) bool {
+	return x.Complete || seen > 0 && (len(p.Scope.Groups) == 0 || slices.ContainsFunc(p.Scope.Groups, x.Scope.SeesGroup))
 }
 
 // policy is a rollout policy of the state, nil for none.

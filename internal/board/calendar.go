@@ -57,7 +57,7 @@ func (x Reader) Calendar(hub string) Calendar {
 	}
 	for _, p := range x.State.Fleet.Rollouts {
 		members, seen := x.ringMembers(hub, p)
-		if seen == 0 && !x.Complete {
+		if !x.concerns(p, seen) {
 			continue
 		}
 		for i := range p.Rings {

@@ -12,7 +12,7 @@ import (
 )
 
 // short returns an error for State.Err, with the permission that would fix it, without addresses,
-// ports, resource versions and times (G5). It returns nil for what is no failure.
+// ports, resource versions and times (G5).
 func (f *follower) short(err error, permission string) error {
 	var (
 		dns     *net.DNSError
@@ -25,7 +25,7 @@ func (f *follower) short(err error, permission string) error {
 		what    string
 	)
 	switch {
-	case err == nil, apierrors.IsResourceExpired(err), apierrors.IsGone(err): // the latter two mean: list again
+	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
 		what = "access denied; allow " + permission
@@ -50,3 +50,6 @@ func (f *follower) short(err error, permission string) error {
 	}
 	return fmt.Errorf("%s in namespace %q: %s", f.what, f.namespace, what)
 }
+
+// isExpired reports whether a list or a watch has to begin anew, which is no failure of a follower.
+func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }

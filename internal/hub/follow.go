@@ -114,6 +114,9 @@ func (f *follower) report(err error) {
 	if errors.Is(err, context.Canceled) { // we are being stopped
 		return
 	}
+	if isExpired(err) {
+		err = nil
+	}
 	short := f.short(err, f.permission)
 	f.mu.Lock()
 	changed := textOf(short) != textOf(f.err)

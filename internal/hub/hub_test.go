@@ -263,7 +263,9 @@ func TestErrorTextsDoNotVary(t *testing.T) {
 			t.Errorf("%v: %v", err, got)
 		}
 	}
-	if err := f.short(apierrors.NewResourceExpired("old"), ""); err != nil {
+	f.changed = func() {}
+	f.report(apierrors.NewResourceExpired("old"))
+	if _, err := f.failure(); err != nil {
 		t.Errorf("an expired resource version is an error: %v", err)
 	}
 }

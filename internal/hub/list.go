@@ -78,7 +78,7 @@ func (l *lister) list(ctx context.Context, r schema.GroupVersionResource, f foll
 		if err != nil {
 			asking := follower{followed: f}
 			short := asking.short(err, f.permission)
-			if short == nil { // the list has changed too much meanwhile
+			if isExpired(err) { // the list has changed too much meanwhile
 				short = fmt.Errorf("%s in namespace %q: the list ended half-way", f.what, f.namespace)
 			}
 			l.err = &listError{short, err}

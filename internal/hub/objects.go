@@ -49,10 +49,7 @@ func Objects(ctx context.Context, o Options, resource string) ([]json.RawMessage
 			Items    []json.RawMessage
 		}
 		if err := get(ctx, client, at.String(), &list); err != nil {
-			if short := f.short(err, "list on "+resource+".argoproj.io"); short != nil {
-				err = short
-			}
-			return nil, err
+			return nil, f.short(err, "list on "+resource+".argoproj.io")
 		}
 		out = append(out, list.Items...)
 		if len(out) > maxListed {

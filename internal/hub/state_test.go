@@ -166,3 +166,32 @@ func TestStateReachesNothingElse(t *testing.T) {
 		}
 	}
 }
+
+// A 410 is no success of a request for state: what cannot be read is neither damaged nor missing,
+// and what cannot be written is not written.
+func TestStateThatIsGoneIsAnError(t *testing.T) {
+	for _, reason := range []metav1.StatusReason{metav1.StatusReasonExpired, metav1.StatusReasonGone} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			new(mapsAPI).refuse(w, http.StatusGone, reason)
+		}))
+		defer server.Close()
+		objects, err := NewStateObjects(&rest.Config{Host: server.URL}, "argosy", "argosy-state-x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := state.New(objects)
+		if _, _, err := store.Read(t.Context(), "a"); err == nil || state.IsDamaged(err) {
+			t.Errorf("%s, read: %v", reason, err)
+		}
+		if names, err := store.Names(t.Context()); err == nil {
+			t.Errorf("%s, list: %q without an error", reason, names)
+		}
+		if err := objects.Delete(t.Context(), "a"); err == nil {
+			t.Errorf("%s: deleted", reason)
+		}
+		if _, err := objects.Put(t.Context(), "a", []byte("x"), ""); err == nil {
+			t.Errorf("%s: written", reason)
+		}
+	}
+}

@@ -74,3 +74,36 @@ func TestReplicasAgreeOnTheTimeline(t *testing.T) {
 		})
 	}
 }
+
+// TestForgottenFactsAreOneChange: a change of facts whose details a record has forgotten is the one
+// that a replica remembers.
+func TestForgottenFactsAreOneChange(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	replica := func() *History {
+		change := func(n int) []clusterChange {
+			return []clusterChange{{Cluster: Cluster{Hub: "hub-1", Name: "a"}, Changes: make([]ComponentChange, n)}}
+		}
+		return &History{began: at, last: &Index{st: &fleetstate.State{}}, commits: []*commit{
+			{Before: "1", Revision: "1", At: at, Concerned: 1, Clusters: change(1)},
+			{Before: "1", Revision: "2", At: at.Add(time.Hour), Concerned: 1, Clusters: change(maxRemembered - 1)},
+		}}
+	}
+	one, other := replica(), replica()
+	r, _ := one.Remembered()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read Remembered
+	if err := json.Unmarshal(text, &read); err != nil {
+		t.Fatal(err)
+	}
+	if !read.Commits[0].Trimmed || read.Commits[1].Trimmed {
+		t.Fatal("the record has forgotten something else")
+	}
+	other.Merge(&read)
+	if len(other.commits) != 2 || other.commits[0].Trimmed {
+		t.Errorf("%d commits; the first is trimmed: %t", len(other.commits), other.commits[0].Trimmed)
+	}
+}

@@ -97,13 +97,18 @@ func smallestSteps(all []*commit) (out []*commit) {
 	return out
 }
 
-// isSame reports whether two replicas have seen one change.
+// isSame reports whether two replicas have seen one change. Of facts it concerns the same clusters;
+// where one replica has forgotten which, both have the time of the first that saw it.
 func (c *commit) isSame(d *commit) bool {
-	return c.Before == d.Before && c.Revision == d.Revision && c.near(d) && c.Concerned == d.Concerned &&
-		slices.EqualFunc(c.Clusters, d.Clusters, func(a, b clusterChange) bool {
-			return a.Cluster.Hub == b.Cluster.Hub && a.Cluster.Name == b.Cluster.Name
-		}) ||
-		c.Before == d.Before && c.Revision == d.Revision && c.Before != c.Revision && c.near(d)
+	if c.Before != d.Before || c.Revision != d.Revision || !c.near(d) {
+		return false
+	}
+	if c.Before != c.Revision {
+		return true
+	}
+	return c.Concerned == d.Concerned && (c.Trimmed != d.Trimmed && c.At.Equal(d.At) || slices.EqualFunc(c.Clusters, d.Clusters, func(a, b clusterChange) bool {
+		return a.Cluster.Hub == b.Cluster.Hub && a.Cluster.Name == b.Cluster.Name
+	}))
 }
 
 // overlaps reports whether another replica has seen a change in other steps.

@@ -96,8 +96,8 @@ func (s *Site) event() event {
 	return event{s.freshness(status), fmt.Sprintf("%d.%d.%t", s.version.of(s.o.Fleet.State(), status), live.Version, live.Silent != "")}
 }
 
-// events streams an event at each change of the state, and one in each heartbeat (rule 9). It has
-// the same for every token: nothing of a cluster.
+// events streams an event at each change of the state or of a status, and one in each heartbeat
+// (rule 9). It has the same for every token: nothing of a cluster.
 func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 	bearer, f := s.authenticate(r)
 	if f != nil {
@@ -118,9 +118,12 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Accel-Buffering", "no") // a proxy passes events on at once
 	beat := time.NewTicker(s.o.Heartbeat)
 	defer beat.Stop()
+	look := time.NewTicker(observeEvery) // statuses change without a new state
+	defer look.Stop()
 	for {
 		changed := s.o.Fleet.Changed()
-		text, err := json.Marshal(s.event())
+		now := s.event()
+		text, err := json.Marshal(now)
 		if err != nil {
 			s.o.Logger.Error("events", "error", err)
 			return
@@ -132,16 +135,22 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 		if out.Flush() != nil {
 			return
 		}
-		select {
-		case <-changed:
-		case <-beat.C:
-			if _, f := s.authenticate(r); f != nil { // the token is revoked, or the session is over
+		for isSame := true; isSame; {
+			select {
+			case <-look.C:
+				isSame = s.event().Version == now.Version
+			case <-changed:
+				isSame = false
+			case <-beat.C:
+				if _, f := s.authenticate(r); f != nil { // the token is revoked, or the session is over
+					return
+				}
+				isSame = false
+			case <-s.streams.done:
+				return
+			case <-r.Context().Done():
 				return
 			}
-		case <-s.streams.done:
-			return
-		case <-r.Context().Done():
-			return
 		}
 	}
 }

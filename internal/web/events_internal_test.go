@@ -139,3 +139,48 @@ func TestServeEndsWhenItsListenerFails(t *testing.T) {
 		<-ended
 	}
 }
+
+// A service that stops waits for requests under way: the process ends when Serve returns.
+func TestStopWaitsForRequestsUnderWay(t *testing.T) {
+	t.Parallel()
+	s := &Site{streams: newStreams()}
+	begun, finish := make(chan struct{}), make(chan struct{})
+	s.handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(begun)
+		<-finish
+		w.WriteHeader(http.StatusNoContent)
+	})
+	s.o.Fleet, s.o.Live = noFleet{}, func() overview.Live { return overview.Live{} }
+	s.o.Logger = slog.New(slog.DiscardHandler)
+	s.saved = s.newRecord()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended, answered := make(chan error, 1), make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, listener) }()
+	go func() {
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/", nil)
+		r.Close = true
+		resp, err := http.DefaultClient.Do(r)
+		if err == nil {
+			err = resp.Body.Close()
+		}
+		answered <- err
+	}()
+	<-begun
+	stop()
+	select {
+	case err := <-ended:
+		t.Fatal("Serve has returned while a request is under way:", err)
+	case <-time.After(500 * time.Millisecond): // it returns at once without the wait
+	}
+	close(finish)
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/web"
 )
 
@@ -113,5 +114,23 @@ func TestEventsLeaveRoomForRequests(t *testing.T) {
 	}
 	if r := get(t, server, secret, "/"); r.code != http.StatusOK {
 		t.Errorf("%d %s", r.code, r.body)
+	}
+}
+
+// An open page learns of another status within three seconds, though the state stays the same.
+func TestEventsFollowTheStatuses(t *testing.T) {
+	t.Parallel()
+	var version atomic.Uint64
+	server := site(t, wide(t), func(o *web.Options) {
+		o.Heartbeat, o.Live = time.Hour, func() overview.Live { return overview.Live{Version: version.Load()} }
+	})
+	_, next := stream(t, server, "Authorization", "Bearer "+secret)
+	first, ok := next()
+	if !ok {
+		t.Fatal("no event")
+	}
+	version.Add(1)
+	if second, ok := next(); !ok || second.Version == first.Version { // in an hour, else
+		t.Errorf("%+v, then %+v", first, second)
 	}
 }

@@ -259,3 +259,19 @@ func TestSilentClusterSaysSinceWhen(t *testing.T) {
 		t.Errorf("a cluster of which no address is known: %s", r.body)
 	}
 }
+
+// TestAssetsOfOtherVersionsAreNotKept: during an update a replica is asked for the assets of
+// another version, and has its own alone.
+func TestAssetsOfOtherVersionsAreNotKept(t *testing.T) {
+	t.Parallel()
+	server := site(t, wide(t))
+	own := regexp.MustCompile(`/assets/argosy\.css\?v=[0-9a-f]+`).FindString(get(t, server, secret, "/").body)
+	if r := get(t, server, "", own); r.code != 200 || !strings.Contains(r.header.Get("Cache-Control"), "max-age") {
+		t.Fatalf("%s: %d %q", own, r.code, r.header.Get("Cache-Control"))
+	}
+	for _, path := range []string{"/assets/argosy.css?v=000000000000", "/assets/argosy.css"} {
+		if r := get(t, server, "", path); r.code != 200 || r.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d %q", path, r.code, r.header.Get("Cache-Control"))
+		}
+	}
+}

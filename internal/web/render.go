@@ -173,7 +173,9 @@ func (s *Site) asset(w http.ResponseWriter, r *http.Request) {
 		s.writeFailure(w, r, nil, &failure{code: http.StatusNotFound, message: "no such file"})
 		return
 	}
-	w.Header().Set("Cache-Control", "public, max-age=86400")
+	if r.URL.Query().Get("v") == assetVersion { // during an update, a replica may be asked for those of another version
+		w.Header().Set("Cache-Control", "public, max-age=86400")
+	}
 	write(w, r, http.StatusOK, a.kind, []byte(a.text))
 }
 

@@ -162,3 +162,34 @@ func TestRolloutsHideOtherClusters(t *testing.T) {
 		}
 	}
 }
+
+// TestScopeOfGroupsHidesRollouts: a token for groups sees no rollout of others, and of one that has
+// others, too, no name of a component.
+func TestScopeOfGroupsHidesRollouts(t *testing.T) {
+	t.Parallel()
+	wait := &rollout.Wait{Ring: "prod", Reason: rollout.Unhealthy, Cluster: "one", Detail: "grafana-one is degraded"}
+	report := rings.Report{Hub: "hub", Revision: newRevision, Rollouts: []rings.Rollout{{
+		Name: "prod", Rings: []rings.Ring{{Name: "canary"}, {Name: "prod", Wait: wait, Text: wait.String()}},
+	}}}
+	for scope, shown := range map[string]int{"[fleet]": 0, "[addons, fleet]": 1} {
+		f := &fleet{}
+		text := strings.Replace(rolloutText, "{groups: [addons]}", "{groups: "+scope+"}", 1)
+		f.serve(t, newRevision, wideFiles().With(fleettest.Tree{rolloutFile: text}), facts.Set{})
+		server := site(t, f, func(o *web.Options) { o.Rollouts = func() rings.Report { return report } })
+		if r := get(t, server, secret, "/api/v1/board"); !strings.Contains(r.body, "grafana-one") {
+			t.Fatalf("%s, the platform: %s", scope, r.body)
+		}
+		var rollouts struct{ View board.Rollouts }
+		var days struct{ View board.Calendar }
+		r := get(t, server, addons, "/api/v1/board")
+		if err := json.Unmarshal([]byte(r.body), &rollouts); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(get(t, server, addons, "/api/v1/calendar").body), &days); err != nil {
+			t.Fatal(err)
+		}
+		if len(rollouts.View.Rollouts) != shown || (len(days.View.Rings) > 0) != (shown > 0) || strings.Contains(r.body, "grafana") {
+			t.Errorf("%s: %d rings in the calendar, %s", scope, len(days.View.Rings), r.body)
+		}
+	}
+}

@@ -34,7 +34,9 @@ func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
 	defer end()
 	following.Go(func() { s.follow(ctx) })
 	server.RegisterOnShutdown(s.streams.close)
+	finished := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		defer close(finished)
 		finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		if server.Shutdown(finish) != nil {
@@ -45,5 +47,6 @@ func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return errors.Join(err, server.Close())
 	}
+	<-finished // net/http: Serve returns when Shutdown begins
 	return nil
 }
