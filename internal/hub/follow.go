@@ -123,7 +123,7 @@ func (f *follower) report(err error) {
 	if f.err == nil {
 		f.since = time.Now()
 	}
-	f.err, f.denied = short, isDenied(err)
+	f.err, f.denied = short, apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
 	f.mu.Unlock()
 	if !changed {
 		return
@@ -133,9 +133,6 @@ func (f *follower) report(err error) {
 	}
 	f.changed()
 }
-
-// isDenied reports whether only the permission or the resource is missing.
-func isDenied(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) }
 
 func textOf(err error) string {
 	if err == nil {

@@ -175,7 +175,7 @@ func TestStateThatIsGoneIsAnError(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			new(mapsAPI).refuse(w, http.StatusGone, reason)
 		}))
-		defer server.Close()
+		t.Cleanup(server.Close)
 		objects, err := NewStateObjects(&rest.Config{Host: server.URL}, "argosy", "argosy-state-x")
 		if err != nil {
 			t.Fatal(err)
