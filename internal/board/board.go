@@ -125,7 +125,7 @@ func (x Reader) Rollouts(report rings.Report) Rollouts {
 // concerns reports whether a policy is about anything that the reader sees: any of its members, and
 // any group of its scope.
 func (x Reader) concerns(p *rollout.Policy, seen int) bool {
-	return x.Complete || seen > 0 && (len(p.Scope.Groups) == 0 || slices.ContainsFunc(p.Scope.Groups, x.Scope.SeesGroup))
+	return x.Complete || seen > 0 && overview.SeesRollout(x.Scope, x.State.Fleet, p)
 }
 
 // policy is a rollout policy of the state, nil for none.

@@ -113,7 +113,7 @@ func (x *Index) Matrix(scope Scope, live Live, f Filter, by string, page int) Ma
 	usual := x.majorities(all)
 	for _, r := range rows[min(len(rows), (out.Page-1)*PageSize):min(len(rows), out.Page*PageSize)] {
 		line := Row{Cluster: x.cluster(r.cluster), Section: section(r.cluster), Cells: make([]Cell, 0, len(out.Columns))}
-		line.Rings = x.ringsOf(r)
+		line.Rings = x.ringsOf(r, scope)
 		for _, c := range out.Columns {
 			line.Cells = append(line.Cells, x.cell(r, x.column[c.Component], live, usual))
 		}
@@ -206,12 +206,12 @@ func (x *Index) cluster(c *fleetstate.Cluster) Cluster {
 	return Cluster{Hub: m.Hub, Name: m.Name, Tenant: m.Tenant, Environment: m.Environment, IsHub: m.IsHub, Held: heldBecause(x.st, c)}
 }
 
-// ringsOf are the rings that a cluster is in: the ring's name, with the policy's where there are
-// several.
-func (x *Index) ringsOf(r row) (out []string) {
+// ringsOf are the rings that a cluster is in, of the rollouts that a scope sees: the ring's name,
+// with the policy's where the fleet has several.
+func (x *Index) ringsOf(r row, scope Scope) (out []string) {
 	for _, p := range x.st.Fleet.Rollouts {
 		m := r.cluster.Member.InRollout()
-		if !p.Covers(m) {
+		if !p.Covers(m) || !SeesRollout(scope, x.st.Fleet, p) {
 			continue
 		}
 		name := p.Rings[p.RingOf(m)].Name

@@ -1,14 +1,23 @@
 package overview
 
 import (
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/rollout"
 )
 
 // Scope says what a reader may see (rule 2).
 type Scope interface {
 	Sees(hub, cluster, tenant string) bool
 	SeesGroup(group string) bool
+}
+
+// SeesRollout reports whether a scope sees any group of a rollout policy's scope.
+func SeesRollout(scope Scope, f *fleet.Fleet, p *rollout.Policy) bool {
+	return slices.ContainsFunc(f.Layout.GroupNames(), func(group string) bool { return p.Scope.CoversPart(group) && scope.SeesGroup(group) })
 }
 
 // visible reports whether a scope sees a cluster. Where a member is served from an earlier file, it

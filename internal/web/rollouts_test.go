@@ -171,9 +171,9 @@ func TestScopeOfGroupsHidesRollouts(t *testing.T) {
 	report := rings.Report{Hub: "hub", Revision: newRevision, Rollouts: []rings.Rollout{{
 		Name: "prod", Rings: []rings.Ring{{Name: "canary"}, {Name: "prod", Wait: wait, Text: wait.String()}},
 	}}}
-	for scope, shown := range map[string]int{"[fleet]": 0, "[addons, fleet]": 1} {
+	for scope, shown := range map[string]int{"{groups: [fleet]}": 0, "{components: [fleet/fleet-secret]}": 0, "{groups: [addons, fleet]}": 1, "{components: [addons/dns]}": 1} {
 		f := &fleet{}
-		text := strings.Replace(rolloutText, "{groups: [addons]}", "{groups: "+scope+"}", 1)
+		text := strings.Replace(rolloutText, "{groups: [addons]}", scope, 1)
 		f.serve(t, newRevision, wideFiles().With(fleettest.Tree{rolloutFile: text}), facts.Set{})
 		server := site(t, f, func(o *web.Options) { o.Rollouts = func() rings.Report { return report } })
 		if r := get(t, server, secret, "/api/v1/board"); !strings.Contains(r.body, "grafana-one") {
@@ -190,6 +190,9 @@ func TestScopeOfGroupsHidesRollouts(t *testing.T) {
 		}
 		if len(rollouts.View.Rollouts) != shown || (len(days.View.Rings) > 0) != (shown > 0) || strings.Contains(r.body, "grafana") {
 			t.Errorf("%s: %d rings in the calendar, %s", scope, len(days.View.Rings), r.body)
+		}
+		if m := get(t, server, addons, "/api/v1/matrix"); strings.Contains(m.body, `"rings"`) != (shown > 0) {
+			t.Errorf("%s: %s", scope, m.body)
 		}
 	}
 }
