@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/flux"
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
@@ -100,7 +101,7 @@ func (c *comparison) lists(ap *object.Object, before, after []*object.Object, fo
 		if a[k] == nil {
 			o := b[k]
 			byHand := ap == nil // nobody takes away what somebody has applied
-			c.removed[placeOf(o)] = lazyObject{func() *object.Object { return o }, flux.Stays(o, ap) || follows(o) && (byHand || ap.Application() && !ap.Prunes())}
+			c.removed[placeOf(o)] = lazyObject{func() *object.Object { return o }, flux.Stays(o, ap) || byHand || ap.Application() && (!ap.Prunes() || keepsItself(o))}
 		}
 	}
 	var both []Pair
@@ -112,6 +113,12 @@ func (c *comparison) lists(ap *object.Object, before, after []*object.Object, fo
 		}
 	}
 	c.pairs(both)
+}
+
+// keepsItself reports whether an object forbids Argo CD to prune it.
+func keepsItself(o *object.Object) bool {
+	options := manifest.Text(o.Tree, "metadata", "annotations", "argocd.argoproj.io/sync-options")
+	return slices.ContainsFunc(strings.Split(options, ","), func(option string) bool { return strings.TrimSpace(option) == "Prune=false" })
 }
 
 // placeOf is an object's key with the namespace that its Application or HelmRelease puts it into.

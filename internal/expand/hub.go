@@ -77,6 +77,9 @@ func New(o Options) *Hub {
 			}
 		}
 	}
+	if len(h.urls) == 0 && o.State.HubMember(o.Hub) != nil {
+		h.adoptDeclared() // no root names this repository
+	}
 	if len(h.roots) == 0 {
 		h.report(problem.Problem{
 			Reason: problem.NotExpanded, Severity: problem.Warning, Pos: problem.Pos{File: dir}, Hub: o.Hub,
@@ -101,8 +104,8 @@ func (h *Hub) adopt(dir string) {
 	}
 }
 
-// adoptDeclared learns this repository's address from the hub's member file, where it has no root
-// Application (rule 3).
+// adoptDeclared learns this repository's address from the hub's member file, where no root
+// Application names it (rule 3).
 func (h *Hub) adoptDeclared() {
 	declared := map[string]string{}
 	for _, e := range h.o.State.HubMember(h.o.Hub).RepositoryAnnotations {

@@ -194,3 +194,40 @@ func (m *importer) distinguish(apps []*application) error {
 	}
 	return nil
 }
+
+// withoutOwnIntegers leaves out the Applications of components whose large integer parameters
+// differ by cluster. They would be in the template of the ApplicationSet, where a new cluster gets
+// those of another one, and no value wins over them.
+func (m *importer) withoutOwnIntegers(components map[string][]*application, apps []*application) []*application {
+	parametersOf := func(a *application) (all []any) {
+		for _, s := range a.sources() {
+			list, _ := manifest.At(s, "helm", "parameters").([]any)
+			all = append(all, list...)
+		}
+		return all
+	}
+	left := map[*application]bool{}
+	for _, name := range slices.Sorted(maps.Keys(components)) {
+		texts := map[string]bool{}
+		for _, a := range components[name] {
+			texts[string(manifest.Canonical(parametersOf(a)))] = true
+		}
+		if len(texts) < 2 {
+			continue
+		}
+		for _, a := range components[name] {
+			if all := parametersOf(a); len(all) > 0 {
+				left[a] = true
+				m.report(a.set.pos, fmt.Sprintf("Application %q", a.Name), fmt.Sprintf("parameter %s is an integer of a million and more, and another one on other clusters: as a value, templates print it with an exponent", manifest.Text(all[0], "name")),
+					"forceString: true makes it a text, which can be a value")
+			}
+		}
+	}
+	isLeft := func(a *application) bool { return left[a] }
+	for name, of := range components {
+		if components[name] = slices.DeleteFunc(of, isLeft); len(components[name]) == 0 {
+			delete(components, name)
+		}
+	}
+	return slices.DeleteFunc(apps, isLeft)
+}

@@ -115,11 +115,7 @@ func Import(o Options) (*Result, error) {
 		return nil, ended(m.away)
 	}
 	if apps = m.possible(apps); len(apps) == 0 {
-		err := &failure.Error{Err: errors.New("no Application can be imported"), Problems: m.problems, Hints: []string{"none of the Applications can be imported: nothing was written"}}
-		if m.all == 0 && len(m.problems) == 0 {
-			err.Hints = slices.Insert(err.Hints, 0, "--clusters or --facts name the clusters that generators list")
-		}
-		return nil, err
+		return nil, m.nothing()
 	}
 	if err := m.makeMembers(apps); err != nil {
 		return nil, failure.Usage(nil, "%w", err)
@@ -128,10 +124,22 @@ func Import(o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if apps = m.withoutOwnIntegers(components, apps); len(apps) == 0 {
+		return nil, m.nothing()
+	}
 	if err := m.checkNames(components); err != nil {
 		return nil, err
 	}
 	return m.fleet(components, apps)
+}
+
+// nothing is the error of an import that no Application is left of.
+func (m *importer) nothing() error {
+	err := &failure.Error{Err: errors.New("no Application can be imported"), Problems: m.problems, Hints: []string{"none of the Applications can be imported: nothing was written"}}
+	if m.all == 0 && len(m.problems) == 0 {
+		err.Hints = slices.Insert(err.Hints, 0, "--clusters or --facts name the clusters that generators list")
+	}
+	return err
 }
 
 // fail is an error at a place, which ends the import.

@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -106,27 +107,26 @@ func (x *objects) object(p expand.Pair) (Object, bool) {
 		Cluster: clusterOf(o), From: from(o), Position: o.Pos, Differences: []Difference{},
 	}
 	known, isKnown := x.known(o)
+	// An Application that changes by its parameter set neither comes nor goes with it.
+	isSaid := isKnown && !(o.Application() && known.Action == Change && known.Name == o.Name())
 	if pos := x.placeOfChange(o.Parent); !pos.IsZero() {
 		out.Position = pos
 	}
 	switch {
 	case p.After == nil:
 		out.Action = Remove
-		return out, (p.Left || !isKnown) && !ofHelmRelease(o)
+		return out, (p.Left || !isSaid) && !ofHelmRelease(o)
 	case p.Before == nil:
 		out.Action = Create
-		return out, !isKnown && !ofHelmRelease(o)
+		return out, !isSaid && !ofHelmRelease(o)
 	}
 	if ofHelmRelease(o) || !o.Application() && !o.ApplicationSet() && !x.after.Renders() && !x.chartChanged(p) {
 		return out, false // its Application lists the changed values
 	}
 	out.Counted = !isKnown && o.Application() && o.Parent.IsSet()
-	differences, more := bounded(o, fieldsOf(p.Before, p.After))
+	differences, more := bounded(o, slices.DeleteFunc(fieldsOf(p.Before, p.After), func(d Difference) bool { return isImplied(d, o, known, isKnown) }))
 	out.More = more
 	for _, d := range differences {
-		if isImplied(d.Name, o, known, isKnown) {
-			continue
-		}
 		x.cause(&d, p)
 		out.Differences = append(out.Differences, d)
 	}
@@ -204,18 +204,37 @@ var impliedBy = map[string][]string{
 
 // isImplied reports whether a field's difference repeats a planned difference: values, charts and
 // names of changed Applications, the catalog entries that ApplicationSets send, labels of a move.
-func isImplied(field string, o *object.Object, known Application, isKnown bool) bool {
+func isImplied(d Difference, o *object.Object, known Application, isKnown bool) bool {
+	field := d.Name
 	if o.ApplicationSet() {
 		return strings.Contains(field, ".plugin.input.parameters.base") && !strings.Contains(field, "selector")
 	}
 	if !isKnown || !o.Application() {
 		return false
 	}
-	if strings.Contains(field, ".helm.values") || known.Action == Move && strings.HasPrefix(field, "metadata.labels") {
+	if known.Action == Move && strings.HasPrefix(field, "metadata.labels") {
 		return true
 	}
+	if _, value, is := strings.Cut(field, ".helm.values"); is {
+		value = strings.TrimPrefix(strings.TrimPrefix(value, "Object"), ".")
+		return value == "" || known.View != query.Components || slices.ContainsFunc(known.Differences, func(k Difference) bool {
+			return k.Name == value || strings.HasSuffix(k.Name, ".values."+value) // that of a companion
+		})
+	}
 	last := field[strings.LastIndexByte(field, '.')+1:]
-	return slices.ContainsFunc(known.Differences, func(d Difference) bool { return slices.Contains(impliedBy[last], d.Name) })
+	return slices.ContainsFunc(known.Differences, func(k Difference) bool {
+		return slices.Contains(impliedBy[last], k.Name) && says(d.Old, k.Old) && says(d.New, k.New)
+	})
+}
+
+// says reports whether two sides have the same value, or are addresses that differ by the scheme.
+func says(field, known *Side) bool {
+	if field == nil || known == nil {
+		return field == nil && known == nil
+	}
+	a, isText := field.Value.(string)
+	b, areTexts := known.Value.(string)
+	return equal(field.Value, known.Value) || isText && areTexts && release.WithoutScheme(a) == release.WithoutScheme(b)
 }
 
 // fieldsOf are the differences of two objects, values in texts of YAML leaf by leaf.

@@ -41,7 +41,15 @@ func newSecretComparison(reader SecretReader, x *objects) *secretComparison {
 // pair reads both sides of a pair. An object that stays goes on reading, and so does the old object
 // where the API server refuses the new one.
 func (s *secretComparison) pair(p expand.Pair) {
-	if s == nil || p.Left || !p.Any().OfExternalSecrets() {
+	if s == nil || !p.Any().OfExternalSecrets() {
+		return
+	}
+	if p.Left { // no object of the fleet makes its store any more
+		if read, err := s.reader.Read(p.Before.Tree); err == nil {
+			s.sites(p.Before, read, s.before)
+			s.sites(p.Before, read, s.after)
+			s.store(p.Before, read, s.before)
+		}
 		return
 	}
 	if p.After != nil {
@@ -72,6 +80,12 @@ func (s *secretComparison) report(o *object.Object, f SecretFault) {
 }
 
 func (s *secretComparison) uses(o *object.Object, read SecretObject, into secretSide) {
+	s.sites(o, read, into)
+	s.store(o, read, into)
+}
+
+// sites notes what an object reads and writes.
+func (s *secretComparison) sites(o *object.Object, read SecretObject, into secretSide) {
 	cluster, namespace := s.cluster(o), namespaceOf(o)
 	for _, u := range read.Uses {
 		k := secretKey{verb: u.Verb, cluster: cluster, namespace: namespace, store: u.Store, name: u.Name}
@@ -79,7 +93,6 @@ func (s *secretComparison) uses(o *object.Object, read SecretObject, into secret
 			into.sites[k] = secretSite{kind: o.Kind(), name: o.Name(), pos: s.place(o, u.Path)}
 		}
 	}
-	s.store(o, read, into)
 }
 
 // store notes a store with its roles.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -66,6 +67,9 @@ func (s shelf) find(version string) (*kept, error) {
 	versions := make([]string, len(all))
 	for i, k := range all {
 		versions[i] = k.version
+	}
+	if exact(version) && !slices.Contains(versions, version) {
+		return nil, nil // not another build of it, which is equal as a version
 	}
 	i, err := highest(versions, version)
 	if err != nil || i < 0 {

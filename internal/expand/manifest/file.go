@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"fmt"
 	"path"
 	"strings"
 
@@ -68,6 +69,14 @@ func Items(tree Tree) (out []Tree, list bool) {
 	return out, list
 }
 
+// Separates reports whether a line ends a document: three hyphens, with a comment at most, as
+// Kubernetes' reader takes it (k8s.io/apimachinery/pkg/util/yaml).
+func Separates(line string) bool {
+	rest, is := strings.CutPrefix(line, "---")
+	rest = strings.TrimSpace(rest)
+	return is && (rest == "" || strings.HasPrefix(rest, "#"))
+}
+
 // Documents are those of a file, each at its lines. With an error, they are those before the
 // document that cannot be parsed.
 func Documents(f *snapshot.File) ([]*yamldoc.Doc, error) {
@@ -87,13 +96,16 @@ func Documents(f *snapshot.File) ([]*yamldoc.Doc, error) {
 		if err != nil {
 			return err
 		}
+		if !doc.Extra.IsZero() { // a separator with content behind it, which Argo CD refuses, too
+			return fmt.Errorf("%s: a second document begins on the line of its separator; expected --- alone", doc.Extra)
+		}
 		if !doc.Root.IsNull() {
 			out = append(out, doc)
 		}
 		return nil
 	}
 	for i, line := range lines {
-		if strings.TrimRight(line, " \t\r\n") != "---" {
+		if !Separates(line) {
 			continue
 		}
 		if err := add(i); err != nil {
