@@ -38,7 +38,7 @@ type RenderQuestion struct {
 }
 
 // Render returns the objects that a hub's pipeline makes, as files by path. It reads the folder as
-// it is. A fleet with errors has no files, nor has a hub none of whose members the facts know.
+// it is. A fleet with errors has no files, nor has a hub for which the facts of others are given.
 func (p *Pipelines) Render(ctx context.Context, q RenderQuestion) (map[string][]byte, error) {
 	const hint = "nothing was written"
 	st, found, err := p.Objects(ctx, q, hint)
@@ -48,7 +48,8 @@ func (p *Pipelines) Render(ctx context.Context, q RenderQuestion) (map[string][]
 	if q.Hub == "" {
 		q.Hub = st.Fleet.Hubs()[0]
 	}
-	if problems, strange := unregistered(st, q.Hub); len(strange) > 0 {
+	if problems, strange := unregistered(st, q.Hub); len(strange) > 0 && len(q.Facts.Names()) > 0 { // a new hub's facts may know nothing yet
+		problems[0].Severity = problem.Error
 		return nil, &failure.Error{Findings: true, Err: problems[0], Problems: problems, Hints: []string{hint}}
 	}
 	return manifests(found, q.Form == FormPipeline)

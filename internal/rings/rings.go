@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/roster"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/state"
 	"github.com/argosy-hub/argosy/internal/trigger"
@@ -114,7 +115,7 @@ type revision struct {
 	// hasJoined reports that members have joined since its files were written; unfit are those that
 	// it cannot compute: they have what the newest commit says.
 	hasJoined bool
-	unfit     []string
+	unfit     []roster.NewMember
 }
 
 // maxRevisions bounds the states that no ring has and an approval may name.

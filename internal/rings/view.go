@@ -223,7 +223,7 @@ func (r *Rings) at(name string, st *fleetstate.State) *revision {
 		return nil
 	}
 	files, joined := roster.Join(known.state, st, r.o.Hub, known.unfit)
-	if len(joined) > 0 || !known.state.Facts().Equal(st.Facts()) {
+	if files != known.state.Resolver().Snapshot || !known.state.Facts().Equal(st.Facts()) {
 		now, err := fleetstate.Build(known.state, files, st.Facts())
 		unfit := joined
 		if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -184,14 +185,14 @@ func byHand(file string) error {
 	return failure.Usage([]string{nothingWritten, "edit the file by hand"}, "%s is in a form that this command does not change", file)
 }
 
+// trailingComment is a comment behind a value without quotes.
+var trailingComment = regexp.MustCompile(`\s+#.*$`)
+
 // setTop sets a key of the file's first level, and keeps a comment behind it.
 func setTop(lines []string, key, value string) []string {
 	for i, line := range lines {
 		if strings.HasPrefix(line, key+":") {
-			_, comment, _ := strings.Cut(strings.TrimRight(line, "\r\n"), " #")
-			if comment != "" {
-				comment = " #" + comment
-			}
+			comment := trailingComment.FindString(strings.TrimRight(line, "\r\n"))
 			lines[i] = key + ": " + value + comment + "\n"
 			return lines
 		}

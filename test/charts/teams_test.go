@@ -257,6 +257,16 @@ func permits(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy, gvk sc
 	return allows(t, policy, &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: object})
 }
 
+// TestNullPermitsOneKind: a kind that a user permits again is no other one.
+func TestNullPermitsOneKind(t *testing.T) {
+	project := projectOf(t, "team: {name: a, tenant: t, owners: [o], viewers: [v], clusters: [three], namespaces: [{name: one, preset: small}], repositories: ['https://git/a']}\ndeniedKinds: {networking.k8s.io/NetworkPolicy: null}\n")
+	for kind, want := range map[schema.GroupKind]bool{{Group: "networking.k8s.io", Kind: "NetworkPolicy"}: true, {Group: "cilium.io", Kind: "CiliumNetworkPolicy"}: false} {
+		if got := project.IsGroupKindPermitted(kind, true); got != want {
+			t.Errorf("%s: permitted %t", kind, got)
+		}
+	}
+}
+
 // TestPresetsAreUsable: null removes a limit of a level below, and a team that may have load
 // balancers may have the node ports that each takes.
 func TestPresetsAreUsable(t *testing.T) {

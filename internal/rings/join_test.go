@@ -17,9 +17,9 @@ import (
 const policyOfTwo = "apiVersion: argosy.dev/v1alpha1\nkind: Rollout\nrings:\n" +
 	"  - {name: canary, selector: {matchLabels: {environment: dev}}}\n  - {name: prod, selector: {matchLabels: {environment: prod}}}\n"
 
-// responseAfter serves two commits, of which the first ring takes the second, then Applications. It
+// responseAfter serves commits, of which the first ring takes the second, then Applications. It
 // returns the response.
-func responseAfter(t *testing.T, q query.Query, first, second *snapshot.Snapshot, apps ...facts.Application) string {
+func responseAfter(t *testing.T, q query.Query, commits []*snapshot.Snapshot, apps ...facts.Application) string {
 	t.Helper()
 	var st *fleetstate.State
 	r := New(Options{
@@ -37,13 +37,14 @@ func responseAfter(t *testing.T, q query.Query, first, second *snapshot.Snapshot
 		r.Serving(st)
 		r.Look(t.Context())
 	}
-	serve(first)
-	serve(second)
-	serve(second, apps...)
-	if now := rev(r, "canary"); now != second.Revision {
-		t.Fatalf("the first ring has %s, want the newest", now)
+	for _, files := range commits {
+		serve(files)
 	}
-	if was := rev(r, "prod"); was != first.Revision {
+	serve(commits[len(commits)-1], apps...)
+	if now := rev(r, "canary"); now != commits[1].Revision {
+		t.Fatalf("the first ring has %s, want the second commit", now)
+	}
+	if was := rev(r, "prod"); was != commits[0].Revision {
 		t.Fatalf("the later ring has %s, want the first", was)
 	}
 	out, err := r.Respond(st, q)
@@ -87,7 +88,7 @@ func TestMemberJoinsAFleetWithMounts(t *testing.T) {
 	}
 	first := files("1", map[string]string{"cart-1": "dev", "cart-2": "prod"})
 	second := files("2", map[string]string{"cart-1": "dev", "cart-2": "prod", "cart-3": "prod"})
-	mustHave(t, responseAfter(t, query.Query{View: query.Components, Hub: "hub", Group: "workloads"}, first, second), "cart-web-cart-2", "cart-web-cart-3")
+	mustHave(t, responseAfter(t, query.Query{View: query.Components, Hub: "hub", Group: "workloads"}, []*snapshot.Snapshot{first, second}), "cart-web-cart-2", "cart-web-cart-3")
 }
 
 // TestMemberJoinsWithItsRelease: one commit brings a member and the release that it is on. A later
@@ -99,7 +100,7 @@ func TestMemberJoinsWithItsRelease(t *testing.T) {
 		"versions/applicationSets.yaml":      first["versions/applicationSets.yaml"] + "  - type: canary\n",
 		"fleet/fleet-members/hub-1/new.yaml": "clusterName: new\ntenant: retail\nenvironment: prod\nsecretManagerSecretName: hub-1/new\nlabels: {addonsRelease: canary}\n",
 	})
-	mustHave(t, responseAfter(t, ofAll, snapshot.FromMap(first), snapshot.FromMap(second), fleettest.Registration("new")), "dns-new", "dns-b")
+	mustHave(t, responseAfter(t, ofAll, []*snapshot.Snapshot{snapshot.FromMap(first), snapshot.FromMap(second)}, fleettest.Registration("new")), "dns-new", "dns-b")
 }
 
 // TestHubsOwnMemberIsRenamed: the hub's own member file gets another name. A later ring, whose
@@ -111,7 +112,25 @@ func TestHubsOwnMemberIsRenamed(t *testing.T) {
 		tree["fleet/fleet-members/hub-1/"+own+".yaml"] = fmt.Sprintf("clusterName: %s\ntenant: platform\nenvironment: prod\nfleet_member: hub-cluster\n", own)
 		return snapshot.FromMap(tree)
 	}
-	mustHave(t, responseAfter(t, ofAll, files("hub-1"), files("hub-main")), "dns-b", "dns-hub-main")
+	mustHave(t, responseAfter(t, ofAll, []*snapshot.Snapshot{files("hub-1"), files("hub-main")}), "dns-b", "dns-hub-main")
+}
+
+// TestMemberThatWasBrokenFirstJoins: the commit that brings a member has a mistake in its file,
+// which the next one corrects. No ring refuses anybody, and the member has what its ring has. (G7)
+func TestMemberThatWasBrokenFirstJoins(t *testing.T) {
+	const file, good = "fleet/fleet-members/hub-1/new.yaml", "clusterName: new\ntenant: retail\nenvironment: prod\nsecretManagerSecretName: hub-1/new\n"
+	first := fleettest.TwoHubs().With(fleettest.Tree{"fleet/rollouts/all.yaml": policyOfTwo, "addons/defaults/addons/dns/values.yaml": "replicas: 1\n"})
+	broken := first.With(fleettest.Tree{file: "tenannt: x\n" + good})
+	for fixed, own := range map[string]string{good: "replicas: 1", good + "labels: {addonsRelease: canary}\n": "replicas: 7"} {
+		third := first.With(fleettest.Tree{
+			file: fixed, "addons/defaults/addons/dns/values.yaml": "replicas: 7\n", "versions/applicationSets.yaml": first["versions/applicationSets.yaml"] + "  - type: canary\n",
+		})
+		text := responseAfter(t, ofAll, []*snapshot.Snapshot{snapshot.FromMap(first), snapshot.FromMap(broken), snapshot.FromMap(third)}, fleettest.Registration("new"))
+		mustHave(t, text, "dns-b", "dns-new")
+		if _, of, _ := strings.Cut(text, `"applicationName":"dns-new"`); !strings.Contains(of[:strings.Index(of, `"digest"`)], own) {
+			t.Errorf("%s: dns-new does not have %s: %s", fixed, own, of)
+		}
+	}
 }
 
 func mustHave(t *testing.T, text string, names ...string) {
