@@ -5,7 +5,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/flux"
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
@@ -101,7 +100,7 @@ func (c *comparison) lists(ap *object.Object, before, after []*object.Object, fo
 		if a[k] == nil {
 			o := b[k]
 			byHand := ap == nil // nobody takes away what somebody has applied
-			c.removed[placeOf(o)] = lazyObject{func() *object.Object { return o }, flux.Stays(o, ap) || byHand || ap.Application() && (!ap.Prunes() || keepsItself(o))}
+			c.removed[placeOf(o)] = lazyObject{func() *object.Object { return o }, flux.Stays(o, ap) || byHand || ap.Application() && (!ap.Prunes() || o.KeepsItself())}
 		}
 	}
 	var both []Pair
@@ -113,12 +112,6 @@ func (c *comparison) lists(ap *object.Object, before, after []*object.Object, fo
 		}
 	}
 	c.pairs(both)
-}
-
-// keepsItself reports whether an object forbids Argo CD to prune it.
-func keepsItself(o *object.Object) bool {
-	options := manifest.Text(o.Tree, "metadata", "annotations", "argocd.argoproj.io/sync-options")
-	return slices.ContainsFunc(strings.Split(options, ","), func(option string) bool { return strings.TrimSpace(option) == "Prune=false" })
 }
 
 // placeOf is an object's key with the namespace that its Application or HelmRelease puts it into.

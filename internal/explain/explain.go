@@ -31,7 +31,7 @@ func Component(st *fleetstate.State, t Target, path []string) (Explanation, erro
 	}
 	c := st.ClusterOf(m)
 	if broken := c.BlockingProblems(); len(broken) > 0 {
-		return Explanation{}, queryerr.Unavailable(broken)
+		return Explanation{}, queryerr.Unavailable(st.Resolver().Snapshot.Located(broken))
 	}
 	g := c.Groups[t.Group]
 	if g == nil {
@@ -48,7 +48,7 @@ func Component(st *fleetstate.State, t Target, path []string) (Explanation, erro
 		err = x.registration
 		rel, missing := st.ResolverOf(c).Fleet.FleetSecrets.Choose(c.Labels.All)
 		if missing != nil {
-			return Explanation{}, queryerr.Unavailable(c.ReleaseProblems(missing, release.FleetSecretsLabel))
+			return Explanation{}, queryerr.Unavailable(st.Resolver().Snapshot.Located(c.ReleaseProblems(missing, release.FleetSecretsLabel)))
 		}
 		x.Release = ReleaseChoice{Type: rel.Type, Label: release.FleetSecretsLabel, Source: releaseSource(rel)}
 	}
@@ -110,14 +110,14 @@ func (x *explainer) registration() error {
 func (x *explainer) component() error {
 	c, resolver := x.cluster, x.st.ResolverOf(x.cluster)
 	if len(x.group.Errors) > 0 {
-		return queryerr.Unavailable(x.group.Errors)
+		return queryerr.Unavailable(x.st.Resolver().Snapshot.Located(x.group.Errors))
 	}
 	name, further, ofCompanion := strings.Cut(x.Component, "/")
 	byRelease := released.GroupOf(x.st, c, x.group)
 	g, listed := byRelease.Component(name)
 	r, problems := resolver.Resolve(c, g, name, nil)
 	if len(problems) > 0 {
-		return queryerr.Unavailable(problems)
+		return queryerr.Unavailable(x.st.Resolver().Snapshot.Located(problems))
 	}
 	if !r.Known {
 		names := byRelease.Components()
@@ -126,7 +126,7 @@ func (x *explainer) component() error {
 	}
 	files, problems := resolver.ValueLayers(c, g, name)
 	if len(problems) > 0 {
-		return queryerr.Unavailable(problems)
+		return queryerr.Unavailable(x.st.Resolver().Snapshot.Located(problems))
 	}
 	if !r.Enabled { // its values would still be these
 		r.Values, r.Chart = resolver.Merge(files, x.Group, name), r.Entry.Chart

@@ -54,7 +54,7 @@ func (p layoutParser) mounts(l *Layout) (out []Mount) {
 			good                 bool
 		}{
 			{"url", mount.URL, "an https or ssh address without credentials", mountURL.MatchString(mount.URL)},
-			{"ref", mount.Ref, "a branch, a tag or a commit", mountRef.MatchString(mount.Ref) && !strings.Contains(mount.Ref, "..")},
+			{"ref", mount.Ref, "a branch, a tag or a commit, in quotes if YAML reads it as a number (1.10 as 1.1)", (m.Node().Get("ref").IsNull() || m.Node().Get("ref").Kind == yamldoc.String) && mountRef.MatchString(mount.Ref) && !strings.Contains(mount.Ref, "..")},
 			{"team", mount.Team, "the team whose file is in fleet/teams", labels.IsName(mount.Team)},
 			{"credentials", mount.Credentials, "the name of credentials that the service has", mount.Credentials == "" || labels.IsName(mount.Credentials)},
 		} {

@@ -140,7 +140,6 @@ func (l *linter) member(m *fleet.Member) {
 					l.deployable(component, r)
 					l.dependencies(c, name, component, r)
 					l.listed(c, g, component, r)
-					l.permitted(name, component, r)
 				}
 			}
 		}

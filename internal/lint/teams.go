@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/argosy-hub/argosy/internal/catalog"
-	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/team"
 )
@@ -41,11 +39,17 @@ func (l *linter) teams() {
 		case len(problem.Errors(t.Problems)) > 0 || table.Reaches(t):
 		case !tenants[t.Tenant]:
 			var known []string
-			for name := range tenants {
-				known = append(known, name)
+			for name, isOfSpokes := range tenants {
+				if isOfSpokes {
+					known = append(known, name)
+				}
 			}
 			slices.Sort(known)
-			warn(t.Pos.File, fmt.Sprintf("team %q", t.Name), fmt.Sprintf("no member has the tenant %q", t.Tenant), "the tenant of a member", problem.Nearest(t.Tenant, known)...)
+			found := fmt.Sprintf("no member has the tenant %q", t.Tenant)
+			if _, isOfHub := tenants[t.Tenant]; isOfHub {
+				found = fmt.Sprintf("no member but hubs has the tenant %q, and no team is on a hub", t.Tenant)
+			}
+			warn(t.Pos.File, fmt.Sprintf("team %q", t.Name), found, "the tenant of a member", problem.Nearest(t.Tenant, known)...)
 		default:
 			warn(t.Pos.File, fmt.Sprintf("team %q", t.Name), "selects no member of its tenant", "a selector that matches labels of member files")
 		}
@@ -57,30 +61,5 @@ func (l *linter) apps() {
 	if a := l.st.Resolver().Apps(); a != nil {
 		l.problems = append(l.problems, a.Faults()...)
 		l.problems = append(l.problems, a.Projects...)
-	}
-}
-
-// permitted reports an application from a repository that its team's project refuses.
-func (l *linter) permitted(group, component string, r fleetstate.Component) {
-	if group != team.Workloads {
-		return
-	}
-	t := l.st.Resolver().Apps().Team(component)
-	if t == nil {
-		return
-	}
-	judge := func(repository string, at ...string) {
-		if t.Allows(repository) {
-			return
-		}
-		l.problems = append(l.problems, problem.Problem{
-			Reason: problem.InvalidApp, Severity: problem.Error, Pos: r.EntryTree.At(append(at, catalog.KeyChart, "repoURL")).Pos(),
-			Subject: fmt.Sprintf("repository of component %q of group %q", component, group), Found: fmt.Sprintf("%s is none of team %q", repository, t.Name),
-			Expected: "one of the repositories in " + t.Pos.File,
-		})
-	}
-	judge(r.Chart.RepoURL)
-	for _, c := range r.Companions {
-		judge(c.Chart.RepoURL, catalog.KeyCompanions, c.Name)
 	}
 }

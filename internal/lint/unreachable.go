@@ -16,7 +16,7 @@ import (
 // unreachable reports files below the groups' roots that no cluster and no component can ever reach
 // (H6).
 func (l *linter) unreachable() {
-	unknown := map[string]bool{} // members and tenants that are not computed: their files are not known
+	unknown := map[string]bool{} // members that are not computed, their tenants and environments: which files they read is not known
 	roots, open := map[string]bool{}, map[string]int{}
 	for name := range l.st.Fleet.Layout.Groups {
 		open[name] = 0
@@ -27,7 +27,7 @@ func (l *linter) unreachable() {
 	for _, c := range l.st.Clusters() {
 		c = c.Desired()
 		if len(c.Groups) == 0 {
-			unknown[c.Member.Name] = true
+			unknown[c.Member.Name], unknown[c.Member.Tenant], unknown[c.Member.Environment] = true, true, true
 		}
 		if c.IsOverBudget {
 			unknown[c.Member.Tenant] = true

@@ -54,9 +54,13 @@ func releaseUses(st *fleetstate.State, q query.Checked) (map[string]*ReleaseUse,
 		}
 		u.Clusters = append(u.Clusters, c.Member.Name)
 		if !c.IsRetired() {
-			enabled, faults := st.ResolverOf(c).EnabledByHierarchy(g)
+			by := st.ResolverOf(c)
+			enabled, faults := by.EnabledByHierarchy(g)
 			problems = append(problems, c.Attribute(faults)...)
 			for _, component := range enabled {
+				if by.Teams().Of(c.Member).Lacks(by.Teams(), by.Apps(), q.Group, component) {
+					continue // a team that is not on the cluster (T2)
+				}
 				if st.IsOfPlatform(c, q.Group, component) {
 					u.Enabled[component] = true
 				} else {

@@ -50,6 +50,8 @@ func TestAppStaysWithItsTeam(t *testing.T) {
 		{"workloads/tenants/retail/defaults/application-sets/workloads.yaml": "api: {namespace: '{{ \"argo\" }}cd'}\n"},
 		{"workloads/tenants/retail/defaults/application-sets/workloads.yaml": "api: {team: vault}\n"},
 		{"workloads/tenants/retail/defaults/application-sets/workloads.yaml": "api: {project: default}\n"},
+		{"workloads/tenants/retail/defaults/application-sets/workloads.yaml": "api: {chart: {repoURL: 'https://evil.example/x'}}\n"},
+		{"workloads/tenants/retail/defaults/application-sets/workloads.yaml": "api: {chart: {repoURL: 'https://git.example/%2e%2e/x'}}\n"},
 	} {
 		st := rebuild(t, before, fmt.Sprint("hostile ", i), files.With(hostile))
 		if got := appSets(t, st, allApps); !maps.Equal(got, want) {
@@ -57,6 +59,27 @@ func TestAppStaysWithItsTeam(t *testing.T) {
 		}
 		if text := releases(t, st); strings.Contains(text, "project: default") || strings.Count(text, "project: team-") != 2 {
 			t.Errorf("%v: %s", hostile, text)
+		}
+	}
+}
+
+// TestAppStaysInItsRepositories is T4: a repository that is not the team's brings no Application;
+// its members keep what they have, with Argo CD as with Flux.
+func TestAppStaysInItsRepositories(t *testing.T) {
+	files := withTeams()
+	before := rebuild(t, nil, "r1", files)
+	for i, repository := range []string{"https://evil.example/x", "https://git.example/%2e%2e/cart", "https://git.example/cart/../vault"} {
+		st := rebuild(t, before, fmt.Sprint("hostile ", i), files.With(fleettest.Tree{
+			"workloads/tenants/retail/defaults/application-sets/workloads.yaml": "api: {chart: {repoURL: '" + repository + "'}}\n",
+		}))
+		found := 0
+		for _, set := range querytest.List(t, st, querytest.Query(t, allApps)) {
+			if chart, _ := set["chart"].(map[string]any); set.Text("applicationName") == "api-one" && chart["repoURL"] == "https://git.example/cart" {
+				found++
+			}
+		}
+		if found != 1 {
+			t.Errorf("%s: the application is not served as it was", repository)
 		}
 	}
 }

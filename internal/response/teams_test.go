@@ -311,3 +311,21 @@ func TestReleaseHandsOutTeams(t *testing.T) {
 		t.Errorf("with base:\n%s\nwithout:\n%s", withBase, without)
 	}
 }
+
+// TestTenantMakesNoApplicationSetOfATeamElsewhere is W1 and T2: a tenant's level that switches on a
+// team that is not on its clusters changes nothing of a release.
+func TestTenantMakesNoApplicationSetOfATeamElsewhere(t *testing.T) {
+	files := withTeams().With(fleettest.Tree{"fleet/teams/cart.yaml": strings.Replace(teamFile("cart", "{name: cart, preset: small}"), "environment: prod", "environment: none", 1)})
+	hostile := files.With(fleettest.Tree{"teams/tenants/bank/defaults/application-sets/teams.yaml": "team-cart: {enabled: true}\n"})
+	var texts []string
+	for _, tree := range []fleettest.Tree{files, hostile} {
+		body, err := response.Bytes(rebuild(t, nil, "r", tree), querytest.Query(t, `{"view":"releases","group":"teams"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(body))
+	}
+	if texts[0] != texts[1] || !strings.Contains(texts[0], "team-vault") {
+		t.Errorf("a tenant's level changes the release:\n%s\n%s", texts[0], texts[1])
+	}
+}

@@ -263,7 +263,7 @@ func EngineOf(isFlux, isHubs bool) Engine {
 }
 
 // Misplaced is what keeps an application from a member: an engine that does not bound its team, a
-// namespace that is not its team's, or a repository that nothing but this refuses.
+// namespace that is not its team's, or a repository that its team's file does not name.
 func (a *Apps) Misplaced(app, namespace string, repositories []string, entry *yamldoc.Node, engine Engine) []problem.Problem {
 	t := a.Team(app)
 	if t == nil {
@@ -275,11 +275,9 @@ func (a *Apps) Misplaced(app, namespace string, repositories []string, entry *ya
 			Found: "is deployed by an engine that has no project of the team", Expected: "Argo CD of the hub: a member file without enable_remote_" + Workloads + "; or Flux",
 		}}
 	}
-	if engine == Impersonates {
-		for _, r := range repositories {
-			if !t.Allows(r) {
-				return []problem.Problem{t.foreignRepository(app, r, entry)}
-			}
+	for _, r := range repositories { // Argo CD's project admits more than Allows does
+		if !t.Allows(r) {
+			return []problem.Problem{t.foreignRepository(app, r, entry)}
 		}
 	}
 	if t.Claims(namespace) {
@@ -302,6 +300,11 @@ func (t *Team) foreignRepository(app, repository string, entry *yamldoc.Node) pr
 	pos := entry.Pos()
 	if n := entry.Get(catalog.KeyChart).Get("repoURL"); !n.IsNull() {
 		pos = n.Pos()
+	}
+	for _, companion := range entry.Get(catalog.KeyCompanions).Fields() {
+		if n := companion.Value.Get(catalog.KeyChart).Get("repoURL"); !n.IsNull() && n.Text() == repository {
+			pos = n.Pos()
+		}
 	}
 	return problem.Problem{
 		Reason: problem.InvalidApp, Severity: problem.Error, Pos: pos, Subject: fmt.Sprintf("repository of component %q of group %q", app, Workloads),

@@ -161,6 +161,12 @@ func (o *Object) TargetNamespace() string {
 	return cmp.Or(manifest.Text(o.Tree, "spec", "destination", "namespace"), manifest.Text(o.Tree, "spec", "targetNamespace"))
 }
 
+// KeepsItself reports whether an object forbids Argo CD to prune it.
+func (o *Object) KeepsItself() bool {
+	options := manifest.Text(o.Tree, "metadata", "annotations", "argocd.argoproj.io/sync-options")
+	return slices.ContainsFunc(strings.Split(options, ","), func(option string) bool { return strings.TrimSpace(option) == "Prune=false" })
+}
+
 // Prunes reports whether an Application prunes by itself.
 func (o *Object) Prunes() bool {
 	app := o.Unsteered().Tree

@@ -166,7 +166,7 @@ func (p printer) guard(g Guard) {
 	}
 	if held := g.held(); len(held) > 0 {
 		p.Line("")
-		p.Line("%s", p.Bold(p.Red(heldHeadline(len(held)))))
+		p.Line("%s", p.Bold(p.Red(g.heldHeadline())))
 		for _, text := range firstOf(held) {
 			p.Line("  %s", text)
 		}
@@ -223,8 +223,15 @@ func (g Guard) lines(v guard.Verdict) []string {
 	return firstOf(out)
 }
 
-func heldHeadline(n int) string {
-	return fmt.Sprintf("removal budget: the service would hold %s on the last known good snapshot, and go on with all others, until a commit approves", report.Count(n, "tenant"))
+// heldHeadline counts the tenants that are held, each once, whatever the number of its hubs.
+func (g Guard) heldHeadline() string {
+	tenants := map[string]bool{}
+	for _, c := range g.Commits {
+		if c.Tenant != "" {
+			tenants[c.Tenant] = true
+		}
+	}
+	return fmt.Sprintf("removal budget: the service would hold %s on the last known good snapshot, and go on with all others, until a commit approves", report.Count(len(tenants), "tenant"))
 }
 
 // held are the tenants whose members stay as they are, and why.
@@ -262,7 +269,7 @@ func (m *markdown) guard(g Guard) {
 		fmt.Fprintf(&b, "\nundecided: %s\n", escape(text))
 	}
 	if held := g.held(); len(held) > 0 {
-		fmt.Fprintf(&b, "\n**%s**\n\n", escape(heldHeadline(len(held))))
+		fmt.Fprintf(&b, "\n**%s**\n\n", escape(g.heldHeadline()))
 		for _, text := range firstOf(held) {
 			fmt.Fprintf(&b, "- %s\n", escape(text))
 		}

@@ -32,7 +32,7 @@ func (p Plan) page() planpage.Plan {
 		}
 	}
 	if held := p.Guard.held(); len(held) > 0 {
-		out.Refused = append(out.Refused, planpage.Refused{Headline: heldHeadline(len(held)), Lines: held})
+		out.Refused = append(out.Refused, planpage.Refused{Headline: p.Guard.heldHeadline(), Lines: held})
 	}
 	for _, v := range verdicts {
 		if refused, lines := p.Guard.refused(v), p.Guard.lines(v); len(lines) > 0 {
