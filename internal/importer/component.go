@@ -208,19 +208,21 @@ func (m *importer) withoutOwnIntegers(components map[string][]*application, apps
 	}
 	left := map[*application]bool{}
 	for _, name := range slices.Sorted(maps.Keys(components)) {
-		texts := map[string]bool{}
+		alike := map[string]int{}
 		for _, a := range components[name] {
-			texts[string(manifest.Canonical(parametersOf(a)))] = true
-		}
-		if len(texts) < 2 {
-			continue
-		}
-		for _, a := range components[name] {
-			if all := parametersOf(a); len(all) > 0 {
-				left[a] = true
-				m.report(a.set.pos, fmt.Sprintf("Application %q", a.Name), fmt.Sprintf("parameter %s is an integer of a million and more, and another one on other clusters: as a value, templates print it with an exponent", manifest.Text(all[0], "name")),
-					"forceString: true makes it a text, which can be a value")
+			for _, p := range parametersOf(a) {
+				alike[string(manifest.Canonical(p))]++
 			}
+		}
+		for _, a := range components[name] {
+			all := parametersOf(a)
+			i := slices.IndexFunc(all, func(p any) bool { return alike[string(manifest.Canonical(p))] < len(components[name]) })
+			if i < 0 {
+				continue
+			}
+			left[a] = true
+			m.report(a.set.pos, fmt.Sprintf("Application %q", a.Name), fmt.Sprintf("parameter %s is an integer of a million and more, and another one or none on other clusters: as a value, templates print it with an exponent", manifest.Text(all[i], "name")),
+				"forceString: true makes it a text, which can be a value")
 		}
 	}
 	isLeft := func(a *application) bool { return left[a] }

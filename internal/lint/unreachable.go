@@ -16,7 +16,8 @@ import (
 // unreachable reports files below the groups' roots that no cluster and no component can ever reach
 // (H6).
 func (l *linter) unreachable() {
-	unknown := map[string]bool{} // members that are not computed, their tenants and environments: which files they read is not known
+	unknown := map[string]bool{}                                  // members that are not computed, their tenants and environments: which files they read is not known
+	environments, tenants := map[string]bool{}, map[string]bool{} // environments of such members, and all tenants
 	roots, open := map[string]bool{}, map[string]int{}
 	for name := range l.st.Fleet.Layout.Groups {
 		open[name] = 0
@@ -27,8 +28,9 @@ func (l *linter) unreachable() {
 	for _, c := range l.st.Clusters() {
 		c = c.Desired()
 		if len(c.Groups) == 0 {
-			unknown[c.Member.Name], unknown[c.Member.Tenant], unknown[c.Member.Environment] = true, true, true
+			unknown[c.Member.Name], unknown[c.Member.Tenant], environments[c.Member.Environment] = true, true, true
 		}
+		tenants[c.Member.Tenant] = true
 		if c.IsOverBudget {
 			unknown[c.Member.Tenant] = true
 		}
@@ -43,7 +45,9 @@ func (l *linter) unreachable() {
 	ofHubs := map[string][]string{} // files of hubs without a member file, by root
 	for _, root := range slices.Sorted(maps.Keys(roots)) {
 		for _, p := range l.st.Resolver().Snapshot.Under(root) {
-			ofUnknown := slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool { return unknown[part] })
+			parts := strings.Split(p, "/")
+			ofUnknown := slices.ContainsFunc(parts, func(part string) bool { return unknown[part] }) ||
+				slices.ContainsFunc(parts, func(part string) bool { return environments[part] }) && !slices.ContainsFunc(parts, func(part string) bool { return tenants[part] })
 			group, isOpen := l.openGroup(p, open)
 			switch {
 			case l.reachable[p] || ofUnknown || isIgnored(l.st.Fleet.Layout, p):

@@ -215,6 +215,12 @@ func isImplied(d Difference, o *object.Object, known Application, isKnown bool) 
 	if known.Action == Move && strings.HasPrefix(field, "metadata.labels") {
 		return true
 	}
+	// The first companion moves the source into sources, and the last one back: all of it comes or
+	// goes.
+	if strings.HasPrefix(field, "spec.source.helm.values") && (d.Old == nil || d.New == nil) &&
+		slices.ContainsFunc(known.Differences, func(k Difference) bool { return strings.HasPrefix(k.Name, "companions.") }) {
+		return true
+	}
 	if _, value, is := strings.Cut(field, ".helm.values"); is {
 		value = strings.TrimPrefix(strings.TrimPrefix(value, "Object"), ".")
 		return value == "" || known.View != query.Components || slices.ContainsFunc(known.Differences, func(k Difference) bool {

@@ -64,4 +64,12 @@ func TestOnlyTheSameIsImplied(t *testing.T) {
 			t.Errorf("%s from %s to %s: implied %t", c.name, c.old, c.updated, got)
 		}
 	}
+	moved := Difference{Name: "spec.source.helm.values.size", Old: side(1)}
+	if isImplied(moved, app, known, true) {
+		t.Error("a value of a source that goes is implied by nothing")
+	}
+	known.Differences = append(known.Differences, Difference{Name: "companions.extra.chart.name", New: side("x")})
+	if !isImplied(moved, app, known, true) {
+		t.Error("the first companion lists all values of the component as removed")
+	}
 }
