@@ -16,7 +16,7 @@ import (
 // unreachable reports files below the groups' roots that no cluster and no component can ever reach
 // (H6).
 func (l *linter) unreachable() {
-	unknown := map[string]bool{}                                  // members that are not computed, their tenants and environments: which files they read is not known
+	unknown := map[string]bool{}                                  // members that are not computed, and their tenants: which files they read is not known
 	environments, tenants := map[string]bool{}, map[string]bool{} // environments of such members, and all tenants
 	roots, open := map[string]bool{}, map[string]int{}
 	for name := range l.st.Fleet.Layout.Groups {

@@ -43,6 +43,22 @@ func (noFleet) State() *fleetstate.State { return nil }
 func (noFleet) Status() refresh.Status   { return refresh.Status{} }
 func (noFleet) Changed() <-chan struct{} { return nil }
 
+// serving serves a site without a fleet until stop is called.
+func serving(t *testing.T, s *Site) (address string, ended <-chan error, stop func()) {
+	t.Helper()
+	s.o.Fleet, s.o.Live = noFleet{}, func() overview.Live { return overview.Live{} }
+	s.o.Logger = slog.New(slog.DiscardHandler)
+	s.saved = s.newRecord()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	end := make(chan error, 1)
+	go func() { end <- s.Serve(ctx, listener) }()
+	return listener.Addr().String(), end, stop
+}
+
 // A service that stops does not wait for open pages.
 func TestStopEndsStreams(t *testing.T) {
 	t.Parallel()
@@ -54,17 +70,8 @@ func TestStopEndsStreams(t *testing.T) {
 		close(opened)
 		<-s.streams.done
 	})
-	s.o.Fleet, s.o.Live = noFleet{}, func() overview.Live { return overview.Live{} }
-	s.o.Logger = slog.New(slog.DiscardHandler)
-	s.saved = s.newRecord()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, listener) }()
-	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/api/v1/events", nil)
+	address, ended, stop := serving(t, s)
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/api/v1/events", nil)
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -150,18 +157,10 @@ func TestStopWaitsForRequestsUnderWay(t *testing.T) {
 		<-finish
 		w.WriteHeader(http.StatusNoContent)
 	})
-	s.o.Fleet, s.o.Live = noFleet{}, func() overview.Live { return overview.Live{} }
-	s.o.Logger = slog.New(slog.DiscardHandler)
-	s.saved = s.newRecord()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended, answered := make(chan error, 1), make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, listener) }()
+	address, ended, stop := serving(t, s)
+	answered := make(chan error, 1)
 	go func() {
-		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/", nil)
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/", nil)
 		r.Close = true
 		resp, err := http.DefaultClient.Do(r)
 		if err == nil {

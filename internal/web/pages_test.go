@@ -260,8 +260,8 @@ func TestSilentClusterSaysSinceWhen(t *testing.T) {
 	}
 }
 
-// TestAssetsOfOtherVersionsAreNotKept: during an update a replica is asked for the assets of
-// another version, and has its own alone.
+// TestAssetsOfOtherVersionsAreNotKept: during an update, requests for the assets of another version
+// reach a replica, which has its own alone.
 func TestAssetsOfOtherVersionsAreNotKept(t *testing.T) {
 	t.Parallel()
 	server := site(t, wide(t))

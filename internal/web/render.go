@@ -173,7 +173,7 @@ func (s *Site) asset(w http.ResponseWriter, r *http.Request) {
 		s.writeFailure(w, r, nil, &failure{code: http.StatusNotFound, message: "no such file"})
 		return
 	}
-	if r.URL.Query().Get("v") == assetVersion { // during an update, a replica may be asked for those of another version
+	if r.URL.Query().Get("v") == assetVersion { // during an update, a request for those of another version may come
 		w.Header().Set("Cache-Control", "public, max-age=86400")
 	}
 	write(w, r, http.StatusOK, a.kind, []byte(a.text))
