@@ -33,7 +33,7 @@ mounts:
 func fleetFiles() fleettest.Tree {
 	team := func(name, clusters string) string {
 		return "name: " + name + "\ntenant: shop\nowners: [o]\nclusters: " + clusters + "\nnamespaces: [{name: " + name + ", preset: small}, {prefix: " + name + "-}]\n" +
-			"repositories: [https://git.example.com/shop/*]\n"
+			"repositories: [https://git.example.com/shop/*, https://git.example.com/platform/charts]\n"
 	}
 	files := fleettest.Tree{
 		"fleet/layout.yaml":             layout,

@@ -149,7 +149,7 @@ func TestFindNamesTheRepositoryOfAMount(t *testing.T) {
 	main := fleettest.Snapshot("1", fleettest.Tree{
 		"fleet/layout.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups:\n  addons: {root: addons, catalog: [catalogs/addons.yaml]}\n" +
 			"  workloads: {root: workloads, catalog: [catalogs/workloads.yaml]}\n  teams: {root: addons, catalog: [catalogs/teams.yaml]}\nmounts: {apps/cart: {url: \"" + url + "\", team: cart}}\n",
-		"fleet/teams/cart.yaml":         "name: cart\ntenant: shop\nowners: [o]\nclusters: {matchLabels: {cluster: shop-1}}\nnamespaces: [{name: cart, preset: small}]\nrepositories: [https://git.example.com/shop/*]\n",
+		"fleet/teams/cart.yaml":         "name: cart\ntenant: shop\nowners: [o]\nclusters: {matchLabels: {cluster: shop-1}}\nnamespaces: [{name: cart, preset: small}]\nrepositories: [https://git.example.com/shop/*, https://git.example.com/platform/charts]\n",
 		"versions/applicationSets.yaml": "releases: {workloads: [{type: default, chartRepoRevision: v1}]}\n",
 		"versions/fleetSecrets.yaml":    "releases: [{type: default, chartRepo: r, ecrChartName: c, version: '1'}]\n",
 		"catalogs/addons.yaml":          "dns: {enabled: true, " + chart + "}\n",
