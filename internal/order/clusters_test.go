@@ -83,8 +83,8 @@ func newHubOfClusters(t *testing.T, seed uint64, members []string) *hubOfCluster
 			"catalogs/provisioning.yaml": "eks: {enabled: true, chart: {repoURL: r, path: p, version: v}}\n" +
 				"eks-nodes: {enabled: true, dependsOn: [eks], chart: {repoURL: r, path: p, version: v}}\n",
 			"catalogs/teams.yaml":     "team: {chart: {repoURL: r, path: p, version: v}}\nteam-project: {chart: {repoURL: r, path: p, version: v}}\n",
-			"fleet/teams/sales.yaml":  "{apiVersion: argosy.dev/v1alpha1, kind: Team, name: sales, tenant: shop, owners: [sales], clusters: {}, namespaces: [{name: sales, preset: small}], repositories: [https://charts.example]}\n",
-			"catalogs/workloads.yaml": "shop: {enabled: true, team: sales, namespace: sales, " + fleettest.DNSChart + "}\n",
+			"fleet/teams/sales.yaml":  "{apiVersion: argosy.dev/v1alpha1, kind: Team, name: sales, tenant: shop, owners: [sales], clusters: {}, namespaces: [{name: sales, preset: small}], repositories: [https://charts.example/*]}\n",
+			"catalogs/workloads.yaml": "shop: {enabled: true, team: sales, namespace: sales, chart: {repoURL: https://charts.example/shop, name: dns, version: 1.0.0}}\n",
 			fleettest.SystemCatalog:   "dns: {enabled: true, " + fleettest.DNSChart + "}\nweb: {enabled: true, dependsOn: [dns], " + fleettest.DNSChart + "}\n",
 		},
 	}
