@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/released"
@@ -31,7 +32,7 @@ func Component(st *fleetstate.State, t Target, path []string) (Explanation, erro
 	}
 	c := st.ClusterOf(m)
 	if broken := c.BlockingProblems(); len(broken) > 0 {
-		return Explanation{}, queryerr.Unavailable(st.Resolver().Snapshot.Located(broken))
+		return Explanation{}, query.Unavailable(st, broken)
 	}
 	g := c.Groups[t.Group]
 	if g == nil {
@@ -48,7 +49,7 @@ func Component(st *fleetstate.State, t Target, path []string) (Explanation, erro
 		err = x.registration
 		rel, missing := st.ResolverOf(c).Fleet.FleetSecrets.Choose(c.Labels.All)
 		if missing != nil {
-			return Explanation{}, queryerr.Unavailable(st.Resolver().Snapshot.Located(c.ReleaseProblems(missing, release.FleetSecretsLabel)))
+			return Explanation{}, query.Unavailable(st, c.ReleaseProblems(missing, release.FleetSecretsLabel))
 		}
 		x.Release = ReleaseChoice{Type: rel.Type, Label: release.FleetSecretsLabel, Source: releaseSource(rel)}
 	}
@@ -110,14 +111,14 @@ func (x *explainer) registration() error {
 func (x *explainer) component() error {
 	c, resolver := x.cluster, x.st.ResolverOf(x.cluster)
 	if len(x.group.Errors) > 0 {
-		return queryerr.Unavailable(x.st.Resolver().Snapshot.Located(x.group.Errors))
+		return query.Unavailable(x.st, x.group.Errors)
 	}
 	name, further, ofCompanion := strings.Cut(x.Component, "/")
 	byRelease := released.GroupOf(x.st, c, x.group)
 	g, listed := byRelease.Component(name)
 	r, problems := resolver.Resolve(c, g, name, nil)
 	if len(problems) > 0 {
-		return queryerr.Unavailable(x.st.Resolver().Snapshot.Located(problems))
+		return query.Unavailable(x.st, problems)
 	}
 	if !r.Known {
 		names := byRelease.Components()
@@ -126,7 +127,7 @@ func (x *explainer) component() error {
 	}
 	files, problems := resolver.ValueLayers(c, g, name)
 	if len(problems) > 0 {
-		return queryerr.Unavailable(x.st.Resolver().Snapshot.Located(problems))
+		return query.Unavailable(x.st, problems)
 	}
 	if !r.Enabled { // its values would still be these
 		r.Values, r.Chart = resolver.Merge(files, x.Group, name), r.Entry.Chart

@@ -178,7 +178,7 @@ func desired(st *fleetstate.State, hub, owner string) (Owned, error) {
 	if self != nil {
 		c := st.Cluster(hub, self.Name)
 		if broken := c.BlockingProblems(); len(broken) > 0 {
-			return Owned{}, queryerr.Unavailable(st.Resolver().Snapshot.Located(broken))
+			return Owned{}, query.Unavailable(st, broken)
 		}
 		if out.Owner != fleet.OwnerHub { // what a hub reads for itself has the credentials that somebody gave it
 			out.GitSecrets[self.Name] = registration.GitSecrets(c)

@@ -91,7 +91,7 @@ func judge(st *fleetstate.State, q query.Checked, sum Tally, problems []problem.
 	case q.Component != "" && q.Base == nil && sum.Live && !sum.Known:
 		return unknownComponent(st, q)
 	case len(problems) > 0:
-		return queryerr.Unavailable(st.Resolver().Snapshot.Located(problems))
+		return query.Unavailable(st, problems)
 	case sum.Sets-sum.Own > MaxSets && !q.SubjectsOnly:
 		return &queryerr.Error{Kind: queryerr.KindUnavailable, Message: fmt.Sprintf("the response has %d parameter sets; the limit is %d: query per component", sum.Sets-sum.Own, MaxSets)}
 	}

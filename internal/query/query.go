@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -201,4 +202,13 @@ func checkGroup(st *fleetstate.State, r Query) *queryerr.Error {
 		return queryerr.BadRequest("component %q is no DNS-1123 label", r.Component)
 	}
 	return nil
+}
+
+// Unavailable is the error of members of a state that cannot be computed, with the repositories
+// that the files are in (U1).
+func Unavailable(st *fleetstate.State, problems []problem.Problem) *queryerr.Error {
+	if s := st.Resolver().Snapshot; len(s.Parts()) > 0 {
+		problems = problem.Relocate(problems, s.Locate)
+	}
+	return queryerr.Unavailable(problems)
 }

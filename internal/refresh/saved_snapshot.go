@@ -96,8 +96,8 @@ func (s *Snapshots) Write(ctx context.Context, needed map[string]*snapshot.Snaps
 		if err != nil && !errors.Is(err, state.ErrConflict) { // a replica has written it
 			return nil, err
 		}
+		delete(s.damaged, name)
 	}
-	clear(s.damaged)
 	return names, nil
 }
 

@@ -112,8 +112,8 @@ type policyState struct {
 type revision struct {
 	state     *fleetstate.State
 	responses *response.Cache
-	// hasJoined reports that members have joined since its files were written; unfit are those that
-	// it cannot compute: they have what the newest commit says.
+	// hasJoined reports that members have joined since its files were written; unfit are members
+	// that it cannot compute: they have what the newest commit says.
 	hasJoined bool
 	unfit     []roster.NewMember
 }

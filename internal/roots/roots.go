@@ -89,7 +89,7 @@ func documents(f *snapshot.File) (out []*yamldoc.Node) {
 		}
 	}
 	for i, line := range lines {
-		if text := strings.TrimRight(line, " \t\r\n"); text == "---" || strings.HasPrefix(line, "--- ") {
+		if yamldoc.Separates(line) {
 			add(i)
 			first = i + 1
 		}

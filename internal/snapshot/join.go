@@ -137,14 +137,6 @@ func (s *Snapshot) Locate(pos problem.Pos) problem.Pos {
 	return pos
 }
 
-// Located are problems with the repositories that their files are in (U1).
-func (s *Snapshot) Located(problems []problem.Problem) []problem.Problem {
-	if len(s.Parts()) == 0 {
-		return problems
-	}
-	return problem.Relocate(problems, s.Locate)
-}
-
 // all are the files of the snapshot and of its parts, as a map of the caller's own.
 func (s *Snapshot) all() map[string]*File {
 	out := maps.Clone(s.files)

@@ -128,9 +128,9 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out
 	return out, from, nil
 }
 
-// dependsOnUnread is an error if values that are merged by themselves differ, over a file of the
-// remote chart, from those that are merged onto it one after the other: by an item of a list of
-// that file, or a map over what a value has cleared.
+// dependsOnUnread is an error if it makes a difference whether values are merged onto a file of the
+// remote chart one after the other, or first with each other: by an item of a list of that file, or
+// a map over what a value has cleared.
 func (r *Reader) dependsOnUnread(layers []hierarchy.Layer, given []source.Parameter, file any) error {
 	if i := slices.IndexFunc(given, func(p source.Parameter) bool { return strings.Contains(p.Name, "[") }); i >= 0 {
 		return &Unreadable{
@@ -268,8 +268,7 @@ func parameters(helm manifest.Tree, e *buildEnvironment) (out []source.Parameter
 
 // isLargeInteger reports whether a template prints a parameter otherwise than the same value of a
 // file: a parameter is an integer (helm.sh/helm/v3/pkg/strvals), and a file's number a float64,
-// which text/template prints with an exponent from 1e+06 for a million on, as strconv.FormatFloat
-// does by %v.
+// which text/template prints as fmt.Print does, with an exponent from a million on.
 func isLargeInteger(p source.Parameter) bool {
 	n, err := strconv.ParseInt(p.Value, 10, 64)
 	return err == nil && !p.ForceString && !strings.HasPrefix(p.Value, "0") && fmt.Sprint(float64(n)) != fmt.Sprint(n)

@@ -242,3 +242,11 @@ func syntaxError(file string, data []byte, err error) error {
 	}
 	return p
 }
+
+// Separates reports whether a line ends a document: three hyphens, with a comment at most, as
+// Kubernetes' reader takes it (k8s.io/apimachinery/pkg/util/yaml).
+func Separates(line string) bool {
+	rest, is := strings.CutPrefix(line, "---")
+	rest = strings.TrimSpace(rest)
+	return is && (rest == "" || strings.HasPrefix(rest, "#"))
+}

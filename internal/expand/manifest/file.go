@@ -69,14 +69,6 @@ func Items(tree Tree) (out []Tree, list bool) {
 	return out, list
 }
 
-// Separates reports whether a line ends a document: three hyphens, with a comment at most, as
-// Kubernetes' reader takes it (k8s.io/apimachinery/pkg/util/yaml).
-func Separates(line string) bool {
-	rest, is := strings.CutPrefix(line, "---")
-	rest = strings.TrimSpace(rest)
-	return is && (rest == "" || strings.HasPrefix(rest, "#"))
-}
-
 // Documents are those of a file, each at its lines. With an error, they are those before the
 // document that cannot be parsed.
 func Documents(f *snapshot.File) ([]*yamldoc.Doc, error) {
@@ -105,7 +97,7 @@ func Documents(f *snapshot.File) ([]*yamldoc.Doc, error) {
 		return nil
 	}
 	for i, line := range lines {
-		if !Separates(line) {
+		if !yamldoc.Separates(line) {
 			continue
 		}
 		if err := add(i); err != nil {
