@@ -27,6 +27,9 @@ func (l *linter) unreachable() {
 	}
 	for _, c := range l.st.Clusters() {
 		c = c.Desired()
+		if len(c.Groups) == 0 && c.Member.Tenant+c.Member.Environment == "" {
+			return // its file cannot be read: it may be of any tenant
+		}
 		if len(c.Groups) == 0 {
 			unknown[c.Member.Name], unknown[c.Member.Tenant], environments[c.Member.Environment] = true, true, true
 		}
