@@ -92,7 +92,8 @@ func TestChangeReachesWhateverDependsOnIt(t *testing.T) {
 			{files: fleettest.Small()},
 			{files: fleettest.Tree{fleettest.Member("one"): "a: ["}},
 			{files: fleettest.Tree{"addons/tenants/retail/environments/dev/addons/dns/values.yaml": "dev: 1\n"}},
-			{files: fleettest.Tree{"addons/tenants/retail/environments/prod/addons/dns/values.yaml": "prod: 1\n"}},
+			// Prod's waits for the member; dev's is what changes at once.
+			{files: fleettest.Tree{"addons/tenants/retail/environments/prod/addons/dns/values.yaml": "prod: 1\n", "addons/tenants/retail/environments/dev/addons/dns/values.yaml": "dev: 2\n"}},
 			{files: fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "")}},
 		},
 	} {
