@@ -42,8 +42,8 @@ FACTS  ?= examples/facts.yaml
 LISTEN ?= 127.0.0.1:4355
 WEB    ?= 127.0.0.1:4356
 
-# Which Argo CD `make hub` and `make e2e` run: v2 (2.14), v3 (3.2) or v3.5.
-ARGOCD ?= v2
+# Which Argo CD `make hub` and `make e2e` run: 3.6, 3.5 or 2.14.
+ARGOCD ?= 3.6
 
 # Arguments for go test, for example: make test TESTFLAGS='-run TestGolden -update'
 TESTFLAGS ?=

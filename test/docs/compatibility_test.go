@@ -12,9 +12,9 @@ func TestCompatibilityNamesTheVersionsThatRun(t *testing.T) {
 	const components = "test/e2e/components/"
 	page := read(t, "docs/reference/compatibility.md")
 	for row, at := range map[string][2]string{
-		"Argo CD 2":                  {components + "argocd-v2", "github.com/argoproj/argo-cd/v2"},
-		"Argo CD 3":                  {components + "argocd-v3", "github.com/argoproj/argo-cd/v3"},
-		"Argo CD 3.5":                {components + "argocd-v3.5", "github.com/argoproj/argo-cd/v3"},
+		"Argo CD 3.6":                {components + "argocd-3.6", "github.com/argoproj/argo-cd/v3"},
+		"Argo CD 3.5":                {components + "argocd-3.5", "github.com/argoproj/argo-cd/v3"},
+		"Argo CD 2.14":               {components + "argocd-2.14", "github.com/argoproj/argo-cd/v2"},
 		"Flux: source-controller":    {components + "flux", "github.com/fluxcd/source-controller"},
 		"Flux: kustomize-controller": {components + "flux", "github.com/fluxcd/kustomize-controller"},
 		"Flux: helm-controller":      {components + "flux", "github.com/fluxcd/helm-controller"},
@@ -27,9 +27,9 @@ func TestCompatibilityNamesTheVersionsThatRun(t *testing.T) {
 		"Crossplane":                 {components + "crossplane", "github.com/crossplane/crossplane"},
 		"Crossplane: function-patch-and-transform": {components + "crossplane-function", "github.com/crossplane-contrib/function-patch-and-transform"},
 		"Helm, as `argosy` renders":                {".", "helm.sh/helm/v3"},
-		"Helm, as Argo CD 2.14 renders":            {components + "argocd-v2", "helm.sh/helm/v3"},
-		"Helm, as Argo CD 3.2 renders":             {components + "argocd-v3", "helm.sh/helm/v3"},
-		"Helm, as Argo CD 3.5 renders":             {components + "argocd-v3.5", "helm.sh/helm/v4"},
+		"Helm, as Argo CD 2.14 renders":            {components + "argocd-2.14", "helm.sh/helm/v3"},
+		"Helm, as Argo CD 3.5 renders":             {components + "argocd-3.5", "helm.sh/helm/v4"},
+		"Helm, as Argo CD 3.6 renders":             {components + "argocd-3.6", "helm.sh/helm/v4"},
 		"Helm 4":                                   {"test/helm4", "helm.sh/helm/v4"},
 	} {
 		required := regexp.MustCompile(`(?m)^(?:require|\t)\s*` + regexp.QuoteMeta(at[1]) + ` (v\S+)`).FindStringSubmatch(read(t, at[0]+"/go.mod"))

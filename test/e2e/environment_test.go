@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/argosy-hub/argosy/test/e2e/internal/argocd"
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 	"github.com/argosy-hub/argosy/test/e2e/internal/plancheck"
@@ -39,8 +40,8 @@ type timing struct {
 // argosy is the command line, as built.
 var argosy = filepath.Join("..", "..", "bin", "argosy")
 
-// argoCD is the version that the suite runs against: ARGOCD=v2 (the default) or v3.
-func argoCD() string { return cmp.Or(os.Getenv("ARGOCD"), "v2") }
+// argoCD is the version that the suite runs against: ARGOCD=3.6 (the default), 3.5 or 2.14.
+func argoCD() string { return cmp.Or(os.Getenv("ARGOCD"), argocd.Newest) }
 
 // start brings up a hub for the flows, with the members of o. Its logs are kept, and named, when a
 // flow fails.

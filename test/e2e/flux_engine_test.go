@@ -67,7 +67,7 @@ func startFlux(t *testing.T, owner string, clusters, members []string, more ...s
 	must(t, err)
 	began := time.Now()
 	// Helm is built with Argo CD's component.
-	all := testcluster.StartNamed(t, clusters, slices.Concat(flux.Components(), []string{"argocd-v2"}, more)...)
+	all := testcluster.StartNamed(t, clusters, slices.Concat(flux.Components(), []string{"argocd-" + argoCD()}, more)...)
 	m := &fluxEngine{Cluster: all[0], others: all[1:], owner: owner, ledger: newLedger(), checkout: checkout}
 	charts, err := fleetrepo.Charts(t.Context(), checkout)
 	must(t, err)

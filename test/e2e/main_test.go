@@ -1,6 +1,6 @@
 // Package e2e proves what a fleet's users rely on, with real components: each flow pushes commits
-// to Git and watches the clusters. Run it with `make e2e`; ARGOCD=v3 and v3.5 run the same flows
-// against Argo CD 3.2 and 3.5.
+// to Git and watches the clusters. Run it with `make e2e`; ARGOCD=2.14 and 3.5 run the
+// same flows against those releases of Argo CD.
 package e2e
 
 import (

@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("benchhub", flag.ContinueOnError)
 	flags.StringVar(&o.checkout, "checkout", ".", "the repository's checkout, with bin/generator-plugin built")
-	flags.StringVar(&o.argocd, "argocd", "v2", "which Argo CD: v2 (2.14), v3 (3.2) or v3.5")
+	flags.StringVar(&o.argocd, "argocd", argocd.Newest, "which Argo CD: "+strings.Join(argocd.Versions(), ", "))
 	flags.IntVar(&o.clusters, "clusters", 100, "clusters at the beginning; each round adds one")
 	flags.IntVar(&o.components, "components", 40, "components, each with an ApplicationSet")
 	flags.IntVar(&o.rounds, "rounds", 3, "how often each push is made")

@@ -44,7 +44,7 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("hub", flag.ContinueOnError)
 	checkout := flags.String("checkout", ".", "the repository's checkout, with bin/generator-plugin built")
-	argoCD := flags.String("argocd", "v2", "which Argo CD: v2 (2.14), v3 (3.2) or v3.5")
+	argoCD := flags.String("argocd", argocd.Newest, "which Argo CD: "+strings.Join(argocd.Versions(), ", "))
 	clusters := flags.Bool("clusters", false, "the hub makes clusters, by kro and a stand-in for AWS")
 	build := flags.Bool("build", false, "build what the hub and the tests need and the cache lacks, and leave")
 	if err := flags.Parse(args); err != nil {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/argosy-hub/argosy/test/e2e/internal/argocd"
 	"github.com/argosy-hub/argosy/test/e2e/internal/clusterclass"
 	"github.com/argosy-hub/argosy/test/e2e/internal/fleetrepo"
 	"github.com/argosy-hub/argosy/test/e2e/internal/gitcmd"
@@ -38,7 +39,7 @@ var (
 // definitions that hold what comes later, an upgrade of six clusters, what admission refuses, and
 // the removal of twenty while Crossplane, its function and the provider are killed (C1, C2, C3).
 func TestClassOfCrossplane(t *testing.T) {
-	components := append([]string{"argocd-v2"}, clusterclass.CrossplaneComponents...) // whose helm renders the charts
+	components := append([]string{"argocd-" + argocd.Newest}, clusterclass.CrossplaneComponents...) // whose helm renders the charts
 	isolated(t, components...)
 	began := time.Now()
 	c := &class{
@@ -269,7 +270,7 @@ func (f *fleet) deploy(application string) error {
 	f.must(f.Client.Namespace(f.Context(), f.namespace))
 	values := filepath.Join(f.TempDir(), "values.yaml")
 	f.must(os.WriteFile(values, []byte(at("source", "helm", "values")), 0o600))
-	rendered, err := kube.Template(f.Context(), f.Binaries.Path("argocd-v2/helm"), f.out, at("source", "helm", "releaseName"),
+	rendered, err := kube.Template(f.Context(), f.Binaries.Path("argocd-"+argocd.Newest+"/helm"), f.out, at("source", "helm", "releaseName"),
 		filepath.Join(f.repo, at("source", "path")), "--namespace", f.namespace, "--kube-version", "1.33", "--values", values)
 	f.must(err)
 	ctx, cancel := context.WithTimeout(f.Context(), 5*time.Second) // a kind that is unknown is waited for

@@ -54,7 +54,7 @@ func build(ctx context.Context, o Options, recipes map[string]recipe, names []st
 }
 
 // Path is where a command of a built component is: "kube-apiserver", "etcd", "argocd". Where
-// several components have a command of that name, it is the one asked for first; "argocd-v3/helm"
+// several components have a command of that name, it is the one asked for first; "argocd-3.6/helm"
 // names one component's. It is "" where no built component has the command.
 func (b Binaries) Path(command string) string {
 	path, err := b.Find(command)
@@ -79,7 +79,7 @@ func (b Binaries) Find(command string) (string, error) {
 		command, strings.Join(b.order, ", "))
 }
 
-// Files is the directory of what was copied out of a component's module: "argocd-v2" and
+// Files is the directory of what was copied out of a component's module: "argocd-3.6" and
 // "external-secrets" have crds/. It is "" where the component was not built.
 func (b Binaries) Files(component string) string {
 	if dir, ok := b.dirs[component]; ok {

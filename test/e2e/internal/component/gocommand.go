@@ -52,7 +52,7 @@ func goOutput(ctx context.Context, dir string, args ...string) ([]byte, error) {
 func goCommand(ctx context.Context, dir string, args []string, stdout, stderr *bytes.Buffer) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, stdout, stderr
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "GOTOOLCHAIN=local", "GOWORK=off", "GOOS=", "GOARCH=")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "GOTOOLCHAIN=auto", "GOWORK=off", "GOOS=", "GOARCH=")
 	cmd.SysProcAttr = attributes()
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second
@@ -101,7 +101,7 @@ var hints = []struct {
 		"memory ran out: External Secrets needs 2.5 GB to build; build with fewer at once (component.Options.Jobs)",
 	},
 	{
-		[]string{"requires go >=", "GOTOOLCHAIN=local"},
+		[]string{"requires go >=", "GOTOOLCHAIN=auto"},
 		"the installed Go is too old for this component: see its go.mod, and `go version`",
 	},
 	{

@@ -86,9 +86,9 @@ var recipes = map[string]recipe{
 	"kyverno": { // releases tell their version by their images' tags
 		Files: []files{{Module: "github.com/kyverno/kyverno", Glob: "config/crds/*/*.yaml", To: "crds"}},
 	},
-	"argocd-v2":   argocd("v2", "v3"),
-	"argocd-v3":   argocd("v3", "v3"),
-	"argocd-v3.5": argocd("v3", "v4"), // the first that has no Helm 3
+	"argocd-2.14": argocd("v2", "v3"),
+	"argocd-3.5":  argocd("v3", "v4"), // the first that has no Helm 3
+	"argocd-3.6":  argocd("v3", "v4"),
 	"external-secrets": {
 		Files: []files{{
 			Module: "github.com/external-secrets/external-secrets",
@@ -101,10 +101,20 @@ var recipes = map[string]recipe{
 		Files:   []files{{Module: "github.com/bitnami-labs/sealed-secrets", Glob: "helm/sealed-secrets/crds/*.yaml", To: "crds"}},
 		Version: []stamp{{Module: "github.com/bitnami-labs/sealed-secrets", Variables: map[string]string{"main.VERSION": "{bare}"}}},
 	},
+	"flux-operator": {
+		Rename: map[string]string{"operator": "flux-operator"},
+		Files: []files{
+			{Module: fluxOperator, Glob: "config/crd/bases/*.yaml", To: "crds"},
+			{Module: fluxOperator, Glob: "config/rbac/*.yaml", To: "rbac"},
+		},
+		Version: []stamp{{Module: fluxOperator, Variables: map[string]string{"main.VERSION": "{version}"}}},
+	},
 	"flux": { // has no variable for its version: releases tell it by their images' tags
 		Files: slices.Concat(flux("source-controller"), flux("kustomize-controller"), flux("helm-controller")),
 	},
 }
+
+const fluxOperator = "github.com/controlplaneio-fluxcd/flux-operator"
 
 // flux are the files with the kinds of one of Flux's controllers.
 func flux(controller string) []files {

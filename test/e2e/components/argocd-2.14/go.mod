@@ -1,4 +1,4 @@
-module github.com/argosy-hub/argosy/test/e2e/components/argocd-v2
+module github.com/argosy-hub/argosy/test/e2e/components/argocd-2.14
 
 go 1.25.0
 
