@@ -71,7 +71,7 @@ func newPolicies(t *testing.T, engine string, components ...string) *policies {
 	var err error
 	p.checkout, err = filepath.Abs(filepath.Join("..", ".."))
 	must(t, err)
-	p.Cluster = testcluster.Start(t, append(components, "argocd-" + argoCD(), "external-secrets")...) // Helm is built with Argo CD's component
+	p.Cluster = testcluster.Start(t, append(components, "argocd-"+argoCD(), "external-secrets")...) // Helm is built with Argo CD's component
 	must(t, p.Client.Define(t.Context(), filepath.Join(p.Binaries.Files("external-secrets"), "crds")))
 	for _, user := range []string{fleetWriter, argoCDWriter, somebody} {
 		config := p.Config()
