@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/placement"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/queryerr"
@@ -133,7 +134,9 @@ func (x *explainer) component() error {
 		r.Values, r.Chart = resolver.Merge(files, x.Group, name), r.Entry.Chart
 	}
 	x.merged(r.Values, files)
-	x.setState(r.Entry.Enabled, r.Entry.Selector.Matches(c.Labels.All), !listed)
+	selected := r.Entry.Selector.Matches(c.Labels.All)
+	brought := c.Enables(x.Group, name, r) && !(r.Entry.Enabled && selected)
+	x.setState(r.Entry.Enabled || brought, selected || brought, !listed)
 	switch {
 	case x.State != SwitchedOff && x.State != NotSelected && x.State != Retired:
 	case lifecycle.RemovesWorkloads(x.st, c, x.Group, name, r):
@@ -142,6 +145,9 @@ func (x *explainer) component() error {
 		x.Deletion = fleet.Orphan
 	}
 	x.entry(r)
+	if brought {
+		x.byFlag(name)
+	}
 	if ofCompanion {
 		if err := x.companion(r, name, further); err != nil {
 			return err
@@ -199,6 +205,18 @@ func (x *explainer) entry(r fleetstate.Component) {
 	}
 	x.Namespace = setting(entry, r.Namespace, catalog.KeyNamespace)
 	x.ReleaseName = setting(entry, r.ReleaseName, catalog.KeyReleaseName)
+}
+
+// byFlag says that a flag of the member, or the label of its name, brings the component, whatever
+// its entry says.
+func (x *explainer) byFlag(component string) {
+	flag, key := placement.BringingFlag(x.member, component)
+	pos, level := x.member.KeyPos(key), "member"
+	if at, declared := x.cluster.Labels.Origins[flag]; pos.Line == 0 && declared {
+		pos, level = at, "label"
+	}
+	x.Enabled = &Setting{Value: true, Level: level, Position: pos}
+	x.Selector, x.SelectorLabels = nil, []Label{}
 }
 
 // companion explains a further chart of a component instead of its own.

@@ -19,7 +19,7 @@ func (mr *memberReader) noEffect() {
 		warn("githubSecret", "has no effect: it comes with the registration of a member", "a Secret on the hub")
 	}
 	if !out.Remote {
-		keys := []string{"use_external_secrets", "push_argo_secrets"}
+		keys := []string{"push_argo_secrets"}
 		for _, g := range mr.layout.GroupNames() {
 			keys = append(keys, enableRemote+g)
 		}

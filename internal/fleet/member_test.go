@@ -124,8 +124,7 @@ func TestMemberErrors(t *testing.T) {
 		{"flag", identity + "use_fleet_ack: maybe\n", `invalid-value P:4:16: key "use_fleet_ack": "maybe"; expected true or false`},
 		{"flag as number", identity + "use_remote_argo: 1\n", `invalid-value P:4:18: key "use_remote_argo": 1; expected true or false`},
 		{"centralized", identity + "remote_engine: flux\nenable_remote_addons: 'true'\nuse_external_secrets: true\npush_argo_secrets: false\n", `no-effect P:4:16: key "remote_engine": "flux" has no effect: the hub deploys to this cluster; expected use_remote_argo: true beside it` + "\n" +
-			`no-effect P:5:23: key "enable_remote_addons": "true" has no effect: the hub deploys to this cluster; expected use_remote_argo: true beside it` + "\n" +
-			`no-effect P:6:23: key "use_external_secrets": "true" has no effect: the hub deploys to this cluster; expected use_remote_argo: true beside it`},
+			`no-effect P:5:23: key "enable_remote_addons": "true" has no effect: the hub deploys to this cluster; expected use_remote_argo: true beside it`},
 		{"said to be centralized", identity + "use_remote_argo: false\nenable_remote_addons: false\nuse_external_secrets: 'false'\npush_argo_secrets: false\n", ""},
 		{"pulled and pushed", identity + "use_remote_argo: true\nuse_external_secrets: true\npush_argo_secrets: true\n", `no-effect P:5:23: key "use_external_secrets": "true" has no effect on its credentials: the hub pushes them (push_argo_secrets); expected one of the two`},
 		{"credentials of a hub", identity + "fleet_member: hub-cluster\ngithubSecret: true\n", `no-effect P:5:15: key "githubSecret": "true" has no effect: it comes with the registration of a member; expected a Secret on the hub`},

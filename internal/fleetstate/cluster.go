@@ -203,6 +203,9 @@ func (b *Resolver) Check(c *Cluster) []problem.Problem {
 	if len(out) == 0 || c.account.Exceeded() == nil {
 		out = append(out, c.Attribute(b.readUnused(c, used))...)
 	}
+	if g := c.Groups[FleetGroup]; g != nil && g.HasCatalog() {
+		out = append(out, b.MissingEngines(c)...)
+	}
 	choose := b.Fleet.FleetSecrets.ChooseSource
 	if c.Member.IsHub { // a hub does not register itself
 		choose = b.Fleet.FleetSecrets.Choose

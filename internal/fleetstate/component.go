@@ -121,8 +121,7 @@ func (b *Resolver) ResolveEntry(c *Cluster, g *Group, component string, base *ya
 		catalogs = b.withBase(g, component, base)
 	}
 	out, problems := b.MergeEntry(catalogs, component)
-	out.Enabled = out.Entry != nil && out.Entry.Enabled && out.Entry.Selector.Matches(c.Labels.All)
-	out.Enabled = out.Enabled && !b.teams.Of(c.Member).Lacks(b.teams, b.apps, g.Name, component)
+	out.Enabled = c.Enables(g.Name, component, out) && !b.teams.Of(c.Member).Lacks(b.teams, b.apps, g.Name, component)
 	if !out.Known || len(problems) > 0 {
 		return out, c.Attribute(problems)
 	}
@@ -345,17 +344,18 @@ func (b *Resolver) valueLayers(c *Cluster, g *Group, component string, account *
 	return append(layers, c.Member.Provision.Values(g.Name, c.Member.Name, component, g.Has)...), nil
 }
 
-// EnabledByHierarchy are the components that the hierarchy switches on for the cluster, whatever
-// the catalog's own default is (R7). An entry that cannot be read is a problem: it must not look
-// like one that is switched off (G1).
-func (b *Resolver) EnabledByHierarchy(g *Group) (out []string, problems []problem.Problem) {
+// EnabledByHierarchy are the components that the hierarchy, or a flag of the member, switches on
+// for the cluster, whatever the catalog's own default is (R7). An entry that cannot be read is a
+// problem: it must not look like one that is switched off (G1).
+func (b *Resolver) EnabledByHierarchy(c *Cluster, g *Group) (out []string, problems []problem.Problem) {
 	catalogs := b.decided(g)
-	for _, component := range g.Components() {
+	for _, component := range b.withBrought(c, g) {
 		r, faults := b.MergeEntry(catalogs, component)
 		if !g.HasCatalog() { // else the build has judged the entry as a whole: a part may lack what a key needs
 			problems = append(problems, faults...)
 		}
-		if r.Entry != nil && r.Entry.Enabled && (g.HasCatalog() || len(faults) == 0) {
+		isOn := r.Entry != nil && r.Entry.Enabled && (g.HasCatalog() || len(faults) == 0)
+		if isOn || c.isBrought(g.Name, component, r) {
 			out = append(out, component)
 		}
 	}

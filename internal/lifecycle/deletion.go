@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/placement"
 	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/query"
 )
@@ -33,8 +34,12 @@ const (
 // isDisabled reports whether a component that is not to run on a cluster has been switched off
 // there (D2). That takes a statement: `enabled: false` in the hierarchy, or a label that the
 // entry's selector refuses. Where nothing switches it on any more, be it that its entry, its file
-// or its label is gone, it is lost: by silence nothing is removed (D1).
-func isDisabled(c *fleetstate.Cluster, tree *hierarchy.Tree, e *catalog.Entry) bool {
+// or its label is gone, it is lost: by silence nothing is removed (D1). A flag that brought the
+// component and is off now is a statement as well.
+func isDisabled(c *fleetstate.Cluster, group, component string, tree *hierarchy.Tree, e *catalog.Entry) bool {
+	if c.Brings(group, component) == placement.Declined {
+		return true
+	}
 	if e.Enabled {
 		return e.Selector.Refuses(c.Labels.All)
 	}
@@ -56,16 +61,14 @@ func RemovesWorkloads(st *fleetstate.State, c *fleetstate.Cluster, group, compon
 	case c.IsRetired():
 		return DeletionOfRetired(st.Fleet, c.Member, group) == fleet.Cascade && !(group == fleetstate.FleetGroup && hasGrant(st, c))
 	}
-	return group != provision.Group && isDisabled(c, r.EntryTree, r.Entry) && !isEngineInUse(st, c, group, component)
+	return group != provision.Group && isDisabled(c, group, component, r.EntryTree, r.Entry) && !isEngineInUse(st, c, group, component)
 }
 
-// Engines are the components of the group fleet that bring an agent its engine.
-var Engines = map[string]string{fleet.EngineArgoCD: "argo-cd", fleet.EngineFlux: "flux2"}
-
-// isEngineInUse reports whether a component is an engine on a member whose own engine has a group,
-// or one to give back: without the former engine it would never be handed over (M3).
+// isEngineInUse reports whether a component is an engine, or the operator of its credentials, on a
+// member whose own engine has a group, or one to give back: without the former engine it would
+// never be handed over (M3).
 func isEngineInUse(st *fleetstate.State, c *fleetstate.Cluster, group, component string) bool {
-	if group != fleetstate.FleetGroup || component != Engines[fleet.EngineArgoCD] && component != Engines[fleet.EngineFlux] {
+	if group != fleetstate.FleetGroup || !placement.IsOfAgent(component) {
 		return false
 	}
 	return c.Member.OwnGroup() != "" || hasGrant(st, c)
@@ -130,6 +133,10 @@ func Removing(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *f
 		}
 		resolver := st.ResolverOf(c)
 		r, problems := resolver.MergeEntry(g.Catalogs, a.Component)
+		if r.EntryTree == nil && c.Brings(g.Name, a.Component) == placement.Declined {
+			out = append(out, a.Component) // a release's chart has its entry, or ignores the name
+			continue
+		}
 		if len(problems) > 0 || !RemovesWorkloads(st, c, g.Name, a.Component, r) && !InfrastructureWaits(st, c, g.Name) {
 			continue
 		}

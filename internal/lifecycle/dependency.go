@@ -52,7 +52,7 @@ func (d Dependency) IsToRun(st *fleetstate.State, c *fleetstate.Cluster, request
 func isEnabled(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group, component string) bool {
 	known, _ := released.GroupOf(st, c, g).Component(component)
 	r, problems := st.ResolverOf(c).MergeEntry(known.Catalogs, component)
-	return len(problems) == 0 && r.Entry != nil && r.Entry.Enabled && r.Entry.Selector.Matches(c.Labels.All)
+	return len(problems) == 0 && c.Enables(g.Name, component, r)
 }
 
 // isWorkloadOfDeleted reports whether an Application runs a team's workload on a cluster that is

@@ -39,7 +39,7 @@ func Holdings(st *fleetstate.State, c *fleetstate.Cluster) (out []Holding, known
 	for _, g := range c.Groups {
 		for _, component := range g.Components() {
 			r, problems := resolver.MergeEntry(g.Catalogs, component)
-			if len(problems) == 0 && r.Known && r.Entry.Enabled && r.Entry.Selector.Matches(c.Labels.All) {
+			if len(problems) == 0 && r.Known && c.Enables(g.Name, component, r) {
 				source := r.EntryTree.At([]string{catalog.KeyEnabled}).Pos().File
 				out = append(out, Holding{m.Name, g.Name, component, source})
 			}

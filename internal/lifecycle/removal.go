@@ -6,6 +6,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/placement"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/query"
@@ -232,12 +233,15 @@ func (d *Removals) component(c *fleetstate.Cluster, component string) Removal {
 	out := Removal{Reason: Disabled, Deletion: fleet.Cascade}
 	if !RemovesWorkloads(d.st, c, g.Name, component, r) {
 		out.Deletion = fleet.Orphan
-		if !isDisabled(c, r.EntryTree, e) || !isEngineInUse(d.st, c, g.Name, component) {
+		if !isDisabled(c, g.Name, component, r.EntryTree, e) || !isEngineInUse(d.st, c, g.Name, component) {
 			out.Reason = Lost
 		}
 	}
 	gone := out.Reason == Lost
+	flag, key := placement.BringingFlag(c.Member, component)
 	switch {
+	case c.Brings(g.Name, component) == placement.Declined && !gone:
+		out.Detail, out.Pos = "the flag "+flag+" does not bring it any more", c.Member.KeyPos(key)
 	case !e.Enabled && gone:
 		out.Detail, out.Pos = "nothing switches it on any more", r.EntryTree.At([]string{catalog.KeyEnabled}).Pos()
 	case !e.Enabled:

@@ -10,18 +10,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
-	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/placement"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/registration"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/tenancy"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
-)
-
-// engineAnnotation says of a member where its engine comes from, if the hub does not bring it.
-const (
-	engineAnnotation = "argosy.dev/engine"
-	engineExternal   = "external"
 )
 
 // argocdIngress is the component of the group fleet that the flag use_argocd_ingress stands for.
@@ -35,6 +29,9 @@ func (l *linter) flags(c *fleetstate.Cluster) {
 		return
 	}
 	l.ingress(c)
+	if g := c.Groups[fleetstate.FleetGroup]; g == nil || !g.HasCatalog() { // else they are errors of the state
+		l.problems = append(l.problems, l.st.Resolver().MissingEngines(c)...)
+	}
 	l.github(c)
 	if m.Remote {
 		l.engine(c)
@@ -98,16 +95,17 @@ func (l *linter) fleetComponent(c *fleetstate.Cluster, component string) (fleets
 	return r, len(problems) == 0 && r.EntryTree != nil
 }
 
-// engine: an agent without an engine is registered and bootstrapped, and then nothing happens. An
-// engine that is there by other means is said to be so.
+// engine reports an agent whose engine cannot start: the agent is registered and bootstrapped, and
+// then nothing happens. An engine that no catalog has is an error of the member.
 func (l *linter) engine(c *fleetstate.Cluster) {
 	m := c.Member
-	if c.Annotations.All[engineAnnotation] == engineExternal {
+	component := placement.Engines[m.Engine]
+	if c.Brings(fleetstate.FleetGroup, component) != placement.Brought {
 		return
 	}
 	p := problem.Problem{
-		Reason: problem.MissingEngine, Pos: m.KeyPos("use_remote_argo"), Subject: fmt.Sprintf("agent %q", m.Name),
-		Hints: []string{fmt.Sprintf("where the engine is there by other means, say so: annotations: {%s: %s}", engineAnnotation, engineExternal)},
+		Reason: problem.MissingEngine, Pos: m.KeyPos(placement.FlagRemote), Subject: fmt.Sprintf("agent %q", m.Name),
+		Hints: []string{placement.ExternalEngineHint},
 	}
 	if m.Owner(fleetstate.FleetGroup) == m.Name {
 		// Not an error: an engine that exists already can own itself, and the repository does not
@@ -117,35 +115,12 @@ func (l *linter) engine(c *fleetstate.Cluster) {
 		l.warn(c, p)
 		return
 	}
-	component := lifecycle.Engines[m.Engine]
 	r, known := l.fleetComponent(c, component)
-	if !known {
-		return // the repository does not say what brings engines in this fleet
-	}
-	switch crds := r.Values.At([]string{"crds", "install"}); {
-	case !r.Enabled:
-		p.Found, p.Expected = fmt.Sprintf("component %q of group %q is not switched on for it, or its selector does not match", component, fleetstate.FleetGroup), "its engine from the hub"
-		p.Related = []problem.Pos{r.EntryTree.Root.Pos()}
-		if n := r.EntryTree.At([]string{catalog.KeyEnabled}); n != nil {
-			p.Related = []problem.Pos{n.Pos()}
-		}
-		if n := r.EntryTree.At([]string{catalog.KeySelector}); n != nil && wants(c, r) {
-			p.Related = []problem.Pos{n.Pos()}
-		}
-	case m.Engine == fleet.EngineArgoCD && saysFalse(crds):
+	if crds := r.Values.At([]string{"crds", "install"}); known && m.Engine == fleet.EngineArgoCD && saysFalse(crds) {
 		p.Found, p.Expected = fmt.Sprintf("component %q of group %q leaves its definitions out (crds.install: false)", component, fleetstate.FleetGroup), "its definitions from the hub"
 		p.Related = []problem.Pos{crds.Pos()}
-	default:
-		return
+		l.warn(c, p)
 	}
-	l.warn(c, p)
-}
-
-// wants tells whether a component is switched on for the cluster and only its selector keeps it
-// away.
-func wants(c *fleetstate.Cluster, r fleetstate.Component) bool {
-	on, _ := r.EntryTree.At([]string{catalog.KeyEnabled}).Truth()
-	return on && !r.Entry.Selector.Matches(c.Labels.All)
 }
 
 func saysFalse(n *yamldoc.Node) bool {

@@ -45,7 +45,7 @@ func TestLint(t *testing.T) {
 			fleettest.Tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "dns-private"), fleettest.Member("private-one"): private},
 			`duplicate-name fleet/fleet-members/hub/private-one.yaml: Application "dns-private-one": is component "dns" of group "addons" on cluster "private-one" and component "dns-private" of group "addons" on cluster "one"; expected one name for each; see fleet/fleet-members/hub/one.yaml`,
 		},
-		{"one name, another engine", fleettest.Tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "dns-private"), fleettest.Member("private-one"): private + "use_remote_argo: true\nenable_remote_addons: true\n"}, ""},
+		{"one name, another engine", fleettest.Tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "dns-private"), fleettest.Member("private-one"): private + "use_remote_argo: true\nenable_remote_addons: true\nannotations: {argosy.dev/engine: external}\n"}, ""},
 		{"one name, but retired", fleettest.Tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "dns-private"), fleettest.Member("private-one"): private + "lifecycle: retired\n"}, ""},
 		{
 			"one component in two groups",
@@ -61,13 +61,13 @@ func TestLint(t *testing.T) {
 		},
 		{
 			"a component called as a registration and an agent",
-			fleettest.Tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "fleet-secret", "agent"), fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: true\n"), fleettest.Member("two"): ""},
+			fleettest.Tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "fleet-secret", "agent"), fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: true\nannotations: {argosy.dev/engine: external}\n"), fleettest.Member("two"): ""},
 			`duplicate-name fleet/fleet-members/hub/one.yaml: Application "agent-one": is component "agent" of group "addons" on cluster "one" and the agent of cluster "one"; expected one name for each; see fleet/fleet-members/hub/one.yaml
 duplicate-name fleet/fleet-members/hub/one.yaml: Application "fleet-secret-one": is component "fleet-secret" of group "addons" on cluster "one" and the registration of cluster "one"; expected one name for each; see fleet/fleet-members/hub/one.yaml`,
 		},
 		{
 			"... in the member's own engine",
-			fleettest.Tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "fleet-secret"), fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: true\nenable_remote_addons: true\n"), fleettest.Member("two"): ""},
+			fleettest.Tree{"addons/defaults/application-sets/addons.yaml": entryOf("dns", "fleet-secret"), fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: true\nenable_remote_addons: true\nannotations: {argosy.dev/engine: external}\n"), fleettest.Member("two"): ""},
 			"",
 		},
 		{

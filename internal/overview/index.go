@@ -152,7 +152,7 @@ func desiredOf(st *fleetstate.State, c *fleetstate.Cluster) (out []named) {
 // stateOf is the state that explain reports.
 func stateOf(c *fleetstate.Cluster, group string, r fleetstate.Component) string {
 	switch {
-	case !r.Entry.Enabled:
+	case !r.Enabled && !r.Entry.Enabled:
 		return explain.SwitchedOff
 	case !r.Enabled:
 		return explain.NotSelected

@@ -55,7 +55,7 @@ func releaseUses(st *fleetstate.State, q query.Checked) (map[string]*ReleaseUse,
 		u.Clusters = append(u.Clusters, c.Member.Name)
 		if !c.IsRetired() {
 			by := st.ResolverOf(c)
-			enabled, faults := by.EnabledByHierarchy(g)
+			enabled, faults := by.EnabledByHierarchy(c, g)
 			problems = append(problems, c.Attribute(faults)...)
 			for _, component := range enabled {
 				if by.Teams().Of(c.Member).Lacks(by.Teams(), by.Apps(), q.Group, component) {

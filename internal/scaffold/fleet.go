@@ -205,7 +205,6 @@ func NewFleet(_ context.Context, r Repository, f Fleet) (*Draft, error) {
 		names["versions/applicationSets.yaml"] = "applicationSets.yaml"
 		names["versions/fleetSecrets.yaml"] = "fleetSecrets.yaml"
 		names["addons/defaults/application-sets/addons.yaml"] = "addons.yaml"
-		names["addons/defaults/application-sets/fleet.yaml"] = "fleet.yaml"
 		names["addons/defaults/fleet/fleet-secret/values.yaml"] = "fleet-secret.yaml"
 	}
 	d := &Draft{Files: map[string]string{}}

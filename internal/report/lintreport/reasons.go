@@ -37,7 +37,7 @@ var summaries = map[problem.Reason]string{
 	problem.LimitExceeded:      "A bound on size, depth or number is exceeded.",
 	problem.MissingChart:       "A component is switched on, and neither a catalog nor its ApplicationSet names its chart.",
 	problem.MissingCredential:  "A repository needs a credential that nobody brings.",
-	problem.MissingEngine:      "Nobody installs the engine of an agent.",
+	problem.MissingEngine:      "A flag needs a component that the cluster does not get, such as the engine of an agent.",
 	problem.MissingFile:        "A file that the layout names is not there.",
 	problem.MissingFolder:      "A commit leaves a group that has releases without any file.",
 	problem.MissingHubMember:   "A hub has no member file that describes itself.",
