@@ -113,6 +113,7 @@ resource "helm_release" "argocd" {
   repository       = "https://argoproj.github.io/argo-helm"
   chart            = "argo-cd"
   version          = var.argocd_version
+  values           = [file("${path.module}/values/argo-cd.yaml")]
   depends_on       = [aws_eks_pod_identity_association.hub]
 }
 
@@ -123,13 +124,8 @@ resource "helm_release" "external_secrets" {
   repository       = "https://charts.external-secrets.io"
   chart            = "external-secrets"
   version          = var.external_secrets_version
-  # The ExternalSecrets own the Secrets of all clusters, and go with their definition.
-  values = [yamlencode({
-    installCRDs    = true
-    crds           = { annotations = { "argocd.argoproj.io/sync-options" = "Prune=false", "helm.sh/resource-policy" = "keep" } }
-    serviceAccount = { name = "external-secrets-sa" }
-  })]
-  depends_on = [aws_eks_pod_identity_association.hub]
+  values           = [file("${path.module}/values/external-secrets.yaml")]
+  depends_on       = [aws_eks_pod_identity_association.hub]
 }
 
 # The service, the roots and the store. From here on the fleet's repository has the word.

@@ -17,7 +17,7 @@ variable "vpc_cidr" {
 variable "kubernetes_version" {
   description = "Version of the control plane"
   type        = string
-  default     = "1.33"
+  default     = "1.36"
 }
 
 variable "fleet" {
@@ -39,15 +39,15 @@ variable "chart_repository" {
 }
 
 variable "argocd_version" {
-  description = "Version of the chart argo-cd"
+  description = "Version of the chart argo-cd; values/argo-cd.yaml has that of Argo CD"
   type        = string
-  default     = "9.4.17"
+  default     = "10.1.1"
 }
 
 variable "external_secrets_version" {
   description = "Version of the chart external-secrets"
   type        = string
-  default     = "2.2.0"
+  default     = "0.20.4"
 }
 
 variable "spoke_role_arns" {

@@ -25,7 +25,7 @@ variable "vpc_cidr" {
 variable "kubernetes_version" {
   description = "Version of the control plane"
   type        = string
-  default     = "1.33"
+  default     = "1.36"
 }
 
 variable "addons" {

@@ -76,7 +76,7 @@ func TestScreenshots(t *testing.T) {
 	b.shows("kyverno")
 	for _, cluster := range []string{"retail-dev-eu-1", "retail-prod-eu-1", "retail-staging-eu-1"} {
 		for _, health := range []string{"Progressing", "Healthy"} {
-			h.set("kyverno-"+cluster, application{cluster, "3.7.2", "Synced", health})
+			h.set("kyverno-"+cluster, application{cluster, "3.9.1", "Synced", health})
 		}
 	}
 	h.set("external-dns-retail-dev-eu-1", application{"retail-dev-eu-1", "1.21.0", "Synced", "Healthy"})

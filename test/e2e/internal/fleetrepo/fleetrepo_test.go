@@ -349,7 +349,7 @@ func TestCharts(t *testing.T) {
 		{Name: "ingress-nginx", Version: "4.14.1"},
 		{Name: "ingress-nginx", Version: "4.14.3"},
 		{Name: "karpenter", Version: "1.12.1"},
-		{Name: "argo-cd", Version: "9.4.17"},
+		{Name: "argo-cd", Version: "10.1.1"},
 	} {
 		if !slices.Contains(charts, want) {
 			t.Errorf("no %v in %v", want, charts)
