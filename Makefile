@@ -319,8 +319,8 @@ $(GOLANGCI_LINT):
 		github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 
 .PHONY: docs
-docs: ## Write the references of the commands again
-	$(GO) test ./cmd/... -run 'DocIsUpToDate$$' -update
+docs: ## Write the references of the commands and the tables of compatibility.md again
+	$(GO) test ./cmd/... ./test/docs -run 'DocIsUpToDate$$' -update
 
 .PHONY: docs-site
 docs-site: $(HUGO) ## Write the documentation as a site that needs no network into dist/site; a dead link fails
