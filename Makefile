@@ -322,6 +322,13 @@ $(GOLANGCI_LINT):
 docs: ## Write the references of the commands and the tables of compatibility.md again
 	$(GO) test ./cmd/... ./test/docs -run 'DocIsUpToDate$$' -update
 
+# The commit of an Argo CD's tag, where its module gitops-engine has no releases (3.5).
+GITOPS_ENGINE ?=
+
+.PHONY: bump-argocd
+bump-argocd: ## Move a minor version of Argo CD to another release, with sums and pages: make bump-argocd VERSION=v3.6.2
+	hack/bump-argocd.sh '$(VERSION)' '$(GITOPS_ENGINE)'
+
 .PHONY: docs-site
 docs-site: $(HUGO) ## Write the documentation as a site that needs no network into dist/site; a dead link fails
 	hack/docs-site.sh '$(HUGO)'
