@@ -89,10 +89,11 @@ func Read(root string) (Facts, error) {
 		chart := &f.Charts[i]
 		for j := range chart.Programs {
 			p := &chart.Programs[j]
-			ok := false
-			if p.Component, ok = names[p.Name]; !ok {
+			c, ok := names[p.Name]
+			if !ok {
 				return f, fmt.Errorf("%s: chart %s: program %q is not a name of components", File, chart.Name, p.Name)
 			}
+			p.Component = c
 		}
 		if chart.Folder == "" {
 			chart.Recorded = new(Record)
@@ -119,13 +120,13 @@ func decode(file string, into any) error {
 // downloads: that module, none that it needs.
 func (c Chart) Dir(ctx context.Context, root string) (string, error) {
 	program := c.Programs[0].Component
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", program.Module)
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", program.Module) //nolint:gosec // a module of File
 	cmd.Dir = filepath.Join(root, program.GoMod)
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=auto")
 	out, err := cmd.Output()
 	var module struct{ Dir, Error string }
 	if json.Unmarshal(out, &module) != nil || module.Dir == "" {
-		return "", fmt.Errorf("chart %s is in the module %s %s, which is neither in the module cache nor downloaded: %s: %w",
+		return "", fmt.Errorf("chart %s is in the module %s %s, which is not in the module cache: expected a module proxy to download it from: %s: %w",
 			c.Name, program.Module, program.Version, module.Error, err)
 	}
 	return path.Join(filepath.ToSlash(module.Dir), c.Folder), nil
