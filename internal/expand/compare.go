@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/parallel"
+	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/response"
 )
 
@@ -157,6 +158,9 @@ func (c *comparison) objects(b, a *object.Object) {
 // applications compares the objects that two Applications make.
 func (c *comparison) applications(b, a *object.Object) {
 	before, after := c.before.parts(b), c.after.parts(a)
+	if c.isHalfFollowed(b, a, before, after) {
+		return
+	}
 	unchanged := map[string]bool{}
 	for _, p := range before {
 		if slices.ContainsFunc(after, func(q part) bool { return q.key == p.key }) {
@@ -183,6 +187,26 @@ func (c *comparison) applications(b, a *object.Object) {
 			c.lists(a, old, updated, same)
 		}
 	}
+}
+
+// isHalfFollowed reports whether one of our own charts is followed at one revision alone: at the
+// other it has a version that this program does not have, and that is not fetched. Then its objects
+// are not compared, which is reported.
+func (c *comparison) isHalfFollowed(b, a *object.Object, before, after []part) bool {
+	unfollowed := func(h *Hub, o *object.Object, others []part) bool {
+		for _, s := range o.Sources() {
+			of := func(p part) bool { return p.source.Chart == s.Chart && p.folder != nil }
+			if s.Chart == "" || ownChart(s) != nil || !slices.ContainsFunc(others, of) {
+				continue
+			}
+			if snap, _ := h.local(s); snap == nil && !h.Renders() {
+				h.reportAt(o, h.chartPos(o, s), problem.Warning, fmt.Sprintf("chart %s is not followed: what it changes is not in this plan", s.Name()), "--render fetches it")
+				return true
+			}
+		}
+		return false
+	}
+	return unfollowed(c.after, a, before) || unfollowed(c.before, b, after)
 }
 
 // movedSecrets visits the objects of External Secrets that two Applications make alike, each

@@ -1,6 +1,7 @@
 package expand
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -65,7 +66,7 @@ func (h *Hub) part(o *object.Object, s source.Source) (p part, ok bool) {
 	case snap == nil:
 		return h.remotePart(o, s), true
 	}
-	dir, err := snapshot.CleanPath(s.Path)
+	dir, err := snapshot.CleanPath(cmp.Or(s.Path, s.Chart)) // one of our own charts has no path
 	if err != nil {
 		p.err = err
 		return p, true

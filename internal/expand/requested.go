@@ -23,8 +23,9 @@ const anyGroup = ""
 // hub's engine.
 func (h *Hub) Requests() Requests {
 	r := Requests{unknown: len(h.roots) == 0, groups: map[query.View]map[string]bool{}}
+	seen := map[object.Key]bool{}
 	for _, o := range h.roots {
-		h.requests(&r, o, 0)
+		h.requests(&r, o, 0, seen)
 	}
 	return r
 }
@@ -32,8 +33,10 @@ func (h *Hub) Requests() Requests {
 // maxNested is how many Applications of Applications Requests follows.
 const maxNested = 5
 
-func (h *Hub) requests(r *Requests, o *object.Object, depth int) {
+func (h *Hub) requests(r *Requests, o *object.Object, depth int, seen map[object.Key]bool) {
 	switch {
+	case seen[o.Key()]:
+		return // charts/hub brings the Application of the folder that brings charts/hub
 	case o.ApplicationSet():
 		if !r.add(manifest.At(o.Tree, "spec", "generators")) {
 			r.unknown = true // its Applications may deploy ApplicationSets
@@ -42,6 +45,7 @@ func (h *Hub) requests(r *Requests, o *object.Object, depth int) {
 		if !h.deploysToEngine(o) {
 			return
 		}
+		seen[o.Key()] = true
 		parts, charts := h.parts(o), 0
 		for _, c := range roots.ChartsOf(o.Tree) { // remote, and its values say what it makes
 			if !c.Open() {
@@ -57,7 +61,7 @@ func (h *Hub) requests(r *Requests, o *object.Object, depth int) {
 			r.unknown = r.unknown || !ok
 			for _, x := range below {
 				if depth < maxNested {
-					h.requests(r, x, depth+1)
+					h.requests(r, x, depth+1, seen)
 				}
 			}
 		}

@@ -19,6 +19,9 @@ const inCluster = "https://kubernetes.default.svc"
 // local is the snapshot of a source's path. It is nil for another repository; missing is why a
 // revision of this one cannot be read.
 func (h *Hub) local(s source.Source) (snap *snapshot.Snapshot, missing string) {
+	if own := ownChart(s); own != nil {
+		return own, ""
+	}
 	if s.Chart != "" || s.Path == "" {
 		return nil, ""
 	}

@@ -1,12 +1,14 @@
 package expand
 
 import (
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand/flux"
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/expand/object"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 )
 
 // Static are the objects by which an engine without the plugin runs the same: the Applications at
@@ -25,12 +27,25 @@ func (h *Hub) Static(owner string) []*object.Object {
 		}
 		return true
 	})
-	out = slices.DeleteFunc(out, func(o *object.Object) bool { return brings[o.Key()] })
+	out = slices.DeleteFunc(out, func(o *object.Object) bool { return brings[o.Key()] || h.isBootstrap(o) })
 	if owner == ownerHub {
 		out = append(out, h.rootObjects()...)
 	}
 	slices.SortStableFunc(out, func(a, b *object.Object) int { return object.CompareKeys(a.Key(), b.Key()) })
 	return out
+}
+
+// isBootstrap reports whether an Application is there to bring ApplicationSets, though it may bring
+// none: a release that no component of is deployed, and the Application of the roots' folder.
+func (h *Hub) isBootstrap(o *object.Object) bool {
+	if !o.Application() {
+		return false
+	}
+	isRelease := o.Entry.Release != "" && o.Entry.Group != "" && o.Entry.Component == ""
+	return isRelease || slices.ContainsFunc(o.Sources(), func(s source.Source) bool {
+		_, ours := h.urls[source.Address(s.RepoURL)]
+		return ours && path.Clean(s.Path) == path.Join(Bootstrap, h.o.Hub)
+	})
 }
 
 // Pipeline are all objects of an engine's pipeline, unchanged but for digests: its roots,
@@ -66,9 +81,14 @@ func (h *Hub) rootObjects() []*object.Object {
 			continue
 		}
 		for _, p := range h.parts(o) {
-			if p.chart == nil {
-				objects, _ := h.objects(o, p)
-				out = append(out, objects...)
+			if p.chart != nil && ownChart(p.source) == nil {
+				continue
+			}
+			objects, _ := h.objects(o, p)
+			for _, x := range objects {
+				if p.chart == nil || x.Kind() == "AppProject" { // the rest of our own chart is the service
+					out = append(out, x)
+				}
 			}
 		}
 	}

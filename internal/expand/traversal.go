@@ -40,7 +40,7 @@ func (w *traversal) object(o *object.Object) {
 		return
 	}
 	if first := w.seen[o.Key()]; first != nil {
-		if isTwin(o) {
+		if isTwin(o) && o.Pos != first.Pos { // a root is of the folder that its own Application reads
 			w.h.duplicate(o, first)
 		}
 		return

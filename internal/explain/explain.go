@@ -137,6 +137,9 @@ func (x *explainer) component() error {
 	selected := r.Entry.Selector.Matches(c.Labels.All)
 	brought := c.Enables(x.Group, name, r) && !(r.Entry.Enabled && selected)
 	x.setState(r.Entry.Enabled || brought, selected || brought, !listed)
+	if x.State == Deployed && byRelease.Lacks(r) {
+		x.State = Unknown
+	}
 	switch {
 	case x.State != SwitchedOff && x.State != NotSelected && x.State != Retired:
 	case lifecycle.RemovesWorkloads(x.st, c, x.Group, name, r):

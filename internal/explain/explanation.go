@@ -155,6 +155,7 @@ const (
 	NotRegistered = "not-registered"
 	NotListed     = "not-listed"
 	NotRequested  = "not-requested"
+	Unknown       = "unknown"
 	Retired       = "retired"
 )
 

@@ -53,11 +53,11 @@ func isSwitchedOff(r Component) bool {
 	return ok && !on
 }
 
-// withBrought are a group's components and those that flags bring, sorted: a release's chart may
+// WithBrought are a group's components and those that flags bring, sorted: a release's chart may
 // have entries that the repository lacks.
-func (b *Resolver) withBrought(c *Cluster, g *Group) []string {
+func (b *Resolver) WithBrought(c *Cluster, g *Group) []string {
 	names := g.Components()
-	if g.Name != FleetGroup || b.knowsCatalogs(c, g) {
+	if _, own := b.ofOwnChart(g); g.Name != FleetGroup || !own && b.KnowsCatalogs(c, g) {
 		return names
 	}
 	for _, component := range placement.BroughtComponents() {
@@ -119,7 +119,7 @@ func (b *Resolver) missingEngine(c *Cluster, g *Group, components []string) (pro
 	known := slices.DeleteFunc(slices.Clone(components), func(component string) bool { return !g.Has(component) })
 	if len(known) == 0 {
 		p.Found, p.Expected = fmt.Sprintf("needs %s, and no catalog of the group %s has it", names, FleetGroup), fmt.Sprintf("an entry, as in catalogs/fleet.yaml of charts/application-sets, in a catalog of groups.%s.catalog", FleetGroup)
-		return p, b.knowsCatalogs(c, g)
+		return p, b.KnowsCatalogs(c, g)
 	}
 	for _, component := range known {
 		r, problems := b.MergeEntry(g.Catalogs, component)
@@ -132,10 +132,13 @@ func (b *Resolver) missingEngine(c *Cluster, g *Group, components []string) (pro
 	return p, true
 }
 
-// knowsCatalogs reports whether the repository has all catalogs that a group's engine deploys by: a
-// chart that is elsewhere may have more.
-func (b *Resolver) knowsCatalogs(c *Cluster, g *Group) bool {
+// KnowsCatalogs reports whether the repository, or this program, has all catalogs that a group's
+// engine deploys by: a chart that is elsewhere may have more.
+func (b *Resolver) KnowsCatalogs(c *Cluster, g *Group) bool {
 	s := g.Release.Source
+	if _, own := b.ofOwnChart(g); own {
+		return true
+	}
 	if b.IsDeployedByFlux(c, g.Name) || s.RepoURL == "" || g.HasCatalog() && !b.Fleet.Layout.Groups[g.Name].OwnCatalogs {
 		return true
 	}

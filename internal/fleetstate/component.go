@@ -349,7 +349,7 @@ func (b *Resolver) valueLayers(c *Cluster, g *Group, component string, account *
 // problem: it must not look like one that is switched off (G1).
 func (b *Resolver) EnabledByHierarchy(c *Cluster, g *Group) (out []string, problems []problem.Problem) {
 	catalogs := b.decided(g)
-	for _, component := range b.withBrought(c, g) {
+	for _, component := range b.WithBrought(c, g) {
 		r, faults := b.MergeEntry(catalogs, component)
 		if !g.HasCatalog() { // else the build has judged the entry as a whole: a part may lack what a key needs
 			problems = append(problems, faults...)

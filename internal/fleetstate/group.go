@@ -20,8 +20,15 @@ type Group struct {
 	Errors []problem.Problem
 }
 
-// group reads a group's catalogs and chooses its release.
+// group chooses a group's release and reads its catalogs.
 func (b *Resolver) group(c *Cluster, g *Group) {
+	var err error
+	if g.Release, err = b.Fleet.Versions.Of(g.Name).Choose(c.Labels.All); err != nil {
+		g.Errors = append(g.Errors, c.ReleaseProblems(err, release.LabelOf(g.Name))...)
+	}
+	if l, ok := b.ofOwnChart(g); ok {
+		g.Catalogs = append(g.Catalogs, l)
+	}
 	g.Catalogs = append(g.Catalogs, b.Catalogs[g.Name]...)
 	g.Errors = append(g.Errors, c.Attribute(b.Mounts.Unknown(c.Member, g.Name, b.Snapshot))...)
 	fail := func(err error) {
@@ -40,9 +47,6 @@ func (b *Resolver) group(c *Cluster, g *Group) {
 			g.Catalogs = append(g.Catalogs, l)
 			g.Errors = append(g.Errors, c.Attribute(b.memo.CatalogErrors(l.Root))...)
 		}
-	}
-	if g.Release, err = b.Fleet.Versions.Of(g.Name).Choose(c.Labels.All); err != nil {
-		g.Errors = append(g.Errors, c.ReleaseProblems(err, release.LabelOf(g.Name))...)
 	}
 }
 
@@ -80,6 +84,17 @@ func (g *Group) Components() []string { return g.Catalogs.Components() }
 
 // Has reports whether a component is among those.
 func (g *Group) Has(component string) bool { return g.Catalogs.Has(component) }
+
+// WithoutOwnChart is the group by the repository alone, without the catalog of its release's chart
+// that this program has.
+func (g *Group) WithoutOwnChart() *Group {
+	if len(g.Catalogs) == 0 || !catalog.IsOfOwnChart(g.Catalogs[0].Path) {
+		return g
+	}
+	out := *g
+	out.Catalogs = g.Catalogs[1:]
+	return &out
+}
 
 // HasCatalog reports whether the layout has a catalog for the group.
 func (g *Group) HasCatalog() bool { return len(g.Catalogs.OfLayout()) > 0 }

@@ -18,6 +18,15 @@ func (b *Resolver) decided(g *Group) []hierarchy.Layer {
 	return append(b.ownCatalogs(g.Name, g.Release.Source.Path), levels...)
 }
 
+// ofOwnChart is the catalog that a group's release brings, where this program has the chart and the
+// layout names no catalog in its place.
+func (b *Resolver) ofOwnChart(g *Group) (hierarchy.Layer, bool) {
+	if group := b.Fleet.Layout.Groups[g.Name]; len(group.Catalogs) > 0 && !group.OwnCatalogs {
+		return hierarchy.Layer{}, false
+	}
+	return catalog.OfOwnChart(g.Release.Source, g.Name)
+}
+
 // ownCatalogs are a group's catalogs that are not in the folder of a release's chart.
 func (b *Resolver) ownCatalogs(group, chart string) (own []hierarchy.Layer) {
 	if !b.Fleet.Layout.Groups[group].OwnCatalogs {

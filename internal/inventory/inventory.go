@@ -72,6 +72,10 @@ type Application struct {
 	// Unlisted tells that the catalog of its release lacks the component (ReadCatalogs): no
 	// ApplicationSet of the release asks for it, unless one is left over from before.
 	Unlisted bool
+	// Unknown tells that it is not known whether the component is deployed: only the catalog of its
+	// release's chart says so, which is not known. IsOfRelease tells that its chart is in that
+	// catalog alone.
+	Unknown, IsOfRelease bool
 }
 
 // Setting is one value of a parameter set and the place that it comes from, which may be unknown.
@@ -126,6 +130,15 @@ func (inv Inventory) Applications(cluster string) []Application {
 	return out
 }
 
+// Lacks reports whether the catalog of a group's release on a cluster is unknown.
+func (inv Inventory) Lacks(cluster, group string) bool {
+	if inv.st == nil {
+		return false
+	}
+	c := inv.st.Cluster(inv.Hub, cluster)
+	return c != nil && len(c.BlockingProblems()) == 0 && c.Groups[group] != nil && released.GroupOf(inv.st, c, c.Groups[group]).IsUnknown
+}
+
 func sortApplications(all []Application) {
 	slices.SortFunc(all, func(a, b Application) int {
 		return cmp.Or(strings.Compare(string(a.View), string(b.View)), strings.Compare(a.Name, b.Name), strings.Compare(a.Group, b.Group))
@@ -145,12 +158,20 @@ func applicationsOf(st *fleetstate.State, c *fleetstate.Cluster) (out []Applicat
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		group := released.GroupOf(st, c, c.Groups[name])
-		for _, component := range group.Components() {
+		names := group.Components()
+		if group.IsUnknown {
+			names = st.ResolverOf(c).WithBrought(c, group.Group)
+		}
+		for _, component := range names {
 			g, listed := group.Component(component)
 			r, faults := st.ResolverOf(c).Resolve(c, g, component, nil)
-			if len(faults) == 0 && r.Enabled {
+			switch {
+			case len(faults) > 0:
+			case group.Lacks(r) && (r.Enabled || r.Entry == nil):
+				out = append(out, Application{View: query.Components, Name: catalog.ApplicationName(component, c.Member.Name), Cluster: c.Member.Name, Group: name, Component: component, Release: g.Release.Type, Unknown: true})
+			case r.Enabled:
 				a := componentApplication(st, c, g, component, r)
-				a.Unlisted = !listed
+				a.Unlisted, a.IsOfRelease = !listed, catalog.IsOfOwnChart(r.EntryTree.At([]string{catalog.KeyChart, "repoURL"}).Pos().File)
 				out = append(out, a)
 			}
 		}

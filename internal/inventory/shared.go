@@ -38,7 +38,7 @@ func Shared(before, after Inventory, cluster string, visit func(Application) boo
 	}
 	for _, g := range c.Groups {
 		group := released.GroupOf(after.st, c, g)
-		if group.IsOther() || released.GroupOf(before.st, c, g).IsOther() {
+		if group.IsUnknown || group.IsOther() || released.GroupOf(before.st, c, g).IsOther() {
 			return false
 		}
 		for _, component := range group.Components() {

@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/placement"
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
@@ -20,7 +21,8 @@ type Holding struct {
 }
 
 // Holdings returns what a state gives a member, sorted by group and component. It returns false for
-// a member that cannot be computed: nothing is known of it.
+// a member that cannot be computed: nothing is known of it. What a release's chart says does not
+// count: another version of it, which is not known here, takes nothing away.
 func Holdings(st *fleetstate.State, c *fleetstate.Cluster) (out []Holding, known bool) {
 	m := c.Member
 	switch {
@@ -37,11 +39,16 @@ func Holdings(st *fleetstate.State, c *fleetstate.Cluster) (out []Holding, known
 	}
 	resolver := st.ResolverOf(c)
 	for _, g := range c.Groups {
-		for _, component := range g.Components() {
+		g = g.WithoutOwnChart()
+		for _, component := range resolver.WithBrought(c, g) {
 			r, problems := resolver.MergeEntry(g.Catalogs, component)
-			if len(problems) == 0 && r.Known && c.Enables(g.Name, component, r) {
+			switch isBrought := c.Brings(g.Name, component) == placement.Brought; {
+			case len(problems) > 0:
+			case r.Known && c.Enables(g.Name, component, r):
 				source := r.EntryTree.At([]string{catalog.KeyEnabled}).Pos().File
 				out = append(out, Holding{m.Name, g.Name, component, source})
+			case !r.Known && isBrought:
+				out = append(out, Holding{m.Name, g.Name, component, m.Pos.File})
 			}
 		}
 	}

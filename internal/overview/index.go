@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/parallel"
+	"github.com/argosy-hub/argosy/internal/released"
 )
 
 // Component names a component of a group.
@@ -135,10 +136,15 @@ func desiredOf(st *fleetstate.State, c *fleetstate.Cluster) (out []named) {
 	}
 	resolver, m := st.ResolverOf(c), c.Member
 	for name, g := range c.Groups {
+		byRelease := released.GroupOf(st, c, g)
 		for _, component := range g.Components() {
 			d := desired{state: Unknown, release: g.Release.Type, owned: m.Owner(name) != fleet.OwnerHub}
 			if r, problems := resolver.ResolveCoordinates(c, g, component); len(problems) == 0 && len(g.Errors) == 0 {
 				if !r.Known {
+					continue
+				}
+				if r.Enabled && byRelease.Lacks(r) {
+					out = append(out, named{Component{name, component}, d})
 					continue
 				}
 				d.state, d.chart, d.namespace = stateOf(c, name, r), r.Chart, r.Namespace

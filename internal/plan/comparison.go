@@ -160,6 +160,7 @@ func (c *comparison) hub(name string) Hub {
 	}
 	names := union(before.names(), after.names())
 	clusters, unchanged, apart := make([]Cluster, len(names)), make([]int, len(names)), make([]map[NotRequested]int, len(names))
+	unknown := make([]map[string]int, len(names))
 	var all errgroup.Group
 	all.SetLimit(runtime.GOMAXPROCS(0))
 	for i, cluster := range names {
@@ -171,6 +172,7 @@ func (c *comparison) hub(name string) Hub {
 			clusters[i] = c.cluster(name, cluster, before, after)
 			old, updated := before.applications(cluster), after.applications(cluster)
 			apart[i] = c.setApart(name, old, updated)
+			unknown[i] = takeUnknown(old, updated, before.inventory, after.inventory)
 			unchanged[i] = c.applications(name, &clusters[i], old, updated)
 			return nil
 		})
@@ -184,7 +186,12 @@ func (c *comparison) hub(name string) Hub {
 			h.UnchangedClusters++
 		}
 	}
-	h.NotRequested = sumOf(apart)
+	h.NotRequested, h.Unknown = sumOf(apart), map[string]int{}
+	for _, groups := range unknown {
+		for group, n := range groups {
+			h.Unknown[group] += n
+		}
+	}
 	h.Rings = ringsOf(c.base, c.head, h)
 	return h
 }
@@ -236,6 +243,25 @@ func (c *comparison) setApart(hub string, old, updated map[key]inventory.Applica
 			out[NotRequested{View: a.View, Group: a.Group}]++
 		case !base:
 			delete(old, k)
+		}
+	}
+	return out
+}
+
+// takeUnknown takes the Applications out of both maps of which nothing is known at one of the
+// revisions, and counts them by group.
+func takeUnknown(old, updated map[key]inventory.Application, before, after inventory.Inventory) map[string]int {
+	out := map[string]int{}
+	for k := range merged(old, updated) {
+		a, wasThere := old[k]
+		b, isThere := updated[k]
+		isUnknown := a.Unknown || b.Unknown ||
+			wasThere && !isThere && a.IsOfRelease && after.Lacks(a.Cluster, a.Group) ||
+			isThere && !wasThere && b.IsOfRelease && before.Lacks(b.Cluster, b.Group)
+		if isUnknown {
+			out[cmp.Or(b.Group, a.Group)]++
+			delete(old, k)
+			delete(updated, k)
 		}
 	}
 	return out

@@ -79,6 +79,9 @@ type Hub struct {
 	// NotRequested are Applications that neither revision's ApplicationSets query for: nothing
 	// makes them, and they are not counted elsewhere. Absent if there are none.
 	NotRequested []NotRequested `json:"notRequested,omitempty"`
+	// Unknown counts the Applications of each group of which nothing is known at one of the
+	// revisions, because the catalog of their release is not.
+	Unknown map[string]int `json:"-"`
 	// UnchangedClusters and UnchangedApplications count all others.
 	UnchangedClusters     int `json:"-"`
 	UnchangedApplications int `json:"-"`

@@ -2,36 +2,47 @@ package planner
 
 import (
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/charts"
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // catalogsOf finds the catalogs of releases whose chart is in this repository, at the revision that
-// each release names. The layout's catalog is the chart's if it is below the chart's folder.
+// each release names. The layout's catalog is the chart's if it is below the chart's folder; where
+// the layout names none there, it is the chart's catalogs/<group>.yaml.
 func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot) catalog.FindReleaseCatalog {
 	hubs := map[string]*expand.Hub{}
 	return func(hub, group string, source release.Source) *catalog.ReleaseCatalog {
 		catalogs := st.Fleet.Layout.Groups[group].Catalogs
-		i := slices.IndexFunc(catalogs, func(file string) bool { return strings.HasPrefix(file, strings.Trim(source.Path, "/")+"/") })
-		if i < 0 {
+		folder := strings.Trim(source.Path, "/")
+		i := slices.IndexFunc(catalogs, func(file string) bool { return strings.HasPrefix(file, folder+"/") })
+		if folder == "" || i < 0 && len(catalogs) > 0 && !st.Fleet.Layout.Groups[group].OwnCatalogs {
 			return nil
 		}
-		file := catalogs[i]
+		isListed, file := i >= 0, path.Join(folder, "catalogs", group+".yaml")
+		if isListed {
+			file = catalogs[i]
+		}
 		if hubs[hub] == nil {
 			hubs[hub] = p.hub(st, s, hub, nil, nil)
 		}
 		switch other, missing := hubs[hub].At(source.RepoURL, source.TargetRevision, source.Path); {
+		case other != nil && !isListed && other.File(file) == nil:
+			return nil // the chart has no such catalog
 		case missing != "":
 			return &catalog.ReleaseCatalog{Name: source.TargetRevision, File: file, Missing: missing}
-		case other == nil, other == s:
+		case other == nil, other == s && isListed:
 			return nil
 		default:
 			return p.releaseCatalog(other, file, source.TargetRevision, st.Fleet.Layout)
@@ -71,4 +82,27 @@ func missingCatalogs(head *fleetstate.State, before, after *snapshot.Snapshot, o
 		}
 	}
 	return problem.Sorted(out)
+}
+
+// unknownCatalogs are the groups of which the plan leaves out components that only the catalog of
+// their release's chart describes: at one revision, that chart is neither in the repository nor one
+// of this program.
+func unknownCatalogs(p *plan.Plan, head *fleetstate.State) (out []problem.Problem) {
+	for _, h := range p.Hubs {
+		for _, group := range slices.Sorted(maps.Keys(h.Unknown)) {
+			list := head.Fleet.Versions.Of(group)
+			found := problem.Problem{
+				Reason: problem.NotExpanded, Severity: problem.Warning, Pos: list.Pos, Hub: h.Name, Subject: fmt.Sprintf("group %q of hub %q", group, h.Name),
+				Found:    fmt.Sprintf("the catalog of its release is not known here: whether %d of its Applications change is unknown", h.Unknown[group]),
+				Expected: fmt.Sprintf("charts/application-sets in the repository, or its version %s, which argosy has", charts.Version()),
+			}
+			for _, r := range list.Releases {
+				if pos, ok := r.Places["version"]; ok {
+					found.Pos = pos
+				}
+			}
+			out = append(out, found)
+		}
+	}
+	return out
 }

@@ -147,7 +147,7 @@ func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *s
 	}
 	parallel.Each(len(compare), func(i int) { compare[i]() })
 	c.dryRun = slices.DeleteFunc(c.dryRun, func(f guard.Decision) bool { return slices.Contains(strange, f.Hub) })
-	c.head = append(missingCatalogs(head, before, after, q.Hub), warnings...)
+	c.head = slices.Concat(missingCatalogs(head, before, after, q.Hub), unknownCatalogs(c.plan, head), warnings)
 	c.head = append(c.head, movedClusters(base.Fleet, head.Fleet)...)
 	c.head = append(c.head, head.Resolver().Teams().Uncordoned(base.Resolver().Teams())...)
 	cache := &expand.RenderCache{}

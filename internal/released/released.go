@@ -21,6 +21,9 @@ type Group struct {
 	released          *fleetstate.Group
 	Catalog           *catalog.ReleaseCatalog // nil, or Missing, where they are the same
 	any               bool                    // whether a catalog has it or not is not asked
+	// IsUnknown tells that the release's catalog is in a chart that neither the repository nor this
+	// program has: what only that catalog says of a component is not known.
+	IsUnknown bool
 }
 
 // GroupOf is a group of a cluster by its release's catalog, where the state finds one.
@@ -30,21 +33,33 @@ func GroupOf(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group) G
 	}
 	catalogs := st.ReleaseCatalogs()
 	out := Group{Group: g, released: g, any: catalogs == nil}
-	if g.HasCatalog() && g.Name != team.Group && g.Name != team.Workloads && g.Name != provision.Group { // whose entries the releases view hands out
-		out.Catalog = catalogs.Of(c.Member.Hub, g.Name, g.Release.Source)
+	if g.Name == team.Group || g.Name == team.Workloads || g.Name == provision.Group { // whose entries the releases view hands out
+		return out
 	}
+	out.Catalog = catalogs.Of(c.Member.Hub, g.Name, g.Release.Source)
 	if out.Catalog == nil || out.Catalog.Missing != "" {
+		out.IsUnknown = !st.ResolverOf(c).KnowsCatalogs(c, g)
 		return out
 	}
 	with := *g
 	with.Catalogs = slices.Clone(g.Catalogs)
+	isListed := false
 	for i, l := range with.Catalogs.OfLayout() {
 		if l.Path == out.Catalog.File {
-			with.Catalogs[i] = out.Catalog.Layer
+			with.Catalogs[i], isListed = out.Catalog.Layer, true
 		}
+	}
+	if !isListed {
+		with.Catalogs = append(catalog.Layers{out.Catalog.Layer}, with.Catalogs...)
 	}
 	out.released = &with
 	return out
+}
+
+// Lacks reports whether it is unknown whether a cluster gets a component, or as what: only the
+// release's catalog, which is unknown, would say where its chart is.
+func (a Group) Lacks(r fleetstate.Component) bool {
+	return a.IsUnknown && (r.Entry == nil || r.Entry.Chart.RepoURL == "")
 }
 
 // IsOther reports whether the release's catalog is not the layout's.

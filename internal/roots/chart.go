@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/charts"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -13,7 +14,9 @@ import (
 type Chart struct {
 	// Hub and RepoURL are what the service is told: the hub's name and the fleet repository.
 	Hub, RepoURL string
-	Pos          problem.Pos
+	// IsOwn tells that it is the chart of this program, which expansion follows.
+	IsOwn bool
+	Pos   problem.Pos
 
 	values *yamldoc.Node
 	open   bool
@@ -51,7 +54,7 @@ func readChart(source *yamldoc.Node) (Chart, bool) {
 	if text(source, "chart") != chartName && !strings.HasSuffix(text(source, "path"), "charts/"+chartName) {
 		return Chart{}, false
 	}
-	c := Chart{Pos: source.Pos()}
+	c := Chart{Pos: source.Pos(), IsOwn: charts.IsOwn(text(source, "repoURL"), text(source, "chart"), text(source, "targetRevision"))}
 	helm := source.Get("helm")
 	if values := helm.Get("values"); !values.IsNull() {
 		doc, err := yamldoc.ParseLenient("values", []byte(values.Text()), nil)

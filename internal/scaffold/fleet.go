@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/argosy-hub/argosy/charts"
 	"github.com/argosy-hub/argosy/internal/atomicfile"
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/failure"
@@ -22,7 +23,7 @@ import (
 )
 
 // Charts is the registry of Argosy's charts.
-const Charts = "ghcr.io/argosy-hub/charts"
+const Charts = charts.Registry
 
 // Platform is the tenant of the hub itself.
 const Platform = "platform"

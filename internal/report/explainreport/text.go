@@ -104,6 +104,8 @@ func (p printer) head(e explain.Explanation) {
 func (p printer) catalog(r explain.ReleaseChoice, revision string) {
 	here := r.Catalog + " as it is here"
 	switch {
+	case catalog.IsOfOwnChart(r.Catalog):
+		p.field("  catalog", r.Catalog, "")
 	case r.CatalogMissing != "":
 		p.field("  catalog", p.Yellow(here+", not as the release has it: "+r.CatalogMissing), "")
 		p.Line("      hint: git fetch origin %[1]s:refs/remotes/origin/%[1]s, or --revision %[1]s=REV takes another revision for it", revision)
@@ -138,6 +140,8 @@ func (p printer) state(e explain.Explanation) string {
 		return p.Yellow("not listed:") + " the catalog of its release does not have it, so no ApplicationSet asks for it, unless one is left from before"
 	case explain.NotRequested:
 		return p.Yellow("not requested:") + fmt.Sprintf(" no ApplicationSet of hub %s queries for its group", e.Hub)
+	case explain.Unknown:
+		return p.Yellow("unknown:") + " it is in the catalog of its release's chart alone, which is neither in the repository nor a chart of this program"
 	case explain.Retired:
 		return p.Yellow("retired:") + " the member file says lifecycle: retired"
 	}

@@ -28,7 +28,7 @@ func apiServer(f *files, etcd *Etcd, name string, port int) []string {
 		"--allow-privileged=true", // agents of all kinds ask for it; nothing is run
 		// What follows spares processor time (rule 6).
 		"--profiling=false",
-		"--feature-gates=APIServerIdentity=false", // a lease renewed every 10 seconds
+		"--feature-gates=APIServerIdentity=false,UnknownVersionInteroperabilityProxy=false", // a lease renewed every 10 seconds
 		"--etcd-count-metric-poll-period=0",
 		"--etcd-db-metric-poll-interval=0",
 		"--event-ttl=15m",
