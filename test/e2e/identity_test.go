@@ -2,12 +2,15 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
+	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 )
 
 // identityKinds are those of ACK that charts/aws-identity makes, without ACK's schemas.
@@ -20,7 +23,7 @@ spec:
   names: {kind: Role, plural: roles}
   scope: Namespaced
   versions:
-    - {name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+    - {name: v1alpha1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
 ---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -30,8 +33,41 @@ spec:
   names: {kind: PodIdentityAssociation, plural: podidentityassociations}
   scope: Namespaced
   versions:
-    - {name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+    - {name: v1alpha1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
 `
+
+// reportReady writes the status that ACK writes when the cloud has what an object describes.
+func reportReady(t *testing.T, spoke *kube.Client, o *unstructured.Unstructured) {
+	t.Helper()
+	must(t, unstructured.SetNestedSlice(o.Object, []any{map[string]any{"type": "Ready", "status": "True"}}, "status", "conditions"))
+	resource := o.GroupVersionKind().GroupVersion().WithResource(strings.ToLower(o.GetKind()) + "s")
+	_, err := spoke.Dynamic.Resource(resource).Namespace(o.GetNamespace()).UpdateStatus(t.Context(), o, metav1.UpdateOptions{})
+	must(t, err)
+}
+
+// awaitReady waits for the first objects of the identity, on whose readiness the others wait. Nobody
+// has made the role yet, and an Argo CD that knows ACK's kinds says so: their status is ACK's to
+// write.
+func awaitReady(t *testing.T, e *environment, app string, there func() []*unstructured.Unstructured, spoke *kube.Client) {
+	t.Helper()
+	e.eventually(t, "an object of the identity", func() string {
+		if len(there()) == 0 {
+			return "there is none"
+		}
+		return ""
+	})
+	if argoCD() != "2.14" { // which has no health check of ACK's kinds
+		e.eventually(t, "the Application waits for ACK", func() string {
+			if s := state(e.app(app)); !strings.HasSuffix(s, "/Progressing") {
+				return s
+			}
+			return ""
+		})
+	}
+	for _, o := range there() {
+		reportReady(t, spoke, o)
+	}
+}
 
 // identity: with the catalog of identities behind the group's own, a component of one cluster gets
 // the role of its ServiceAccount by a commit, and loses it by another. The component stays as it
@@ -71,6 +107,9 @@ func identity(t *testing.T, e *environment) {
 	}{{"true", len(resources)}, {"false", 0}} {
 		e.write(t, file, fmt.Sprintf("enabled: %q\naccountId: \"123456789012\"\n", is.enabled))
 		began := e.push(t, "The identity of "+component+": "+is.enabled)
+		if is.objects > 0 {
+			awaitReady(t, e, component+"-"+cluster, there, spoke)
+		}
 		e.eventually(t, fmt.Sprint(is.objects, " objects of the identity"), func() string {
 			if found := there(); len(found) != is.objects {
 				return fmt.Sprint(len(found))
@@ -84,6 +123,9 @@ func identity(t *testing.T, e *environment) {
 			if isAssociation && account != component {
 				t.Errorf("the association is of %s", account)
 			}
+		}
+		for _, o := range there() {
+			reportReady(t, spoke, o)
 		}
 		e.settle(t)
 	}

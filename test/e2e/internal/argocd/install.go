@@ -26,8 +26,6 @@ var settings = map[string]string{
 	"application.resourceTrackingMethod": "annotation",
 	// v3's manifests/base/config/argocd-cm.yaml.
 	"resource.customizations.ignoreResourceUpdates.all": "jsonPointers: [/status]\n",
-	// No ingress controller runs here: an Ingress has no address, and would be on its way for ever.
-	"resource.customizations.health.networking.k8s.io_Ingress": "return {status = \"Healthy\"}\n",
 	"resource.exclusions": `
 - apiGroups: ["", discovery.k8s.io]
   kinds: [Endpoints, EndpointSlice]

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	_ "embed"
 	"fmt"
 	"strconv"
 	"strings"
@@ -91,10 +92,16 @@ func scheduler(f *files) []string {
 	}
 }
 
+// stages are those of stages.yaml.
+//
+//go:embed stages.yaml
+var stages []byte
+
 // kwok are its arguments. How nodes and pods become ready, and pods go, are the stages built into
 // it.
 func kwok(f *files) []string {
 	return []string{
+		"--config=" + f.path(stagesFile),
 		"--kubeconfig=" + f.kubeconfig(kwokUser),
 		"--manage-all-nodes",
 		"--node-ip=127.0.0.1",

@@ -37,6 +37,7 @@ const (
 	servingKey  = "apiserver.key"
 	accountKey  = "service-accounts.key"
 	tokenFile   = "tokens.csv"
+	stagesFile  = "stages.yaml"
 )
 
 // files are what a cluster's processes read.
@@ -70,6 +71,9 @@ func prepare(dir, url string) (*files, error) {
 		if err := writeKubeconfig(f.kubeconfig(user), config); err != nil {
 			return nil, err
 		}
+	}
+	if err := f.write(stagesFile, stages); err != nil {
+		return nil, err
 	}
 	return f, f.write(tokenFile, []byte(table.String()))
 }
