@@ -15,7 +15,7 @@ import (
 func newCluster(o *options) *cobra.Command {
 	var m scaffold.Member
 	cmd := &cobra.Command{
-		Use:   "cluster --class CLASS --version VERSION --hub HUB --name NAME --tenant TENANT --environment ENVIRONMENT",
+		Use:   "cluster --class CLASS --version VERSION --hub HUB --name NAME --tenant TENANT",
 		Short: "Write the file of a cluster that the hub makes",
 		Long: `New cluster writes the member file of a cluster that the hub provisions: one file says what the cluster is,
 registers it and places it in the hierarchy. It builds the fleet with the file first, and refuses a class
@@ -37,5 +37,5 @@ deploys the components that the command names.`,
 	o.completeFleet(cmd, "class", func(st *fleetstate.State) []string {
 		return slices.DeleteFunc(catalog.Layers(st.Resolver().Catalogs[provision.Group]).Components(), provision.IsForNodes)
 	})
-	return draft.Command(o.write, cmd, &m, scaffold.NewMember, "hub", "name", "tenant", "environment", "class", "version")
+	return draft.Command(o.write, cmd, &m, scaffold.NewMember, "hub", "name", "tenant", "class", "version")
 }

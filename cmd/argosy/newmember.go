@@ -14,7 +14,7 @@ import (
 func newMember(o *options) *cobra.Command {
 	var m scaffold.Member
 	cmd := &cobra.Command{
-		Use:   "member --hub HUB --name NAME --tenant TENANT --environment ENVIRONMENT",
+		Use:   "member --hub HUB --name NAME --tenant TENANT",
 		Short: "Write the file that registers a cluster",
 		Long: `New member writes the file that registers a cluster, at the path of the repository's layout. It builds the
 fleet with the file first, and writes it only if the fleet has no further error. It never overwrites a file.
@@ -32,7 +32,7 @@ Afterwards it names the components that the cluster would get.`,
 	flags.BoolVar(&m.HubCluster, "hub-cluster", false, "the file describes the hub itself")
 	flags.StringVar(&m.Secret, "secret", "", "`name` or ARN of its credential in the secret store")
 	flags.StringVar(&m.GitHubSecret, "github-secret", "", "`name` of the repository credentials in the secret store")
-	return draft.Command(o.write, cmd, &m, scaffold.NewMember, "hub", "name", "tenant", "environment")
+	return draft.Command(o.write, cmd, &m, scaffold.NewMember, "hub", "name", "tenant")
 }
 
 // memberFlags are what each file of a member needs, with their completions.
@@ -41,7 +41,7 @@ func (o *options) memberFlags(cmd *cobra.Command, m *scaffold.Member) {
 	flags.StringVar(&m.Hub, "hub", "", "the hub that manages the cluster")
 	flags.StringVar(&m.Name, "name", "", "the cluster's name, also the file's")
 	flags.StringVar(&m.Tenant, "tenant", "", "whose cluster it is")
-	flags.StringVar(&m.Environment, "environment", "", "its environment, for example dev, staging or prod")
+	flags.StringVar(&m.Environment, "environment", "", "its environment, for example dev, staging or prod; none has no level and no label of it")
 	flags.StringVar(&m.Agent, "agent", "", "the cluster has an engine of its own: argocd or flux")
 	flags.StringSliceVar(&m.EnableRemote, "enable-remote", nil, "with --agent: the `groups` that the cluster's engine owns")
 	flags.StringArrayVar(&m.Labels, "label", nil, "a label of the cluster, `key=value`; may be repeated")

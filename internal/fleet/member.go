@@ -54,8 +54,9 @@ var repoKeys = []string{"url", "path", "basepath", "revision"}
 
 // Member is a cluster registered by one file.
 type Member struct {
-	Hub, Name           string
-	Tenant, Environment string
+	Hub, Name, Tenant string
+	// Environment may be empty: then there is no level of it, and no label.
+	Environment string
 	// IsHub marks the hub's own member file.
 	IsHub bool
 	// Remote marks an agent; Engine is the agent's engine.
@@ -82,6 +83,23 @@ type Member struct {
 	content               map[string]any
 	root                  *yamldoc.Node
 	digest                string
+}
+
+// Affiliation names a member's tenant and, if it has one, its environment.
+func Affiliation(tenant, environment string) string {
+	if environment == "" {
+		return "tenant " + tenant
+	}
+	return "tenant " + tenant + ", environment " + environment
+}
+
+// Absent are the facts that the member does not have: levels whose folders depend on them are left
+// out.
+func (m *Member) Absent() []string {
+	if m.Environment == "" {
+		return []string{"environment"}
+	}
+	return nil
 }
 
 // Model is Agent if the member's own engine deploys, else Centralized.
@@ -209,7 +227,10 @@ func (mr *memberReader) read() {
 func (mr *memberReader) identity() {
 	out := mr.out
 	declared := mr.name(keyClusterName, "cluster")
-	out.Tenant, out.Environment = mr.name("tenant", "tenant"), mr.name("environment", "environment")
+	out.Tenant = mr.name("tenant", "tenant")
+	if mr.m.Has("environment") {
+		out.Environment = mr.name("environment", "environment")
+	}
 	for _, n := range []struct{ what, name string }{{"hub", out.Hub}, {"cluster", out.Name}} {
 		if !labels.IsName(n.name) {
 			mr.r.AddAt(problem.InvalidMember, out.Pos, fmt.Sprintf("%s %q", n.what, n.name), "the path's name is no DNS-1123 label", "lower case letters, digits and inner hyphens, at most 63")

@@ -107,7 +107,7 @@ func TestMemberErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown key", identity + "tenannt: x\n", `unknown-key P:4:1: key "tenannt": not known in member file; did you mean "tenant"?`},
 		{"unknown group", identity + "enable_remote_addon: true\n", `unknown-key P:4:1: key "enable_remote_addon": not known in member file; did you mean "enable_remote_addons"?`},
-		{"empty", "", "invalid-member P: key \"clusterName\": missing or empty; expected the cluster's name\ninvalid-member P: key \"environment\": missing or empty; expected the environment's name\ninvalid-member P: key \"tenant\": missing or empty; expected the tenant's name"},
+		{"empty", "", "invalid-member P: key \"clusterName\": missing or empty; expected the cluster's name\ninvalid-member P: key \"tenant\": missing or empty; expected the tenant's name"},
 		{"empty tenant", "clusterName: c\ntenant: ''\nenvironment: e\n", `invalid-member P:2:1: key "tenant": missing or empty; expected the tenant's name`},
 		{"another name", "clusterName: d\ntenant: t\nenvironment: e\n", `name-mismatch P:1:14: key "clusterName": "d"; expected "c", as the file is named`},
 		{"environment on", "clusterName: c\ntenant: t\nenvironment: on\n", `invalid-member P:3:14: key "environment": is a boolean; expected text; put it in quotes`},
@@ -117,6 +117,8 @@ func TestMemberErrors(t *testing.T) {
 		{"reserved tenant", "clusterName: c\ntenant: defaults\nenvironment: e\n", `reserved-name P:2:9: tenant "defaults": a folder of the hierarchy is called so; expected another name`},
 		{"kind", identity + "fleet_member: hub\n", `invalid-member P:4:15: key "fleet_member": "hub"; expected spoke or hub-cluster`},
 		{"lifecycle", identity + "lifecycle: retird\n", `invalid-member P:4:12: key "lifecycle": "retird"; expected active or draining or retired; did you mean "retired"?`},
+		{"no environment", "clusterName: c\ntenant: t\n", ""},
+		{"an empty environment", "clusterName: c\ntenant: t\nenvironment: ''\n", `invalid-member P:3:1: key "environment": missing or empty; expected the environment's name`},
 		{"deletion", identity + "deletion: cascading\n", `invalid-member P:4:11: key "deletion": "cascading"; expected orphan or cascade; did you mean "cascade"?`},
 		{"deletion of a hub", identity + "fleet_member: hub-cluster\ndeletion: cascade\n", `invalid-member P:5:11: key "deletion": cascade for a hub; expected orphan: a hub cannot remove itself`},
 		{"deletion of a hub in words", identity + "fleet_member: hub-cluster\ndeletion: orphan\n", ""},
@@ -134,7 +136,7 @@ func TestMemberErrors(t *testing.T) {
 		{"revision as number", identity + "addons_repo_revision: 1.10\nfleet_repo_revision: '1.10'\n", `invalid-value P:4:23: key "addons_repo_revision": is a number; expected text; put it in quotes: YAML reads 1.10 as 1.1`},
 		{"labels", identity + "labels: [a]\n", `invalid-label P:4:9: labels: is a list; expected a map`},
 		{"label", identity + "labels: {a: [1]}\n", `invalid-label P:4:13: label "a": is a list; expected text`},
-		{"no map", "- a\n", "invalid-member P:1:1: key \"clusterName\": missing or empty; expected the cluster's name\ninvalid-member P:1:1: key \"environment\": missing or empty; expected the environment's name\ninvalid-member P:1:1: key \"tenant\": missing or empty; expected the tenant's name\ninvalid-value P:1:1: member file: is a list; expected a map"},
+		{"no map", "- a\n", "invalid-member P:1:1: key \"clusterName\": missing or empty; expected the cluster's name\ninvalid-member P:1:1: key \"tenant\": missing or empty; expected the tenant's name\ninvalid-value P:1:1: member file: is a list; expected a map"},
 		{"duplicate key", identity + "tenant: x\n", `duplicate-key P:4:1: key "tenant": given again, first at line 2; expected each key once`},
 		{"no YAML", "a: [", "invalid-yaml P:1: did not find expected node content; expected a YAML document"},
 	} {

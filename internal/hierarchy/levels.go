@@ -70,11 +70,21 @@ type Dir struct {
 }
 
 // Dirs are the levels' folders for the cluster and group that the facts describe, least specific
-// first. A folder that several levels name belongs to the most specific of them alone. Errors are
-// problem.Problem: a template that fails, or a path that leaves the repository (H8).
-func (h *Hierarchy) Dirs(facts any) ([]Dir, error) {
+// first. A folder that several levels name belongs to the most specific of them alone. A level whose
+// folder depends on an absent fact is left out. Errors are problem.Problem: a required level that is
+// left out, a template that fails, or a path that leaves the repository (H8).
+func (h *Hierarchy) Dirs(facts any, absent ...string) ([]Dir, error) {
 	dirs := make([]Dir, 0, len(h.levels))
 	for _, l := range h.levels {
+		if i := slices.IndexFunc(absent, func(fact string) bool { return l.dir.Reads(fact) }); i >= 0 {
+			if l.required {
+				return nil, problem.Problem{
+					Reason: problem.MissingLayer, Severity: problem.Error, Pos: l.pos, Subject: fmt.Sprintf("level %q", l.name),
+					Found: fmt.Sprintf("is required, and the cluster has no %s", absent[i]), Expected: fmt.Sprintf("key %q in the member file", absent[i]),
+				}
+			}
+			continue
+		}
 		text, err := l.dir.Execute(facts)
 		if err != nil {
 			return nil, err

@@ -33,7 +33,7 @@ func (t *Table) Levels(m *fleet.Member, group string, dirs []hierarchy.Dir, fact
 	var out []hierarchy.Dir
 	byLevel := map[string][]hierarchy.Dir{}
 	for _, s := range scopes {
-		own, err := t.fleet.Layout.LevelsOf(m).Dirs(facts(s.Path))
+		own, err := t.fleet.Layout.LevelsOf(m).Dirs(facts(s.Path), m.Absent()...)
 		if err != nil {
 			return dirs, err
 		}

@@ -37,7 +37,9 @@ func reserved(m *fleet.Member) map[string]string {
 	if m.IsHub {
 		kind = fleet.HubCluster
 	}
-	return map[string]string{
-		labels.SecretType: labels.SecretTypeValue, labels.FleetMember: kind, labels.Tenant: m.Tenant, labels.Environment: m.Environment,
+	out := map[string]string{labels.SecretType: labels.SecretTypeValue, labels.FleetMember: kind, labels.Tenant: m.Tenant}
+	if m.Environment != "" {
+		out[labels.Environment] = m.Environment
 	}
+	return out
 }

@@ -36,9 +36,9 @@ func New(f *fleet.Fleet, mounts *mount.Table, m *fleet.Member, known facts.Clust
 	for _, name := range f.Layout.GroupNames() {
 		root := f.Root(m, name)
 		if byRoot[root] == nil || own {
-			dirs, err := levels.Dirs(p.Facts.With(name, "", root))
+			dirs, err := levels.Dirs(p.Facts.With(name, "", root), m.Absent()...)
 			if err != nil {
-				p.Broken = append(p.Broken, problem.From(err, problem.TemplateFailed, m.Pos)...)
+				p.Broken = append(p.Broken, atMember(m, problem.From(err, problem.TemplateFailed, m.Pos))...)
 				continue
 			}
 			p.Broken = append(p.Broken, inTenants(f.Layout, m, name, root, dirs)...)
@@ -52,6 +52,16 @@ func New(f *fleet.Fleet, mounts *mount.Table, m *fleet.Member, known facts.Clust
 		p.Broken = slices.Concat(refused, p.Broken)
 	}
 	return p
+}
+
+// atMember puts what a member lacks for a level at its file, beside the level's place.
+func atMember(m *fleet.Member, all []problem.Problem) []problem.Problem {
+	for i, p := range all {
+		if p.Reason == problem.MissingLayer {
+			all[i].Pos, all[i].Related = m.Pos, append(p.Related, p.Pos)
+		}
+	}
+	return all
 }
 
 // inTenants are the problems of levels of the platform that a label or annotation of a member's

@@ -151,7 +151,9 @@ func (m Member) Text() string {
 	line("# Registers this cluster with %s.", m.Hub)
 	line("clusterName: %s", scalar(m.Name))
 	line("tenant: %s", scalar(m.Tenant))
-	line("environment: %s", scalar(m.Environment))
+	if m.Environment != "" {
+		line("environment: %s", scalar(m.Environment))
+	}
 	switch {
 	case m.HubCluster:
 		line("# The hub itself: its own levels of the hierarchy apply, and it deploys to itself.")

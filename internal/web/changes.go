@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/explain"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/planpage"
 )
@@ -110,7 +111,7 @@ func sectionKey(hub string, lines []planpage.Line) string {
 // lines are the changes of one cluster.
 func (q *request) lines(step overview.Step, c overview.ChangedCluster) (out []planpage.Line) {
 	if c.Action != "" {
-		out = append(out, planpage.Line{Action: c.Action, Titles: []planpage.Link{{Name: "cluster"}}, Notes: []string{"tenant " + c.Tenant + ", environment " + c.Environment}})
+		out = append(out, planpage.Line{Action: c.Action, Titles: []planpage.Link{{Name: "cluster"}}, Notes: []string{fleet.Affiliation(c.Tenant, c.Environment)}})
 	}
 	for _, ch := range c.Components {
 		l := planpage.Line{

@@ -51,7 +51,7 @@ func Write(w io.Writer, e explain.Explanation, s report.Style) error {
 }
 
 func (p printer) head(e explain.Explanation) {
-	p.field("cluster", fmt.Sprintf("%s, tenant %s, environment %s", e.Cluster, e.Tenant, e.Environment), e.Member.String())
+	p.field("cluster", e.Cluster+", "+fleet.Affiliation(e.Tenant, e.Environment), e.Member.String())
 	p.field("hub", e.Hub, "")
 	p.field("state", p.state(e), "")
 	switch e.Deletion {

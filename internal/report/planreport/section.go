@@ -154,7 +154,7 @@ func planLines(c plan.Cluster) []planLine {
 	if c.Action != "" {
 		l := planLine{action: c.Action, cause: c.Cause, own: c.Position.String(), titles: []string{clusterTitle}, differences: c.Differences}
 		if c.Action == plan.Create {
-			l.about = fmt.Sprintf("tenant %s, environment %s", c.Tenant, c.Environment)
+			l.about = fleet.Affiliation(c.Tenant, c.Environment)
 		}
 		out = append(out, l)
 	}
