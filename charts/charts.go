@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Registry is where the releases of these charts are, and ApplicationSets the name of the chart with
-// the catalogs.
+// Registry is where the releases of these charts are, and ApplicationSets the name of the chart
+// with the catalogs.
 const (
 	Registry        = "ghcr.io/argosy-hub/charts"
 	ApplicationSets = "application-sets"

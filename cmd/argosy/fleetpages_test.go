@@ -18,7 +18,7 @@ import (
 var fleetPages = map[string][][2]string{
 	"tutorial": {
 		{"argosy lint\nno problems: 17", writes("fleet/fleet-members/hub-eu/retail-staging-eu-2.yaml", "clusterName: retail-staging-eu-2\ntenant: retail\nenvironment: staging\n# The secret that Terraform wrote when it built the cluster.\nsecretManagerSecretName: hub-eu/retail-staging-eu-2\nlabels:\n  region: eu-west-1\n")},
-		{"argosy lint\n...", "sed -i s/environment/enviroment/ fleet/fleet-members/hub-eu/retail-staging-eu-2.yaml"},
+		{"argosy lint\nfleet/fleet-members/hub-eu/retail-staging-eu-2.yaml:3:1", "sed -i s/environment/enviroment/ fleet/fleet-members/hub-eu/retail-staging-eu-2.yaml"},
 		{"git add fleet", "sed -i s/enviroment/environment/ fleet/fleet-members/hub-eu/retail-staging-eu-2.yaml"},
 		{"argosy explain retail-staging-eu-2 addons/ingress-nginx controller.config.proxy-body-size\naddons/ingress-nginx on retail-staging-eu-2\n  controller.config.proxy-body-size = \"128m\"", writes("addons/tenants/retail/clusters/retail-staging-eu-2/addons/ingress-nginx/values.yaml", "controller:\n  replicaCount: 4\n  config:\n    proxy-body-size: 128m\n")},
 		{"argosy plan --base HEAD\nfrom HEAD (f2d8769)", "printf '  addonsRelease: canary\\n' >>fleet/fleet-members/hub-eu/retail-staging-eu-2.yaml"},

@@ -70,9 +70,9 @@ type Dir struct {
 }
 
 // Dirs are the levels' folders for the cluster and group that the facts describe, least specific
-// first. A folder that several levels name belongs to the most specific of them alone. A level whose
-// folder depends on an absent fact is left out. Errors are problem.Problem: a required level that is
-// left out, a template that fails, or a path that leaves the repository (H8).
+// first. A folder that several levels name belongs to the most specific of them alone. A level
+// whose folder depends on an absent fact is left out. Errors are problem.Problem: a required level
+// that is left out, a template that fails, or a path that leaves the repository (H8).
 func (h *Hierarchy) Dirs(facts any, absent ...string) ([]Dir, error) {
 	dirs := make([]Dir, 0, len(h.levels))
 	for _, l := range h.levels {

@@ -102,8 +102,8 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 	return st, found, nil
 }
 
-// chartRoots reports the roots that charts/hub makes at another version than this program's: without
-// the chart, nothing is known of them but what they query.
+// chartRoots reports the roots that charts/hub makes at another version than this program's:
+// without the chart, nothing is known of them but what they query.
 func chartRoots(s *snapshot.Snapshot, hub string) (out []problem.Problem) {
 	for _, c := range roots.Read(s, hub).Charts {
 		if c.IsOwn || len(c.Queries()) == 0 {

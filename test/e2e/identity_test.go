@@ -45,9 +45,9 @@ func reportReady(t *testing.T, spoke *kube.Client, o *unstructured.Unstructured)
 	must(t, err)
 }
 
-// awaitReady waits for the first objects of the identity, on whose readiness the others wait. Nobody
-// has made the role yet, and an Argo CD that knows ACK's kinds says so: their status is ACK's to
-// write.
+// awaitReady waits for the first objects of the identity, on whose readiness the others wait.
+// Nobody has made the role yet, and an Argo CD that knows ACK's kinds says so: their status is
+// ACK's to write.
 func awaitReady(t *testing.T, e *environment, app string, there func() []*unstructured.Unstructured, spoke *kube.Client) {
 	t.Helper()
 	e.eventually(t, "an object of the identity", func() string {
