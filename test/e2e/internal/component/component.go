@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -153,6 +155,17 @@ func (b *builder) part(name string, r recipe) (part, error) {
 		}
 		inputs = append(inputs, name, string(text))
 	}
+	own, err := programs(source)
+	if err != nil {
+		return part{}, err
+	}
+	for _, name := range own {
+		text, err := os.ReadFile(filepath.Join(source, name))
+		if err != nil {
+			return part{}, err
+		}
+		inputs = append(inputs, name, string(text))
+	}
 	for _, input := range inputs {
 		fmt.Fprintf(h, "%d\n%s", len(input), input)
 	}
@@ -161,3 +174,19 @@ func (b *builder) part(name string, r recipe) (part, error) {
 }
 
 const keyLength = 12
+
+// programs are a component's own Go files, by their paths in it (C1).
+func programs(source string) (out []string, err error) {
+	err = fs.WalkDir(os.DirFS(source), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name == overlayDir:
+			return fs.SkipDir
+		case path.Ext(name) == ".go":
+			out = append(out, name)
+		}
+		return nil
+	})
+	return out, err
+}

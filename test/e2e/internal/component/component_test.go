@@ -79,6 +79,12 @@ func TestBuildOnce(t *testing.T) {
 	if dirs := cached(t, o); len(dirs) != kept {
 		t.Errorf("kept %v", dirs)
 	}
+	lines = nil
+	write(t, filepath.Join(o.Root, "greeter", "own", "own.go"), "package own\n") // a change of its own program
+	again()
+	if len(lines) != 2 {
+		t.Errorf("a Go file of its own, and: %q", lines)
+	}
 }
 
 // C8: files below overlay replace those of a module, and are part of what is built.

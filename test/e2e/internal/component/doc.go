@@ -2,10 +2,11 @@
 // their published Go modules, once, into the user's cache.
 //
 //	C1. A component is a module of its own, Root/<name>/go.mod, that names the commands to build
-//	    as `tool`s. Nothing else is downloaded, and no container is needed.
-//	C2. What was built is kept in Cache/<name>-<key>. The key is made of go.mod, go.sum, the Go
-//	    version and what this package does with the component beyond building it (recipe.go). What
-//	    is there is not built again, and using it needs neither the network nor the module cache.
+//	    as `tool`s; they may be its own. Nothing else is downloaded, and no container is needed.
+//	C2. What was built is kept in Cache/<name>-<key>. The key is made of go.mod, go.sum, its own Go
+//	    files, the Go version and what this package does with the component beyond building it
+//	    (recipe.go). What is there is not built again, and using it needs neither the network nor
+//	    the module cache.
 //	C3. Such a directory is there whole or not at all: it is put together beside its place and
 //	    renamed. A build that fails, is cancelled or is killed leaves nothing behind that a later
 //	    one would take for a result.

@@ -96,6 +96,11 @@ var recipes = map[string]recipe{
 		}},
 		Overlay: "github.com/external-secrets/external-secrets",
 	},
+	"opentofu": { // has its version in a file, and a suffix -dev unless a release is built
+		Version: []stamp{{Module: "github.com/opentofu/opentofu", Variables: map[string]string{
+			"github.com/opentofu/opentofu/version.dev": "no",
+		}}},
+	},
 	"sealed-secrets": {
 		Rename:  map[string]string{"controller": "sealed-secrets-controller"},
 		Files:   []files{{Module: "github.com/bitnami-labs/sealed-secrets", Glob: "helm/sealed-secrets/crds/*.yaml", To: "crds"}},

@@ -1,0 +1,16 @@
+// Command terraform-provider-aws stands in for the Terraform provider hashicorp/aws (package standin).
+package main
+
+import (
+	"fmt"
+	"os"
+
+	standin "github.com/argosy-hub/argosy/test/e2e/components/cloud-standin"
+)
+
+func main() {
+	if err := standin.AWS().Serve(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
