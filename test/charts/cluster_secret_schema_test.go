@@ -85,29 +85,29 @@ func TestRecordOfAMemberIsWhatTheChartReads(t *testing.T) {
 			}
 		})
 	}
-	for name, c := range map[string]struct{ record, refused string }{
-		"another cluster":        {terraform(map[string]any{"cluster_name": "other"}), `the secret is that of cluster "other"`},
-		"no server":              {terraform(map[string]any{"server": nil}), "the secret has no key server"},
-		"no TLS":                 {terraform(map[string]any{"server": "http://10.0.0.1"}), `server: "http://10.0.0.1" is no address`},
-		"no config":              {terraform(map[string]any{"config": nil}), "the secret has no key config"},
-		"config of words":        {terraform(map[string]any{"config": "kubeconfig"}), "config is not a JSON object"},
-		"config, a list":         {terraform(map[string]any{"config": []string{"a"}}), "config is not a JSON object"},
-		"a command of its own":   {terraform(map[string]any{"server": inEKS, "config": map[string]any{"execProviderConfig": map[string]any{"command": "/bin/sh"}}}), `config.execProviderConfig.command: "/bin/sh"`},
-		"a setting that is none": {terraform(map[string]any{"config": map[string]any{"EXECPROVIDERCONFIG": map[string]any{"command": "/bin/sh"}}}), "config.EXECPROVIDERCONFIG is no setting"},
+	for name, c := range map[string]struct{ record, refused, ignored string }{
+		"another cluster":        {record: terraform(map[string]any{"cluster_name": "other"}), refused: `the secret is that of cluster "other"`},
+		"no server":              {record: terraform(map[string]any{"server": nil}), refused: "the secret has no key server"},
+		"no TLS":                 {record: terraform(map[string]any{"server": "http://10.0.0.1"}), refused: `server: "http://10.0.0.1" is no address`},
+		"no config":              {record: terraform(map[string]any{"config": nil}), refused: "the secret has no key config"},
+		"config of words":        {record: terraform(map[string]any{"config": "kubeconfig"}), refused: "config is not a JSON object"},
+		"config, a list":         {record: terraform(map[string]any{"config": []string{"a"}}), refused: "config is not a JSON object"},
+		"a command of its own":   {record: terraform(map[string]any{"server": inEKS, "config": map[string]any{"execProviderConfig": map[string]any{"command": "/bin/sh"}}}), refused: `config.execProviderConfig.command: "/bin/sh"`},
+		"a setting that is none": {record: terraform(map[string]any{"config": map[string]any{"EXECPROVIDERCONFIG": map[string]any{"command": "/bin/sh"}}}), refused: "config.EXECPROVIDERCONFIG is no setting"},
 		"a second command": {
-			terraform(map[string]any{"server": inEKS, "config": map[string]any{"execProviderConfig": map[string]any{"command": "argocd-k8s-auth", "Command": "/bin/sh"}}}),
-			"config.execProviderConfig.Command is no setting",
+			record:  terraform(map[string]any{"server": inEKS, "config": map[string]any{"execProviderConfig": map[string]any{"command": "argocd-k8s-auth", "Command": "/bin/sh"}}}),
+			refused: "config.execProviderConfig.Command is no setting",
 		},
-		"an identity provider of its own": {terraform(map[string]any{"server": inEKS, "config": map[string]any{"execProviderConfig": map[string]any{
+		"an identity provider of its own": {record: terraform(map[string]any{"server": inEKS, "config": map[string]any{"execProviderConfig": map[string]any{
 			"command": "argocd-k8s-auth", "args": []string{"azure"}, "env": map[string]any{"AZURE_AUTHORITY_HOST": "https://evil.example.com"},
-		}}}), "config.execProviderConfig.env.AZURE_AUTHORITY_HOST: "},
-		"a proxy beside a role": {terraform(map[string]any{"server": inEKS, "config": map[string]any{"awsAuthConfig": map[string]any{"clusterName": "c"}, "proxyUrl": "http://evil.example.com"}}), "config.proxyUrl: "},
-		"the hub itself":        {terraform(map[string]any{"server": "https://kubernetes.default.svc", "config": map[string]any{}}), "is the cluster that Argo CD itself runs in"},
-		"a role elsewhere":      {terraform(map[string]any{"config": map[string]any{"awsAuthConfig": map[string]any{"clusterName": "c"}}}), "is in no domain of externalSecret.loginDomains"},
-		"metadata, a list":      {terraform(map[string]any{"metadata": []string{"a"}}), "metadata is not a JSON object"},
-		"addons, a list":        {terraform(map[string]any{"addons": []string{"a"}}), "addons is not a JSON object"},
-		"no label":              {terraform(map[string]any{"addons": map[string]any{"ring": "a b"}}), ""},
-		"another key":           {terraform(map[string]any{"labels": map[string]any{"ring": "early"}}), ""},
+		}}}), refused: "config.execProviderConfig.env.AZURE_AUTHORITY_HOST: "},
+		"a proxy beside a role": {record: terraform(map[string]any{"server": inEKS, "config": map[string]any{"awsAuthConfig": map[string]any{"clusterName": "c"}, "proxyUrl": "http://evil.example.com"}}), refused: "config.proxyUrl: "},
+		"the hub itself":        {record: terraform(map[string]any{"server": "https://kubernetes.default.svc", "config": map[string]any{}}), refused: "is the cluster that Argo CD itself runs in"},
+		"a role elsewhere":      {record: terraform(map[string]any{"config": map[string]any{"awsAuthConfig": map[string]any{"clusterName": "c"}}}), refused: "is in no domain of externalSecret.loginDomains"},
+		"metadata, a list":      {record: terraform(map[string]any{"metadata": []string{"a"}}), refused: "metadata is not a JSON object"},
+		"addons, a list":        {record: terraform(map[string]any{"addons": []string{"a"}}), refused: "addons is not a JSON object"},
+		"no label":              {record: terraform(map[string]any{"addons": map[string]any{"ring": "a b"}}), ignored: "ring"},
+		"another key":           {record: terraform(map[string]any{"labels": map[string]any{"ring": "early"}}), ignored: "labels"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// whose record it is, and where Argo CD may log in, the schema cannot know
@@ -119,6 +119,9 @@ func TestRecordOfAMemberIsWhatTheChartReads(t *testing.T) {
 			case c.refused == "" && err == nil:
 				if secret.Labels["ring"] != "" {
 					t.Errorf("the Secret has the label ring: %q", secret.Labels["ring"])
+				}
+				if ignored := secret.Annotations["argosy.dev/ignored-labels"] + secret.Annotations["argosy.dev/ignored-keys"]; ignored != c.ignored {
+					t.Errorf("the Secret names %q as ignored, want %q", ignored, c.ignored)
 				}
 			case err == nil || !strings.Contains(err.Error(), c.refused):
 				t.Errorf("the chart says %v, want %q", err, c.refused)
