@@ -1,5 +1,6 @@
-# A hub in EKS: the cluster, the identities of Argo CD and External Secrets, and charts/hub, which
-# brings the first ApplicationSets. Everything else comes from the fleet's repository.
+# A hub in EKS: the cluster, the roles of its Argo CD and External Secrets, its own record, and
+# charts/hub, which brings the first ApplicationSets. Everything else comes from the fleet's
+# repository. A workspace has one hub.
 provider "aws" {
   region = var.region
 }
@@ -7,30 +8,16 @@ provider "aws" {
 data "aws_caller_identity" "this" {}
 
 locals {
+  name       = coalesce(var.name, terraform.workspace)
   account_id = data.aws_caller_identity.this.account_id
-
-  # The ServiceAccounts of the hub that act in AWS, by the role that they get.
-  identities = {
-    argocd = {
-      namespace        = "argocd"
-      service_accounts = ["argocd-application-controller", "argocd-applicationset-controller", "argocd-server"]
-      policy           = module.trust.documents.assume_spokes
-    }
-    external-secrets = {
-      namespace        = "external-secrets"
-      service_accounts = ["external-secrets-sa"]
-      policy           = module.trust.documents.read_records
-    }
-  }
-  associations = merge([for name, identity in local.identities : {
-    for account in identity.service_accounts : account => { role = name, namespace = identity.namespace }
-  }]...)
+  secrets    = "arn:aws:secretsmanager:${var.region}"
+  private    = nonsensitive(var.github_app != null)
 }
 
 module "cluster" {
   source = "../modules/cluster"
 
-  name               = var.name
+  name               = local.name
   vpc_cidr           = var.vpc_cidr
   kubernetes_version = var.kubernetes_version
 }
@@ -41,57 +28,73 @@ module "trust" {
   account_id      = local.account_id
   region          = var.region
   spoke_role_arns = var.spoke_role_arns
-  secret_arns     = var.secret_arns
-  key_arns        = var.key_arns
+  secret_arns     = var.secret_arns == null ? ["${local.secrets}:*:secret:${local.name}/*", "${local.secrets}:${local.account_id}:secret:github/*"] : var.secret_arns
+  key_arns        = var.key_arns == null ? ["arn:aws:kms:${var.region}:*:key/*"] : var.key_arns
 }
 
-resource "aws_iam_role" "hub" {
-  for_each = local.identities
+module "identities" {
+  source = "../modules/identities"
 
-  name               = "${var.name}-${each.key}"
-  assume_role_policy = module.trust.documents.pod_identity
-}
-
-resource "aws_iam_role_policy" "hub" {
-  for_each = local.identities
-
-  name   = "fleet"
-  role   = aws_iam_role.hub[each.key].id
-  policy = each.value.policy
-}
-
-resource "aws_eks_pod_identity_association" "hub" {
-  for_each = local.associations
-
-  cluster_name    = module.cluster.name
-  namespace       = each.value.namespace
-  service_account = each.key
-  role_arn        = aws_iam_role.hub[each.value.role].arn
+  name         = local.name
+  cluster_name = module.cluster.name
+  trust_policy = module.trust.documents.pod_identity
+  identities = {
+    argo-cd = {
+      namespace        = "argocd"
+      service_accounts = ["argocd-application-controller", "argocd-applicationset-controller", "argocd-server"]
+      policy           = module.trust.documents.assume_spokes
+    }
+    external-secrets = {
+      namespace        = "external-secrets"
+      service_accounts = ["external-secrets-sa"]
+      policy           = module.trust.documents.read_records
+    }
+  }
 }
 
 # Where terraform/spokes finds whom its roles and secrets have to trust.
 resource "aws_ssm_parameter" "role" {
-  for_each = local.identities
+  for_each = module.identities.role_arns
 
-  name  = "/fleet/${var.name}/${each.key}-role-arn"
+  name  = "/fleet/${local.name}/${each.key}-role-arn"
   type  = "String"
-  value = aws_iam_role.hub[each.key].arn
+  value = each.value
 }
 
-# The facts of the hub; its connection is the cluster that Argo CD itself runs in.
-module "record" {
-  source = "../modules/member-record"
+# The hub is registered as its members are. charts/hub registers it with its own Argo CD, which
+# needs no credential there; the record is for whoever else deploys to it.
+module "registration" {
+  source = "../modules/registration"
 
-  cluster_name = var.name
-  server       = module.cluster.endpoint
-  connection   = { role_arn = aws_iam_role.hub["argocd"].arn, ca_data = module.cluster.ca_data }
-  aws = {
-    account_id  = local.account_id
-    region      = var.region
-    vpc_id      = module.cluster.vpc_id
-    oidc_issuer = module.cluster.oidc_issuer
-  }
-  role_arns = { for name, role in aws_iam_role.hub : name => role.arn }
+  name                      = local.name
+  hub                       = { name = local.name, region = var.region }
+  account_id                = local.account_id
+  region                    = var.region
+  cluster                   = module.cluster
+  kubernetes_version        = var.kubernetes_version
+  argocd_role_arns          = [module.identities.role_arns["argo-cd"]]
+  external_secrets_role_arn = module.identities.role_arns["external-secrets"]
+  role_arns                 = module.identities.role_arns
+  addons                    = var.addons
+  metadata                  = var.metadata
+}
+
+# The GitHub App that reads the fleet's repository, as charts/fleet-secret reads it from the store.
+resource "aws_secretsmanager_secret" "github_app" {
+  count = local.private ? 1 : 0
+
+  name = "github/${local.name}/fleet"
+}
+
+resource "aws_secretsmanager_secret_version" "github_app" {
+  count = local.private ? 1 : 0
+
+  secret_id = aws_secretsmanager_secret.github_app[0].id
+  secret_string = jsonencode({
+    githubAppID             = var.github_app.id
+    githubAppInstallationID = var.github_app.installation_id
+    githubAppPrivateKey     = var.github_app.private_key
+  })
 }
 
 provider "helm" {
@@ -114,7 +117,7 @@ resource "helm_release" "argocd" {
   chart            = "argo-cd"
   version          = var.argocd_version
   values           = [file("${path.module}/values/argo-cd.yaml")]
-  depends_on       = [aws_eks_pod_identity_association.hub]
+  depends_on       = [module.identities]
 }
 
 resource "helm_release" "external_secrets" {
@@ -125,7 +128,28 @@ resource "helm_release" "external_secrets" {
   chart            = "external-secrets"
   version          = var.external_secrets_version
   values           = [file("${path.module}/values/external-secrets.yaml")]
-  depends_on       = [aws_eks_pod_identity_association.hub]
+  depends_on       = [module.identities]
+}
+
+# Makes the Secret <hub>-git-github of the App, which Argo CD and the service both read, as soon as
+# the store of charts/hub is there.
+resource "helm_release" "repository" {
+  count = local.private ? 1 : 0
+
+  name       = "fleet-repository"
+  namespace  = "argocd"
+  repository = var.chart_repository
+  chart      = "fleet-secret"
+  version    = var.argosy_version
+  values = [yamlencode({
+    clusterName      = local.name
+    externalSecret   = { enabled = false }
+    githubSecret     = true
+    githubSecretName = aws_secretsmanager_secret.github_app[0].name
+    github           = { type = "githubApp", kind = "repository", url = var.fleet.url }
+    secretStore      = { create = false, kind = "ClusterSecretStore", name = "fleet-secrets" }
+  })]
+  depends_on = [helm_release.argocd, helm_release.external_secrets, aws_secretsmanager_secret_version.github_app]
 }
 
 # The service, the roots and the store. From here on the fleet's repository has the word.
@@ -136,11 +160,14 @@ resource "helm_release" "argosy" {
   chart      = "hub"
   version    = var.argosy_version
   values = [yamlencode({
-    service     = { hub = var.name, source = { git = { url = var.fleet.url, ref = var.fleet.revision } } }
-    cluster     = { labels = module.record.facts.labels, annotations = module.record.facts.annotations }
+    service = {
+      hub    = local.name
+      source = { git = { url = var.fleet.url, ref = var.fleet.revision, credentialsSecret = local.private ? "${local.name}-git-github" : "" } }
+    }
+    cluster     = { labels = module.registration.facts.labels, annotations = module.registration.facts.annotations }
     secretStore = { provider = "aws", aws = { service = "SecretsManager", region = var.region } }
   })]
-  depends_on = [helm_release.argocd, helm_release.external_secrets]
+  depends_on = [helm_release.argocd, helm_release.external_secrets, helm_release.repository]
 
   # The hub's own Application upgrades it by a commit.
   lifecycle {

@@ -1,9 +1,14 @@
+output "secretManagerSecretName" {
+  description = "The hub's own record"
+  value       = module.registration.secret.name
+}
+
 output "role_arns" {
   description = "Roles of the hub's components: those that a spoke trusts"
-  value       = { for name, role in aws_iam_role.hub : name => role.arn }
+  value       = module.identities.role_arns
 }
 
 output "facts" {
   description = "The hub as an entry of a facts file"
-  value       = module.record.facts
+  value       = module.registration.facts
 }

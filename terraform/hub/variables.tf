@@ -1,6 +1,15 @@
 variable "name" {
-  description = "Name of the hub: of the cluster in EKS and in the fleet"
+  description = "Name of the hub: of the cluster in EKS and in the fleet; by default the workspace's"
   type        = string
+  default     = null
+  validation {
+    condition     = terraform.workspace == "default" ? var.name != null : coalesce(var.name, terraform.workspace) == terraform.workspace
+    error_message = "name: expected that of the workspace, ${terraform.workspace}, or none; in the workspace default, a name."
+  }
+  validation {
+    condition     = can(regex("^[a-z0-9]([-a-z0-9]{0,45}[a-z0-9])?$", coalesce(var.name, terraform.workspace)))
+    error_message = "name: expected lower-case letters, digits and inner hyphens, at most 47 characters: roles are named <name>-external-secrets, and IAM takes 64."
+  }
 }
 
 variable "region" {
@@ -26,6 +35,25 @@ variable "fleet" {
     url      = string
     revision = optional(string, "main")
   })
+}
+
+variable "github_app" {
+  description = "GitHub App that reads the fleet's repository, with its private key as PEM; null: no credential is needed, or you bring one"
+  type        = object({ id = string, installation_id = string, private_key = string })
+  default     = null
+  sensitive   = true
+}
+
+variable "addons" {
+  description = "Facts that become labels of the cluster Secret"
+  type        = map(string)
+  default     = {}
+}
+
+variable "metadata" {
+  description = "Facts that become its annotations"
+  type        = map(string)
+  default     = {}
 }
 
 variable "argosy_version" {
@@ -57,13 +85,13 @@ variable "spoke_role_arns" {
 }
 
 variable "secret_arns" {
-  description = "Records that External Secrets may read: one's own below the hub's name, and those of the spokes' accounts"
+  description = "Secrets that External Secrets may read; by default the records <name>/* of all accounts and the repository credentials github/* of the hub's own"
   type        = list(string)
-  default     = ["arn:aws:secretsmanager:*:*:secret:fleet/*"]
+  default     = null
 }
 
 variable "key_arns" {
-  description = "Keys of the records"
+  description = "Keys of the records; by default those of the hub's region"
   type        = list(string)
-  default     = ["arn:aws:kms:*:*:key/*"]
+  default     = null
 }

@@ -1,9 +1,9 @@
 output "secretManagerSecretName" {
-  description = "For the member's file"
-  value       = aws_secretsmanager_secret.record.arn
+  description = "For the member's file: the record's name, or its ARN where the hub is in another account"
+  value       = local.account_id == local.hub_account ? module.registration.secret.name : module.registration.secret.arn
 }
 
 output "facts" {
   description = "The member as an entry of a facts file"
-  value       = module.record.facts
+  value       = module.registration.facts
 }

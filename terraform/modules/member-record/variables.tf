@@ -41,6 +41,10 @@ variable "connection" {
     condition     = !(var.connection.insecure && var.connection.ca_data != null)
     error_message = "connection.insecure: expected no ca_data beside it: a certificate is verified or it is not."
   }
+  validation {
+    condition     = var.connection.role_arn == null || var.connection.proxy_url == null
+    error_message = "connection.proxy_url: expected none beside role_arn: a login of the hub's own is sent to no proxy of the record's choice."
+  }
 }
 
 variable "aws" {

@@ -18,7 +18,7 @@ locals {
     }]
   }
 
-  # The hub's Argo CD may become the role of each spoke, and nothing else.
+  # An Argo CD may become the role of these spokes, and nothing else.
   assume_spokes = {
     Version = local.version
     Statement = [{
@@ -28,8 +28,7 @@ locals {
     }]
   }
 
-  # The hub's External Secrets may read the spokes' records and decrypt them by the way of the
-  # secret manager.
+  # An External Secrets may read these secrets, and decrypt them by the way of the secret manager.
   read_records = {
     Version = local.version
     Statement = [
@@ -47,13 +46,13 @@ locals {
     ]
   }
 
-  # The spoke's role trusts the hub's Argo CD.
+  # The spoke's role trusts the hub's Argo CD, and the spoke's own.
   spoke_role = {
     Version = local.version
     Statement = [{
       Effect    = "Allow"
       Action    = ["sts:AssumeRole", "sts:TagSession"]
-      Principal = { AWS = var.argocd_role_arn }
+      Principal = { AWS = var.argocd_role_arns }
     }]
   }
 

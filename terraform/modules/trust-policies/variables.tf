@@ -18,10 +18,10 @@ variable "partition" {
   default     = "aws"
 }
 
-variable "argocd_role_arn" {
-  description = "Role of the hub's Argo CD"
-  type        = string
-  default     = ""
+variable "argocd_role_arns" {
+  description = "Roles of the Argo CDs that may assume the spoke's role: the hub's, and the spoke's own"
+  type        = list(string)
+  default     = []
 }
 
 variable "external_secrets_role_arn" {

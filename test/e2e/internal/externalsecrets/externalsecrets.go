@@ -3,8 +3,7 @@
 //
 //  1. CRDs are those of the operator's release, all of them. Its webhooks are not run: objects are
 //     not validated beyond the CRDs' schemas, and none is converted.
-//  2. The ClusterSecretStore is called as Terraform calls the fleet's
-//     (addons/defaults/fleet/fleet-secret/values.yaml) and has its contents in its own
+//  2. The ClusterSecretStore is called as charts/hub calls it, and has its contents in its own
 //     specification: the operator's provider "fake".
 //  3. The operator has the token of its ServiceAccount, with the rights that its chart gives it
 //     (rbac.yaml), and no others.
@@ -36,7 +35,7 @@ import (
 
 const (
 	// Store is the ClusterSecretStore's name.
-	Store = "fleet-secrets-manager"
+	Store = "fleet-secrets"
 
 	name           = "external-secrets"
 	localhost      = "127.0.0.1:"

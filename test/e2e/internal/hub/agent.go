@@ -51,8 +51,9 @@ type Agent struct {
 	Plugin  *plugin.Plugin
 }
 
-// agentFile is what this package needs of such a member's file.
+// agentFile is what this package needs of a member's file.
 type agentFile struct {
+	Agent              string `json:"use_remote_argo"`
 	Engine             string `json:"remote_engine"`
 	UseExternalSecrets string `json:"use_external_secrets"`
 }

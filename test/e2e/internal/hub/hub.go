@@ -6,9 +6,10 @@
 //     repository with stand-in charts; and our generator-plugin as its chart ships it.
 //  2. The fleet is this checkout's (package fleetrepo), with the members that have a control plane
 //     here.
-//  3. The secret store holds for each spoke what Terraform would have written: server, config,
-//     metadata and addons, the last two from examples/facts.yaml. The spoke that is not a member
-//     yet has a secret as well: adding its member file is all that its registration takes.
+//  3. The secret store holds for each spoke what terraform/spokes has written, and the hub has the
+//     facts that terraform/hub has put out: both are applied with OpenTofu (package terraform), with
+//     the facts of examples/facts.yaml. The spoke that is not a member yet has a record as well:
+//     adding its member file is all that its registration takes.
 //  4. The hub is registered with Argo CD under its own name, the one thing besides the root
 //     Application that is applied by hand; everything else comes from Git.
 //  5. A push tells generator-plugin and Argo CD at once, as a forge's webhooks do.
@@ -29,7 +30,6 @@ package hub
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -108,7 +108,8 @@ type Hub struct {
 	binaries component.Binaries
 	group    *process.Group
 	facts    map[string]Facts
-	life     context.Context // of what goes on beside the calls, until Stop
+	records  map[string]string // of the members, by name
+	life     context.Context   // of what goes on beside the calls, until Stop
 	ended    func()
 
 	mu      sync.Mutex // guards what follows
@@ -147,6 +148,9 @@ func Start(ctx context.Context, o Options) (_ *Hub, err error) {
 	if err := h.startClusters(ctx); err != nil {
 		return nil, err
 	}
+	if err := h.provision(ctx); err != nil {
+		return nil, err
+	}
 	if err := h.startOperators(ctx); err != nil {
 		return nil, err
 	}
@@ -177,7 +181,7 @@ func (h *Hub) prepare(ctx context.Context) error {
 
 // Components are what a hub is made of.
 func Components(argoCD string) []string {
-	return []string{"etcd", "kubernetes", "kwok", "external-secrets", "argocd-" + argoCD}
+	return append(terraform.Components(), "etcd", "kubernetes", "kwok", "external-secrets", "argocd-"+argoCD)
 }
 
 // Build builds the components that the user's cache does not have yet.
@@ -327,24 +331,10 @@ func portOf(address string) (int, error) {
 	return strconv.Atoi(u.Port())
 }
 
-// fillStore writes the members' records, by Terraform's own module.
+// fillStore writes the members' records as Terraform has written them, by what the members' files
+// say.
 func (h *Hub) fillStore(ctx context.Context) error {
-	members := map[string]terraform.Member{}
-	for name, cluster := range h.Spokes {
-		if err := h.describe(members, name, cluster.URL, cluster.ArgoConfig()); err != nil {
-			return err
-		}
-	}
-	for i, name := range h.o.Absent { // each an address of its own, by which Argo CD tells clusters apart
-		if err := h.describe(members, name, fmt.Sprintf("https://127.0.0.1:%d", i+1), `{"bearerToken":"of nobody","tlsClientConfig":{"insecure":true}}`); err != nil {
-			return err
-		}
-	}
-	records, err := h.records(ctx, members)
-	if err != nil {
-		return err
-	}
-	for name, record := range records {
+	for name, record := range h.records {
 		if err := h.Secrets.Put(ctx, h.Fleet.SecretKeys()[name], record); err != nil {
 			return err
 		}
@@ -355,44 +345,6 @@ func (h *Hub) fillStore(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// describe adds what Terraform makes the record of a cluster of.
-func (h *Hub) describe(members map[string]terraform.Member, name, server, config string) error {
-	connection, err := terraform.Connection(config)
-	if err != nil {
-		return fmt.Errorf("record of %s: %w", name, err)
-	}
-	known := h.facts[name]
-	members[name] = terraform.Member{ClusterName: name, Server: server, Connection: connection, Metadata: known.Annotations, Addons: known.Labels}
-	return nil
-}
-
-// records are the outputs of terraform/modules/member-record. A machine without Terraform gets
-// records of the same form, and a line that says so.
-func (h *Hub) records(ctx context.Context, members map[string]terraform.Member) (map[string]string, error) {
-	if len(members) == 0 {
-		return nil, nil
-	}
-	if terraform.Installed() {
-		return terraform.Records(ctx, h.o.Checkout, filepath.Join(h.o.Dir, "terraform"), members)
-	}
-	h.o.Progress("Terraform is not installed: the members' records are not those of its module")
-	records := map[string]string{}
-	for name, m := range members {
-		config := `{"tlsClientConfig":{"insecure":true}}`
-		if cluster := h.Spokes[name]; cluster != nil {
-			config = cluster.ArgoConfig()
-		}
-		text, err := json.Marshal(map[string]any{
-			"cluster_name": name, "server": m.Server, "config": json.RawMessage(config), "metadata": m.Metadata, "addons": m.Addons,
-		})
-		if err != nil {
-			return nil, err
-		}
-		records[name] = string(text)
-	}
-	return records, nil
 }
 
 // startPlugin starts our own service, and notifies it of each push.
@@ -444,7 +396,7 @@ func (h *Hub) Members() []string { return h.o.Members }
 // Absent are the members whose clusters nobody reaches.
 func (h *Hub) Absent() []string { return h.o.Absent }
 
-// Facts are what Terraform wrote of a cluster.
+// Facts are what Terraform wrote of a cluster: the output of its wrapper.
 func (h *Hub) Facts(name string) Facts { return h.facts[name] }
 
 // Logs is the folder of the processes' logs.

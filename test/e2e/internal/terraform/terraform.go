@@ -1,5 +1,12 @@
-// Package terraform makes members' records with terraform/modules/member-record, as Terraform's
-// wrappers for clouds do.
+// Package terraform applies terraform/hub and terraform/spokes with OpenTofu, as their users do: one
+// workspace a cluster.
+//
+//	r, err := terraform.New(ctx, binaries, checkout, dir)
+//	hub, err := r.Apply(ctx, "hub", "hub-eu", "111122223333", map[string]any{"region": "eu-west-1", ...})
+//	spoke, err := r.Apply(ctx, "spokes", "retail-prod-eu-1", "333344445555", map[string]any{...})
+//
+// OpenTofu is the real one. AWS is not: the providers are the component cloud-standin, whose cloud is
+// a folder, and two modules of the community have stand-ins in the folder modules.
 package terraform
 
 import (
@@ -11,101 +18,124 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/component"
 )
 
-// Member is what the module makes a record of: its variables.
-type Member struct {
-	ClusterName string            `json:"cluster_name"`
-	Server      string            `json:"server"`
-	Connection  map[string]any    `json:"connection"`
-	Metadata    map[string]string `json:"metadata"`
-	Addons      map[string]string `json:"addons"`
+// Components are what Apply needs of package component.
+func Components() []string { return []string{"opentofu", "cloud-standin"} }
+
+// Runner applies the wrappers.
+type Runner struct {
+	Dir string // a copy of the folder terraform, with the wrappers' states
+
+	cloud cloud
+	tofu  string
+	env   []string
 }
 
-// Installed tells whether there is a Terraform to run.
-func Installed() bool {
-	_, err := exec.LookPath("terraform")
-	return err == nil
-}
-
-// Connection is what a config of Argo CD's is to the module.
-func Connection(config string) (map[string]any, error) {
-	var c struct {
-		BearerToken     string `json:"bearerToken"`
-		TLSClientConfig struct {
-			Insecure   bool   `json:"insecure"`
-			ServerName string `json:"serverName"`
-			CAData     string `json:"caData"`
-			CertData   string `json:"certData"`
-			KeyData    string `json:"keyData"`
-		} `json:"tlsClientConfig"`
-	}
-	decoder := json.NewDecoder(strings.NewReader(config))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&c); err != nil {
-		return nil, fmt.Errorf("config of Argo CD: %w", err)
-	}
-	tls, out := c.TLSClientConfig, map[string]any{}
-	for key, value := range map[string]string{
-		"bearer_token": c.BearerToken, "server_name": tls.ServerName, "ca_data": tls.CAData, "cert_data": tls.CertData, "key_data": tls.KeyData,
-	} {
-		if value != "" {
-			out[key] = value
-		}
-	}
-	if tls.Insecure {
-		out["insecure"] = true
-	}
-	return out, nil
-}
-
-// Records applies the module once for each member, in a folder of its own, and returns the records
-// by the members' names.
-func Records(ctx context.Context, checkout, dir string, members map[string]Member) (map[string]string, error) {
-	root, err := json.Marshal(map[string]any{
-		"variable": map[string]any{"members": map[string]any{}},
-		"module": map[string]any{"record": map[string]any{
-			"source": "./member-record", "for_each": "${var.members}",
-			"cluster_name": "${each.value.cluster_name}", "server": "${each.value.server}", "connection": "${each.value.connection}",
-			"metadata": "${each.value.metadata}", "addons": "${each.value.addons}",
-		}},
-		"output": map[string]any{"records": map[string]any{"sensitive": true, "value": "${{for name, m in module.record : name => m.json}}"}},
-	})
+// New copies the folder terraform and initializes both wrappers.
+func New(ctx context.Context, b component.Binaries, checkout, dir string) (*Runner, error) {
+	tofu, err := b.Find("opentofu/tofu")
 	if err != nil {
 		return nil, err
 	}
-	variables, err := json.Marshal(map[string]any{"members": members})
+	aws, err := b.Find("cloud-standin/terraform-provider-aws")
 	if err != nil {
 		return nil, err
 	}
-	if err := os.CopyFS(filepath.Join(dir, "member-record"), os.DirFS(filepath.Join(checkout, "terraform", "modules", "member-record"))); err != nil {
+	config := filepath.Join(dir, "tofu.rc")
+	r := &Runner{Dir: filepath.Join(dir, "terraform"), tofu: tofu, cloud: cloud(filepath.Join(dir, "cloud")), env: []string{
+		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TF_CLI_CONFIG_FILE=" + config, "TF_IN_AUTOMATION=1", "TF_CLI_ARGS=-no-color", "CHECKPOINT_DISABLE=1",
+	}}
+	if err := os.CopyFS(r.Dir, os.DirFS(filepath.Join(checkout, "terraform"))); err != nil {
 		return nil, err
 	}
-	for name, text := range map[string][]byte{"main.tf.json": root, "terraform.tfvars.json": variables} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+	if err := os.MkdirAll(string(r.cloud), 0o750); err != nil {
+		return nil, err
+	}
+	registry, end, err := serveModules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	text := fmt.Sprintf(`host "registry.opentofu.org" {
+  services = { "modules.v1" = %q }
+}
+provider_installation {
+  dev_overrides {
+    "hashicorp/aws"  = %q
+    "hashicorp/helm" = %[2]q
+  }
+  direct {}
+}
+`, registry, filepath.Dir(aws))
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	for _, wrapper := range []string{"hub", "spokes"} {
+		// Not init, which asks the registry for providers although they are overridden.
+		if _, err := r.Run(ctx, wrapper, "", "get"); err != nil {
 			return nil, err
 		}
 	}
-	for _, args := range [][]string{{"init", "-input=false"}, {"apply", "-auto-approve", "-input=false"}} {
-		if _, err := run(ctx, dir, args...); err != nil {
-			return nil, err
-		}
+	return r, nil
+}
+
+// SetClusters gives clusters of EKS the addresses of real ones.
+func (r *Runner) SetClusters(clusters map[string]Cluster) error {
+	data, err := json.Marshal(clusters)
+	if err != nil {
+		return err
 	}
-	out, err := run(ctx, dir, "output", "-json", "records")
+	return os.WriteFile(filepath.Join(string(r.cloud), "clusters.json"), data, 0o600)
+}
+
+// Cluster is how a real cluster is reached.
+type Cluster struct {
+	Endpoint string `json:"endpoint"`
+	CA       string `json:"ca"` // base64
+}
+
+// Apply applies a wrapper in a workspace, with the credentials of an account, and returns the
+// outputs by name.
+func (r *Runner) Apply(ctx context.Context, wrapper, workspace, account string, variables map[string]any) (map[string]json.RawMessage, error) {
+	data, err := json.Marshal(variables)
 	if err != nil {
 		return nil, err
 	}
-	records := map[string]string{}
-	return records, json.Unmarshal(out, &records)
+	file := workspace + ".tfvars.json"
+	if err := os.WriteFile(filepath.Join(r.Dir, wrapper, file), data, 0o600); err != nil {
+		return nil, err
+	}
+	for _, args := range [][]string{{"workspace", "select", "-or-create", workspace}, {"apply", "-auto-approve", "-input=false", "-var-file=" + file}} {
+		if _, err := r.Run(ctx, wrapper, account, args...); err != nil {
+			return nil, err
+		}
+	}
+	out, err := r.Run(ctx, wrapper, account, "output", "-json")
+	if err != nil {
+		return nil, err
+	}
+	var outputs map[string]struct{ Value json.RawMessage }
+	if err := json.Unmarshal(out, &outputs); err != nil {
+		return nil, fmt.Errorf("outputs of terraform/%s: %w", wrapper, err)
+	}
+	values := map[string]json.RawMessage{}
+	for name, o := range outputs {
+		values[name] = o.Value
+	}
+	return values, nil
 }
 
-func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	command := exec.CommandContext(ctx, "terraform", args...)
+// Run runs OpenTofu in a folder of the copy and returns what it prints.
+func (r *Runner) Run(ctx context.Context, folder, account string, args ...string) ([]byte, error) {
+	command := exec.CommandContext(ctx, r.tofu, args...)
 	var out, errs bytes.Buffer
-	command.Dir, command.Stdout, command.Stderr = dir, &out, &errs
-	command.Env = append(os.Environ(), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "NO_COLOR=1")
+	command.Dir, command.Stdout, command.Stderr = filepath.Join(r.Dir, folder), &out, &errs
+	command.Env = append(r.env, "CLOUD_STANDIN="+string(r.cloud), "AWS_ACCESS_KEY_ID="+account)
 	if err := command.Run(); err != nil {
-		return nil, fmt.Errorf("terraform %s: %w\n%s%s", args[0], err, out.String(), errs.String())
+		return out.Bytes(), fmt.Errorf("tofu %s in terraform/%s: %w\n%s%s", strings.Join(args, " "), folder, err, out.String(), errs.String())
 	}
 	return out.Bytes(), nil
 }
