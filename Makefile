@@ -300,6 +300,7 @@ lint: $(GOLANGCI_LINT) ## Run the linters (.golangci.yml); the first time builds
 	$(GO) mod tidy -diff
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION) .github/workflows/*.yaml docs/ci/github-actions*.yaml
 	cd test/e2e && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
+	cd test/e2e/components/cloud-standin && $(GOLANGCI_LINT) run --config ../../../../.golangci.yml && $(GO) mod tidy -diff
 	cd test/accidents && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
 	cd hack/release && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff
 	cd test/kustomizations && $(GOLANGCI_LINT) run --config ../../.golangci.yml && $(GO) mod tidy -diff

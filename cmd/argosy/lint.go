@@ -10,6 +10,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/factsfile"
 	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/guard"
@@ -22,7 +23,7 @@ import (
 )
 
 func newLint(o *options) *cobra.Command {
-	var output, severity string
+	var output, severity, records string
 	var factsFrom []string
 	cmd := &cobra.Command{
 		Use:   "lint",
@@ -35,7 +36,8 @@ are described in docs/reference/problems.md. With any finding the exit status is
 		Example: `  argosy lint
   argosy lint --repo ../fleet -o json
   argosy lint -o sarif > argosy.sarif      # for code scanning
-  argosy lint --severity error             # warnings alone are good enough`,
+  argosy lint --severity error             # warnings alone are good enough
+  argosy lint --records records            # also what Terraform is about to write into the secret manager`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := failure.CheckChoice("output", output, "text", "json", "yaml", "sarif"); err != nil {
@@ -62,6 +64,13 @@ are described in docs/reference/problems.md. With any finding the exit status is
 				problems = problem.Relocate(findings(st), s.Locate)
 				hubCount, clusterCount = len(st.Fleet.Hubs()), len(inventory.Summaries(st))
 			}
+			if records != "" {
+				ofRecords, err := factsfile.CheckRecords(records, membersOf(st))
+				if err != nil {
+					return err
+				}
+				problems = problem.Sorted(slices.Concat(problems, ofRecords))
+			}
 			if ofMounts != nil {
 				problems = problem.Sorted(slices.Concat(problems, ofMounts.Problems))
 			}
@@ -80,9 +89,21 @@ are described in docs/reference/problems.md. With any finding the exit status is
 	}
 	outputFlag(cmd, &output, "text", "json", "yaml", "sarif")
 	factsFlag(cmd, &factsFrom)
+	cmd.Flags().StringVar(&records, "records", "", "`folder` with the members' records, FOLDER/SECRET.json by the names of their secrets, which are checked as well")
 	cmd.Flags().StringVar(&severity, "severity", "warning", "the least severity that counts: warning, error")
 	complete(cmd, "severity", func() []string { return []string{"warning", "error"} })
 	return cmd
+}
+
+// membersOf are the members of all hubs; none of a repository that cannot be read.
+func membersOf(st *fleetstate.State) (out []*fleet.Member) {
+	if st == nil {
+		return nil
+	}
+	for _, hub := range st.Fleet.Hubs() {
+		out = append(out, st.Fleet.Members(hub)...)
+	}
+	return out
 }
 
 func writeLint(cmd *cobra.Command, r lintreport.Report, output string) error {

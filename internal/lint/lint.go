@@ -117,6 +117,7 @@ func (l *linter) member(m *fleet.Member) {
 	c := l.st.ClusterOf(m).Desired()
 	l.problems = append(l.problems, m.Problems...)
 	l.flags(c)
+	l.record(m)
 	l.infrastructure(c)
 	l.ownNames(c)
 	// To resolve the components of a member beyond its limit may take any time.

@@ -8,6 +8,12 @@ output "role_arns" {
   value       = module.identities.role_arns
 }
 
+output "record" {
+  description = "The record as JSON, for argosy lint --records"
+  value       = module.registration.record
+  sensitive   = true
+}
+
 output "facts" {
   description = "The hub as an entry of a facts file"
   value       = module.registration.facts

@@ -3,6 +3,12 @@ output "secretManagerSecretName" {
   value       = local.account_id == local.hub_account ? module.registration.secret.name : module.registration.secret.arn
 }
 
+output "record" {
+  description = "The record as JSON, for argosy lint --records"
+  value       = module.registration.record
+  sensitive   = true
+}
+
 output "facts" {
   description = "The member as an entry of a facts file"
   value       = module.registration.facts

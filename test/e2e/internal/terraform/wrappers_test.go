@@ -278,12 +278,12 @@ func linted(t *testing.T, outputs map[string]map[string]json.RawMessage) {
 	if err := os.WriteFile(factsFile, facts, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	lint := func() string {
+	lint := func(more ...string) string {
 		program, err := filepath.Abs(checkout + "/bin/argosy")
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.CommandContext(t.Context(), program, "lint", "--repo", dir, "--facts", factsFile).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), program, append([]string{"lint", "--repo", dir, "--facts", factsFile}, more...)...).CombinedOutput()
 		if len(out) == 0 {
 			t.Fatalf("%v: build it with `make build`", err)
 		}
@@ -296,6 +296,26 @@ func linted(t *testing.T, outputs map[string]map[string]json.RawMessage) {
 	if out := lint(); !strings.HasPrefix(out, "no problems: ") {
 		t.Errorf("with the outputs of Terraform in the members' files, lint says\n%s", out)
 	}
+	records := t.TempDir()
+	for name, a := range map[string]string{"hub-eu/" + alone: alone, "hub-eu/" + agent: agent, "hub-us/" + american: american, "hub-eu/hub-eu": hubEU} {
+		writeRecord(t, records, name, text(t, outputs[a]["record"]))
+	}
+	if out := lint("--records", records); !strings.HasPrefix(out, "no problems: ") {
+		t.Errorf("of the records that Terraform has written, lint says\n%s", out)
+	}
+	changed := strings.NewReplacer(`"server"`, `"servr"`).Replace(text(t, outputs[agent]["record"]))
+	writeRecord(t, records, "hub-eu/"+agent, changed)
+	file := filepath.Join(records, "hub-eu", agent+".json")
+	if got, want := lint("--records", records), fmt.Sprintf(`%[1]s:1:1: error: key "server": is missing; expected address of the API server; not kubernetes.default.svc, the cluster of Argo CD itself [invalid-value]
+    hint: terraform/modules/member-record writes a record
+    concerns cluster %[2]s of hub hub-eu
+%[1]s:1:%[3]d: error: key "servr": is not known in a record; expected one of addons, cluster_name, config, metadata, server [unknown-key]
+    hint: did you mean "server"?
+    concerns cluster %[2]s of hub hub-eu
+2 errors, 0 warnings: 16 clusters of 2 hubs
+`, file, agent, strings.Index(changed, `"servr"`)+1); got != want {
+		t.Errorf("of a record with a misspelt key, lint says\n%s\nexpected\n%s", got, want)
+	}
 	write(hubEU, alone, secret(agent))
 	write(hubEU, agent, secret(alone))
 	out := lint()
@@ -303,6 +323,18 @@ func linted(t *testing.T, outputs map[string]map[string]json.RawMessage) {
 		if !regexp.MustCompile(`(?m)^fleet/fleet-members/hub-eu/` + member + `\.yaml:\d+:\d+: error: key "secretManagerSecretName": .*\[forbidden-secret\]$`).MatchString(out) {
 			t.Errorf("with the output of another member in the file of %s, lint says\n%s", member, out)
 		}
+	}
+}
+
+// writeRecord writes a record to a folder by the name of its secret.
+func writeRecord(t *testing.T, dir, name, text string) {
+	t.Helper()
+	file := filepath.Join(dir, filepath.FromSlash(name)+".json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -472,6 +504,56 @@ func TestMistakesInAModulesArguments(t *testing.T) {
 		if !strings.Contains(strings.Join(strings.Fields(all), " "), want) {
 			t.Errorf("%s\nis answered by\n%s\nexpected %s", rest, all, want)
 		}
+	}
+}
+
+// TestPage runs the commands of docs/how-to/terraform.md with the files that it writes. Beyond the
+// page, the tests do not ask, and `tofu get` is in the place of `tofu init`, which would ask the
+// registry for the providers.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	r := runner(t)
+	page, err := os.ReadFile(checkout + "/docs/how-to/terraform.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range regexp.MustCompile("(?s)```hcl\n# terraform/(\\S+)\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		if err := os.WriteFile(filepath.Join(r.Dir, filepath.FromSlash(file[1])), []byte(file[2]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	block := regexp.MustCompile("(?s)```console\n(\\$ cd terraform/hub.*?)```").FindSubmatch(page)
+	if block == nil {
+		t.Fatal("the page has no commands")
+	}
+	folder, out, ran := "", "", 0
+	for line := range strings.Lines(string(block[1])) {
+		command, is := strings.CutPrefix(strings.TrimSpace(line), "$ ")
+		if !is {
+			if strings.TrimSpace(line) != strings.TrimSpace(out) {
+				t.Errorf("the page has %q, printed was %q", line, out)
+			}
+			continue
+		}
+		if dir, rest, is := strings.Cut(command, " && "); is {
+			folder, command = filepath.Base(strings.TrimPrefix(dir, "cd ")), rest
+		}
+		args := strings.Fields(command)[1:]
+		switch args[0] {
+		case "init":
+			args = []string{"get"}
+		case "apply":
+			args = append(args, "-auto-approve", "-input=false")
+		}
+		printed, err := r.Run(t.Context(), folder, platform, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = string(printed)
+		ran++
+	}
+	if ran < 7 {
+		t.Errorf("%d commands were found", ran)
 	}
 }
 
