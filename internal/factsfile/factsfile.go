@@ -1,5 +1,5 @@
-// Package factsfile reads files of facts, removes from facts what must not be written to a file, and
-// checks files with the records of members.
+// Package factsfile reads files of facts, removes from facts what must not be written to a file,
+// and checks files with the records of members.
 package factsfile
 
 import (

@@ -24,12 +24,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// maxRecord is the size of a secret in AWS Secrets Manager, the largest that External Secrets reads.
+// maxRecord is the largest size of a secret in AWS Secrets Manager.
 const maxRecord = 64 << 10
 
 // CheckRecords reports what is wrong with the records of a folder, each at its place: the record of
 // the secret hub-eu/retail-prod-eu-1 is FOLDER/hub-eu/retail-prod-eu-1.json. Of a member whose file
-// names the record, it also compares the name. It repeats no value of a record, which is a credential.
+// names the record, it also compares the name. It repeats no value of a record, which may be a
+// credential.
 func CheckRecords(folder string, members []*fleet.Member) ([]problem.Problem, error) {
 	of := map[string]*fleet.Member{}
 	for _, m := range members {

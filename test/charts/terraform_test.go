@@ -324,7 +324,8 @@ func recordNames(t *testing.T) map[string]string {
 }
 
 // TestNamesAreThoseOfTheContract: the layouts, the charts and the example have the names of
-// docs/schemas/cluster-secret.json; those of terraform/ are compared in test/e2e/internal/terraform.
+// docs/schemas/cluster-secret.json. Those of terraform/ are compared where OpenTofu runs, in
+// package test/e2e/internal/terraform.
 func TestNamesAreThoseOfTheContract(t *testing.T) {
 	names := recordNames(t)
 	template := strings.NewReplacer("<hub>", "{{ .hub }}", "<cluster>", "{{ .cluster }}", "<tenant>", "{{ .tenant }}", "<name>", "*")
@@ -396,7 +397,7 @@ func TestNamesAreThoseOfTheContract(t *testing.T) {
 			t.Errorf("%s names %q; the cluster is in account %s, its hub in %s", file, m.SecretManagerSecretName, accounts[cluster], accounts[hub])
 		}
 	}
-	// The roles that charts/aws-identity permits Argo CD to assume, and the annotations that it reads.
+	// The roles that charts/aws-identity permits Argo CD to assume, and the annotations it reads.
 	catalog, err := os.ReadFile(repo + "/charts/aws-identity/catalogs/fleet.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -1,10 +1,10 @@
 // Package standin has stand-ins for the Terraform providers hashicorp/aws and hashicorp/helm, which
-// cannot be had where the tests run. They have the resources and data sources that terraform/hub and
-// terraform/spokes use, with the arguments that those set. Nothing is created but files.
+// cannot be had where the tests run. They have the resources and data sources that terraform/hub
+// and terraform/spokes use, with the arguments that those set. Nothing is created but files.
 //
 // The environment variable CLOUD_STANDIN names the folder that is the cloud, one file for each
-// object: FOLDER/ACCOUNT/REGION/TYPE/ID.json. Several runs of OpenTofu share it, as they would share
-// AWS: terraform/spokes reads the parameter that terraform/hub has written.
+// object: FOLDER/ACCOUNT/REGION/TYPE/ID.json. Several runs of OpenTofu share it, as they would
+// share AWS: terraform/spokes reads the parameter that terraform/hub has written.
 //
 // Callers may rely on this:
 //

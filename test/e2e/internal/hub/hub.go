@@ -7,7 +7,7 @@
 //  2. The fleet is this checkout's (package fleetrepo), with the members that have a control plane
 //     here.
 //  3. The secret store holds for each spoke what terraform/spokes has written, and the hub has the
-//     facts that terraform/hub has put out: both are applied with OpenTofu (package terraform), with
+//     facts that terraform/hub has put out. OpenTofu applies both (package terraform), with
 //     the facts of examples/facts.yaml. The spoke that is not a member yet has a record as well:
 //     adding its member file is all that its registration takes.
 //  4. The hub is registered with Argo CD under its own name, the one thing besides the root

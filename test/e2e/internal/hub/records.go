@@ -14,8 +14,8 @@ import (
 )
 
 // provision applies terraform/hub for the hub and terraform/spokes for each of its clusters, as the
-// accounts in which examples/facts.yaml has them. It keeps the records that they write and the facts
-// that they put out.
+// accounts in which examples/facts.yaml has them. It keeps the records and the facts that they
+// write.
 func (h *Hub) provision(ctx context.Context) error {
 	h.o.Progress("the records of the clusters, by OpenTofu")
 	r, err := terraform.New(ctx, h.binaries, h.o.Checkout, filepath.Join(h.o.Dir, "terraform"))
@@ -77,8 +77,8 @@ func (h *Hub) variables(name string) map[string]any {
 	}
 }
 
-// learn takes a cluster's facts from the outputs of its wrapper, and compares the name of its record
-// with that in the member's file: but for the end of an ARN, which AWS makes up, they are the same.
+// learn takes a cluster's facts from the outputs of its wrapper, and compares the name of its
+// record with the name in the member's file. Of ARNs the end is left out, which AWS makes up.
 func (h *Hub) learn(name string, outputs map[string]json.RawMessage) error {
 	var facts Facts
 	var secret string

@@ -45,8 +45,8 @@ type request struct {
 	context                     map[string]string
 }
 
-// allows reports whether a document permits a request: as the policy of a role, or, with principals,
-// as that of a resource.
+// allows reports whether a document permits a request: as the policy of a role, or, with
+// principals, as the policy of a resource.
 func allows(t *testing.T, document string, r request) bool {
 	t.Helper()
 	var d struct{ Statement []statement }
@@ -115,8 +115,8 @@ func (a aws) roleMay(t *testing.T, role object, r request) bool {
 	})
 }
 
-// mayRead reports whether a role may read a secret and decrypt it: by its own policy, and in another
-// account by those of the secret and its key as well.
+// mayRead reports whether a role may read a secret and decrypt it: by its own policy, and in
+// another account by the policies of the secret and its key as well.
 func (a aws) mayRead(t *testing.T, role, secret object) bool {
 	t.Helper()
 	policy, shared := find(a.secretPolicies, "secret_arn", secret.text("arn"))

@@ -1,12 +1,12 @@
-// Package terraform applies terraform/hub and terraform/spokes with OpenTofu, as their users do: one
-// workspace a cluster.
+// Package terraform applies terraform/hub and terraform/spokes with OpenTofu, as their users do:
+// one workspace a cluster.
 //
 //	r, err := terraform.New(ctx, binaries, checkout, dir)
 //	hub, err := r.Apply(ctx, "hub", "hub-eu", "111122223333", map[string]any{"region": "eu-west-1", ...})
 //	spoke, err := r.Apply(ctx, "spokes", "retail-prod-eu-1", "333344445555", map[string]any{...})
 //
-// OpenTofu is the real one. AWS is not: the providers are the component cloud-standin, whose cloud is
-// a folder, and two modules of the community have stand-ins in the folder modules.
+// OpenTofu is the real one. AWS is not: the providers are the component cloud-standin, whose cloud
+// is a folder, and two modules of the community have stand-ins in the folder modules.
 package terraform
 
 import (

@@ -247,8 +247,9 @@ func rights(t *testing.T, r *Runner) {
 // memberKey is the line of a member's file that names its record.
 var memberKey = regexp.MustCompile(`(?m)^secretManagerSecretName: .*$`)
 
-// linted runs the command lint on this repository's fleet with the wrappers' outputs in the members'
-// files, and with those of two members exchanged.
+// linted runs the command lint on this repository's fleet with the wrappers' outputs in the
+// members' files, and with the outputs of two members exchanged; and on the records, and one with a
+// misspelt key.
 func linted(t *testing.T, outputs map[string]map[string]json.RawMessage) {
 	dir := t.TempDir()
 	for _, folder := range fleetrepo.Folders {

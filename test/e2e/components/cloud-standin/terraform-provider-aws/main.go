@@ -1,4 +1,4 @@
-// Command terraform-provider-aws stands in for the Terraform provider hashicorp/aws (package standin).
+// Command terraform-provider-aws stands in for the provider hashicorp/aws (package standin).
 package main
 
 import (

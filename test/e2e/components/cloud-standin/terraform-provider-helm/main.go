@@ -1,4 +1,4 @@
-// Command terraform-provider-helm stands in for the Terraform provider hashicorp/helm (package standin).
+// Command terraform-provider-helm stands in for the provider hashicorp/helm (package standin).
 package main
 
 import (
