@@ -40,8 +40,8 @@ func region() resourceschema.Attribute {
 	return resourceschema.StringAttribute{Optional: true, Computed: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplaceIfConfigured(), stringplanmodifier.UseStateForUnknown()}}
 }
 
-// AWS stands in for hashicorp/aws.
-func AWS() *standIn {
+// aws stands in for hashicorp/aws.
+func aws() *standIn {
 	kinds := map[string]kind{}
 	for _, some := range []map[string]kind{network, eks, iam, secrets} {
 		for name, k := range some {

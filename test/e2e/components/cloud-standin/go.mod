@@ -3,8 +3,8 @@ module github.com/argosy-hub/argosy/test/e2e/components/cloud-standin
 go 1.26.0
 
 tool (
-	github.com/argosy-hub/argosy/test/e2e/components/cloud-standin/terraform-provider-aws
-	github.com/argosy-hub/argosy/test/e2e/components/cloud-standin/terraform-provider-helm
+	github.com/argosy-hub/argosy/test/e2e/components/cloud-standin/cmd/terraform-provider-aws
+	github.com/argosy-hub/argosy/test/e2e/components/cloud-standin/cmd/terraform-provider-helm
 )
 
 require (

@@ -6,9 +6,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// Helm stands in for hashicorp/helm: releases are files of the account "helm", region the host of
+// helm stands in for hashicorp/helm: releases are files of the account "helm", region the host of
 // the API server.
-func Helm() *standIn {
+func helm() *standIn {
 	return &standIn{
 		name: "helm",
 		schema: schema.Schema{Attributes: map[string]schema.Attribute{

@@ -22,8 +22,14 @@ type standIn struct {
 	connect func(folder string, config object) cloud
 }
 
-// Serve speaks the protocol of OpenTofu and Terraform, with which they start the program.
-func (p *standIn) Serve() error {
+// ServeAWS stands in for hashicorp/aws by the protocol of OpenTofu and Terraform, which start the
+// program.
+func ServeAWS() error { return aws().serve() }
+
+// ServeHelm stands in for hashicorp/helm.
+func ServeHelm() error { return helm().serve() }
+
+func (p *standIn) serve() error {
 	return providerserver.Serve(context.Background(), func() provider.Provider { return p }, providerserver.ServeOpts{Address: "registry.opentofu.org/hashicorp/" + p.name})
 }
 

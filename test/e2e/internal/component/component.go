@@ -177,7 +177,7 @@ const keyLength = 12
 
 // programs are a component's own Go files, by their paths in it (C1).
 func programs(source string) (out []string, err error) {
-	err = fs.WalkDir(os.DirFS(source), ".", func(name string, e fs.DirEntry, err error) error {
+	err = fs.WalkDir(os.DirFS(source), ".", func(name string, _ fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err

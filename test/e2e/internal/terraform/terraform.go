@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/component"
@@ -133,7 +134,7 @@ func (r *Runner) Run(ctx context.Context, folder, account string, args ...string
 	command := exec.CommandContext(ctx, r.tofu, args...)
 	var out, errs bytes.Buffer
 	command.Dir, command.Stdout, command.Stderr = filepath.Join(r.Dir, folder), &out, &errs
-	command.Env = append(r.env, "CLOUD_STANDIN="+string(r.cloud), "AWS_ACCESS_KEY_ID="+account)
+	command.Env = slices.Concat(r.env, []string{"CLOUD_STANDIN=" + string(r.cloud), "AWS_ACCESS_KEY_ID=" + account})
 	if err := command.Run(); err != nil {
 		return out.Bytes(), fmt.Errorf("tofu %s in terraform/%s: %w\n%s%s", strings.Join(args, " "), folder, err, out.String(), errs.String())
 	}

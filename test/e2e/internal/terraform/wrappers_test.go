@@ -123,7 +123,6 @@ func names(t *testing.T) func(name, hub, cluster, component string) string {
 // convention, and each may do what it has to and no more. Their records and releases are the golden
 // file that test/charts registers members with.
 func TestWrappers(t *testing.T) {
-	t.Parallel()
 	r := runner(t)
 	outputs := applyAll(t, r)
 
@@ -147,6 +146,7 @@ func TestWrappers(t *testing.T) {
 
 // named compares the names of what is in the cloud with the convention.
 func named(t *testing.T, r *Runner) {
+	t.Helper()
 	name := names(t)
 	want := map[string][]string{}
 	add := func(kind, account, name string) { want[kind] = append(want[kind], account+" "+name) }
@@ -188,6 +188,7 @@ func named(t *testing.T, r *Runner) {
 
 // rights compares who may read which secret, and assume which role, with who should.
 func rights(t *testing.T, r *Runner) {
+	t.Helper()
 	a := newAWS(t, r.cloud)
 	reads := map[string][]string{
 		"hub-eu-external-secrets":             {"github/hub-eu/fleet", "hub-eu/analytics-dev-eu-1", "hub-eu/hub-eu", "hub-eu/payments-prod-eu-1"},
@@ -251,6 +252,7 @@ var memberKey = regexp.MustCompile(`(?m)^secretManagerSecretName: .*$`)
 // members' files, and with the outputs of two members exchanged; and on the records, and one with a
 // misspelt key.
 func linted(t *testing.T, outputs map[string]map[string]json.RawMessage) {
+	t.Helper()
 	dir := t.TempDir()
 	for _, folder := range fleetrepo.Folders {
 		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(checkout, folder))); err != nil {
@@ -342,6 +344,7 @@ func writeRecord(t *testing.T, dir, name, text string) {
 // golden compares what test/charts goes on with: records by the name that a member's file has for
 // them, records of other connections, the facts, and the values of the hub's releases.
 func golden(t *testing.T, r *Runner, outputs map[string]map[string]json.RawMessage) {
+	t.Helper()
 	records, err := r.Records()
 	if err != nil {
 		t.Fatal(err)
@@ -408,6 +411,7 @@ func connections(t *testing.T, r *Runner) map[string]json.RawMessage {
 
 // mistakes are refused before anything is written, with their place, and all else can be applied.
 func mistakes(t *testing.T, r *Runner) {
+	t.Helper()
 	before := contents(t, string(r.cloud))
 	with := func(a application, changes map[string]any) application {
 		variables := map[string]any{}
@@ -493,7 +497,7 @@ func TestMistakesInAModulesArguments(t *testing.T) {
 	const begin = "module \"record\" {\n  source       = \"../modules/member-record\"\n  cluster_name = \"edge-1\"\n"
 	for rest, want := range map[string]string{
 		"  connection   = { bearer_token = \"t\" }\n}\n":                                                     `on main.tf line 1, in module "record": 1: module "record" { The argument "server" is required, but no definition was found.`,
-		"  server       = \"https://a\"\n  conection   = {}\n}\n":                                            `on main.tf line 5, in module "record": 5: conection = {} An argument named "conection" is not expected here. Did you mean "connection"?`,
+		"  server       = \"https://a\"\n  addon        = {}\n}\n":                                           `on main.tf line 5, in module "record": 5: addon = {} An argument named "addon" is not expected here. Did you mean "addons"?`,
 		"  server       = \"https://a\"\n  connection   = { bearer_token = \"t\", ca_date = \"Y2E=\" }\n}\n": `on main.tf line 5, in module "record": 5: connection = { bearer_token = "t", ca_date = "Y2E=" } The object type for input variable "connection" does not include an attribute named "ca_date", so this definition is unused. Did you mean to set attribute "ca_data" instead?`,
 	} {
 		write(begin + rest)

@@ -9,7 +9,7 @@ import (
 )
 
 func main() {
-	if err := standin.Helm().Serve(); err != nil {
+	if err := standin.ServeHelm(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

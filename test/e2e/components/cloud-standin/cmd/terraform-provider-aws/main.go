@@ -9,7 +9,7 @@ import (
 )
 
 func main() {
-	if err := standin.AWS().Serve(); err != nil {
+	if err := standin.ServeAWS(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
