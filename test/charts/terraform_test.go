@@ -46,11 +46,14 @@ func terraformed(t *testing.T) (a applied) {
 // secretName is the name in an ARN of a secret, or the name itself.
 var secretName = regexp.MustCompile(`^(?:arn:aws:secretsmanager:[^:]*:[^:]*:secret:(.*)-.{6}|([^:]*))$`)
 
-// record is that of a member, as the secret manager finds it by what the member's file says.
-func (a applied) record(cluster string) string {
-	m := secretName.FindStringSubmatch(a.Members[cluster])
-	return string(a.Store[m[1]+m[2]])
+// nameOf is the name of the secret that a member's file names; "" if it is neither name nor ARN.
+func nameOf(secret string) string {
+	m := append(secretName.FindStringSubmatch(secret), "", "", "")
+	return m[1] + m[2]
 }
+
+// record is that of a member, as the secret manager finds it by what the member's file says.
+func (a applied) record(cluster string) string { return string(a.Store[nameOf(a.Members[cluster])]) }
 
 // fleetOf is this repository's fleet with the names of the records that Terraform has written, and
 // with Terraform's facts.
@@ -158,7 +161,7 @@ func TestTerraformRegistersMembers(t *testing.T) {
 			}
 		}
 	}
-	var records map[string]string = map[string]string{}
+	records := map[string]string{}
 	for cluster := range a.Members {
 		records[cluster] = a.record(cluster)
 	}
@@ -389,7 +392,7 @@ func TestNamesAreThoseOfTheContract(t *testing.T) {
 		var m struct{ SecretManagerSecretName string }
 		unmarshal(filepath.Join("fleet/fleet-members", hub, cluster+".yaml"), &m)
 		want := strings.NewReplacer("<hub>", hub, "<cluster>", cluster).Replace(names["record"])
-		if found := secretName.FindStringSubmatch(m.SecretManagerSecretName); hub != cluster && (found == nil || found[1]+found[2] != want) {
+		if hub != cluster && nameOf(m.SecretManagerSecretName) != want {
 			t.Errorf("%s names %q; expected %s", file, m.SecretManagerSecretName, want)
 		}
 		// A secret of another account than the hub's has to be named by its ARN.
