@@ -65,7 +65,7 @@ func CheckRecords(folder string, members []*fleet.Member) ([]problem.Problem, er
 	return problems, nil
 }
 
-// arn is that of a secret; AWS ends it with a hyphen and six characters.
+// arn is the ARN of a secret; AWS ends it with a hyphen and six characters.
 var arn = regexp.MustCompile(`^arn:[^:]*:secretsmanager:[^:]*:[^:]*:secret:(.*)-.{6}$`)
 
 // secretName is the name of the secret that a member's file names.
@@ -191,7 +191,7 @@ func (r *recordReader) add(base, around []string, e *jsonschema.ValidationError)
 			r.report(problem.InvalidValue, append(path, name), "is missing", r.schema.meaning(name), "terraform/modules/member-record writes a record")
 		}
 		return
-	case *kind.ContentSchema: // which has lost its place, and whose causes begin anew
+	case *kind.ContentSchema: // which has lost its place, and whose causes begin at the text
 		base, path = around, around
 	case *kind.AnyOf: // of JSON and JSON as text, the one that is there
 		if fits := slices.DeleteFunc(slices.Clone(causes), isOtherType(e.InstanceLocation)); len(fits) > 0 {

@@ -4,7 +4,7 @@ variable "name" {
   default     = null
   validation {
     condition     = terraform.workspace == "default" ? var.name != null : coalesce(var.name, terraform.workspace) == terraform.workspace
-    error_message = "name: expected that of the workspace, ${terraform.workspace}, or none; in the workspace default, a name."
+    error_message = "name: expected the name of the workspace, ${terraform.workspace}, or none; in the workspace default, a name."
   }
   validation {
     condition     = can(regex("^[a-z0-9]([-a-z0-9]{0,45}[a-z0-9])?$", coalesce(var.name, terraform.workspace)))
@@ -91,7 +91,7 @@ variable "secret_arns" {
 }
 
 variable "key_arns" {
-  description = "Keys of the records; by default those of the hub's region"
+  description = "Keys of the records; by default all keys of the hub's region"
   type        = list(string)
   default     = null
 }

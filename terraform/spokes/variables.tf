@@ -4,7 +4,7 @@ variable "name" {
   default     = null
   validation {
     condition     = terraform.workspace == "default" ? var.name != null : coalesce(var.name, terraform.workspace) == terraform.workspace
-    error_message = "name: expected that of the workspace, ${terraform.workspace}, or none; in the workspace default, a name."
+    error_message = "name: expected the name of the workspace, ${terraform.workspace}, or none; in the workspace default, a name."
   }
   validation {
     condition     = can(regex("^[a-z0-9]([-a-z0-9]{0,45}[a-z0-9])?$", coalesce(var.name, terraform.workspace)))
@@ -65,7 +65,7 @@ variable "connection" {
 }
 
 variable "agent" {
-  description = "Make the roles of the member's own Argo CD and External Secrets; false for a member that the hub alone deploys to"
+  description = "Make the roles of the member's own Argo CD and External Secrets; false for a member that only the hub deploys to"
   type        = bool
   default     = true
 }

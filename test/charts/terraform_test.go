@@ -26,7 +26,7 @@ import (
 type applied struct {
 	Members     map[string]string          // by cluster: what its file says
 	Store       map[string]json.RawMessage // by the names of the secrets
-	Connections map[string]json.RawMessage // records of the module alone
+	Connections map[string]json.RawMessage // records of only the module
 	Facts       map[string]facts.Cluster
 	Releases    map[string]string // by chart: the values
 }
@@ -52,7 +52,7 @@ func nameOf(secret string) string {
 	return m[1] + m[2]
 }
 
-// record is that of a member, as the secret manager finds it by what the member's file says.
+// record is the record of a member, as the secret manager finds it by what the member's file says.
 func (a applied) record(cluster string) string { return string(a.Store[nameOf(a.Members[cluster])]) }
 
 // fleetOf is this repository's fleet with the names of the records that Terraform has written, and
@@ -259,7 +259,7 @@ func TestRecordsOfTerraformAreValid(t *testing.T) {
 }
 
 // TestARecordWithAKeyTooFewOrTooManyIsItsMembersAlone: the cluster Secret of the member stays as it
-// was, or says what is ignored; those of all others are the same.
+// was, or says what is ignored. The Secrets of all others are the same.
 func TestARecordWithAKeyTooFewOrTooManyIsItsMembersAlone(t *testing.T) {
 	const member = "payments-prod-eu-1"
 	a := terraformed(t)
@@ -327,8 +327,8 @@ func recordNames(t *testing.T) map[string]string {
 }
 
 // TestNamesAreThoseOfTheContract: the layouts, the charts and the example have the names of
-// docs/schemas/cluster-secret.json. Those of terraform/ are compared where OpenTofu runs, in
-// package test/e2e/internal/terraform.
+// docs/schemas/cluster-secret.json. Package test/e2e/internal/terraform, where OpenTofu runs,
+// compares the names of terraform/.
 func TestNamesAreThoseOfTheContract(t *testing.T) {
 	names := recordNames(t)
 	template := strings.NewReplacer("<hub>", "{{ .hub }}", "<cluster>", "{{ .cluster }}", "<tenant>", "{{ .tenant }}", "<name>", "*")

@@ -35,7 +35,7 @@ func required() resourceschema.Attribute { return resourceschema.StringAttribute
 
 func optional() resourceschema.Attribute { return resourceschema.StringAttribute{Optional: true} }
 
-// region is that of a regional object: by default the provider's.
+// region is the region of an object: by default the provider's.
 func region() resourceschema.Attribute {
 	return resourceschema.StringAttribute{Optional: true, Computed: true, PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplaceIfConfigured(), stringplanmodifier.UseStateForUnknown()}}
 }

@@ -8,9 +8,10 @@
 //
 // Callers may rely on this:
 //
-//   - The account is that of the provider's assume_role, else the value of AWS_ACCESS_KEY_ID.
+//   - The account is the account of the provider's assume_role, else the value of
+//     AWS_ACCESS_KEY_ID.
 //   - ARNs, IDs and addresses are made of names, so that two runs give the same bytes. They are
-//     unknown in a plan, as those of AWS are.
+//     unknown in a plan, as they are with AWS.
 //   - FOLDER/clusters.json may give a cluster of EKS its address and its certificate authority:
 //     {"NAME": {"endpoint": "https://...", "ca": "BASE64"}}.
 //   - What AWS refuses and a wrapper can get wrong is refused in AWS's words: a name that is taken

@@ -127,7 +127,7 @@ func (a aws) mayRead(t *testing.T, role, secret object) bool {
 		}
 	}
 	key, own := find(a.keys, "arn", secret.text("kms_key_id"))
-	if !own { // the account's default key, which nobody of another account may use
+	if !own { // the account's default key, which no other account may use
 		return role.Account == secret.Account
 	}
 	r := request{role.text("arn"), "kms:Decrypt", key.text("arn"), map[string]string{"kms:ViaService": fmt.Sprintf("secretsmanager.%s.amazonaws.com", secret.Region)}}

@@ -432,7 +432,7 @@ func mistakes(t *testing.T, r *Runner) {
 		want []string
 	}{
 		"another cluster's variables in this one's workspace": {
-			with(spokes[0], map[string]any{"name": agent}), []string{"on variables.tf line 1:", "name: expected that of the workspace, analytics-dev-eu-1, or none"},
+			with(spokes[0], map[string]any{"name": agent}), []string{"on variables.tf line 1:", "name: expected the name of the workspace, analytics-dev-eu-1, or none"},
 		},
 		"no workspace and no name":  {in(spokes[0], "default"), []string{"on variables.tf line 1:", "in the workspace default, a name."}},
 		"a hub without a workspace": {in(hubs[0], "default"), []string{"on variables.tf line 1:", "in the workspace default, a name."}},
