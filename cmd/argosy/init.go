@@ -36,6 +36,7 @@ Init builds and lints the fleet first. It writes all files or none, and says wha
 		},
 	}
 	hubFlags(cmd, &f.Installation, "hub", "main")
+	cmd.Flags().StringVar(&f.Like, "like", "", "the `repository` whose folders the fleet has: "+strings.Join(scaffold.Shapes, ", "))
 	cmd.Flags().BoolVar(&f.Minimal, "minimal", false, "the shortest fleet, for clusters that Argo CD has already")
 	cmd.Flags().StringVar(&f.Tenant, "tenant", "shop", "whose cluster the first one is")
 	cmd.Flags().StringVar(&f.Member, "member", "", "the first cluster's `name` (default TENANT-ENVIRONMENT-1)")

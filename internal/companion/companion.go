@@ -4,7 +4,7 @@
 //  1. A companion's chart is a further source of its component's Application, or for Flux a further
 //     HelmRelease: it comes, moves and goes with the component.
 //  2. Its values are, least specific first: `values` of the entry's companion, catalog by catalog,
-//     then its file level by level, beside the component's values file. They merge as those do.
+//     then its files level by level, beside the component's values file. They merge as those do.
 //  3. The catalogs alone say which companions a component has, as its ApplicationSet is made for
 //     them. A level changes their charts and values; charts have a switch of their own.
 package companion
@@ -41,18 +41,20 @@ type Component struct {
 	ValuesFile func() (string, error)
 	// Render executes the templates of a catalog's node.
 	Render func(*yamldoc.Node) (*yamldoc.Node, error)
-	// Layers are a file's layers, level by level.
-	Layers func(file string) ([]hierarchy.Layer, error)
+	// Layers are the layers of files, level by level.
+	Layers func(files []string) ([]hierarchy.Layer, error)
 	Merge  func([]hierarchy.Layer) *hierarchy.Tree
 }
 
-// File is the path of a companion's values file beside the one of its component.
-func File(values, companion string) string {
+// Files are the paths of a companion's values files beside the one of its component: the file, and
+// that in a folder of its own, which wins.
+func Files(values, companion string) []string {
 	dir, base := path.Split(values)
+	inFolder := dir + companion + "/" + base
 	if base == "values.yaml" {
-		return dir + companion + ".yaml"
+		return []string{dir + companion + ".yaml", inFolder}
 	}
-	return dir + strings.TrimSuffix(base, ".yaml") + "." + companion + ".yaml"
+	return []string{dir + strings.TrimSuffix(base, ".yaml") + "." + companion + ".yaml", inFolder}
 }
 
 // Resolve returns the companions of a component, sorted by name. The error is a problem.Problem,
@@ -67,7 +69,7 @@ func Resolve(c Component) ([]Companion, error) {
 	}
 	var out []Companion
 	for _, name := range c.Entry.Companions {
-		one, err := c.resolve(name, File(values, name))
+		one, err := c.resolve(name, Files(values, name))
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +78,7 @@ func Resolve(c Component) ([]Companion, error) {
 	return out, nil
 }
 
-func (c Component) resolve(name, file string) (Companion, error) {
+func (c Component) resolve(name string, files []string) (Companion, error) {
 	out := Companion{Name: name, ReleaseName: c.ReleaseName + "-" + name}
 	at := func(keys ...string) *yamldoc.Node {
 		return c.Tree.At(append([]string{catalog.KeyCompanions, name}, keys...))
@@ -115,11 +117,11 @@ func (c Component) resolve(name, file string) (Companion, error) {
 		}
 		layers = append(layers, hierarchy.Layer{Level: l.Level, Path: l.Path, Root: rendered})
 	}
-	files, err := c.Layers(file)
+	read, err := c.Layers(files)
 	if err != nil {
 		return out, err
 	}
-	out.Values = c.Merge(append(layers, files...))
+	out.Values = c.Merge(append(layers, read...))
 	return out, nil
 }
 

@@ -96,12 +96,9 @@ func readersOf(file string, pathOf func(component string) string) (out []ValuesF
 
 // isBeside reports whether a file is that of a companion, by the path of a component's values file.
 func isBeside(file, values string) bool {
-	dir, base := path.Split(file)
-	name, isYAML := strings.CutSuffix(base, ".yaml")
-	if i := strings.LastIndexByte(name, '.'); i >= 0 {
-		name = name[i+1:]
-	}
-	return isYAML && dir == path.Dir(values)+"/" && File(values, name) == file
+	name, isYAML := strings.CutSuffix(path.Base(file), ".yaml")
+	name = name[strings.LastIndexByte(name, '.')+1:]
+	return isYAML && (slices.Contains(Files(values, name), file) || slices.Contains(Files(values, path.Base(path.Dir(file))), file))
 }
 
 // maxPieces bounds the pieces of a part of a path that are looked at.

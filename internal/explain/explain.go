@@ -123,6 +123,10 @@ func (x *explainer) component() error {
 	}
 	if !r.Known {
 		names := byRelease.Components()
+		if byRelease.IsUnknown {
+			return queryerr.BadRequest("unknown whether cluster %q has component %q of group %q: the catalog of its release %q is neither in the repository nor in a chart of this program",
+				c.Member.Name, name, x.Group, g.Release.Type)
+		}
 		return queryerr.BadRequest("component %q is in no catalog of group %q for cluster %q%s; expected one of %s",
 			name, x.Group, c.Member.Name, queryerr.Hint(name, names), strings.Join(names, ", "))
 	}

@@ -167,7 +167,7 @@ func (p layoutParser) parse() *Layout {
 		l.FleetSecrets = p.path(versions, "fleetSecrets")
 	}
 	p.groups(l)
-	l.Values = p.valuesFile(files, len(l.Groups))
+	l.Values = p.valuesFile(files)
 	l.Catalog = p.file(files, "catalog", []string{"level"}, "group")
 	l.Mapping, l.CatalogValuesWin = p.catalogMapping(), p.catalogValues()
 	l.LintIgnore = p.lintIgnore()

@@ -52,17 +52,14 @@ func (p layoutParser) file(m *yamldoc.MapReader, key string, more []string, need
 }
 
 // valuesFile is the template of value files. Their folder may have the name that the component's
-// catalog entry has for it. The only group need not be named.
-func (p layoutParser) valuesFile(files *yamldoc.MapReader, groups int) *FileTemplate {
+// catalog entry has for it. The group need not be named: a level's folder may, or components of the
+// same name in several groups share a file.
+func (p layoutParser) valuesFile(files *yamldoc.MapReader) *FileTemplate {
 	component := "component"
 	if t, err := tmpl.Parse(problem.Pos{}, files.String("values")); err == nil && t.Reads(factFolder) {
 		component = factFolder
 	}
-	needs := []string{component}
-	if groups > 1 {
-		needs = append(needs, "group")
-	}
-	return p.file(files, "values", []string{factFolder}, needs...)
+	return p.file(files, "values", []string{factFolder}, component)
 }
 
 // Facts of some files' paths alone.

@@ -230,8 +230,8 @@ func (b *Resolver) companions(r renderer, out Component) companion.Component {
 	return companion.Component{
 		Name: component, Group: g.Name, ReleaseName: out.ReleaseName, Entry: out.Entry, Tree: out.EntryTree, Render: r.render,
 		ValuesFile: func() (string, error) { return b.valuesFile(c, g, component) },
-		Layers: func(file string) ([]hierarchy.Layer, error) {
-			return b.onHub.Companion(b.memo, b.Fleet.Layout, c.Member, g.Name, component)(hierarchy.Resolve(b.Mounts.ReadBy(g.Folders, g.Name, component), b.Documents, file, facts, r.account))
+		Layers: func(files []string) ([]hierarchy.Layer, error) {
+			return b.onHub.Companion(b.memo, b.Fleet.Layout, c.Member, g.Name, component)(hierarchy.Resolve(b.Mounts.ReadBy(g.Folders, g.Name, component), b.Documents, facts, r.account, files...))
 		},
 		Merge: func(layers []hierarchy.Layer) *hierarchy.Tree {
 			return r.memo.Merge(layers, b.names.Rules(b.Fleet.Layout.Merge, g.Name, component), g.Name+"/"+component)
@@ -334,7 +334,7 @@ func (b *Resolver) valueLayers(c *Cluster, g *Group, component string, account *
 		return nil, c.Attribute(problem.From(err, problem.TemplateFailed, c.Member.Pos))
 	}
 	facts := c.templateFacts.Lazy(g.Name, component, g.Root)
-	layers, err := hierarchy.Resolve(b.Mounts.ReadBy(g.Folders, g.Name, component), b.Documents, file, facts, account)
+	layers, err := hierarchy.Resolve(b.Mounts.ReadBy(g.Folders, g.Name, component), b.Documents, facts, account, file)
 	if err != nil {
 		return nil, c.Attribute(problem.From(err, problem.InvalidYAML, c.Member.Pos))
 	}

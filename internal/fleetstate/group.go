@@ -60,7 +60,7 @@ func (b *Resolver) levelCatalogs(c *Cluster, g *Group) ([]hierarchy.Layer, error
 		if err != nil {
 			return nil, err
 		}
-		return hierarchy.Resolve(folders, b.Documents, file, facts, c.account)
+		return hierarchy.Resolve(folders, b.Documents, facts, c.account, file)
 	}
 	if !t.ReadsLevel {
 		return resolve("", optional)

@@ -54,7 +54,7 @@ func (b *Resolver) readUnused(c *Cluster, used map[string]usedComponents) []prob
 					c.faulty[key] = true
 					continue
 				}
-				layers, err := hierarchy.Resolve(hierarchy.Optional(folders), b.Documents, file.Path, c.templateFacts.Lazy(name, file.Component, g.Root), c.account)
+				layers, err := hierarchy.Resolve(hierarchy.Optional(folders), b.Documents, c.templateFacts.Lazy(name, file.Component, g.Root), c.account, file.Path)
 				if err != nil || len(b.forbiddenValues(c, name, file.Component, layers)) > 0 {
 					c.faulty[key] = true
 				}

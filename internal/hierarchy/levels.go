@@ -279,40 +279,43 @@ func Optional(folders []Folder) []Folder {
 	return out
 }
 
-// Resolve finds the layers of one file, given by its path inside each level's folder. A level has
-// the plain file and, after it, the template of the same name; with neither it has one missing
-// layer. Only templates need the facts. What it takes is charged to the account, which may be nil.
-// The error is a problem.List of all problems, or that of the account.
-func Resolve(folders []Folder, cache *Cache, file string, facts func() any, account *budget.Account) ([]Layer, error) {
+// Resolve finds the layers of files, given by their paths inside each level's folder. A level has, for
+// each file in turn, the plain file and after it the template of the same name; with none of them it
+// has one missing layer. Only templates need the facts. What it takes is charged to the account,
+// which may be nil. The error is a problem.List of all problems, or that of the account.
+func Resolve(folders []Folder, cache *Cache, facts func() any, account *budget.Account, files ...string) ([]Layer, error) {
 	layers := make([]Layer, 0, len(folders))
 	var problems problem.List
-	plainFile, templateFile := file, file+TemplateSuffix
-	if IsTemplate(file) { // the layout names the template itself
-		plainFile, templateFile = "", file
-	}
 	for _, d := range folders {
-		plain, template := d.file(plainFile), d.file(templateFile)
-		if plain == nil && template == nil {
-			layers = append(layers, Layer{Level: d.Level, Path: d.Path + "/" + file})
+		isThere := false
+		for _, file := range files {
+			plainFile, templateFile := file, file+TemplateSuffix
+			if IsTemplate(file) { // the layout names the template itself
+				plainFile, templateFile = "", file
+			}
+			plain, template := d.file(plainFile), d.file(templateFile)
+			isThere = isThere || plain != nil || template != nil
+			if plain != nil {
+				doc, err := cache.read(plain)
+				problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: plain.Path})...)
+				layers = appendLayer(layers, d, plain, doc)
+				if err := account.Charge(problem.Pos{File: plain.Path}, doc.cost()); err != nil {
+					return nil, err
+				}
+			}
+			if template != nil {
+				doc, cost, err := cache.render(template, facts())
+				problems = append(problems, problem.From(err, problem.TemplateFailed, problem.Pos{File: template.Path})...)
+				layers = appendLayer(layers, d, template, doc)
+				if err := account.Charge(problem.Pos{File: template.Path}, cost); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if !isThere {
+			layers = append(layers, Layer{Level: d.Level, Path: d.Path + "/" + files[0]})
 			if d.Required {
-				problems = append(problems, missing(d, file))
-			}
-			continue
-		}
-		if plain != nil {
-			doc, err := cache.read(plain)
-			problems = append(problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: plain.Path})...)
-			layers = appendLayer(layers, d, plain, doc)
-			if err := account.Charge(problem.Pos{File: plain.Path}, doc.cost()); err != nil {
-				return nil, err
-			}
-		}
-		if template != nil {
-			doc, cost, err := cache.render(template, facts())
-			problems = append(problems, problem.From(err, problem.TemplateFailed, problem.Pos{File: template.Path})...)
-			layers = appendLayer(layers, d, template, doc)
-			if err := account.Charge(problem.Pos{File: template.Path}, cost); err != nil {
-				return nil, err
+				problems = append(problems, missing(d, files[0]))
 			}
 		}
 	}

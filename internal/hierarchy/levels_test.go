@@ -29,7 +29,7 @@ func resolveText(t *testing.T, files map[string]string, required bool) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	layers, err := Resolve(NewIndex(snapshot.FromMap(files)).Folders(dirs), NewCache(), "x/values.yaml", func() any { return map[string]any{"cluster": "prod"} }, nil)
+	layers, err := Resolve(NewIndex(snapshot.FromMap(files)).Folders(dirs), NewCache(), func() any { return map[string]any{"cluster": "prod"} }, nil, "x/values.yaml")
 	var out []string
 	for _, l := range layers {
 		line := fmt.Sprintf("%s %s", l.Level, l.Path)

@@ -211,7 +211,9 @@ func (l *linter) reads(c *fleetstate.Cluster, g *fleetstate.Group, in []hierarch
 			}
 			f(d.Path + "/" + file)
 			for _, name := range companions {
-				f(d.Path + "/" + companion.File(file, name))
+				for _, own := range companion.Files(file, name) {
+					f(d.Path + "/" + own)
+				}
 			}
 		}
 	}

@@ -72,7 +72,7 @@ func TestStackIsMergedAsItsLayers(t *testing.T) {
 			_, _ = got.Charge(problem.Pos{File: "before"}, charged), want.Charge(problem.Pos{File: "before"}, charged)
 			onto := m.Merge([]hierarchy.Layer{{Level: "catalog", Path: "c", Root: layerRoot(t, documents)}}[:random.IntN(2)], f.Rules, f.Scope)
 			tree, isDone := m.MergeStack(onto, index.Stack(folders), f, documents, got)
-			layers, err := hierarchy.Resolve(folders, documents, f.Path, func() any { return map[string]any{} }, want)
+			layers, err := hierarchy.Resolve(folders, documents, func() any { return map[string]any{} }, want, f.Path)
 			isTemplate := slices.ContainsFunc(layers, func(l hierarchy.Layer) bool { return hierarchy.IsTemplate(l.Path) })
 			switch {
 			case !isDone && err == nil && !isTemplate:

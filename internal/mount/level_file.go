@@ -1,6 +1,7 @@
 package mount
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -142,7 +143,7 @@ func (l levelFiles) of(p string) (out []levelFile) {
 			}
 			out = append(out, levelFile{
 				level: level.level, tenant: level.names["tenant"], cluster: level.names["cluster"],
-				group: names["group"], component: names["component"], folder: names["folder"], isCatalog: i == 1, isTemplate: isTemplate,
+				group: cmp.Or(names["group"], level.names["group"], Group), component: names["component"], folder: names["folder"], isCatalog: i == 1, isTemplate: isTemplate,
 			})
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -39,6 +40,8 @@ type Installation struct {
 	Charts, Version string
 	// Minimal needs no registration and no releases: ApplicationSets with the view components.
 	Minimal bool
+	// Like is one of Shapes, whose folders the fleet has; empty for Argosy's own.
+	Like string
 }
 
 // Fleet describes a new fleet: a hub, and one tenant with one member.
@@ -144,12 +147,16 @@ func firstOf(err error) error {
 	return err
 }
 
-// Clusters are the tenant's clusters, as charts/hub takes them: the default is <tenant>-*.
-func (f Fleet) Clusters() string {
-	if f.Tenant == "" || strings.HasPrefix(f.Member, f.Tenant+"-") && !strings.HasPrefix(f.Hub, f.Tenant+"-") {
-		return "{}"
+// newStarter is a fleet with one release of each group of the default layout.
+func newStarter(f Fleet) starter {
+	s := starter{Fleet: f, Group: "addons", Types: map[string][]string{}, BootstrapFolder: "defaults"}
+	for _, group := range fleet.DefaultLayout().GroupNames() {
+		s.Types[group] = []string{release.DefaultType}
 	}
-	return "{clusters: [" + scalar(f.Member) + "]}"
+	if f.Tenant != "" {
+		s.Projects = []project{{f.Tenant, f.Hub, []string{f.Member}}}
+	}
+	return s
 }
 
 // IsMirrored reports that the charts come from another registry than Argosy's own.
@@ -182,37 +189,52 @@ func (d *Draft) texts(data any, names map[string]string) error {
 	return nil
 }
 
-// NewFleet makes a whole fleet. The folder must be empty, but for Git's own.
-func NewFleet(_ context.Context, r Repository, f Fleet) (*Draft, error) {
+// NewFleet makes a whole fleet. The folder must be empty, but for Git's own, or have the shape that
+// the fleet is to be like.
+func NewFleet(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 	f.Charts = strings.TrimPrefix(f.Charts, "oci://")
+	if f.Like != "" {
+		if err := failure.CheckChoice("like", f.Like, Shapes...); err != nil {
+			return nil, err
+		}
+		if f.Minimal {
+			return nil, failure.Usage([]string{nothingWritten}, "--like does not go with --minimal: that shape has releases and registers its members")
+		}
+	}
 	if err := f.check(); err != nil {
 		return nil, err
+	}
+	if there, err := os.Stat(filepath.Join(r.Folder, likeMembers)); f.Like != "" && err == nil && there.IsDir() {
+		return newLike(ctx, r, f)
 	}
 	if err := checkEmpty(r.Folder); err != nil {
 		return nil, err
 	}
-	members, bootstrap := path.Join("fleet/fleet-members", f.Hub), path.Join(expand.Bootstrap, f.Hub)
+	s, bootstrap := newStarter(f), path.Join(expand.Bootstrap, f.Hub)
+	s.Catalogs = map[string][]string{"addons": {"fleet/catalogs/addons.yaml"}}
 	names := map[string]string{
-		"README.md":                          "README.md",
-		fleet.LayoutFile:                     "layout.yaml",
-		"fleet/catalogs/addons.yaml":         "catalog.yaml",
-		path.Join(members, f.Hub+".yaml"):    "hub.yaml",
-		path.Join(members, f.Member+".yaml"): "member.yaml",
-		path.Join(bootstrap, "argosy.yaml"):  "argosy.yaml",
+		"README.md":                  "README.md",
+		fleet.LayoutFile:             "layout.yaml",
+		"fleet/catalogs/addons.yaml": "catalog.yaml",
+		path.Join(f.MembersFolder(), f.Member+".yaml"): "member.yaml",
+		path.Join(bootstrap, "argosy.yaml"):            "argosy.yaml",
 	}
-	if f.Minimal {
+	switch {
+	case f.Minimal:
 		names[path.Join(bootstrap, "addons.yaml")] = "components.yaml"
-	} else {
+	default:
 		names["versions/applicationSets.yaml"] = "applicationSets.yaml"
 		names["versions/fleetSecrets.yaml"] = "fleetSecrets.yaml"
-		names["addons/defaults/application-sets/addons.yaml"] = "addons.yaml"
+		names[s.SwitchedOn()] = "addons.yaml"
 		names["addons/defaults/fleet/fleet-secret/values.yaml"] = "fleet-secret.yaml"
 	}
+	if f.Like != "" {
+		names[fleet.LayoutFile] = "like-layout.yaml"
+	} else {
+		names[path.Join(f.MembersFolder(), f.Hub+".yaml")] = "hub.yaml"
+	}
 	d := &Draft{Files: map[string]string{}}
-	if err := d.texts(struct {
-		Fleet
-		Group string
-	}{f, "addons"}, names); err != nil {
+	if err := d.texts(s, names); err != nil {
 		return nil, err
 	}
 	if _, err := r.try(snapshot.FromMap(nil), d); err != nil {
@@ -290,10 +312,7 @@ func NewHub(ctx context.Context, r Repository, h Installation) (*Draft, error) {
 	}
 	bootstrap := path.Join(expand.Bootstrap, h.Hub)
 	d := &Draft{Files: map[string]string{}}
-	data := struct {
-		Fleet
-		Group string
-	}{Fleet: Fleet{Installation: h}}
+	data := newStarter(Fleet{Installation: h})
 	if err := d.texts(data, map[string]string{member: "hub.yaml", path.Join(bootstrap, "argosy.yaml"): "argosy.yaml"}); err != nil {
 		return nil, err
 	}
