@@ -26,7 +26,7 @@ var (
 // working directory is the process's: the tests are not parallel.)
 func TestHowTos(t *testing.T) {
 	for name, files := range map[string]string{
-		"eks-managed-argocd": "eks-managed-argocd", "import-a-fleet": "import-a-fleet",
+		"eks-managed-argocd": "eks-managed-argocd", "import-a-fleet": "import-a-fleet", "from-eks-fleet-management": "from-eks-fleet-management",
 		"provision-a-cluster": "clusters", "upgrade-a-cluster": "clusters", "remove-a-cluster": "clusters",
 	} {
 		t.Run(name, func(t *testing.T) { runHowTo(t, name, files) })

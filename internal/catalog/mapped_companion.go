@@ -106,8 +106,8 @@ func (c mappedCompanion) isMeant(e entryMapper) bool {
 	})
 }
 
-// switched is a companion whose chart the mapping says, and the entry whether it does anything. Of a
-// level's entry it is that value alone.
+// switched is a companion whose chart the mapping says, and the entry whether it does anything. Of
+// a level's entry it is that value alone.
 func (c mappedCompanion) switched(e entryMapper, f yamldoc.Field) *yamldoc.Node {
 	at := f
 	at.Key = c.flag

@@ -123,7 +123,7 @@ func (x *explainer) component() error {
 	}
 	if !r.Known {
 		names := byRelease.Components()
-		if byRelease.IsUnknown {
+		if byRelease.IsUnknown && queryerr.Hint(name, names) == "" {
 			return queryerr.BadRequest("unknown whether cluster %q has component %q of group %q: the catalog of its release %q is neither in the repository nor in a chart of this program",
 				c.Member.Name, name, x.Group, g.Release.Type)
 		}

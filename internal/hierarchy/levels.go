@@ -279,10 +279,10 @@ func Optional(folders []Folder) []Folder {
 	return out
 }
 
-// Resolve finds the layers of files, given by their paths inside each level's folder. A level has, for
-// each file in turn, the plain file and after it the template of the same name; with none of them it
-// has one missing layer. Only templates need the facts. What it takes is charged to the account,
-// which may be nil. The error is a problem.List of all problems, or that of the account.
+// Resolve finds the layers of files, given by their paths inside each level's folder. A level has,
+// for each file in turn, the plain file and after it the template of the same name; with none of
+// them it has one missing layer. Only templates need the facts. What it takes is charged to the
+// account, which may be nil. The error is a problem.List of all problems, or that of the account.
 func Resolve(folders []Folder, cache *Cache, facts func() any, account *budget.Account, files ...string) ([]Layer, error) {
 	layers := make([]Layer, 0, len(folders))
 	var problems problem.List

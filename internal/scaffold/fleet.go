@@ -50,6 +50,9 @@ type Fleet struct {
 	Tenant, Member, Environment string
 }
 
+// registrationFile has the values of the chart that registers members, of all clusters.
+const registrationFile = "addons/defaults/fleet/fleet-secret/values.yaml"
+
 // names of the flags for names.
 type named struct{ flag, name string }
 
@@ -226,7 +229,7 @@ func NewFleet(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 		names["versions/applicationSets.yaml"] = "applicationSets.yaml"
 		names["versions/fleetSecrets.yaml"] = "fleetSecrets.yaml"
 		names[s.SwitchedOn()] = "addons.yaml"
-		names["addons/defaults/fleet/fleet-secret/values.yaml"] = "fleet-secret.yaml"
+		names[registrationFile] = "fleet-secret.yaml"
 	}
 	if f.Like != "" {
 		names[fleet.LayoutFile] = "like-layout.yaml"

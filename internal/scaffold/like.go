@@ -19,7 +19,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// Shapes are repositories whose folders a fleet can have: github.com/markoskandylis/eks-fleet-management.
+// Shapes are repositories whose folders a fleet can have:
+// github.com/markoskandylis/eks-fleet-management.
 var Shapes = []string{shapeEKS}
 
 const shapeEKS = "eks-fleet-management"
@@ -51,14 +52,14 @@ type starter struct {
 	Fleet
 	// Group is that of a file's ApplicationSet.
 	Group string
-	// IsThere tells that the repository has files of the shape already; IsMapped, that its catalogs are
-	// in its own format.
+	// IsThere tells that the repository has files of the shape already; IsMapped, that its catalogs
+	// are in its own format.
 	IsThere, IsMapped bool
 	// Catalogs are the files of each group.
 	Catalogs map[string][]string
 	// Types are the releases of each group.
 	Types map[string][]string
-	// BootstrapFolder is a template of the folder of the groups' first values, below bootstrap.
+	// BootstrapFolder is a template of the folder below bootstrap.
 	BootstrapFolder string
 	// Projects are the tenants, each with its clusters.
 	Projects []project
@@ -110,6 +111,9 @@ func newLike(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
+	if before.File(fleet.LayoutFile) != nil {
+		return nil, errExists(fleet.LayoutFile)
+	}
 	e := newStarter(f)
 	e.IsThere, e.Catalogs = true, map[string][]string{}
 	if before.HasDir("resources/bootstrap/default") {
@@ -124,11 +128,14 @@ func newLike(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 	}
 	d := &Draft{Files: map[string]string{}}
 	names := map[string]string{fleet.LayoutFile: "like-layout.yaml"}
-	if registration := "addons/defaults/fleet/fleet-secret/values.yaml"; before.File(registration) == nil {
-		names[registration] = "fleet-secret.yaml"
+	if before.File(registrationFile) == nil {
+		names[registrationFile] = "fleet-secret.yaml"
 	}
 	if err := e.releases(before, d); err != nil {
 		return nil, err
+	}
+	if len(e.FirstReleases()) > 0 {
+		names["addons/bootstrap/defaults/fleet-secret/values.yaml"] = "like-releases.yaml"
 	}
 	if err := d.texts(e, names); err != nil {
 		return nil, err
@@ -144,11 +151,16 @@ func newLike(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 	if _, err := r.try(before, d); err != nil {
 		return nil, err
 	}
-	d.Next = append(d.Next, "argosy lint && argosy plan --base HEAD")
+	d.Next = append([]string{fmt.Sprintf("git add . && git commit -m \"Read the fleet with Argosy\" && git push %s HEAD:%s", f.RepoURL, f.Revision)}, strings.Split(f.Install(), "\n")...)
 	if replaced := replacedBy(before, f.Hub); len(replaced) > 0 {
-		d.Next = append(d.Next, "git rm -r "+strings.Join(replaced, " ")+"   # once Argosy has taken over")
+		d.Next = append(d.Next, "when Argosy has taken over: git rm -r \\")
+		for i, file := range replaced {
+			if i < len(replaced)-1 {
+				file += " \\"
+			}
+			d.Next = append(d.Next, "    "+file)
+		}
 	}
-	d.Next = append(d.Next, strings.Split(f.Install(), "\n")...)
 	return d, nil
 }
 

@@ -202,8 +202,9 @@ func (s *service) readiness() (reply, server.Readiness) {
 	return r, body
 }
 
-// lastRefresh is when the source was looked at last, which may be again at any time.
-var lastRefresh = regexp.MustCompile(`"lastRefresh":"[^"]*"`)
+// lastRefresh is when the source was looked at last, and since when what it had is computed: both
+// may be again at any time.
+var lastRefresh = regexp.MustCompile(`"lastRefresh":"[^"]*"|"computingSince":"[^"]*",?`)
 
 // isSettled fails when the service says something else of itself than before.
 func (s *service) isSettled(before reply) {

@@ -138,11 +138,27 @@ type LayoutMappedKeys struct {
 	DependsOn      any `json:"dependsOn,omitempty" jsonschema:"oneof_type=string;array"`
 }
 
-// LayoutMappedCompanion is a further chart that entries have below a key of their own.
+// LayoutMappedCompanion is a further chart that entries have below a key of their own, or switch by
+// one.
 type LayoutMappedCompanion struct {
 	// From is that key, or a path of keys.
 	From string                     `json:"from"`
 	Keys LayoutMappedCompanionsKeys `json:"keys,omitempty"`
+	// When are the values that keys below From have where an entry means this companion.
+	When map[string]string `json:"when,omitempty"`
+	// Flag is the chart's value that gets what the entry says.
+	Flag  string            `json:"flag,omitempty"`
+	Chart LayoutMappedChart `json:"chart,omitempty"`
+	// Values are values of the chart on all clusters, templates over the facts.
+	Values map[string]any `json:"values,omitempty"`
+}
+
+// LayoutMappedChart is the chart of a companion that entries switch.
+type LayoutMappedChart struct {
+	RepoURL string `json:"repoURL,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Version string `json:"version,omitempty"`
+	Path    string `json:"path,omitempty"`
 }
 
 // LayoutMappedCompanionsKeys are Argosy's keys of a companion, each with the name that it has below

@@ -38,6 +38,7 @@ catalogMapping:
   companions:
     a: {from: b, stranger_: 1}
     b: {from: c, keys: {stranger_: 1}}
+    c: {from: c, flag: d, chart: {path: e, stranger_: 1}}
 `
 
 // The schema of the layout has exactly the keys that the loader knows, map by map. The loader lists
@@ -45,7 +46,7 @@ catalogMapping:
 func TestLayoutSchemaHasTheLoadersKeys(t *testing.T) {
 	mapOf := map[int]string{
 		2: "LayoutDocument", 3: "LayoutVersions", 4: "LayoutGroup", 5: "LayoutLevel", 6: "LayoutLevel", 7: "LayoutFiles", 8: "LayoutMerge", 9: "LayoutGuard",
-		10: "LayoutSecretNames", 11: "LayoutLint", 12: "LayoutMount", 14: "LayoutCatalogMapping", 15: "LayoutMappedKeys", 16: "LayoutMappedSource", 18: "LayoutMappedCompanion", 19: "LayoutMappedCompanionsKeys",
+		10: "LayoutSecretNames", 11: "LayoutLint", 12: "LayoutMount", 14: "LayoutCatalogMapping", 15: "LayoutMappedKeys", 16: "LayoutMappedSource", 18: "LayoutMappedCompanion", 19: "LayoutMappedCompanionsKeys", 20: "LayoutMappedChart",
 	}
 	doc, err := yamldoc.Parse("layout", []byte(strangers))
 	if err != nil {
