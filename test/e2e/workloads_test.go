@@ -162,11 +162,15 @@ func (w *workloadsFlow) app(t *testing.T, what string, clusters map[string]bool)
 	began := w.commit(t, fmt.Sprintf("%s %s: %v", what, workload, clusters))
 	for cluster, is := range clusters {
 		w.eventually(t, fmt.Sprintf("%s: the application on %s: %t", what, cluster, is), func() string {
+			differs := ""
+			if is { // before its health, which waits for the status of its queue and table
+				differs = w.overlay(t, cluster)
+			}
 			if app := w.environment.app(workload + "-" + cluster); (app != nil) != is || is && state(app) != good {
 				return "its Application is " + state(app)
 			}
 			if is {
-				return w.overlay(t, cluster)
+				return differs
 			}
 			return w.pruned(t, cluster)
 		})
@@ -203,6 +207,9 @@ func (w *workloadsFlow) overlay(t *testing.T, cluster string) string {
 		o, err := w.Spoke[cluster].Get(t.Context(), resource, "store", "checkout-orders")
 		if err != nil || o == nil {
 			return fmt.Sprintf("there are no %s: %v", resource.Resource, err)
+		}
+		if _, said, _ := unstructured.NestedSlice(o.Object, "status", "conditions"); !said {
+			reportReady(t, w.Spoke[cluster], o)
 		}
 		spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 		delete(spec, "attributeDefinitions")
