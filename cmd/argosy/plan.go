@@ -47,6 +47,9 @@ func newPlan(o *options) *cobra.Command {
 				}
 				q.Bounds.MaxChanges = &maxChanges
 			}
+			if len(q.Bounds.NewCluster) > 0 && q.Hub != "" {
+				return failure.Usage(nil, "--only-new-cluster is about all hubs; there is --hub %s", q.Hub)
+			}
 			var err error
 			if q.Facts, err = factsfile.Read(factsFrom); err != nil {
 				return err
@@ -93,6 +96,7 @@ func newPlan(o *options) *cobra.Command {
 	cmd.Flags().StringVar(&q.Base, "base", "", "the `revision` to compare with (required)")
 	cmd.Flags().StringVar(&q.Head, "head", "", "the `revision` to compare; default: the folder as it is, or the HEAD of a bare repository")
 	cmd.Flags().StringVar(&q.Bounds.OnlyTeam, "only-team", "", "end with status 1 if anything changes but applications of this `team`")
+	cmd.Flags().StringSliceVar(&q.Bounds.NewCluster, "only-new-cluster", nil, "end with status 1 unless all that happens is one new cluster of these classes, `CLASS,...`; "+planner.Existing+" is one that the hub does not make")
 	cmd.Flags().IntVar(&maxChanges, "max-changes", -1, "end with status 1 if there are more changes; default: any number")
 	cmd.Flags().StringArrayVar(&o.repo.MountBase, "mount-base", nil, "the revision of a mount's folder that the base has: `PATH=REV`, may be repeated")
 	cmd.Flags().StringVar(&q.Hub, "hub", "", "show this hub alone")

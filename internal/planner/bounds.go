@@ -20,13 +20,16 @@ import (
 type Bounds struct {
 	// OnlyTeam is the team whose applications alone may change; empty for all.
 	OnlyTeam string
+	// NewCluster are the classes of which one new cluster may be all that a change makes; Existing
+	// stands for a cluster that the hub does not make. Empty for all.
+	NewCluster []string
 	// MaxChanges is how many clusters, Applications and objects may change; nil for any number.
 	MaxChanges *int
 }
 
 // check says how a plan stands to the bounds; nil without any.
 func (b Bounds) check(p planreport.Plan, base, head *fleetstate.State) (*planreport.Bounds, error) {
-	if b.OnlyTeam == "" && b.MaxChanges == nil {
+	if b.OnlyTeam == "" && b.MaxChanges == nil && len(b.NewCluster) == 0 {
 		return nil, nil
 	}
 	if b.OnlyTeam != "" {
@@ -66,6 +69,9 @@ func (b Bounds) check(p planreport.Plan, base, head *fleetstate.State) (*planrep
 		if b.OnlyTeam != "" && len(hub.Secrets) > 0 {
 			beyond("other secrets are read or written on hub %s", hub.Name)
 		}
+	}
+	if len(b.NewCluster) > 0 {
+		out.Classes, out.Beyond = b.NewCluster, append(out.Beyond, newCluster(p, b.NewCluster, base, head)...)
 	}
 	if out.MaxChanges = b.MaxChanges; b.MaxChanges != nil && out.Changes > *b.MaxChanges {
 		beyond("changes: %d, more than --max-changes %d", out.Changes, *b.MaxChanges)

@@ -213,6 +213,7 @@ func TestWorkflowsAreCareful(t *testing.T) {
 	for _, folder := range []struct{ review, comment string }{
 		{"docs/ci/github-actions.yaml", "docs/ci/github-actions-comment.yaml"},
 		{".github/workflows/fleet.yaml", ".github/workflows/fleet-comment.yaml"},
+		{"docs/ci/github-actions.yaml", "docs/ci/github-actions-approve.yaml"},
 	} {
 		for _, file := range []string{folder.review, folder.comment} {
 			workflow, text := readWorkflow(t, file)

@@ -36,6 +36,8 @@ type Plan struct {
 type Bounds struct {
 	// Team is the one whose applications alone may change; absent for all.
 	Team string `json:"team,omitempty"`
+	// Classes are those of which one new cluster may be all that the change makes; absent for any.
+	Classes []string `json:"classes,omitempty"`
 	// MaxChanges is how many changes there may be; absent for any number.
 	MaxChanges *int `json:"maxChanges,omitempty"`
 	// Changes are the clusters, Applications and objects that change.
