@@ -39,16 +39,17 @@ func (c *ReleaseCatalog) Path() string {
 // the same pointer.
 type FindReleaseCatalog func(hub, group string, s release.Source) *ReleaseCatalog
 
-// ReadReleaseCatalog is a catalog of another snapshot, of a commit. Its places are COMMIT:path, as
-// `git show` takes them. Mapping, which may be nil, is that of its format.
-func ReadReleaseCatalog(s *snapshot.Snapshot, file, name string, mapping *Mapping, duplicates problem.Severity) *ReleaseCatalog {
-	out := &ReleaseCatalog{Name: name, File: file}
-	f := s.File(file)
-	if f == nil {
-		out.Missing = fmt.Sprintf("revision %q has no file %s", name, file)
-		return out
+// ReadReleaseCatalog reads the catalog in a file of another snapshot, of a commit, whose places are
+// COMMIT:path, as `git show` takes them, or in one of a fetched chart. What it is called, and the
+// commit, are given. Mapping, which may be nil, is that of its format.
+func ReadReleaseCatalog(out ReleaseCatalog, f *snapshot.File, at string, mapping *Mapping, duplicates problem.Severity) *ReleaseCatalog {
+	missing := func(why string) *ReleaseCatalog {
+		out.Commit, out.Missing = "", why
+		return &out
 	}
-	at := fmt.Sprintf("%.7s:%s", s.Revision, file)
+	if f == nil {
+		return missing(fmt.Sprintf("revision %q has no file %s", out.Name, out.File))
+	}
 	doc, err := &yamldoc.Doc{}, f.Err
 	if err == nil {
 		doc, err = yamldoc.ParseLenient(at, f.Data, nil)
@@ -57,17 +58,14 @@ func ReadReleaseCatalog(s *snapshot.Snapshot, file, name string, mapping *Mappin
 		err = doc.DuplicateErrors()
 	}
 	if err != nil {
-		out.Missing = problem.From(err, problem.InvalidYAML, problem.Pos{File: at})[0].Error()
-		return out
+		return missing(problem.From(err, problem.InvalidYAML, problem.Pos{File: at})[0].Error())
 	}
 	root, problems := Mapper{Mapping: mapping}.Map(doc.Root)
 	if len(problems) > 0 {
-		out.Missing = problems[0].Error()
-		return out
+		return missing(problems[0].Error())
 	}
-	out.Commit = s.Revision
 	out.Layer = hierarchy.Layer{Level: Level, Path: at, Root: root}
-	return out
+	return &out
 }
 
 // ReleaseCatalogs remember what has been found of the catalogs of releases. Nil ones know none.

@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/charts"
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/source"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/plan"
@@ -20,10 +21,17 @@ import (
 
 // catalogsOf finds the catalogs of releases whose chart is in this repository, at the revision that
 // each release names. The layout's catalog is the chart's if it is below the chart's folder; where
-// the layout names none there, it is the chart's catalogs/<group>.yaml.
-func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot) catalog.FindReleaseCatalog {
+// the layout names none there, it is the chart's catalogs/<group>.yaml. Charts from elsewhere are
+// fetched, but for those that the program has, if there is a remote.
+func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot, remote source.Remote) catalog.FindReleaseCatalog {
 	hubs := map[string]*expand.Hub{}
 	return func(hub, group string, source release.Source) *catalog.ReleaseCatalog {
+		if source.Chart != "" {
+			if remote == nil || charts.IsOwn(source.RepoURL, source.Chart, source.TargetRevision) {
+				return nil
+			}
+			return p.chartCatalog(remote, source, group, st.Fleet.Layout)
+		}
 		catalogs := st.Fleet.Layout.Groups[group].Catalogs
 		folder := strings.Trim(source.Path, "/")
 		i := slices.IndexFunc(catalogs, func(file string) bool { return strings.HasPrefix(file, folder+"/") })
@@ -57,7 +65,32 @@ func (p *Pipelines) releaseCatalog(other *snapshot.Snapshot, file, name string, 
 	defer p.mu.Unlock()
 	key := other.Revision + " " + file + " " + layout.Shape
 	if p.catalogs[key] == nil {
-		p.catalogs[key] = catalog.ReadReleaseCatalog(other, file, name, layout.Mapping, layout.DuplicateKeys)
+		of := catalog.ReleaseCatalog{Name: name, File: file, Commit: other.Revision}
+		p.catalogs[key] = catalog.ReadReleaseCatalog(of, other.File(file), fmt.Sprintf("%.7s:%s", other.Revision, file), layout.Mapping, layout.DuplicateKeys)
+	}
+	return p.catalogs[key]
+}
+
+// chartCatalog reads the catalog of a group in a chart from elsewhere; nil where the chart has none.
+func (p *Pipelines) chartCatalog(remote source.Remote, of release.Source, group string, layout *fleet.Layout) *catalog.ReleaseCatalog {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	name := of.Chart + "-" + of.TargetRevision
+	out := catalog.ReleaseCatalog{Name: name, File: path.Join(name, "catalogs", group+".yaml")}
+	archive, err := remote.Chart(source.Reference{RepoURL: of.RepoURL, Name: of.Chart, Version: of.TargetRevision})
+	var file *snapshot.File
+	if err == nil {
+		file, err = archive.File("catalogs/" + group + ".yaml")
+	}
+	key := strings.Join([]string{"chart", archive.Digest, out.File, layout.Shape}, " ")
+	switch {
+	case err != nil:
+		out.Missing = err.Error()
+		return &out
+	case file == nil:
+		return nil
+	case p.catalogs[key] == nil: // of Argosy's own format, whatever that of the layout's catalogs
+		p.catalogs[key] = catalog.ReadReleaseCatalog(out, file, out.File, nil, layout.DuplicateKeys)
 	}
 	return p.catalogs[key]
 }
@@ -87,14 +120,17 @@ func missingCatalogs(head *fleetstate.State, before, after *snapshot.Snapshot, o
 // unknownCatalogs are the groups of which the plan leaves out components that only the catalog of
 // their release's chart describes: at one revision, that chart is neither in the repository nor one
 // of this program.
-func unknownCatalogs(p *plan.Plan, head *fleetstate.State) (out []problem.Problem) {
+func unknownCatalogs(p *plan.Plan, head *fleetstate.State, fetched bool) (out []problem.Problem) {
+	hint := "; --render fetches it"
+	if fetched {
+		hint = ""
+	}
 	for _, h := range p.Hubs {
 		for _, group := range slices.Sorted(maps.Keys(h.Unknown)) {
 			list := head.Fleet.Versions.Of(group)
 			found := problem.Problem{
 				Reason: problem.NotExpanded, Severity: problem.Warning, Pos: list.Pos, Hub: h.Name, Subject: fmt.Sprintf("group %q of hub %q", group, h.Name),
-				Found:    fmt.Sprintf("the catalog of its release is not known here: whether %d of its Applications change is unknown", h.Unknown[group]),
-				Expected: fmt.Sprintf("charts/application-sets in the repository, or its version %s, which argosy has", charts.Version()),
+				Found: fmt.Sprintf("the catalog of its release is not known here: whether %d of its Applications change is unknown%s", h.Unknown[group], hint),
 			}
 			for _, r := range list.Releases {
 				if pos, ok := r.Places["version"]; ok {

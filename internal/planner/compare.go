@@ -135,8 +135,10 @@ func states(before, after *snapshot.Snapshot, f facts.Set) (base, head *fleetsta
 // compareStates is compare of the states of both snapshots. Clusters that both share take little
 // time.
 func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *snapshot.Snapshot, q Question) *comparison {
-	base = base.WithCatalogs(p.catalogsOf(base, before))
-	head = head.WithCatalogs(p.catalogsOf(head, after))
+	cache := &expand.RenderCache{}
+	baseRemote, headRemote := p.remotes(base, before, cache)
+	base = base.WithCatalogs(p.catalogsOf(base, before, baseRemote))
+	head = head.WithCatalogs(p.catalogsOf(head, after, headRemote))
 	warnings, strange := unregistered(head, q.Hub)
 	hubs := p.hubs(head, after, q.Hub)
 	c := &comparison{fleet: head.Fleet, before: base, after: head}
@@ -147,11 +149,9 @@ func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *s
 	}
 	parallel.Each(len(compare), func(i int) { compare[i]() })
 	c.dryRun = slices.DeleteFunc(c.dryRun, func(f guard.Decision) bool { return slices.Contains(strange, f.Hub) })
-	c.head = slices.Concat(missingCatalogs(head, before, after, q.Hub), unknownCatalogs(c.plan, head), warnings)
+	c.head = slices.Concat(missingCatalogs(head, before, after, q.Hub), unknownCatalogs(c.plan, head, p.o.Remotes != nil), warnings)
 	c.head = append(c.head, movedClusters(base.Fleet, head.Fleet)...)
 	c.head = append(c.head, head.Resolver().Teams().Uncordoned(base.Resolver().Teams())...)
-	cache := &expand.RenderCache{}
-	baseRemote, headRemote := p.remotes(base, before, cache)
 	for _, hub := range head.Fleet.Hubs() {
 		if hubs[hub] == nil {
 			continue

@@ -169,5 +169,5 @@ func (p *Pipelines) State(ctx context.Context, f facts.Set) (*fleetstate.State, 
 	if err != nil {
 		return nil, err
 	}
-	return st.WithCatalogs(p.catalogsOf(st, s)), nil
+	return st.WithCatalogs(p.catalogsOf(st, s, nil)), nil
 }

@@ -147,32 +147,50 @@ func (c *counted) Read(p []byte) (int, error) {
 
 // NamesSecrets reports whether a chart may make objects of External Secrets: one of its files names
 // their API, or is packed itself.
-func (a Archive) NamesSecrets() (bool, error) {
+func (a Archive) NamesSecrets() (is bool, err error) {
+	err = a.each(func(name string, text []byte) bool {
+		is = isPackedChart(name) || NamesSecrets(text)
+		return !is
+	})
+	return is, err
+}
+
+// File is a file of a chart, by its path in it; nil where there is none.
+func (a Archive) File(path string) (file *snapshot.File, err error) {
+	err = a.each(func(name string, text []byte) bool {
+		if name == path {
+			file = snapshot.NewFile(path, text, snapshot.MaxFileSize)
+		}
+		return file == nil
+	})
+	return file, err
+}
+
+// each visits the files of a chart until visit returns false.
+func (a Archive) each(visit func(name string, text []byte) bool) error {
 	data, err := a.Open()
 	if err != nil {
-		return false, err
+		return err
 	}
 	zipped, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return false, errors.New("it is no packed chart")
+		return errors.New("it is no packed chart")
 	}
 	in := tar.NewReader(zipped)
 	for {
 		head, err := in.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return false, nil
-		case err != nil:
-			return false, fmt.Errorf("it cannot be unpacked: %w", err)
-		case isPackedChart(entryName(head.Name)):
-			return true, nil
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
-		text, err := io.ReadAll(io.LimitReader(in, maxUnpacked))
+		var text []byte
+		if err == nil {
+			text, err = io.ReadAll(io.LimitReader(in, maxUnpacked))
+		}
 		if err != nil {
-			return false, fmt.Errorf("it cannot be unpacked: %w", err)
+			return fmt.Errorf("it cannot be unpacked: %w", err)
 		}
-		if NamesSecrets(text) {
-			return true, nil
+		if !visit(entryName(head.Name), text) {
+			return nil
 		}
 	}
 }
