@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Registry is where the releases of these charts are, and ApplicationSets the name of the chart
-// with the catalogs.
-const (
-	Registry        = "ghcr.io/argosy-hub/charts"
-	ApplicationSets = "application-sets"
-)
+// Registry is where the releases of these charts are. Who releases them elsewhere builds the
+// program with that registry (-ldflags -X).
+var Registry = "ghcr.io/argosy-hub/charts"
+
+// ApplicationSets is the name of the chart with the catalogs.
+const ApplicationSets = "application-sets"
 
 // IsOwn reports whether a chart of a registry is one of these, at this version.
 func IsOwn(repoURL, chart, version string) bool {

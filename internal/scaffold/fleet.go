@@ -24,7 +24,7 @@ import (
 )
 
 // Charts is the registry of Argosy's charts.
-const Charts = charts.Registry
+var Charts = charts.Registry
 
 // Platform is the tenant of the hub itself.
 const Platform = "platform"

@@ -46,6 +46,7 @@ type adopted struct {
 	hub    *testcluster.Cluster
 	spokes []*testcluster.Cluster
 	git    *gitserver.Server
+	plugin *plugin.Plugin
 	dir    string
 	kills  int
 }
@@ -86,6 +87,10 @@ func TestAdopt(t *testing.T) {
 			}
 		}
 		a.argosy(t, 0, "verify", "--repo", fleet)
+		if rounds == 0 {
+			a.checkPlan(t)
+			lap("planned as it is, changed and changed back")
+		}
 
 		mark = a.ledger.mark()
 		for _, set := range adoptedSets {
@@ -264,7 +269,7 @@ func (a *adopted) importFleet(t *testing.T) (fleet string) {
 	a.push(t, "fleet", files)
 	checkout, err := filepath.Abs(filepath.Join("..", ".."))
 	must(t, err)
-	_, err = plugin.Start(t.Context(), plugin.Options{
+	a.plugin, err = plugin.Start(t.Context(), plugin.Options{
 		Name: "generator-plugin", Binary: plugin.Program(checkout), Group: a.hub.Group,
 		Cluster: a.hub.Cluster, Client: a.hub.Client, Dir: filepath.Join(a.dir, "generator-plugin"),
 	}, plugin.Chart{Helm: a.hub.Binaries.Path("helm"), Folder: filepath.Join(checkout, "charts", "generator-plugin"), Hub: "hub", GitURL: a.git.URL("fleet")})

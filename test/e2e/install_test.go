@@ -90,6 +90,10 @@ func TestInstall(t *testing.T) {
 		t.Error("the hub has no component of its own")
 	}
 	i.same(t, installed, "taking over by the hub's own Application")
+	i.checkPlan(t, fleet)
+	must(t, replaceIn(filepath.Join(fleet, "fleet/bootstrap/hub/argosy.yaml"), "targetRevision: 0.1.0", "targetRevision: 0.1.1"))
+	i.run(t, fleet, "git commit --quiet --all --message 'As helm has upgraded it before' && git push --quiet '"+i.repository+"' HEAD:main")
+	i.untilChart(t, "hub-0.1.1")
 
 	applications := i.applications(t)
 	i.forge.publish(t, "0.1.2", "hub")
@@ -144,7 +148,7 @@ func newInstallation(t *testing.T) *installation {
 		Env: []string{"SSL_CERT_FILE=" + i.forge.certificate},
 	})
 	must(t, err)
-	_, err = externalsecrets.Start(t.Context(), externalsecrets.Options{Binaries: i.hub.Binaries, Group: i.hub.Group, Cluster: i.hub.Cluster})
+	_, err = externalsecrets.Start(t.Context(), externalsecrets.Options{Binaries: i.hub.Binaries, Group: i.hub.Group, Cluster: i.hub.Cluster, NoStore: true})
 	must(t, err)
 	i.hubProxy = proxy
 
@@ -201,14 +205,17 @@ func (i *installation) pushFleet(t *testing.T) (folder string) {
 	for _, file := range []string{"versions/applicationSets.yaml", "versions/fleetSecrets.yaml", "fleet/bootstrap/hub/argosy.yaml"} {
 		must(t, replaceIn(filepath.Join(folder, file), documentedCharts, i.forge.charts()))
 	}
-	must(t, replaceIn(filepath.Join(folder, "fleet/bootstrap/hub/argosy.yaml"), "targetRevision: 0.1.0", "targetRevision: 0.1.1"))
 	must(t, replaceIn(filepath.Join(folder, "fleet/bootstrap/hub/argosy.yaml"), "        projects:\n", "        "+
 		strings.ReplaceAll(i.environmentValues(t), "\n", "\n        ")+"projects:\n"))
 	must(t, replaceIn(filepath.Join(folder, "fleet/bootstrap/hub/argosy.yaml"), "        service:\n", "        service:\n        "+i.image()))
 	for _, chart := range i.components {
-		group := map[string]string{"metrics-server": "addons", "external-secrets": "fleet"}[chart.Name]
-		file := filepath.Join(folder, "addons/defaults/application-sets", group+".yaml")
-		must(t, replaceIn(file, "    enabled: true", fmt.Sprintf("    enabled: true\n    chart: {repoURL: %q, name: %s, version: %s}", i.charts.URL(), chart.Name, chart.Version)))
+		from := fmt.Sprintf("    chart: {repoURL: %q, name: %s, version: %s}\n", i.charts.URL(), chart.Name, chart.Version)
+		catalogs := filepath.Join(folder, "addons/defaults/application-sets")
+		if chart.Name == "external-secrets" { // which the hub's flag brings
+			must(t, os.WriteFile(filepath.Join(catalogs, "fleet.yaml"), []byte("components:\n  external-secrets:\n"+from), 0o600))
+			continue
+		}
+		must(t, replaceIn(filepath.Join(catalogs, "addons.yaml"), "    enabled: true\n", "    enabled: true\n"+from))
 	}
 	i.run(t, folder, command(t, i.checkout, installDocument, "git init"))
 	return folder

@@ -52,13 +52,14 @@ var dataPath = []string{"spec", "provider", "fake", "data"}
 //go:embed rbac.yaml
 var rights []byte
 
-// Options say what to run and where. All but the last are required.
+// Options say what to run and where. Binaries, Group and Cluster are required.
 type Options struct {
 	Binaries component.Binaries // with external-secrets
 	Group    *process.Group
 	Cluster  *controlplane.Cluster
 
-	Prefix string // of the process's name, where there is another operator in the group
+	Prefix  string // of the process's name, where there is another operator in the group
+	NoStore bool   // where something else makes the store of that name
 }
 
 // Operator is what runs.
@@ -75,7 +76,7 @@ func Start(ctx context.Context, o Options) (*Operator, error) {
 		return nil, fmt.Errorf("external secrets: %w", err)
 	}
 	op := &Operator{client: client}
-	if err := op.install(ctx, filepath.Join(o.Binaries.Files(name), "crds")); err != nil {
+	if err := op.install(ctx, filepath.Join(o.Binaries.Files(name), "crds"), !o.NoStore); err != nil {
 		return nil, fmt.Errorf("install external secrets on %s: %w", o.Cluster.Name, err)
 	}
 	spec, err := specification(o)
@@ -93,15 +94,15 @@ func Start(ctx context.Context, o Options) (*Operator, error) {
 	return op, nil
 }
 
-// install applies the CRDs and the store.
-func (o *Operator) install(ctx context.Context, crds string) error {
+// install applies the CRDs, and perhaps the store.
+func (o *Operator) install(ctx context.Context, crds string, withStore bool) error {
 	if err := o.client.Define(ctx, crds); err != nil {
 		return err
 	}
 	if err := o.client.Namespace(ctx, name); err != nil {
 		return err
 	}
-	if err := o.client.Apply(ctx, name, rights); err != nil {
+	if err := o.client.Apply(ctx, name, rights); err != nil || !withStore {
 		return err
 	}
 	store := &unstructured.Unstructured{Object: map[string]any{"apiVersion": stores.GroupVersion().String(), "kind": "ClusterSecretStore"}}
