@@ -132,6 +132,20 @@ func (b *Resolver) missingEngine(c *Cluster, g *Group, components []string) (pro
 	return p, true
 }
 
+// unsupportedAgent is the error of an agent with Argo CD whose hub runs Flux: such a hub has no
+// ApplicationSet that installs the agent's service.
+func (b *Resolver) unsupportedAgent(c *Cluster) []problem.Problem {
+	m, self := c.Member, b.Fleet.HubMember(c.Member.Hub)
+	if !m.Remote || m.Engine == fleet.EngineFlux || m.Lifecycle == fleet.Retired || self == nil || self.Engine != fleet.EngineFlux {
+		return nil
+	}
+	return []problem.Problem{{
+		Reason: problem.UnsupportedEngine, Severity: problem.Error, Pos: m.KeyPos(placement.FlagRemote), Subject: fmt.Sprintf("agent %q", m.Name),
+		Found: fmt.Sprintf("its engine is %s, but its hub %s runs Flux and installs agents with Flux only", m.Engine, m.Hub), Expected: "remote_engine: flux",
+		Hints: []string{"without " + placement.FlagRemote + " the hub deploys to the cluster"}, Related: []problem.Pos{self.KeyPos("remote_engine")},
+	}}
+}
+
 // KnowsCatalogs reports whether the repository, or this program, has all catalogs that a group's
 // engine deploys by: a chart that is elsewhere may have more.
 func (b *Resolver) KnowsCatalogs(c *Cluster, g *Group) bool {

@@ -173,7 +173,7 @@ func (b *Resolver) Check(c *Cluster) []problem.Problem {
 	if err := c.account.Exceeded(); err != nil { // by its catalogs
 		return c.Attribute(problem.From(err, problem.LimitExceeded, c.Member.Pos))
 	}
-	out := c.Attribute(slices.Concat(tenancy.Twins(b.Fleet, c.Member), tenancy.RegisteredName(b.Fleet, c.Member)))
+	out := c.Attribute(slices.Concat(tenancy.Twins(b.Fleet, c.Member), tenancy.RegisteredName(b.Fleet, c.Member), b.unsupportedAgent(c)))
 	used := map[string]usedComponents{}
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]

@@ -32,6 +32,7 @@
 //  8. Unless it is to go: then it is left out, and stays.
 //  9. A hub that runs Flux gets a HelmRelease of charts/fleet-secret for each member besides
 //     (Owned.Registrations), on the hub itself: it brings the kubeconfigs that the others name.
+//     A member with a Flux of its own gets charts/agent-flux and its credentials (component agent).
 //  10. A GitRepository names the Secret with its credentials that is beside the engine
 //     (charts/fleet-secret), chosen as Argo CD chooses: the repository's own, else the one with
 //     the longest URL above it. A hub reads for each member with that member's credentials, and

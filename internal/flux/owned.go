@@ -174,6 +174,11 @@ func desired(st *fleetstate.State, hub, owner string) (Owned, error) {
 		if out.Registrations, failure = registrations(st, hub); failure != nil {
 			return Owned{}, failure
 		}
+		bootstrap, failure := agents(st, hub, out.Registrations)
+		if failure != nil {
+			return Owned{}, failure
+		}
+		out.Components = append(out.Components, bootstrap...)
 	}
 	if self != nil {
 		c := st.Cluster(hub, self.Name)

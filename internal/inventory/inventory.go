@@ -256,7 +256,7 @@ func registrationApplication(st *fleetstate.State, c *fleetstate.Cluster) Applic
 // are the Cluster's.
 func agentApplication(st *fleetstate.State, c *fleetstate.Cluster) Application {
 	m := c.Member
-	a := Application{View: query.Agents, Name: catalog.ApplicationName(fleetstate.Agent, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: fleet.EngineArgoCD}
+	a := Application{View: query.Agents, Name: catalog.ApplicationName(fleetstate.Agent, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: st.HubEngine(m.Hub)}
 	a.set("agent.engine", m.Engine, m.KeyPos("remote_engine"))
 	for _, g := range st.Fleet.Layout.GroupNames() {
 		if m.Owner(g) == m.Name {
@@ -265,6 +265,9 @@ func agentApplication(st *fleetstate.State, c *fleetstate.Cluster) Application {
 	}
 	for _, flag := range fleet.Flags {
 		a.set("agent."+flag, m.Flag(flag), m.KeyPos(flag))
+	}
+	if rel, err := st.Fleet.FleetSecrets.Choose(c.Labels.All); err == nil && st.IsFluxHub(m.Hub) { // as the registration's
+		a.set("chart.version", rel.Source.TargetRevision, rel.Pos)
 	}
 	a.Values = registration.AgentCredentialValues(c)
 	return a
@@ -277,8 +280,8 @@ func releaseApplications(st *fleetstate.State, hub string) (out []Application) {
 	if !st.IsFluxHub(hub) {
 		owners = append(owners, fleet.OwnerHub)
 	}
-	for _, m := range st.Fleet.Members(hub) {
-		if m.Remote && m.Engine == fleet.EngineArgoCD && m.Lifecycle != fleet.Retired {
+	for _, c := range st.ClustersOf(hub) {
+		if m := c.Member; m.Remote && m.Engine == fleet.EngineArgoCD && m.Lifecycle != fleet.Retired && (c.LastKnownGood != nil || len(c.Errors()) == 0) {
 			owners = append(owners, m.Name)
 		}
 	}

@@ -66,17 +66,18 @@ func RemovesWorkloads(st *fleetstate.State, c *fleetstate.Cluster, group, compon
 
 // isEngineInUse reports whether a component is an engine, or the operator of its credentials, on a
 // member whose own engine has a group, or one to give back: without the former engine it would
-// never be handed over (M3).
+// never be handed over (M3). A hub that runs Flux has no grants: it uninstalls no member's Flux.
 func isEngineInUse(st *fleetstate.State, c *fleetstate.Cluster, group, component string) bool {
 	if group != fleetstate.FleetGroup || !placement.IsOfAgent(component) {
 		return false
 	}
-	return c.Member.OwnGroup() != "" || hasGrant(st, c)
+	return c.Member.OwnGroup() != "" || hasGrant(st, c) || st.IsFluxHub(c.Member.Hub) && component == placement.Engines[fleet.EngineFlux]
 }
 
-// hasGrant reports whether the member may have a group by a grant.
+// hasGrant reports whether the member may have a group by a grant, or as an agent of a hub that runs
+// Flux.
 func hasGrant(st *fleetstate.State, c *fleetstate.Cluster) bool {
-	return slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(a facts.Application) bool { return a.Grant })
+	return c.Member.Remote && st.IsFluxHub(c.Member.Hub) || slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(a facts.Application) bool { return a.Grant })
 }
 
 // applicationOf is a component's Application on a cluster, by its name and its labels, whatever

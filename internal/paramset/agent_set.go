@@ -25,32 +25,41 @@ func agentSets(st *fleetstate.State, q query.Checked) ([]Set, []problem.Problem)
 		if !m.Remote || !c.Registered || c.IsRetired() {
 			continue // a retired agent is left alone: it may have Applications of its own to remove, which the hub does not see
 		}
-		s := &AgentSet{
-			Common: commonOf(c, catalog.ApplicationName(fleetstate.Agent, m.Name)), Engine: m.Engine, Flags: map[string]string{}, Groups: []string{}, Deletion: fleet.Orphan,
-		}
-		for _, flag := range fleet.Flags {
-			s.Flags[flag] = m.Flag(flag)
-		}
-		for _, g := range st.ResolverOf(c).Fleet.Layout.GroupNames() {
-			if m.Owner(g) == m.Name {
-				s.Groups = append(s.Groups, g)
-			}
-		}
-		if m.Engine == fleet.EngineFlux {
-			components, faults := ownComponents(st.ResolverOf(c), c, s.Groups)
-			problems = append(problems, faults...)
-			s.Components = components
-		}
-		values, err := yamldoc.FromAny(nil, registration.AgentValues(c)).YAML()
-		credentials, err2 := registration.AgentCredentialValues(c).YAML()
-		if err := errors.Join(err, err2); err != nil {
-			problems = append(problems, c.Attribute(problem.From(err, problem.InvalidValue, m.Pos))...)
+		s, faults := NewAgentSet(st, c)
+		problems = append(problems, faults...)
+		if s == nil {
 			continue
 		}
-		s.HelmValues, s.CredentialValues = string(values), string(credentials)
+		if m.Engine == fleet.EngineFlux {
+			s.Components, faults = ownComponents(st.ResolverOf(c), c, s.Groups)
+			problems = append(problems, faults...)
+		}
 		sets = append(sets, s)
 	}
 	return sets, problems
+}
+
+// NewAgentSet is what a member's own engine needs to deploy for itself, without its components.
+func NewAgentSet(st *fleetstate.State, c *fleetstate.Cluster) (*AgentSet, []problem.Problem) {
+	m := c.Member
+	s := &AgentSet{
+		Common: commonOf(c, catalog.ApplicationName(fleetstate.Agent, m.Name)), Engine: m.Engine, Flags: map[string]string{}, Groups: []string{}, Deletion: fleet.Orphan,
+	}
+	for _, flag := range fleet.Flags {
+		s.Flags[flag] = m.Flag(flag)
+	}
+	for _, g := range st.ResolverOf(c).Fleet.Layout.GroupNames() {
+		if m.Owner(g) == m.Name {
+			s.Groups = append(s.Groups, g)
+		}
+	}
+	values, err := yamldoc.FromAny(nil, registration.AgentValues(c)).YAML()
+	credentials, err2 := registration.AgentCredentialValues(c).YAML()
+	if err := errors.Join(err, err2); err != nil {
+		return nil, c.Attribute(problem.From(err, problem.InvalidValue, m.Pos))
+	}
+	s.HelmValues, s.CredentialValues = string(values), string(credentials)
+	return s, nil
 }
 
 // ownComponents are all components of the groups that an agent owns.

@@ -145,9 +145,10 @@ func (x *objects) known(o *object.Object) (Application, bool) {
 	if a, ok := x.changes[[2]string{o.Engine, o.Name()}]; ok && o.Application() {
 		return a, true
 	}
-	// The objects of an Application are created and removed with it.
+	// The objects of an Application are created and removed with it. Those of an agent that another
+	// engine takes over stay.
 	for above := o.Parent; above != nil; above = above.Parent {
-		if a, ok := x.changes[[2]string{above.Engine, above.Name()}]; ok && above.Deploys() && a.View != query.Releases && (a.Action == Create || a.Action == Remove) {
+		if a, ok := x.changes[[2]string{above.Engine, above.Name()}]; ok && above.Deploys() && a.View != query.Releases && (a.Action == Create || a.Action == Remove || a.View == query.Agents && a.Action == Move) {
 			return a, true
 		}
 	}

@@ -32,7 +32,8 @@ func (v Variant) HasRules() bool { return v&2 != 0 }
 // IsRed reports whether a cluster is one of tenant Red.
 func IsRed(cluster string) bool { return strings.HasPrefix(cluster, Red+"-") }
 
-// members are the members of each tenant: centralized, and with an agent of each kind.
+// members are the members of each tenant: centralized, and with an agent of each kind, as far as the
+// hub may have it.
 var members = map[string]string{
 	"0": "environment: prod\n",
 	"1": "environment: dev\nuse_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n",
@@ -92,6 +93,9 @@ func Fleet(v Variant) fleettest.Tree {
 	for _, tenant := range []string{Red, Blue} {
 		for number, keys := range members {
 			name := tenant + "-" + number
+			if v.HasFlux() {
+				keys = strings.Replace(keys, "argo: true\nenable", "argo: true\nremote_engine: flux\nenable", 1)
+			}
 			files[fleettest.Member(name)] = "clusterName: " + name + "\ntenant: " + tenant + "\nsecretManagerSecretName: hub/" + name + "\n" + keys
 			files[folder(tenant, "clusters/"+name)+"addons/dns/values.yaml"] = "from: " + name + "\nlist: [" + name + "]\n"
 		}

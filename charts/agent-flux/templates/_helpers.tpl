@@ -57,6 +57,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") 
 {{- $same := eq (.Values.plugin.chart.url | trimSuffix "/" | trimSuffix ".git") ($fleet.url | default "" | trimSuffix "/" | trimSuffix ".git") -}}
 {{- $charts = dict "url" .Values.plugin.chart.url "ref" (.Values.plugin.chart.ref | default (dict "branch" "main")) "secretName" (.Values.plugin.chart.secretName | default (ternary $fleet.secretName "" $same)) "interval" "10m" -}}
 {{- end -}}
+{{- if and (not .Values.plugin.chart.version) (hasPrefix "oci://" .Values.plugin.chart.url) -}}{{- fail "plugin.chart.version is required with a registry in plugin.chart.url" -}}{{- end -}}
+{{- if and .Values.plugin.chart.version (not .Values.plugin.chart.url) -}}{{- fail "plugin.chart.url is required with plugin.chart.version: a Helm repository or registry" -}}{{- end -}}
 {{- if and $create (not $charts.url) -}}{{- fail "plugin.chart.url is required: the repository with charts/generator-plugin, as plugin.values has no source.git.url" -}}{{- end -}}
 {{- if and .Values.fleet.kustomizations (not $fleet.url) -}}{{- fail "fleet.url is required with fleet.kustomizations" -}}{{- end -}}
 {{- dict "plugin" $plugin "create" $create "hub" $hub "owner" $owner "url" $url "insecure" (eq $insecure "true") "secretName" $secret "fleet" $fleet "charts" $charts | toJson -}}
