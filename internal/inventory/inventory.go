@@ -64,8 +64,9 @@ type Application struct {
 	// Values are the merged values; nil where there are none, and where they say what Settings and
 	// the cluster's labels say already.
 	Values *yamldoc.Node
-	// Labels and Annotations are those that it writes onto the cluster Secret, for Members alone:
-	// of the Cluster's, what Git declares.
+	// Labels and Annotations are those that it writes onto the cluster Secret, for Members: of the
+	// Cluster's, what Git declares. For Agents of a hub that runs Flux, whose objects a plan does
+	// not compare, they are all of the Cluster's, which the agent's values have.
 	Labels, Annotations map[string]string
 	// Clusters are those on a release, for Releases alone.
 	Clusters []string
@@ -266,8 +267,11 @@ func agentApplication(st *fleetstate.State, c *fleetstate.Cluster) Application {
 	for _, flag := range fleet.Flags {
 		a.set("agent."+flag, m.Flag(flag), m.KeyPos(flag))
 	}
-	if rel, err := st.Fleet.FleetSecrets.Choose(c.Labels.All); err == nil && st.IsFluxHub(m.Hub) { // as the registration's
-		a.set("chart.version", rel.Source.TargetRevision, rel.Pos)
+	if st.IsFluxHub(m.Hub) {
+		a.Labels, a.Annotations = c.Labels.All, c.Annotations.All
+		if rel, err := st.Fleet.FleetSecrets.Choose(c.Labels.All); err == nil { // as the registration's
+			a.set("chart.version", rel.Source.TargetRevision, rel.Pos)
+		}
 	}
 	a.Values = registration.AgentCredentialValues(c)
 	return a

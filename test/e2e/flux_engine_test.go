@@ -73,6 +73,7 @@ func startFlux(t *testing.T, owner string, clusters, members []string, more ...s
 	must(t, err)
 	server, err := chartserver.Start(t.Context(), charts)
 	must(t, err)
+	must(t, server.Define("flux2", flux.Definitions(m.Binaries)...)) // for members whose Flux the hub installs
 	m.git, err = gitserver.Start(t.Context(), filepath.Join(m.Dir, "git"))
 	must(t, err)
 	_, err = m.git.Create("fleet")
@@ -189,8 +190,8 @@ func (m *fluxEngine) startService(t *testing.T) {
 	defer cancel()
 	var err error
 	m.plugin, err = plugin.Delivered(ctx, plugin.Options{
-		Name: fluxService, Binary: filepath.Join(m.checkout, "bin", fluxService), Group: m.Group,
-		Cluster: m.Cluster.Cluster, Client: m.Client, Dir: filepath.Join(m.Dir, "service"), Namespace: flux.Namespace,
+		Name: m.Name + "-" + fluxService, Binary: filepath.Join(m.checkout, "bin", fluxService), Group: m.Group,
+		Cluster: m.Cluster.Cluster, Client: m.Client, Dir: filepath.Join(m.Dir, "service-"+m.owner), Namespace: flux.Namespace,
 	})
 	must(t, err)
 	m.services.Serve(m.plugin.URL, m.plugin.Labels())

@@ -38,6 +38,7 @@ func TestFluxHub(t *testing.T) {
 		{"identity", fluxHubIdentity},
 		{"connection", fluxHubConnection},
 		{"workloads", fluxHubWorkloads},
+		{"agent", fluxHubAgent},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { step.run(t, m) }) {
 			return

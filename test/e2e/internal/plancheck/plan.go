@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // planned is the part of `argosy plan -o json` that a check compares.
@@ -32,7 +33,7 @@ func (p *planned) problems() []map[string]any {
 }
 
 type plannedApplication struct {
-	Name, Action, View, Group, Component, Release, Owner string
+	Name, Action, View, Group, Component, Release, Owner, Engine string
 
 	Differences []struct {
 		Kind, Name string
@@ -66,6 +67,9 @@ func (p *planned) effects(owner string, held map[string]bool) map[string]string 
 				switch from, to := a.hands(); {
 				case from == to && a.Owner == owner:
 					out[a.Name] = action[a.Action]
+					if a.View == "agents" && a.Engine == "flux" && a.Action == "create" { // a HelmRelease for each of its charts
+						out[strings.Replace(a.Name, "agent-", "agent-credentials-", 1)] = a.Action
+					}
 				case from != to && from == owner:
 					out[a.Name] = "remove"
 				case from != to && to == owner:
