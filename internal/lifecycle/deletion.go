@@ -74,7 +74,7 @@ func isEngineInUse(st *fleetstate.State, c *fleetstate.Cluster, group, component
 	return c.Member.OwnGroup() != "" || hasGrant(st, c) || st.IsFluxHub(c.Member.Hub) && component == placement.Engines[fleet.EngineFlux]
 }
 
-// hasGrant reports whether the member may have a group by a grant, or as an agent of a hub that runs
+// hasGrant reports whether the member may have a group by a grant, or as an agent of a hub with
 // Flux.
 func hasGrant(st *fleetstate.State, c *fleetstate.Cluster) bool {
 	return c.Member.Remote && st.IsFluxHub(c.Member.Hub) || slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(a facts.Application) bool { return a.Grant })

@@ -32,8 +32,8 @@ func (v Variant) HasRules() bool { return v&2 != 0 }
 // IsRed reports whether a cluster is one of tenant Red.
 func IsRed(cluster string) bool { return strings.HasPrefix(cluster, Red+"-") }
 
-// members are the members of each tenant: centralized, and with an agent of each kind, as far as the
-// hub may have it.
+// members are the members of each tenant: centralized, and with an agent of each kind that the hub
+// may have.
 var members = map[string]string{
 	"0": "environment: prod\n",
 	"1": "environment: dev\nuse_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n",
