@@ -17,7 +17,7 @@ import (
 func TestTenantsCatalogMakesNoClass(t *testing.T) {
 	const layout = "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups:\n  addons: {root: addons}\n  fleet: {root: addons}\n"
 	const theirs = "provisioning/tenants/retail/defaults/application-sets/provisioning.yaml"
-	const chart = "namespace: clusters, chart: {repoURL: https://git.example/argosy, path: charts/cluster-api, version: main}"
+	const chart = "namespace: clusters, chart: {repoURL: https://git.example/argosy, path: charts/cluster-crossplane, version: main}"
 	const evil = "namespace: kube-system, chart: {repoURL: https://evil.example, name: evil, path: null, version: 1.0.0}"
 	nodes := fleettest.Tree{
 		"fleet/layout.yaml": layout + "  provisioning: {root: provisioning, catalog: provisioning.yaml}\n",

@@ -27,14 +27,11 @@ import (
 const (
 	clusterKro        = repo + "/charts/cluster-kro"
 	clusterCrossplane = repo + "/charts/cluster-crossplane"
-	clusterAPI        = repo + "/charts/cluster-api"
 )
 
 func TestClusterKroGoldens(t *testing.T) { chartGoldens(t, clusterKro) }
 
 func TestClusterCrossplaneGoldens(t *testing.T) { chartGoldens(t, clusterCrossplane) }
-
-func TestClusterAPIGoldens(t *testing.T) { chartGoldens(t, clusterAPI) }
 
 // specOf is the schema of the spec that a CompositeResourceDefinition gives its kind.
 func specOf(t *testing.T, kind string) *structuralschema.Structural {
@@ -113,7 +110,6 @@ func TestExampleHasTheHealthChecksOfClasses(t *testing.T) {
 	for kind, chart := range map[string]string{
 		"provision.argosy.dev_EKSCluster": clusterKro, "provision.argosy.dev_EKSNodes": clusterKro,
 		"provision.argosy.dev_XEKSCluster": clusterCrossplane, "provision.argosy.dev_XEKSNodes": clusterCrossplane,
-		"cluster.x-k8s.io_Cluster": clusterAPI,
 	} {
 		script, err := os.ReadFile(chart + "/health.lua")
 		if err != nil {
@@ -170,9 +166,6 @@ func TestClassesOutliveAccidents(t *testing.T) {
 		{clusterCrossplane, "controlPlane", aws, "XEKSCluster", prune, 1},
 		{clusterCrossplane, "nodes", aws, "XEKSNodes", prune, 1},
 		{clusterCrossplane, "definitions", "{}\n", "CompositeResourceDefinition", both, 2},
-		{clusterAPI, "cluster", "{}\n", "Cluster", prune, 1},
-		{clusterAPI, "definitions", "{}\n", "ClusterClass", both, 1},
-		{clusterAPI, "definitions", "{}\n", "AWSManagedControlPlaneTemplate", both, 1},
 	} {
 		found := 0
 		for _, o := range (rendering{}).objects(t, c.chart, "part: "+c.part+"\n", is, c.values) {

@@ -237,7 +237,7 @@ func chartGoldens(t *testing.T, chartDir string) {
 
 // TestChartsLint runs Helm's own lint over the charts as they are, without values.
 func TestChartsLint(t *testing.T) {
-	for _, chartDir := range []string{fleetSecret, generatorPlugin, storageClasses, karpenterNodePools, argocdIngress, hubChart, awsIdentity, clusterKro, clusterCrossplane, clusterAPI} {
+	for _, chartDir := range []string{fleetSecret, generatorPlugin, storageClasses, karpenterNodePools, argocdIngress, hubChart, awsIdentity, clusterKro, clusterCrossplane} {
 		t.Run(filepath.Base(chartDir), func(t *testing.T) {
 			for _, message := range lint.All(chartDir, nil, "argocd", false).Messages {
 				if message.Severity >= support.WarningSev {

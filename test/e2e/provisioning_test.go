@@ -26,7 +26,6 @@ import (
 const (
 	made    = hub.Made
 	roleARN = "  roleARN: arn:aws:iam::111122223333:role/fleet-eks-cluster\n"
-	region  = "region: eu-central-1\n"
 
 	// The component whose image is that of the Kubernetes version.
 	versioned        = "addons/tenants/retail/clusters/" + made + "/addons/metrics-server/values.yaml.gotmpl"
@@ -36,32 +35,18 @@ const (
 // A madeBy is a class with what it is made by.
 type madeBy struct {
 	class string
-	// variable is a line of the class's values, and says what the chart says without it.
-	variable, says string
-	// cluster and nodes are the kinds of a cluster and of its nodes; a class without a component
-	// for nodes has no kind for them. definition defines them on the hub, by the name defines.
+	// cluster and nodes are the kinds of a cluster and of its nodes. definition defines them on the
+	// hub, by the name defines.
 	cluster, nodes      string
 	definition, defines string
 	definitions         schema.GroupVersionResource
 	objects             []schema.GroupVersionResource // of cluster and nodes
-	version             []string                      // of a cluster: what it is asked for
 	// provider are the kinds of the class's provider. Without them, early is said of the cluster,
 	// and stage is the last one that there is anything of.
 	provider []byte
 	early    func(p *provisioningFlow) string
 	stage    string
-	start    func(context.Context, *environment) (cloud, []*process.Process, error)
-}
-
-// A cloud is where clusters are made.
-type cloud interface {
-	Start(context.Context) (stop func())
-	// Stick keeps a thing, such as "cluster c1", on its version, or lets it go on.
-	Stick(thing string, is bool)
-	// Things are what there is, "cluster c1" and "nodes c1", with their versions.
-	Things() map[string]string
-	// Events are what became of things, in order.
-	Events() []string
+	start    func(context.Context, *environment) ([]*process.Process, error)
 }
 
 // classKind is a kind of the classes' own definitions.
@@ -72,44 +57,26 @@ func classKind(resource string) schema.GroupVersionResource {
 // madeByName are the classes that take the flow, by the value of the environment's PROVISION_CLASS.
 var madeByName = map[string]madeBy{
 	"eks-kro": {
-		class: "eks-kro", variable: roleARN, says: "inputs.roleARN is required", cluster: "EKSCluster", nodes: "EKSNodes",
+		class: "eks-kro", cluster: "EKSCluster", nodes: "EKSNodes",
 		definition: "ResourceGraphDefinition", defines: "eksclusters.provision.argosy.dev",
 		definitions: schema.GroupVersionResource{Group: "kro.run", Version: "v1alpha1", Resource: "resourcegraphdefinitions"},
-		objects:     []schema.GroupVersionResource{classKind("eksclusters"), classKind("eksnodes")}, version: []string{"spec", "version"},
+		objects:     []schema.GroupVersionResource{classKind("eksclusters"), classKind("eksnodes")},
 		provider: clusterclass.ACK, early: (*provisioningFlow).unknownKind, stage: "definitions",
-		start: func(ctx context.Context, e *environment) (cloud, []*process.Process, error) {
-			programs, err := e.StartKro(ctx)
-			return e.Cloud("eks-kro"), programs, err
-		},
+		start: func(ctx context.Context, e *environment) ([]*process.Process, error) { return e.StartKro(ctx) },
 	},
-	// Its programs listen on all addresses: `make clusters` runs it, and the next, in a network of
-	// their own.
+	// Its program listens on all addresses: run it in a network of its own.
 	"eks-crossplane": {
-		class: "eks-crossplane", variable: roleARN, says: "inputs.roleARN is required", cluster: "XEKSCluster", nodes: "XEKSNodes",
+		class: "eks-crossplane", cluster: "XEKSCluster", nodes: "XEKSNodes",
 		definition: "CompositeResourceDefinition", defines: "xeksclusters.provision.argosy.dev",
 		definitions: schema.GroupVersionResource{Group: "apiextensions.crossplane.io", Version: "v1", Resource: "compositeresourcedefinitions"},
-		objects:     []schema.GroupVersionResource{classKind("xeksclusters"), classKind("xeksnodes")}, version: []string{"spec", "version"},
+		objects:     []schema.GroupVersionResource{classKind("xeksclusters"), classKind("xeksnodes")},
 		provider: clusterclass.Upjet, early: (*provisioningFlow).unknownProvider, stage: "cluster",
-		start: func(ctx context.Context, e *environment) (cloud, []*process.Process, error) {
-			programs, err := e.StartCrossplane(ctx)
-			return e.Cloud("eks-crossplane"), programs, err
-		},
-	},
-	"eks-capi": {
-		class: "eks-capi", variable: region, says: "region is required", cluster: "Cluster",
-		definition: "ClusterClass", defines: "eks-capi", definitions: capi("clusterclasses"),
-		objects: []schema.GroupVersionResource{capi("clusters")}, version: []string{"spec", "topology", "version"},
-		start: startClusterAPI,
+		start: func(ctx context.Context, e *environment) ([]*process.Process, error) { return e.StartCrossplane(ctx) },
 	},
 }
 
 // parts are the components of the class, in the order of a removal.
-func (m madeBy) parts() []string {
-	if m.nodes == "" {
-		return []string{m.class}
-	}
-	return []string{m.class + "-nodes", m.class}
-}
+func (m madeBy) parts() []string { return []string{m.class + "-nodes", m.class} }
 
 // provisioning: one member file makes a cluster, by kro and a stand-in for its provider. The
 // cluster is registered by the kubeconfig that its class writes, and gets its components, without
@@ -124,9 +91,8 @@ func provisioning(t *testing.T, e *environment) {
 	}
 	p := &provisioningFlow{environment: e, madeBy: by, mark: e.ledger.mark()}
 	p.pages(t)
-	var programs []*process.Process
-	var err error
-	p.cloud, programs, err = by.start(t.Context(), e)
+	p.cloud = e.Cloud(p.class)
+	programs, err := by.start(t.Context(), e)
 	must(t, err)
 	t.Cleanup(func() {
 		for _, program := range programs {
@@ -156,7 +122,7 @@ type provisioningFlow struct {
 	*environment
 	madeBy
 	walk  *walk
-	cloud cloud
+	cloud *clusterclass.ProviderStandIn
 	mark  int
 
 	values string // the class's, with all variables
@@ -167,11 +133,8 @@ type provisioningFlow struct {
 func (p *provisioningFlow) offer(t *testing.T) {
 	t.Helper()
 	must(t, p.OfferClass(p.class))
-	if p.class == "eks-capi" {
-		p.inMemory(t)
-	}
 	p.values = p.read(t, hub.ClassValues(p.class))
-	p.replace(t, hub.ClassValues(p.class), p.variable, "")
+	p.replace(t, hub.ClassValues(p.class), roleARN, "")
 	p.write(t, versionedCatalog, "components: {metrics-server: {dependsOn: [provisioning/"+p.class+"]}}\n")
 	p.write(t, versioned, "image: {tag: 'for-{{ .member.provision.version }}'}\n")
 	// Argo CD would wait minutes after some tries.
@@ -212,7 +175,7 @@ func (p *provisioningFlow) next(t *testing.T) (printed string, began time.Time) 
 func (p *provisioningFlow) heldByVariable(t *testing.T) {
 	t.Helper()
 	p.eventually(t, "that the missing variable is named", func() string {
-		if said := conditions(p.app(p.class + "-" + made)); !strings.Contains(said, p.says) {
+		if said := conditions(p.app(p.class + "-" + made)); !strings.Contains(said, "inputs.roleARN is required") {
 			return said
 		}
 		return ""
@@ -225,9 +188,6 @@ func (p *provisioningFlow) heldByVariable(t *testing.T) {
 // heldByDefinitions: without the kinds of its provider, a class makes nothing, and says why.
 func (p *provisioningFlow) heldByDefinitions(t *testing.T) {
 	t.Helper()
-	if p.early == nil {
-		return
-	}
 	p.eventually(t, "that a cluster without its provider is refused", func() string { return p.early(p) })
 	p.nothingAfter(t, p.stage)
 	must(t, p.Kube.Apply(t.Context(), "", p.provider))
@@ -315,7 +275,7 @@ func (p *provisioningFlow) nothingAfter(t *testing.T, name string) {
 				t.Errorf("%s, before the %s was ready", c, name)
 			}
 		}
-		if p.nodes != "" && (c.name == p.class+"-nodes-"+made || c.kind == p.nodes) {
+		if c.name == p.class+"-nodes-"+made || c.kind == p.nodes {
 			t.Errorf("%s, before its control plane was ready", c)
 		}
 	}
@@ -326,18 +286,14 @@ func (p *provisioningFlow) arrives(t *testing.T, created time.Time) {
 	t.Helper()
 	p.eventually(t, "its registration", func() string { return missing(p.ledger.get(hub.Name, "Secret", made)) })
 	p.timed("provisioning", "member file to registered", created)
-	if p.nodes != "" {
-		p.eventually(t, "its nodes", func() string { return missing(p.ledger.get(hub.Name, p.nodes, made)) })
-	}
+	p.eventually(t, "its nodes", func() string { return missing(p.ledger.get(hub.Name, p.nodes, made)) })
 	p.eventually(t, "its first component", func() string { return missing(p.ledger.get(hub.Spare, "ConfigMap", "metrics-server-values")) })
 	p.calm(t)
 	p.timed("provisioning", "member file to all components synced", created)
 	p.expected(t)
 	stages := p.stages()
 	p.inOrder(t, "added", stages[0].is, stages[1].is, stages[2].is, stages[3].is, stages[4].is)
-	if p.nodes != "" {
-		p.inOrder(t, "added", stages[1].is, func(c change) bool { return c.kind == p.nodes && c.name == made })
-	}
+	p.inOrder(t, "added", stages[1].is, func(c change) bool { return c.kind == p.nodes && c.name == made })
 	for _, c := range p.ledger.since(p.mark) {
 		if strings.HasPrefix(c.cluster, "retail-") && c.cluster != hub.Spare || strings.HasPrefix(c.cluster, "payments-") {
 			t.Errorf("another cluster changed: %s", c)
@@ -377,7 +333,7 @@ func (p *provisioningFlow) upgrade(t *testing.T) {
 		t.Errorf("the plan is\n%s", printed)
 	}
 	p.eventually(t, "that the control plane is asked for", func() string {
-		if v := fluxText(p.ledger.get(hub.Name, p.cluster, made), p.version...); !strings.Contains(v, "1.34") {
+		if v := fluxText(p.ledger.get(hub.Name, p.cluster, made), "spec", "version"); !strings.Contains(v, "1.34") {
 			return "it is asked for " + v
 		}
 		if s := state(p.app(p.class + "-" + made)); s != "Synced/Progressing" {
@@ -385,10 +341,8 @@ func (p *provisioningFlow) upgrade(t *testing.T) {
 		}
 		return ""
 	})
-	if p.nodes != "" {
-		if v := fluxText(p.ledger.get(hub.Name, p.nodes, made), p.version...); v != "1.33" {
-			t.Errorf("the nodes are asked for %s before their control plane is there", v)
-		}
+	if v := fluxText(p.ledger.get(hub.Name, p.nodes, made), "spec", "version"); v != "1.33" {
+		t.Errorf("the nodes are asked for %s before their control plane is there", v)
 	}
 	if image := p.image(); image != "for-1.33" {
 		t.Errorf("the component that follows the version has the image %q before its control plane is there; expected that of 1.33", image)

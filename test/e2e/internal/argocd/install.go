@@ -43,7 +43,6 @@ var settings = map[string]string{
 // healthChecks are the kinds whose health Argo CD does not know, with the chart that has the check.
 var healthChecks = map[string]string{
 	"ConfigMap":                        "agent-grant",
-	"cluster.x-k8s.io_Cluster":         "cluster-api",
 	"provision.argosy.dev_EKSCluster":  "cluster-kro",
 	"provision.argosy.dev_EKSNodes":    "cluster-kro",
 	"provision.argosy.dev_XEKSCluster": "cluster-crossplane",

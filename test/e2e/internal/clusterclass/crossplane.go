@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -39,7 +41,7 @@ const (
 )
 
 // StartCrossplane installs Crossplane on the cluster, with its webhooks and the function of the
-// compositions, and starts both (rule 6).
+// compositions, and starts both (rule 5).
 func StartCrossplane(ctx context.Context, o Options, dir string) (core, patches *process.Process, err error) {
 	client, err := kube.New(o.Cluster.Config())
 	if err != nil {
@@ -82,7 +84,7 @@ func StartCrossplane(ctx context.Context, o Options, dir string) (core, patches 
 	}); err != nil {
 		return nil, nil, err
 	}
-	if err := webhooks(ctx, client, crossplane, filepath.Join(o.Binaries.Files(crossplane), "webhooks", "manifests.yaml"), ports[1], certificate); err != nil {
+	if err := webhooks(ctx, client, filepath.Join(o.Binaries.Files(crossplane), "webhooks", "manifests.yaml"), ports[1], certificate); err != nil {
 		return nil, nil, fmt.Errorf("webhooks of crossplane: %w", err)
 	}
 	return core, patches, installFunction(ctx, client, endpoint)
@@ -171,6 +173,36 @@ func installFunction(ctx context.Context, client *kube.Client, endpoint string) 
 	})
 	if err != nil {
 		return fmt.Errorf("revision of %s: %w", function, errors.Join(err, last))
+	}
+	return nil
+}
+
+// webhooks has the API server call a program's webhooks at their port.
+func webhooks(ctx context.Context, client *kube.Client, file string, port int, authority []byte) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	objects, err := kube.Decode(text)
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		o.SetName(crossplane + "-" + o.GetName())
+		hooks, _, _ := unstructured.NestedSlice(o.Object, "webhooks")
+		for _, hook := range hooks {
+			fields, _ := hook.(map[string]any)
+			path, _, _ := unstructured.NestedString(fields, "clientConfig", "service", "path")
+			fields["clientConfig"] = map[string]any{
+				"url": "https://" + localhost + strconv.Itoa(port) + path, "caBundle": base64.StdEncoding.EncodeToString(authority),
+			}
+		}
+		if err := unstructured.SetNestedSlice(o.Object, hooks, "webhooks"); err != nil {
+			return err
+		}
+		if err := client.ApplyObject(ctx, "", o); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -34,6 +34,20 @@ var (
 	upjetAuths    = schema.GroupVersionResource{Group: "eks.aws.upbound.io", Version: "v1beta1", Resource: "clusterauths"}
 )
 
+// isolated skips a test that `make clusters` has not asked for. It runs in a network of its own,
+// since Crossplane listens on all addresses; the components are built before.
+func isolated(t *testing.T, components ...string) {
+	t.Helper()
+	switch os.Getenv("CLUSTERS") {
+	case "build":
+		testcluster.Start(t, components...)
+		t.SkipNow()
+	case "run":
+	default:
+		t.Skip("`make clusters` runs it")
+	}
+}
+
 // TestClassOfCrossplane proves charts/cluster-crossplane with Crossplane's own core and function on
 // a real API server, and a stand-in for its provider: from one member file to a kubeconfig, broken
 // definitions that hold what comes later, an upgrade of six clusters, what admission refuses, and

@@ -1,5 +1,5 @@
-// Package clusterclass runs what makes clusters on a hub: Cluster API, and kro and Crossplane with
-// a stand-in for their providers, since no cloud is here. All three are as released.
+// Package clusterclass runs what makes clusters on a hub: kro and Crossplane, as released, with a
+// stand-in for their providers, since no cloud is here.
 //
 //  1. kro has the administrator's rights.
 //  2. ProviderStandIn takes the place of ACK's controller for EKS, or of Crossplane's
@@ -9,13 +9,10 @@
 //  3. ack.yaml defines the kinds of ACK that charts/cluster-kro names, with the fields that the
 //     chart uses: no Go module has ACK's own definitions.
 //  4. The stand-in forgets nothing when it is stopped, as a cloud does.
-//  5. Cluster API runs with its own providers: kubeadm's of control planes and nodes, and that of
-//     infrastructure with machines in memory, whose API servers are in memory as well. Its webhooks
-//     are called as on a cluster. They listen on all addresses: run it in a network of its own.
-//  6. Crossplane's core has the administrator's rights and its webhooks, and listens on all
-//     addresses too. It installs the package of function-patch-and-transform, made of the module's
-//     own files. The function runs beside it, by TLS on both sides: Crossplane would make a
-//     Deployment of an image.
-//  7. upjet.yaml defines the kinds of provider-aws-eks that charts/cluster-crossplane names, with
+//  5. Crossplane's core has the administrator's rights and its webhooks, and listens on all
+//     addresses: run it in a network of its own. It installs the package of
+//     function-patch-and-transform, made of the module's own files. The function runs beside it, by
+//     TLS on both sides: Crossplane would make a Deployment of an image.
+//  6. upjet.yaml defines the kinds of provider-aws-eks that charts/cluster-crossplane names, with
 //     the names and the required fields of the provider's own definitions.
 package clusterclass

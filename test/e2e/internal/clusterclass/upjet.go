@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Upjet are the definitions of the kinds of Crossplane's provider-aws-eks (rule 7).
+// Upjet are the definitions of the kinds of Crossplane's provider-aws-eks (rule 6).
 //
 //go:embed upjet.yaml
 var Upjet []byte

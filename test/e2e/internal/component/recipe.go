@@ -56,18 +56,6 @@ var recipes = map[string]recipe{
 		Rename: map[string]string{"controller": "kro"},
 		Files:  []files{{Module: "github.com/kubernetes-sigs/kro", Glob: "helm/crds/*.yaml", To: "crds"}},
 	},
-	"cluster-api": {
-		Rename: map[string]string{"core": "capi-core", "kubeadm": "capi-control-plane", "docker": "capi-infrastructure"},
-		Files: slices.Concat(
-			clusterAPI("sigs.k8s.io/cluster-api", "core/config", "core"),
-			clusterAPI("sigs.k8s.io/cluster-api", "controlplane/kubeadm/config", "control-plane"),
-			clusterAPI("sigs.k8s.io/cluster-api/test", "infrastructure/docker/config", "infrastructure"),
-		),
-	},
-	"cluster-api-bootstrap": { // whose command go build would give the name of another one
-		Rename: map[string]string{"kubeadm": "capi-bootstrap"},
-		Files:  clusterAPI("sigs.k8s.io/cluster-api", "bootstrap/kubeadm/config", "bootstrap"),
-	},
 	"crossplane": {
 		Files: []files{
 			{Module: "github.com/crossplane/crossplane", Glob: "cluster/crds/*.yaml", To: "crds"},
@@ -127,14 +115,6 @@ func flux(controller string) []files {
 		Module: "github.com/fluxcd/" + controller,
 		Glob:   "config/crd/bases/*.yaml", Exclude: "kustomization.yaml", To: "crds",
 	}}
-}
-
-// clusterAPI are the kinds and webhooks of a provider of Cluster API.
-func clusterAPI(module, config, to string) []files {
-	return []files{
-		{Module: module, Glob: config + "/crd/bases/*.yaml", To: to + "/crds"},
-		{Module: module, Glob: config + "/webhook/manifests.yaml", To: to},
-	}
 }
 
 // argocd is a release of Argo CD with the helm command that its repo-server calls.

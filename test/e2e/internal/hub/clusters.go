@@ -17,15 +17,11 @@ const Made = "retail-staging-eu-2"
 // MadeConnection is the file that says where the connection of Made is read.
 const MadeConnection = "fleet/registration/" + Made + "/fleet/fleet-secret/values.yaml"
 
-// ClassNamespace is where clusters are made, and MadeSecret the kubeconfig of Made there, of a
-// class that writes none for its API server.
-const (
-	ClassNamespace = "clusters"
-	MadeSecret     = Made + "-connection"
-)
+// ClassNamespace is where clusters are made.
+const ClassNamespace = "clusters"
 
 // Classes are the classes of clusters that the hub can make, with the ends of their charts' names.
-var Classes = map[string]string{"eks-kro": "kro", "eks-crossplane": "crossplane", "eks-capi": "api"}
+var Classes = map[string]string{"eks-kro": "kro", "eks-crossplane": "crossplane"}
 
 // ClassValues is the file of a class's values.
 func ClassValues(class string) string {
@@ -39,9 +35,6 @@ const ClassCatalog = "provisioning/defaults/application-sets/provisioning.yaml"
 // and where the connection is read. The caller commits it.
 func (h *Hub) OfferClass(class string) error {
 	secret := map[string]any{"namespace": ClassNamespace, "server": map[string]any{"url": h.Control.URL, "caBundle": h.Control.CAData}}
-	if class == "eks-capi" {
-		secret["name"] = MadeSecret
-	}
 	connection, err := json.Marshal(map[string]any{"externalSecret": map[string]any{"refreshInterval": "2s"}, "connectionSecret": secret})
 	if err != nil {
 		return err
@@ -55,9 +48,6 @@ func (h *Hub) OfferClass(class string) error {
 	}
 	for _, file := range []string{ClassValues(class), ClassValues(class + "-nodes"), ClassCatalog} { // which the hub's fleet is without
 		text, err := os.ReadFile(filepath.Join(h.o.Checkout, file))
-		if os.IsNotExist(err) { // a class without a component for nodes
-			continue
-		}
 		if err != nil {
 			return err
 		}
@@ -120,18 +110,4 @@ func (h *Hub) StartCrossplane(ctx context.Context) ([]*process.Process, error) {
 	}
 	core, function, err := clusterclass.StartCrossplane(ctx, clusterclass.Options{Binaries: binaries, Group: h.group, Cluster: h.Control}, dir)
 	return []*process.Process{core, function}, err
-}
-
-// StartClusterAPI builds Cluster API if need be, and starts its programs on the hub. They listen on
-// all addresses.
-func (h *Hub) StartClusterAPI(ctx context.Context) (map[string]*process.Process, error) {
-	binaries, err := Build(ctx, h.o.Checkout, h.o.Progress, clusterclass.ClusterAPIComponents...)
-	if err != nil {
-		return nil, err
-	}
-	dir := filepath.Join(h.o.Dir, "cluster-api")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	return clusterclass.StartClusterAPI(ctx, clusterclass.Options{Binaries: binaries, Group: h.group, Cluster: h.Control}, dir)
 }
