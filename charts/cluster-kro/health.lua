@@ -1,13 +1,22 @@
--- Health of a cluster and of its nodes for the Argo CD of a hub:
--- resource.customizations.health.provision.argosy.dev_KIND, of the kinds XEKSCluster and XEKSNodes
--- (Crossplane), EKSCluster and EKSNodes (kro).
--- Healthy means seen on the version that was asked for.
+-- Health of what Argosy's definitions make, for Argo CD: resource.customizations.health.GROUP_KIND, of
+-- provision.argosy.dev the kinds XEKSCluster and XEKSNodes (Crossplane), EKSCluster and EKSNodes (kro),
+-- of resources.argosy.dev the kinds Queue, Table and Database.
+-- Healthy means ready, and a cluster and its nodes are seen on the version that was asked for.
 local status = obj.status or {}
-local message = "waits for version " .. obj.spec.version
+local version = obj.spec.version
+local message = "waits for the resource"
+if version then
+  message = "waits for version " .. version
+end
 for _, condition in ipairs(status.conditions or {}) do
   if condition.type == "Ready" then
-    if condition.status == "True" and status.version == obj.spec.version and (condition.observedGeneration or obj.metadata.generation) == obj.metadata.generation then
-      return {status = "Healthy", message = "seen on version " .. obj.spec.version}
+    local seen = not version or status.version == version
+    -- Crossplane calls a cluster ready before it asks for the role, whose policy needs the cluster.
+    if obj.kind == "XEKSCluster" and not status.crossplaneRoleARN then
+      seen, message = false, "waits for the role of its own Crossplane"
+    end
+    if condition.status == "True" and seen and (condition.observedGeneration or obj.metadata.generation) == obj.metadata.generation then
+      return {status = "Healthy", message = version and "seen on version " .. version or ""}
     end
     message = condition.message or message
   elseif condition.type == "Synced" and condition.status == "False" then

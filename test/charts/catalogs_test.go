@@ -137,6 +137,7 @@ func TestCatalogTemplates(t *testing.T) {
 	full := factsOf(map[string]any{
 		"aws_cluster_name": "eks-prod-1", "aws_region": "eu-central-1", "aws_vpc_id": "vpc-1", "karpenter_sqs_queue_name": "queue-1",
 		"argocd_domain": "argocd.example.com", "fleet_repo_url": "https://git.example.com/fleet",
+		"aws_account_id": "111122223333", "aws_role_crossplane": "arn:aws:iam::111122223333:role/crossplane", "aws_db_subnet_group": "databases",
 	})
 	for _, group := range groups {
 		for name, e := range entries(t, group) {
@@ -164,8 +165,9 @@ func TestCatalogTemplates(t *testing.T) {
 
 // factsOf are a cluster's, as templates see them.
 func factsOf(annotations map[string]any) map[string]any {
-	labels := map[string]any{"tenant": "retail", "environment": "prod"}
+	labels := map[string]any{"tenant": "retail", "environment": "prod", "fleet_member": "spoke"}
 	return map[string]any{
+		"member": map[string]any{"clusterName": "retail-prod-eu-1"},
 		"name": "retail-prod-eu-1", "cluster": "retail-prod-eu-1", "hub": "hub-eu", "tenant": "retail", "environment": "prod",
 		"labels": labels, "annotations": annotations, "metadata": map[string]any{"labels": labels, "annotations": annotations},
 	}

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
+	"github.com/argoproj/argo-cd/v2/util/lua"
 )
 
 const (
@@ -110,6 +111,7 @@ func TestExampleHasTheHealthChecksOfClasses(t *testing.T) {
 	for kind, chart := range map[string]string{
 		"provision.argosy.dev_EKSCluster": clusterKro, "provision.argosy.dev_EKSNodes": clusterKro,
 		"provision.argosy.dev_XEKSCluster": clusterCrossplane, "provision.argosy.dev_XEKSNodes": clusterCrossplane,
+		"resources.argosy.dev_Database": clusterCrossplane, "resources.argosy.dev_Queue": clusterCrossplane, "resources.argosy.dev_Table": clusterCrossplane,
 	} {
 		script, err := os.ReadFile(chart + "/health.lua")
 		if err != nil {
@@ -117,6 +119,45 @@ func TestExampleHasTheHealthChecksOfClasses(t *testing.T) {
 		}
 		if values.Configs.CM["resource.customizations.health."+kind] != string(script) {
 			t.Errorf("the health check of %s is not that of %s", kind, chart)
+		}
+	}
+}
+
+// Healthy means ready at the newest generation. A cluster and its nodes are seen on their version,
+// and a cluster of Crossplane has the role of its own Crossplane.
+func TestHealthOfClasses(t *testing.T) {
+	script, err := os.ReadFile(clusterCrossplane + "/health.lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready := func(status string) string {
+		return "conditions: [{type: Ready, status: '" + status + "', message: of the engine}]"
+	}
+	for _, c := range []struct{ kind, spec, status, want string }{
+		{"XEKSCluster", "version: '1.33'", "", "Progressing waits for version 1.33"},
+		{"XEKSCluster", "version: '1.33'", "version: '1.33', crossplaneRoleARN: arn, " + ready("True"), "Healthy seen on version 1.33"},
+		{"XEKSCluster", "version: '1.33'", "version: '1.33', " + ready("True"), "Progressing of the engine"},
+		{"XEKSCluster", "version: '1.33'", "version: '1.32', crossplaneRoleARN: arn, " + ready("True"), "Progressing of the engine"},
+		{"XEKSCluster", "version: '1.33'", "conditions: [{type: Synced, status: 'False', message: no kind}]", "Degraded no kind"},
+		{"XEKSNodes", "version: '1.33'", "version: '1.33', " + ready("True"), "Healthy seen on version 1.33"},
+		{"XEKSNodes", "version: '1.33'", "version: '1.33', " + ready("False"), "Progressing of the engine"},
+		{"EKSCluster", "version: '1.33'", "version: '1.33', " + ready("True"), "Healthy seen on version 1.33"},
+		{"EKSCluster", "version: '1.33'", "state: ERROR, " + ready("False"), "Degraded of the engine"},
+		{"EKSNodes", "version: '1.33'", "version: '1.33', conditions: [{type: Ready, status: 'True', observedGeneration: 1}]", "Progressing waits for version 1.33"},
+		{"Queue", "deletionPolicy: Orphan", "", "Progressing waits for the resource"},
+		{"Queue", "deletionPolicy: Orphan", ready("True"), "Healthy "},
+		{"Database", "engine: postgres", ready("False"), "Progressing of the engine"},
+	} {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte("{kind: "+c.kind+", metadata: {generation: 2}, spec: {"+c.spec+"}, status: {"+c.status+"}}"), &object.Object); err != nil {
+			t.Fatal(err)
+		}
+		got, err := lua.VM{}.ExecuteHealthLua(object, string(script))
+		if err != nil {
+			t.Fatalf("%s: %v", c.kind, err)
+		}
+		if text := string(got.Status) + " " + got.Message; text != c.want {
+			t.Errorf("%s with status {%s}: %q; want %q", c.kind, c.status, text, c.want)
 		}
 	}
 }
@@ -151,7 +192,8 @@ func TestClusterKroTakesNoTokenOfAnotherCluster(t *testing.T) {
 }
 
 // TestClassesOutliveAccidents is rule C3: no sync prunes a cluster, and definitions outlive their
-// Application. Crossplane deletes all clusters with their definition.
+// Application and their HelmRelease. Crossplane deletes all clusters with their definition, and all
+// that a provider has made with the provider.
 func TestClassesOutliveAccidents(t *testing.T) {
 	const is = "{clusterName: shop-1, version: '1.33', nodes: {version: '1.33'}, region: eu-west-1}\n"
 	const aws = "inputs: {roleARN: 'arn:aws:iam::111122223333:role/eks', nodeRoleARN: 'arn:aws:iam::111122223333:role/nodes', subnetIDs: [subnet-1, subnet-2]}\n"
@@ -165,7 +207,10 @@ func TestClassesOutliveAccidents(t *testing.T) {
 		{clusterKro, "definitions", "{}\n", "ResourceGraphDefinition", both, 2},
 		{clusterCrossplane, "controlPlane", aws, "XEKSCluster", prune, 1},
 		{clusterCrossplane, "nodes", aws, "XEKSNodes", prune, 1},
-		{clusterCrossplane, "definitions", "{}\n", "CompositeResourceDefinition", both, 2},
+		{clusterCrossplane, "definitions", "{}\n", "CompositeResourceDefinition", both, 3},
+		{clusterCrossplane, "claims", "{}\n", "CompositeResourceDefinition", both, 3},
+		{clusterCrossplane, "provider", "{account: '111122223333', provider: {services: {eks: true}}}\n", "Provider", both, 2},
+		{clusterCrossplane, "providerConfig", "{}\n", "ProviderConfig", both, 1},
 	} {
 		found := 0
 		for _, o := range (rendering{}).objects(t, c.chart, "part: "+c.part+"\n", is, c.values) {
@@ -176,6 +221,9 @@ func TestClassesOutliveAccidents(t *testing.T) {
 			found++
 			if got := u.GetAnnotations()["argocd.argoproj.io/sync-options"]; got != c.want {
 				t.Errorf("%s %s: sync options %q, want %q", c.kind, u.GetName(), got, c.want)
+			}
+			if got := u.GetAnnotations()["helm.sh/resource-policy"] == "keep"; got != (c.want == both) {
+				t.Errorf("%s %s: an uninstallation by Flux keeps it: %t", c.kind, u.GetName(), got)
 			}
 		}
 		if found != c.objects {

@@ -61,7 +61,7 @@ var madeByName = map[string]madeBy{
 		definition: "ResourceGraphDefinition", defines: "eksclusters.provision.argosy.dev",
 		definitions: schema.GroupVersionResource{Group: "kro.run", Version: "v1alpha1", Resource: "resourcegraphdefinitions"},
 		objects:     []schema.GroupVersionResource{classKind("eksclusters"), classKind("eksnodes")},
-		provider: clusterclass.ACK, early: (*provisioningFlow).unknownKind, stage: "definitions",
+		provider:    clusterclass.ACK, early: (*provisioningFlow).unknownKind, stage: "definitions",
 		start: func(ctx context.Context, e *environment) ([]*process.Process, error) { return e.StartKro(ctx) },
 	},
 	// Its program listens on all addresses: run it in a network of its own.
@@ -70,7 +70,7 @@ var madeByName = map[string]madeBy{
 		definition: "CompositeResourceDefinition", defines: "xeksclusters.provision.argosy.dev",
 		definitions: schema.GroupVersionResource{Group: "apiextensions.crossplane.io", Version: "v1", Resource: "compositeresourcedefinitions"},
 		objects:     []schema.GroupVersionResource{classKind("xeksclusters"), classKind("xeksnodes")},
-		provider: clusterclass.Upjet, early: (*provisioningFlow).unknownProvider, stage: "cluster",
+		provider:    clusterclass.Upjet, early: (*provisioningFlow).unknownProvider, stage: "cluster",
 		start: func(ctx context.Context, e *environment) ([]*process.Process, error) { return e.StartCrossplane(ctx) },
 	},
 }

@@ -47,10 +47,13 @@ var healthChecks = map[string]string{
 	"provision.argosy.dev_EKSNodes":    "cluster-kro",
 	"provision.argosy.dev_XEKSCluster": "cluster-crossplane",
 	"provision.argosy.dev_XEKSNodes":   "cluster-crossplane",
+	"resources.argosy.dev_Database":    "cluster-crossplane",
+	"resources.argosy.dev_Queue":       "cluster-crossplane",
+	"resources.argosy.dev_Table":       "cluster-crossplane",
 }
 
-// HealthChecks are those of ownership grants, of clusters and of their nodes, as settings of
-// argocd-cm.
+// HealthChecks are those of ownership grants, of clusters and their nodes, and of what applications
+// claim, as settings of argocd-cm.
 func HealthChecks(charts string) (map[string]string, error) {
 	out := map[string]string{}
 	for kind, chart := range healthChecks {
