@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	}
 	if name := os.Getenv(childVariable); name != "" {
 		children := map[string]func(args []string) error{
-			"serve": serve, "stubborn": stubborn, "fail": fail, "parent": parent, "holder": holder, "inside": inside, "confined": confined, "forgetful": refused,
+			"serve": serve, "stubborn": stubborn, "fail": fail, "parent": parent, "holder": holder, "inside": inside, "rooted": rooted, "confined": confined, "forgetful": refused,
 		}
 		if err := children[name](os.Args[1:]); err != nil {
 			fmt.Println("child:", err)
@@ -163,6 +163,31 @@ func inside(args []string) error {
 		fmt.Fprintln(conn, "echo", lines.Text())
 	}
 	fmt.Fprintln(conn, "the end:", lines.Err())
+	return nil
+}
+
+// rooted OWN REACHED serves on all addresses what it sees of its root folder, and behind REACHED.
+func rooted(args []string) error {
+	l, err := net.Listen("tcp", "0.0.0.0:"+args[0])
+	if err != nil {
+		return err
+	}
+	answer(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		marker, err := os.ReadFile("/marker")
+		entries, listErr := os.ReadDir("/")
+		response, getErr := http.Get("http://127.0.0.1:" + args[1])
+		if err := errors.Join(err, listErr, getErr); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		defer response.Body.Close()
+		reached, _ := io.ReadAll(response.Body)
+		names := []string{}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		fmt.Fprintf(w, "%s; reached %s; / has %s", marker, reached, strings.Join(names, ", "))
+	}))
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -14,7 +15,18 @@ const (
 	drainTimeout = 5 * time.Second
 )
 
-// forwarder carries connections from listeners to addresses, however long they last.
+// target connects to where connections are carried.
+type target func(ctx context.Context) (net.Conn, error)
+
+// outside is a port of this machine's 127.0.0.1.
+func outside(port int) target {
+	return func(ctx context.Context) (net.Conn, error) {
+		dialer := net.Dialer{Timeout: dialTimeout}
+		return dialer.DialContext(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	}
+}
+
+// forwarder carries connections from listeners to targets, however long they last.
 type forwarder struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -32,7 +44,7 @@ func newForwarder() *forwarder {
 }
 
 // serve accepts connections until the listener is closed.
-func (f *forwarder) serve(l net.Listener, address string) {
+func (f *forwarder) serve(l net.Listener, to target) {
 	f.mu.Lock()
 	f.listeners = append(f.listeners, l)
 	f.mu.Unlock()
@@ -50,18 +62,17 @@ func (f *forwarder) serve(l net.Listener, address string) {
 					continue
 				}
 			}
-			go f.carry(conn, address)
+			go f.carry(conn, to)
 		}
 	}()
 }
 
-func (f *forwarder) carry(from net.Conn, address string) {
+func (f *forwarder) carry(from net.Conn, dial target) {
 	if !f.keep(from) {
 		return
 	}
 	defer f.drop(from)
-	dialer := net.Dialer{Timeout: dialTimeout}
-	to, err := dialer.DialContext(f.ctx, "tcp4", address)
+	to, err := dial(f.ctx)
 	if err != nil {
 		reset(from) // as if refused
 		return

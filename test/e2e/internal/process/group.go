@@ -56,6 +56,36 @@ func (g *Group) start(ctx context.Context, s Spec) (*Process, error) {
 	return p, nil
 }
 
+// Run runs s to its end, and returns an error unless that is with status 0. What Spec says of being
+// ready is not looked at.
+func (g *Group) Run(ctx context.Context, s Spec) error {
+	if err := supported(); err != nil {
+		return err
+	}
+	s, err := s.complete()
+	if err != nil {
+		return fmt.Errorf("run %s: %w", s.Name, err)
+	}
+	p := &Process{group: g, spec: s, log: filepath.Join(g.dir, s.Name+".log")}
+	defer g.forget(p)
+	r, err := g.enter(p, func() (*run, error) { return start(s, p.log, p.unasked) })
+	if err != nil {
+		return fmt.Errorf("run %s: %w", s.Name, err)
+	}
+	if err := r.join(ctx); err != nil {
+		return fmt.Errorf("run %s: %w", s.Name, errors.Join(explain(err, p.log, r.log.tail()), r.end(0)))
+	}
+	select {
+	case <-r.exited:
+	case <-ctx.Done():
+		return fmt.Errorf("run %s: %w", s.Name, errors.Join(context.Cause(ctx), r.end(0)))
+	}
+	if r.how != succeeded {
+		return fmt.Errorf("run %s: %w", s.Name, explain(errors.New(r.how), p.log, r.log.tail()))
+	}
+	return nil
+}
+
 // enter takes p into the group and calls run, unless the group is stopped meanwhile or before.
 func (g *Group) enter(p *Process, begin func() (*run, error)) (*run, error) {
 	g.mu.Lock()

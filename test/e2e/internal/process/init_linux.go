@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,8 +18,11 @@ import (
 
 const (
 	insideVariable = "ARGOSY_E2E_PRIVATE_NETWORK"
+	dialerVariable = "ARGOSY_E2E_PRIVATE_DIALER"
 	controlFD      = 3 // the first of exec.Cmd's ExtraFiles
+	dialerFD       = 4
 	listening      = "listening"
+	connected      = "connected"
 	maxMessage     = 8 << 10
 )
 
@@ -27,6 +31,8 @@ type inside struct {
 	Path   string   `json:"path"`
 	Argv   []string `json:"argv"`
 	Ports  []int    `json:"ports"`
+	Dialer bool     `json:"dialer"`
+	Root   string   `json:"root"`
 	Parent int      `json:"parent"`
 }
 
@@ -37,6 +43,10 @@ var initialised atomic.Bool
 // does not return, but becomes the command. Everywhere else it does nothing.
 func Init() {
 	initialised.Store(true)
+	if _, ok := os.LookupEnv(dialerVariable); ok {
+		dial()
+		os.Exit(0) //nolint:forbidigo // as below
+	}
 	order, ok := os.LookupEnv(insideVariable)
 	if !ok {
 		return
@@ -76,11 +86,24 @@ func become(text string) error {
 		return fmt.Errorf("hand over the listening sockets: %w", err)
 	}
 	runtime.KeepAlive(files)
+	if order.Dialer {
+		if err := startDialer(); err != nil {
+			return fmt.Errorf("start what dials in the private network: %w", err)
+		}
+	}
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("ask for the parent-death signal: %w", err)
 	}
 	if unix.Getppid() != order.Parent {
 		return errors.New("the parent is gone")
+	}
+	if order.Root != "" {
+		if err := unix.Chroot(order.Root); err != nil {
+			return fmt.Errorf("change the root folder to %s: %w", order.Root, err)
+		}
+		if err := os.Chdir("/"); err != nil {
+			return err
+		}
 	}
 	env := slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, insideVariable+"=") })
 	return fmt.Errorf("exec %s: %w", order.Path, syscall.Exec(order.Path, order.Argv, env))
@@ -118,4 +141,50 @@ func listenAll(ports []int) ([]*os.File, error) {
 		files = append(files, file)
 	}
 	return files, nil
+}
+
+// startDialer starts this program once more, as a child of what becomes the command.
+func startDialer() error {
+	unix.CloseOnExec(dialerFD)
+	cmd := &exec.Cmd{
+		Path: self, Args: []string{"private-dialer"}, Env: []string{dialerVariable + "="},
+		ExtraFiles:  []*os.File{os.NewFile(dialerFD, "dialer")},
+		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+	}
+	return cmd.Start()
+}
+
+// dial connects to the ports that the Group asks for, in this network, and hands the connections
+// over. It ends with the Group's side of the socket.
+func dial() {
+	buf := make([]byte, maxMessage)
+	for {
+		size, err := unix.Read(controlFD, buf)
+		if size <= 0 || err != nil {
+			return
+		}
+		file, err := connect(string(buf[:size]))
+		if err != nil {
+			err = unix.Sendmsg(controlFD, []byte(err.Error()), nil, nil, 0)
+		} else {
+			err = unix.Sendmsg(controlFD, []byte(connected), unix.UnixRights(int(file.Fd())), nil, 0)
+			_ = file.Close()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func connect(port string) (*os.File, error) {
+	conn, err := net.DialTimeout("tcp4", "127.0.0.1:"+port, dialTimeout)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok {
+		return nil, fmt.Errorf("a %T came of it", conn)
+	}
+	return tcp.File()
 }

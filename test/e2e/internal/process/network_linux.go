@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,8 +25,11 @@ const self = "/proc/self/exe"
 
 // network is a private one, seen from outside.
 type network struct {
-	ports   []int
+	targets []int         // outside, by the listening sockets' order
+	publish map[int]int   // outside to inside
 	control *net.UnixConn // from Init
+	dialer  *net.UnixConn // what connects inside; nil where nothing is published
+	dialing sync.Mutex    // one request at a time
 
 	mu      sync.Mutex
 	closed  bool
@@ -64,28 +70,45 @@ func privateAttributes() []*syscall.SysProcAttr {
 }
 
 func startInside(s Spec, output *os.File, attr *syscall.SysProcAttr) (*exec.Cmd, *network, error) {
+	ports, targets := slices.Clone(s.Forward), slices.Clone(s.Forward)
+	for _, port := range slices.Sorted(maps.Keys(s.Reach)) {
+		ports, targets = append(ports, port), append(targets, s.Reach[port])
+	}
 	order, err := json.Marshal(inside{
-		Path: s.Path, Argv: append([]string{s.Argv0}, s.Args...), Ports: s.Forward, Parent: os.Getpid(),
+		Path: s.Path, Argv: append([]string{s.Argv0}, s.Args...), Ports: ports, Dialer: len(s.Publish) > 0, Root: s.Root, Parent: os.Getpid(),
 	})
 	if err != nil {
 		return nil, nil, err
 	}
+	n := &network{targets: targets, publish: s.Publish}
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a pair of sockets: %w", err)
 	}
 	defer theirs.Close()
+	files := []*os.File{theirs}
+	n.control = ours
+	if len(s.Publish) > 0 {
+		dialer, end, err := socketPair()
+		if err != nil {
+			_ = ours.Close()
+			return nil, nil, fmt.Errorf("make a pair of sockets: %w", err)
+		}
+		defer end.Close()
+		n.dialer, files = dialer, append(files, end)
+	}
 	cmd := command(s, output)
 	cmd.Path = self
 	cmd.Args = []string{"private-network", s.Name}
 	cmd.Env = append([]string{insideVariable + "=" + string(order)}, s.Env...)
-	cmd.ExtraFiles = []*os.File{theirs}
+	cmd.ExtraFiles = files
 	cmd.SysProcAttr = attr
 	if err := spawn(cmd); err != nil {
 		_ = ours.Close()
+		n.close()
 		return nil, nil, err
 	}
-	return cmd, &network{ports: s.Forward, control: ours}, nil
+	return cmd, n, nil
 }
 
 func socketPair() (ours *net.UnixConn, theirs *os.File, err error) {
@@ -123,7 +146,9 @@ func (n *network) join(ctx context.Context) error {
 		}
 		return fmt.Errorf("set up the private network: %w", err)
 	}
-	n.serve(listeners)
+	if err := n.serve(ctx, listeners); err != nil {
+		return err
+	}
 	// Exec closes the other end, after which nothing is read; otherwise this is why it failed.
 	buf := make([]byte, maxMessage)
 	if size, _ := n.control.Read(buf); size > 0 {
@@ -152,7 +177,7 @@ func (n *network) receive() ([]net.Listener, error) {
 		}
 		return nil, errors.New(text)
 	}
-	if len(n.ports) == 0 {
+	if len(n.targets) == 0 {
 		return nil, nil
 	}
 	messages, err := unix.ParseSocketControlMessage(oob[:oobSize])
@@ -180,25 +205,64 @@ func (n *network) receive() ([]net.Listener, error) {
 			return nil, err
 		}
 	}
-	if len(listeners) != len(n.ports) {
+	if len(listeners) != len(n.targets) {
 		closeAll(listeners)
-		return nil, fmt.Errorf("%d listening sockets came, expected %d", len(listeners), len(n.ports))
+		return nil, fmt.Errorf("%d listening sockets came, expected %d", len(listeners), len(n.targets))
 	}
 	return listeners, nil
 }
 
-// serve forwards connections until close.
-func (n *network) serve(listeners []net.Listener) {
+// serve forwards connections until close, and publishes ports.
+func (n *network) serve(ctx context.Context, listeners []net.Listener) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.closed {
 		closeAll(listeners)
-		return
+		return nil
 	}
 	n.forward = newForwarder()
 	for i, l := range listeners {
-		n.forward.serve(l, fmt.Sprintf("127.0.0.1:%d", n.ports[i]))
+		n.forward.serve(l, outside(n.targets[i]))
 	}
+	for port, to := range n.publish {
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			return fmt.Errorf("publish port %d: %w", port, err)
+		}
+		n.forward.serve(l, func(context.Context) (net.Conn, error) { return n.dial(to) })
+	}
+	return nil
+}
+
+// dial connects to a port inside.
+func (n *network) dial(port int) (net.Conn, error) {
+	n.dialing.Lock()
+	defer n.dialing.Unlock()
+	if _, err := n.dialer.Write([]byte(strconv.Itoa(port))); err != nil {
+		return nil, err
+	}
+	buf, oob := make([]byte, maxMessage), make([]byte, unix.CmsgSpace(4))
+	size, oobSize, _, _, err := n.dialer.ReadMsgUnix(buf, oob)
+	if err != nil {
+		return nil, err
+	}
+	if text := string(buf[:size]); text != connected {
+		return nil, fmt.Errorf("port %d of the private network: %s", port, text)
+	}
+	messages, err := unix.ParseSocketControlMessage(oob[:oobSize])
+	if err != nil {
+		return nil, err
+	}
+	for _, message := range messages {
+		fds, err := unix.ParseUnixRights(&message)
+		if err != nil || len(fds) != 1 {
+			continue
+		}
+		file := os.NewFile(uintptr(fds[0]), "connection")
+		defer file.Close() // the connection has its own
+		return net.FileConn(file)
+	}
+	return nil, fmt.Errorf("port %d of the private network: no connection came", port)
 }
 
 // close is called when the process has ended.
@@ -208,6 +272,9 @@ func (n *network) close() {
 	n.closed = true
 	if n.forward != nil {
 		n.forward.close()
+	}
+	if n.dialer != nil {
+		_ = n.dialer.Close()
 	}
 }
 

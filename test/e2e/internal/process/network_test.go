@@ -6,14 +6,20 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/process"
 )
 
 // Rule 6.
@@ -104,6 +110,70 @@ func TestPrivateNetworkPassesSignalsAndStatus(t *testing.T) {
 	if _, err := g.Start(t.Context(), s); err == nil || !strings.HasPrefix(err.Error(), "start fail: exited with status 3 before it was ready; the end of ") ||
 		!strings.HasSuffix(err.Error(), "| line 40") {
 		t.Error(err)
+	}
+}
+
+// Rule 6: what is published can be reached from outside under another port, also after a restart; what
+// is reached has another port outside; and the root folder is the process's own.
+func TestPrivateNetworkPublishesAndReaches(t *testing.T) {
+	t.Parallel()
+	g := newGroup(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go answer(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "outside") }))
+	root := t.TempDir()
+	program, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string]string{"program": string(program), "marker": "of the root"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(data), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	published := freePort(t)
+	url := fmt.Sprintf("http://127.0.0.1:%d/", published)
+	s := child(t, "rooted", "8443", "9443")
+	s.Path, s.Root, s.Forward = "/program", root, []int{}
+	s.Reach = map[int]int{9443: l.Addr().(*net.TCPAddr).Port}
+	s.Publish = map[int]int{published: 8443}
+	s.Ready = process.WaitHTTP(url, nil)
+	p, err := g.Start(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		var all sync.WaitGroup
+		for range 20 { // more connections than one at a time
+			all.Go(func() {
+				response, err := http.Get(url)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer response.Body.Close()
+				body, err := io.ReadAll(response.Body)
+				if got := string(body); err != nil || got != "of the root; reached outside; / has marker, program" {
+					t.Errorf("%q, %v", got, err)
+				}
+			})
+		}
+		all.Wait()
+		if reachable(t, "127.0.0.1:8443") {
+			t.Error("its own port can be reached from outside")
+		}
+		if err := p.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if reachable(t, fmt.Sprintf("127.0.0.1:%d", published)) {
+		t.Error("its port is still published")
 	}
 }
 

@@ -13,6 +13,9 @@ import (
 	"time"
 )
 
+// succeeded is how what runs to its end has to end.
+const succeeded = "exited with status 0"
+
 // afterKill is how long the kernel may take to end what was killed.
 const afterKill = 10 * time.Second
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +58,13 @@ type Spec struct {
 	// Forward, if not nil, puts the process into a private network namespace, in which these ports
 	// of 127.0.0.1 are the machine's. None of them can be listened on in there.
 	Forward []int
+	// Reach are further ports in there, with the machine's ports that they lead to.
+	Reach map[int]int
+	// Publish are ports of the machine's 127.0.0.1, with the ports in there that they lead to.
+	Publish map[int]int
+	// Root is the root folder of a process with a private network, as a container has one. Path is
+	// the program's in there.
+	Root string
 }
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
@@ -66,7 +74,13 @@ func (s Spec) complete() (Spec, error) {
 	if !nameForm.MatchString(s.Name) {
 		return s, fmt.Errorf("process name %q: expected letters, digits, dots, dashes and underscores, as it names the log", s.Name)
 	}
-	path, err := exec.LookPath(s.Path)
+	if s.Forward == nil && (s.Root != "" || len(s.Reach)+len(s.Publish) > 0) {
+		return s, errors.New("a root folder, or ports to reach or publish, without a private network; expected Forward, which may be empty")
+	}
+	path, err := exec.LookPath(filepath.Join(s.Root, s.Path))
+	if s.Root == "" {
+		path, err = exec.LookPath(s.Path)
+	}
 	if err != nil {
 		return s, fmt.Errorf("find the program: %w", err)
 	}
@@ -76,7 +90,9 @@ func (s Spec) complete() (Spec, error) {
 	if s.Argv0 == "" {
 		s.Argv0 = s.Path
 	}
-	s.Path = path
+	if s.Root == "" {
+		s.Path = path
+	}
 	if s.Dir != "" { // os/exec would say that the program is missing
 		if _, err := os.Stat(s.Dir); err != nil {
 			return s, fmt.Errorf("working directory: %w", err)
@@ -90,7 +106,8 @@ func (s Spec) complete() (Spec, error) {
 	if s.StopTimeout <= 0 {
 		s.StopTimeout = defaultStopTimeout
 	}
-	for _, port := range slices.Concat(s.Ports, s.Forward) {
+	s.Reach, s.Publish = maps.Clone(s.Reach), maps.Clone(s.Publish)
+	for _, port := range slices.Concat(s.Ports, s.Forward, ends(s.Reach), ends(s.Publish)) {
 		if port < 1 || port > 65535 {
 			return s, fmt.Errorf("port %d: expected 1 to 65535", port)
 		}
@@ -99,8 +116,8 @@ func (s Spec) complete() (Spec, error) {
 		s.Forward = append([]int{}, s.Forward...) // not nil, even if it is empty
 		slices.Sort(s.Forward)
 		s.Forward = slices.Compact(s.Forward)
-		if len(s.Forward) > maxForward {
-			return s, fmt.Errorf("%d ports to forward: at most %d", len(s.Forward), maxForward)
+		if n := len(s.Forward) + len(s.Reach); n > maxForward {
+			return s, fmt.Errorf("%d ports to forward: at most %d", n, maxForward)
 		}
 		for _, port := range s.Ports {
 			if slices.Contains(s.Forward, port) {
@@ -109,6 +126,11 @@ func (s Spec) complete() (Spec, error) {
 		}
 	}
 	return s, nil
+}
+
+// ends are both ends of what leads from port to port.
+func ends(ports map[int]int) []int {
+	return slices.Concat(slices.Collect(maps.Keys(ports)), slices.Collect(maps.Values(ports)))
 }
 
 // environment is never nil: os/exec would take that for all of ours.
@@ -123,13 +145,14 @@ func environment(given []string) []string {
 	return env
 }
 
-// checkPorts says which port is taken. In a private network none is.
+// checkPorts says which port is taken. In a private network only those that are published can be.
 func (s Spec) checkPorts(ctx context.Context) error {
+	ports := s.Ports
 	if s.Forward != nil {
-		return nil
+		ports = slices.Sorted(maps.Keys(s.Publish))
 	}
 	var all []error
-	for _, port := range s.Ports {
+	for _, port := range ports {
 		if err := canListen(ctx, port); err != nil {
 			all = append(all, fmt.Errorf("port %d of 127.0.0.1 is taken by another process: %w", port, err))
 		}
