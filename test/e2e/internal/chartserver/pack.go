@@ -79,13 +79,17 @@ func pack(chart Chart, own map[string][]byte) ([]byte, error) {
 	if err := add(files, definitions, path.Join("crds", chart.Name), "crds"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	return Pack(chart.Name, files)
+}
 
+// Pack makes a package of a chart's files.
+func Pack(chart string, files map[string][]byte) ([]byte, error) {
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out) // its header has no time unless it is given one
 	archive := tar.NewWriter(zipped)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		header := &tar.Header{
-			Typeflag: tar.TypeReg, Name: path.Join(chart.Name, name), Mode: 0o644, Size: int64(len(files[name])), ModTime: packed,
+			Typeflag: tar.TypeReg, Name: path.Join(chart, name), Mode: 0o644, Size: int64(len(files[name])), ModTime: packed,
 		}
 		if err := archive.WriteHeader(header); err != nil {
 			return nil, err
