@@ -243,6 +243,12 @@ func TestProjectsPermitTheCatalogs(t *testing.T) {
 		{Group: "scheduling.k8s.io", Kind: "PriorityClass"},
 		{Group: "storage.k8s.io", Kind: "CSIDriver"},
 		{Group: "storage.k8s.io", Kind: "StorageClass"},
+		{Group: "apiextensions.crossplane.io", Kind: "CompositeResourceDefinition"},
+		{Group: "apiextensions.crossplane.io", Kind: "Composition"},
+		{Group: "aws.upbound.io", Kind: "ProviderConfig"},
+		{Group: "pkg.crossplane.io", Kind: "DeploymentRuntimeConfig"},
+		{Group: "pkg.crossplane.io", Kind: "Function"},
+		{Group: "pkg.crossplane.io", Kind: "Provider"},
 	}
 	for _, hub := range []string{"hub-eu", "hub-us"} {
 		for name, project := range projectsOf(t, hub) {

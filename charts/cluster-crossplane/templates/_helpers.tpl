@@ -28,12 +28,13 @@ annotations:
 {{- else if eq $v.part "claims" -}}
 {{- $needed = dict "region" $v.region -}}
 {{- else if has $v.part (list "controlPlane" "nodes") -}}
+{{- $inputs := $v.inputs | default dict -}}
 {{- $needed = dict "clusterName" $v.clusterName "version" $v.version "region" $v.region -}}
 {{- if eq $v.part "nodes" -}}
 {{- $_ := set $needed "nodes.version" $v.nodes.version -}}
-{{- $_ := set $needed "inputs.nodeRoleARN" $v.inputs.nodeRoleARN -}}
+{{- $_ := set $needed "inputs.nodeRoleARN" $inputs.nodeRoleARN -}}
 {{- else -}}
-{{- $_ := set $needed "inputs.roleARN" $v.inputs.roleARN -}}
+{{- $_ := set $needed "inputs.roleARN" $inputs.roleARN -}}
 {{- if gt (len $v.clusterName) 53 }}{{ fail (printf "clusterName %q has %d characters; expected at most 53, as the role <clusterName>-crossplane has at most 64" $v.clusterName (len $v.clusterName)) }}{{ end -}}
 {{- end -}}
 {{- end -}}
