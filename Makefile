@@ -120,20 +120,9 @@ e2e: export COSIGN := $(COSIGN)
 e2e: build bin/hub bin/release $(PROMTOOL) $(COSIGN) $(GOTESTSUM) $(if $(IMAGE),image-root) ## Run the flows on a whole hub of real components (IMAGE=1: the service from its image)
 	bin/hub --build --argocd $(ARGOCD)
 	cd test/kustomizations && $(GO_TEST) ./...
-	cd test/e2e && $(GO_TEST) $$($(GO) list ./... | tail -n +2 | grep -v /terraform$$)
+	cd test/e2e && $(GO_TEST) -timeout 30m $$($(GO) list ./... | tail -n +2 | grep -v /terraform$$)
 	cd test/e2e && $(GO_TEST) -count=1 ./internal/terraform # Go does not see that files outside of the module change
 	cd test/e2e && ARGOCD=$(ARGOCD) $(GOTESTSUM) --format standard-verbose --no-color $(if $(EVENTS),--jsonfile '$(EVENTS)') -- $(GO_TEST_FLAGS) -count=1 -timeout 60m $(TESTFLAGS) .
-
-# Crossplane listens on all addresses, hence a network of its own; what has to be built is built before.
-.PHONY: clusters
-clusters: build bin/hub ## Run the class of Crossplane on real components: not part of CI
-	bin/hub --build --argocd $(ARGOCD)
-	cd test/e2e/internal/clusterclass && CLUSTERS=build $(GO) test -count=1 -timeout 60m -run TestClassOfCrossplane -v .
-	cd test/e2e && $(GO) test -c -o ../../bin/clusters.test ./internal/clusterclass && $(GO) test -c -o ../../bin/e2e.test .
-	cd test/e2e/internal/clusterclass && CLUSTERS=run unshare --net --map-root-user \
-		sh -c 'ip link set lo up && exec ../../../../bin/clusters.test -test.v -test.timeout 20m -test.run TestClassOfCrossplane $(TESTFLAGS)'
-	cd test/e2e; ARGOCD=$(ARGOCD) PROVISION_CLASS=eks-crossplane unshare --net --map-root-user \
-		sh -c 'ip link set lo up && exec ../../bin/e2e.test -test.v -test.timeout 20m -test.run TestFlows/provisioning$$$$ $(TESTFLAGS)'
 
 .PHONY: browser
 browser: bin/generator-plugin ## Drive Chromium through the pages of the service

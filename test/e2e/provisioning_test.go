@@ -20,7 +20,6 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/clusterclass"
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
-	"github.com/argosy-hub/argosy/test/e2e/internal/process"
 )
 
 const (
@@ -41,12 +40,13 @@ type madeBy struct {
 	definition, defines string
 	definitions         schema.GroupVersionResource
 	objects             []schema.GroupVersionResource // of cluster and nodes
-	// provider are the kinds of the class's provider. Without them, early is said of the cluster,
-	// and stage is the last one that there is anything of.
-	provider []byte
-	early    func(p *provisioningFlow) string
-	stage    string
-	start    func(context.Context, *environment) ([]*process.Process, error)
+	// start runs what makes clusters, and stops it when the test ends. offered is what comes of the
+	// offer while the class's provider is not there; early is said of the cluster then, and provide
+	// brings the provider.
+	start   func(t *testing.T, p *provisioningFlow)
+	offered func(p *provisioningFlow) string
+	early   func(p *provisioningFlow) string
+	provide func(t *testing.T, p *provisioningFlow)
 }
 
 // classKind is a kind of the classes' own definitions.
@@ -61,17 +61,43 @@ var madeByName = map[string]madeBy{
 		definition: "ResourceGraphDefinition", defines: "eksclusters.provision.argosy.dev",
 		definitions: schema.GroupVersionResource{Group: "kro.run", Version: "v1alpha1", Resource: "resourcegraphdefinitions"},
 		objects:     []schema.GroupVersionResource{classKind("eksclusters"), classKind("eksnodes")},
-		provider:    clusterclass.ACK, early: (*provisioningFlow).unknownKind, stage: "definitions",
-		start: func(ctx context.Context, e *environment) ([]*process.Process, error) { return e.StartKro(ctx) },
+		start: func(t *testing.T, p *provisioningFlow) {
+			programs, err := p.StartKro(t.Context())
+			must(t, err)
+			t.Cleanup(func() {
+				for _, program := range programs {
+					must(t, program.Kill())
+				}
+			})
+		},
+		offered: func(p *provisioningFlow) string {
+			return missing(p.ledger.get(hub.Name, "ResourceGraphDefinition", "eksclusters.provision.argosy.dev"))
+		},
+		early:   (*provisioningFlow).inactiveDefinition,
+		provide: func(t *testing.T, p *provisioningFlow) { must(t, p.Kube.Apply(t.Context(), "", clusterclass.ACK)) },
 	},
-	// Its program listens on all addresses: run it in a network of its own.
 	"eks-crossplane": {
 		class: "eks-crossplane", cluster: "XEKSCluster", nodes: "XEKSNodes",
 		definition: "CompositeResourceDefinition", defines: "xeksclusters.provision.argosy.dev",
 		definitions: schema.GroupVersionResource{Group: "apiextensions.crossplane.io", Version: "v1", Resource: "compositeresourcedefinitions"},
 		objects:     []schema.GroupVersionResource{classKind("xeksclusters"), classKind("xeksnodes")},
-		provider:    clusterclass.Upjet, early: (*provisioningFlow).unknownProvider, stage: "cluster",
-		start: func(ctx context.Context, e *environment) ([]*process.Process, error) { return e.StartCrossplane(ctx) },
+		start: func(t *testing.T, p *provisioningFlow) {
+			crossplane, err := p.StartCrossplane(t.Context(), p.cloud)
+			must(t, err)
+			t.Cleanup(func() {
+				for _, program := range crossplane.Programs() {
+					must(t, program.Kill())
+				}
+			})
+		},
+		offered: func(p *provisioningFlow) string {
+			if s := state(p.app("crossplane-" + hub.Name)); s != "Synced/Healthy" {
+				return s
+			}
+			return missing(p.ledger.get(hub.Name, "Application", "crossplane-provider-"+hub.Name))
+		},
+		early:   (*provisioningFlow).missingPackage,
+		provide: func(t *testing.T, p *provisioningFlow) { must(t, p.PushPackages(t.Context())) },
 	},
 }
 
@@ -92,25 +118,17 @@ func provisioning(t *testing.T, e *environment) {
 	p := &provisioningFlow{environment: e, madeBy: by, mark: e.ledger.mark()}
 	p.pages(t)
 	p.cloud = e.Cloud(p.class)
-	programs, err := by.start(t.Context(), e)
-	must(t, err)
-	t.Cleanup(func() {
-		for _, program := range programs {
-			must(t, program.Kill())
-		}
-	})
+	by.start(t, p)
 	stop := p.cloud.Start(t.Context())
 	t.Cleanup(stop)
-	all := func(*unstructured.Unstructured) bool { return true }
-	e.ledger.watch(t.Context(), t, hub.Name, e.Kube, all, by.definitions)
 
 	began := time.Now()
 	p.offer(t)
 	p.cloud.Stick("cluster "+made, true)
 	_, created := p.next(t)
 	p.heldByVariable(t)
-	p.heldByDefinitions(t)
-	e.ledger.watch(t.Context(), t, hub.Name, e.Kube, all, by.objects...)
+	p.heldByProvider(t)
+	p.watch(t, by.objects...)
 	p.heldByControlPlane(t)
 	p.arrives(t, created)
 	p.upgrade(t)
@@ -140,9 +158,24 @@ func (p *provisioningFlow) offer(t *testing.T) {
 	// Argo CD would wait minutes after some tries.
 	p.replace(t, "charts/application-sets/catalogs/provisioning.yaml", "retry: {limit: -1}", "retry: {limit: -1, backoff: {duration: 2s, factor: 1, maxDuration: 2s}}")
 	p.push(t, "Offer clusters of the class "+p.class)
-	p.eventually(t, "the definitions", func() string {
-		return missing(p.ledger.get(hub.Name, p.definition, p.defines))
-	})
+	p.watch(t, p.definitions)
+	p.eventually(t, "what is offered", func() string { return p.offered(p) })
+}
+
+// watch has the ledger note what becomes of kinds, once they are there.
+func (p *provisioningFlow) watch(t *testing.T, kinds ...schema.GroupVersionResource) {
+	t.Helper()
+	for _, kind := range kinds {
+		p.eventually(t, "the kind "+kind.Resource, func() string {
+			o, err := p.Kube.Get(t.Context(), kube.CustomResourceDefinitions, "", kind.GroupResource().String())
+			must(t, err)
+			if o == nil || !strings.Contains(fmt.Sprint(o.Object["status"]), "Established") {
+				return "it is not established"
+			}
+			return ""
+		})
+	}
+	p.ledger.watch(t.Context(), t, hub.Name, p.Kube, func(*unstructured.Unstructured) bool { return true }, kinds...)
 }
 
 // pages are the sections of three pages that say what one does on `make hub`, walked in one clone.
@@ -185,23 +218,20 @@ func (p *provisioningFlow) heldByVariable(t *testing.T) {
 	p.push(t, "The variable that was missing")
 }
 
-// heldByDefinitions: without the kinds of its provider, a class makes nothing, and says why.
-func (p *provisioningFlow) heldByDefinitions(t *testing.T) {
+// heldByProvider: without the class's provider nothing of a cluster is made, and what lacks is named.
+func (p *provisioningFlow) heldByProvider(t *testing.T) {
 	t.Helper()
-	p.eventually(t, "that a cluster without its provider is refused", func() string { return p.early(p) })
-	p.nothingAfter(t, p.stage)
-	must(t, p.Kube.Apply(t.Context(), "", p.provider))
-	for _, kind := range p.objects {
-		p.eventually(t, "the kind "+kind.Resource, func() string {
-			o, err := p.Kube.Get(t.Context(), kube.CustomResourceDefinitions, "", kind.GroupResource().String())
-			must(t, err)
-			return missing(o)
-		})
-	}
+	p.eventually(t, "that a cluster without its provider is refused", func() string {
+		if said := p.unknownKind(); said != "" {
+			return said
+		}
+		return p.early(p)
+	})
+	p.nothingAfter(t, "definitions")
+	p.provide(t, p)
 }
 
-// unknownKind: kro does not take definitions whose kinds of ACK are not there, so that the
-// cluster's own kind is unknown.
+// unknownKind: the kind of the cluster is not known while its definition is not in force.
 func (p *provisioningFlow) unknownKind() string {
 	app := p.app(p.class + "-" + made)
 	if app == nil {
@@ -213,22 +243,35 @@ func (p *provisioningFlow) unknownKind() string {
 	if !unknown || !strings.Contains(said, p.cluster) {
 		return said
 	}
+	return ""
+}
+
+// inactiveDefinition: kro does not take definitions whose kinds of ACK are not there.
+func (p *provisioningFlow) inactiveDefinition() string {
 	if o := p.ledger.get(hub.Name, p.definition, p.defines); fluxText(o, "status", "state") != "Inactive" {
 		return "the definition is " + fluxText(o, "status", "state")
 	}
 	return ""
 }
 
-// unknownProvider: Crossplane takes definitions without the provider's kinds, and the composite
-// says what is missing.
-func (p *provisioningFlow) unknownProvider() string {
-	app := p.app(p.class + "-" + made)
-	if s := state(app); s != "Synced/Degraded" {
+// missingPackage: the stage of the provider is not healthy, by Argo CD's own check of Crossplane's
+// kinds, while its packages are not there; so neither its configuration nor the definitions come.
+func (p *provisioningFlow) missingPackage() string {
+	app := p.app("crossplane-provider-" + hub.Name)
+	if s := state(app); s == "Synced/Healthy" {
 		return s
 	}
-	health, _, _ := unstructured.NestedSlice(app.Object, "status", "resources")
-	if said := fmt.Sprint(health); !strings.Contains(said, "eks.aws.upbound.io") {
+	provider, err := p.Kube.Get(context.Background(), schema.GroupVersionResource{Group: "pkg.crossplane.io", Version: "v1", Resource: "providers"}, "", "provider-aws-eks")
+	if err != nil || provider == nil {
+		return fmt.Sprint("there is no provider: ", err)
+	}
+	if said := fmt.Sprint(provider.Object["status"]); !strings.Contains(said, "cannot unpack package") {
 		return said
+	}
+	for _, later := range []string{"crossplane-provider-config-", "cluster-crossplane-"} {
+		if p.app(later+hub.Name) != nil {
+			return later + hub.Name + " is there already"
+		}
 	}
 	return ""
 }

@@ -21,7 +21,7 @@ import (
 
 const namespace = "argocd" // that of the charts' goldens
 
-var clusterScoped = []schema.GroupVersionResource{definitions, xClusters, xNodes, upjetClusters}
+var clusterScoped = append(clusterclass.Managed(), definitions, xClusters, xNodes, xNetworks, providers, functions)
 
 // class is a hub with a class of clusters, without an engine: the test applies what the chart
 // renders.

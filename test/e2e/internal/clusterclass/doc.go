@@ -1,18 +1,26 @@
 // Package clusterclass runs what makes clusters on a hub: kro and Crossplane, as released, with a
 // stand-in for their providers, since no cloud is here.
 //
+//	cloud := &clusterclass.Cloud{Endpoint: ..., Token: ...}
+//	provider := &clusterclass.ProviderStandIn{Cloud: cloud, Client: client, Crossplane: true}
+//	crossplane, err := clusterclass.RunCrossplane(ctx, options, provider, registry, dir)
+//	stop := provider.Start(ctx)
+//
 //  1. kro has the administrator's rights.
-//  2. ProviderStandIn takes the place of ACK's controller for EKS, or of Crossplane's
-//     provider-aws-eks, and of EKS itself: it holds a cloud in memory, makes in it what the objects
-//     ask for, and writes their status. It refuses what EKS refuses: nodes ahead of their control
-//     plane, and the deletion of a control plane with nodes.
+//  2. ProviderStandIn takes the place of ACK's controllers, or of the packages of Crossplane's provider
+//     of AWS, and Cloud that of AWS itself: it holds things in memory. The stand-in makes in it what
+//     objects ask for, and writes their status. Cloud refuses what AWS refuses: nodes ahead of their
+//     control plane, the deletion of what others need, and a login without a role that trusts it.
 //  3. ack.yaml defines the kinds of ACK that charts/cluster-kro names, with the fields that the
 //     chart uses: no Go module has ACK's own definitions.
 //  4. The stand-in forgets nothing when it is stopped, as a cloud does.
-//  5. Crossplane's core has the administrator's rights and its webhooks, and listens on all
-//     addresses: run it in a network of its own. It installs the package of
-//     function-patch-and-transform, made of the module's own files. The function runs beside it, by
-//     TLS on both sides: Crossplane would make a Deployment of an image.
-//  6. upjet.yaml defines the kinds of provider-aws-eks that charts/cluster-crossplane names, with
-//     the names and the required fields of the provider's own definitions.
+//  5. Crossplane is deployed by its own chart. Once a Deployment is there, its container runs as a
+//     process (package container): the core after its init container, the manager of rights, and the
+//     function, which Crossplane deploys itself. All have the rights of their ServiceAccounts, and
+//     speak TLS with the certificates that Crossplane makes; that of the webhooks is made here, since
+//     the API server calls them by address.
+//  6. Packages come from a registry. The function's is made of its module's files. Those of the
+//     provider define the kinds of upjet.yaml, and their Deployments make the stand-in serve them,
+//     under the ServiceAccount that the Deployment names. It logs in as its ProviderConfig says: by
+//     IRSA, with a token that the API server signs, or by a Secret.
 package clusterclass

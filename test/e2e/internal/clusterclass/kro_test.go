@@ -39,7 +39,9 @@ func TestClassOfKro(t *testing.T) {
 		}
 		return ""
 	}
-	c.cloud = &clusterclass.ProviderStandIn{Client: c.Client, Endpoint: func(string) (string, []byte) { return c.URL, c.CAData }}
+	c.cloud = &clusterclass.ProviderStandIn{
+		Cloud: &clusterclass.Cloud{Endpoint: func(string) (string, []byte) { return c.URL, c.CAData }}, Client: c.Client,
+	}
 	c.must(c.Client.Namespace(t.Context(), namespace))
 	kro, err := clusterclass.StartKro(t.Context(), clusterclass.Options{Binaries: c.Binaries, Group: c.Group, Cluster: c.Cluster.Cluster})
 	c.must(err)

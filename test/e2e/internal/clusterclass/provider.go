@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,59 +29,59 @@ type dialect struct {
 	kinds     map[string]schema.GroupVersionResource // of things of the cloud, by their kinds there
 	finalizer string
 	version   []string // of an object: the version that it asks for
+	asked     []string // of an object: all that it asks for
 	orphan    func(*unstructured.Unstructured) bool
-	status    func(ctx context.Context, p *ProviderStandIn, kind string, o *unstructured.Unstructured, synced bool) (map[string]any, error)
+	// prepare returns an error where an object cannot be asked for yet, and changes its
+	// specification where it can complete it.
+	prepare func(ctx context.Context, p *ProviderStandIn, kind string, o *unstructured.Unstructured) (changed bool, err error)
+	status  func(ctx context.Context, p *ProviderStandIn, kind string, o *unstructured.Unstructured, is *thing, synced bool, problem error) (map[string]any, error)
 }
 
 var ack = dialect{
-	kinds:     map[string]schema.GroupVersionResource{"cluster": Clusters, "nodes": Nodegroups},
+	kinds:     map[string]schema.GroupVersionResource{clusterThing: Clusters, nodesThing: Nodegroups},
 	finalizer: "finalizers.eks.services.k8s.aws/stand-in",
 	version:   []string{"spec", "version"},
+	asked:     []string{"spec"},
 	orphan: func(o *unstructured.Unstructured) bool {
 		return o.GetAnnotations()["services.k8s.aws/deletion-policy"] == "retain"
+	},
+	prepare: func(context.Context, *ProviderStandIn, string, *unstructured.Unstructured) (bool, error) {
+		return false, nil
 	},
 	status: ackStatus,
 }
 
-// ProviderStandIn is a cloud in memory with its controller (rule 2).
+// ProviderStandIn stands in for the provider of one cluster: the controllers that make in the cloud
+// what objects ask for (rule 2).
 type ProviderStandIn struct {
+	*Cloud
+
 	Client *kube.Client
-	// Crossplane says that the objects are those of Crossplane's provider-aws-eks, not ACK's.
+	// Crossplane says that the objects are those of Crossplane's provider of AWS, not ACK's.
 	Crossplane bool
-	// Endpoint is where a cluster's API server is, and its authority as PEM.
-	Endpoint func(cluster string) (url string, authority []byte)
-	// Token logs in to a cluster, which has a Secret CLUSTER-token beside it then; nil makes none.
-	Token func(cluster string) string
 
-	mu     sync.Mutex
-	things map[string]string // "cluster c1" or "nodes c1" to its version
-	stuck  map[string]bool
-	events []string
+	mu       sync.Mutex
+	services map[string]string // Crossplane's packages that run, with their ServiceAccounts
+	logins   map[string]login
 }
 
-// Events are what happened in the cloud, in order: "cluster c1 is on 1.31", "nodes c1 is gone", or
-// what it refused.
-func (p *ProviderStandIn) Events() []string {
+// Serve has the stand-in be the package of a service, under a ServiceAccount. With Crossplane it is
+// none before.
+func (p *ProviderStandIn) Serve(service, account string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Clone(p.events)
-}
-
-// Things are what the cloud has, by name, with their versions.
-func (p *ProviderStandIn) Things() map[string]string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return maps.Clone(p.things)
-}
-
-// Stick keeps a thing of the cloud, such as "cluster c1", on its version, or lets it go on.
-func (p *ProviderStandIn) Stick(thing string, is bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.stuck == nil {
-		p.stuck = map[string]bool{}
+	if p.services == nil {
+		p.services = map[string]string{}
 	}
-	p.stuck[thing] = is
+	p.services[service] = account
+}
+
+// account is the ServiceAccount of a service's package, and whether it runs.
+func (p *ProviderStandIn) account(service string) (string, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	account, is := p.services[service]
+	return account, is
 }
 
 // Start runs the controller until the returned function is called, which waits for its end.
@@ -116,6 +114,9 @@ func (p *ProviderStandIn) dialect() dialect {
 
 // reconcileAll takes one step with each object; what fails is tried again with the next.
 func (p *ProviderStandIn) reconcileAll(ctx context.Context, kind string) {
+	if _, runs := p.account(upjetKinds[kind].service); p.Crossplane && !runs {
+		return
+	}
 	list, err := p.Client.Dynamic.Resource(p.dialect().kinds[kind]).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return // the kinds are not there yet, or the API server is away
@@ -128,29 +129,36 @@ func (p *ProviderStandIn) reconcileAll(ctx context.Context, kind string) {
 	}
 }
 
-func (p *ProviderStandIn) note(format string, args ...any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.events = append(p.events, fmt.Sprintf(format, args...))
-}
-
 func (p *ProviderStandIn) reconcile(ctx context.Context, kind string, o *unstructured.Unstructured) error {
 	d := p.dialect()
 	client := p.Client.Dynamic.Resource(d.kinds[kind]).Namespace(o.GetNamespace())
 	if o.GetDeletionTimestamp() != nil {
-		if !slices.Contains(o.GetFinalizers(), d.finalizer) || !p.remove(kind, o) {
+		if !slices.Contains(o.GetFinalizers(), d.finalizer) || kind != connectionThing && !d.orphan(o) && !p.remove(kind, o.GetName()) {
 			return nil
 		}
 		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == d.finalizer }))
 		_, err := client.Update(ctx, o, metav1.UpdateOptions{})
 		return err
 	}
+	changed, problem := d.prepare(ctx, p, kind, o)
 	if !slices.Contains(o.GetFinalizers(), d.finalizer) {
 		o.SetFinalizers(append(o.GetFinalizers(), d.finalizer))
+		changed = true
+	}
+	if changed {
 		_, err := client.Update(ctx, o, metav1.UpdateOptions{})
 		return err
 	}
-	status, err := d.status(ctx, p, kind, o, p.apply(kind, o))
+	is, synced := p.thing(kind, o.GetName()), false
+	switch {
+	case kind == connectionThing: // which is nothing of the cloud's
+		synced = p.thing(clusterThing, o.GetName()) != nil
+	case problem == nil:
+		version, _, _ := unstructured.NestedString(o.Object, d.version...)
+		asked, _, _ := unstructured.NestedMap(o.Object, d.asked...)
+		is, synced = p.apply(kind, o.GetName(), version, asked)
+	}
+	status, err := d.status(ctx, p, kind, o, is, synced, problem)
 	if err != nil || fmt.Sprint(o.Object["status"]) == fmt.Sprint(status) {
 		return err
 	}
@@ -160,9 +168,9 @@ func (p *ProviderStandIn) reconcile(ctx context.Context, kind string, o *unstruc
 }
 
 // ackStatus is what ACK writes of an object.
-func ackStatus(ctx context.Context, p *ProviderStandIn, kind string, o *unstructured.Unstructured, synced bool) (map[string]any, error) {
+func ackStatus(ctx context.Context, p *ProviderStandIn, kind string, o *unstructured.Unstructured, _ *thing, synced bool, _ error) (map[string]any, error) {
 	status := map[string]any{"status": map[bool]string{true: "ACTIVE", false: "UPDATING"}[synced]}
-	if kind == "cluster" {
+	if kind == clusterThing {
 		if err := p.writeToken(ctx, o); err != nil {
 			return nil, err
 		}
@@ -175,7 +183,7 @@ func ackStatus(ctx context.Context, p *ProviderStandIn, kind string, o *unstruct
 
 // writeToken writes what logs in to a cluster that is as it was asked for.
 func (p *ProviderStandIn) writeToken(ctx context.Context, o *unstructured.Unstructured) error {
-	if p.Token == nil || p.Things()["cluster "+o.GetName()] == "" {
+	if p.Token == nil || p.thing(clusterThing, o.GetName()) == nil {
 		return nil
 	}
 	token := &unstructured.Unstructured{Object: map[string]any{
@@ -183,51 +191,4 @@ func (p *ProviderStandIn) writeToken(ctx context.Context, o *unstructured.Unstru
 		"stringData": map[string]any{"token": p.Token(o.GetName())},
 	}}
 	return p.Client.ApplyObject(ctx, o.GetNamespace(), token)
-}
-
-// apply brings the cloud to what an object asks for: a change takes two steps. It reports whether
-// the cloud was as asked for before.
-func (p *ProviderStandIn) apply(kind string, o *unstructured.Unstructured) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.things == nil {
-		p.things = map[string]string{}
-	}
-	if kind == connection {
-		return p.things["cluster "+o.GetName()] != ""
-	}
-	thing := kind + " " + o.GetName()
-	asked, _, _ := unstructured.NestedString(o.Object, p.dialect().version...)
-	switch is := p.things[thing]; {
-	case is == asked:
-		return true
-	case p.stuck[thing]:
-		return false
-	}
-	if of := p.things["cluster "+o.GetName()]; kind == "nodes" && asked > of { // of one length here
-		p.events = append(p.events, fmt.Sprintf("refused: %s on %s, its control plane is on %q", thing, asked, of))
-		return false
-	}
-	p.things[thing] = asked
-	p.events = append(p.events, fmt.Sprintf("%s is on %s", thing, asked))
-	return false
-}
-
-// remove removes what an object stands for, unless it is to stay; a control plane with nodes is
-// refused.
-func (p *ProviderStandIn) remove(kind string, o *unstructured.Unstructured) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if kind == connection || p.dialect().orphan(o) {
-		return true
-	}
-	if _, has := p.things["nodes "+o.GetName()]; kind == "cluster" && has {
-		if refused := "refused: cluster " + o.GetName() + " has nodes"; !slices.Contains(p.events, refused) {
-			p.events = append(p.events, refused)
-		}
-		return false
-	}
-	delete(p.things, kind+" "+o.GetName())
-	p.events = append(p.events, strings.Join([]string{kind, o.GetName(), "is gone"}, " "))
-	return true
 }

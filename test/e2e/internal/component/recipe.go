@@ -59,7 +59,9 @@ var recipes = map[string]recipe{
 	"crossplane": {
 		Files: []files{
 			{Module: "github.com/crossplane/crossplane", Glob: "cluster/crds/*.yaml", To: "crds"},
-			{Module: "github.com/crossplane/crossplane", Glob: "cluster/webhookconfigurations/manifests.yaml", To: "webhooks"},
+			{Module: "github.com/crossplane/crossplane", Glob: "cluster/webhookconfigurations/*.yaml", To: "webhooks"},
+			{Module: "github.com/crossplane/crossplane", Glob: "cluster/charts/crossplane/*.yaml", To: "chart"},
+			{Module: "github.com/crossplane/crossplane", Glob: "cluster/charts/crossplane/templates/*", To: "chart/templates"},
 		},
 		Version: []stamp{{Module: "github.com/crossplane/crossplane", Variables: map[string]string{
 			"github.com/crossplane/crossplane/internal/version.version": "{version}",

@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// Issuer is who signs the tokens of a cluster's ServiceAccounts.
+func Issuer(cluster string) string { return "https://oidc.example.com/id/" + cluster }
+
 // apiServer are kube-apiserver's arguments.
 func apiServer(f *files, etcd *Etcd, name string, port int) []string {
 	return []string{
@@ -23,7 +26,7 @@ func apiServer(f *files, etcd *Etcd, name string, port int) []string {
 		// Node authorization is for kubelets, of which there are none; it would watch every pod and
 		// secret for them.
 		"--authorization-mode=RBAC",
-		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+		"--service-account-issuer=" + Issuer(name),
 		"--service-account-key-file=" + f.path(accountKey),
 		"--service-account-signing-key-file=" + f.path(accountKey),
 		"--allow-privileged=true", // agents of all kinds ask for it; nothing is run

@@ -3,10 +3,13 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/clusterclass"
+	"github.com/argosy-hub/argosy/test/e2e/internal/controlplane"
 	"github.com/argosy-hub/argosy/test/e2e/internal/process"
 )
 
@@ -20,8 +23,12 @@ const MadeConnection = "fleet/registration/" + Made + "/fleet/fleet-secret/value
 // ClassNamespace is where clusters are made.
 const ClassNamespace = "clusters"
 
-// Classes are the classes of clusters that the hub can make, with the ends of their charts' names.
-var Classes = map[string]string{"eks-kro": "kro", "eks-crossplane": "crossplane"}
+// Classes are the classes of clusters that the hub can make, with the labels that select what they are
+// made of.
+var Classes = map[string]string{"eks-kro": "enable_cluster_kro", "eks-crossplane": "enable_crossplane"}
+
+// crossplaneRole is the role of the hub's Crossplane, which Terraform makes.
+const crossplaneRole = Name + "-crossplane"
 
 // ClassValues is the file of a class's values.
 func ClassValues(class string) string {
@@ -40,11 +47,14 @@ func (h *Hub) OfferClass(class string) error {
 		return err
 	}
 	files := map[string]string{
-		"addons/control-plane/clusters/" + Name + "/fleet/fleet-secret/values.yaml": "externalSecret: {labels: {enable_cluster_" + Classes[class] + ": 'true'}}\n",
+		"addons/control-plane/clusters/" + Name + "/fleet/fleet-secret/values.yaml": "externalSecret: {labels: {" + Classes[class] + ": 'true'}, annotations: {aws_role_crossplane: '" + clusterclass.ARN(crossplaneRole) + "'}}\n",
 		MadeConnection: string(connection) + "\n",
 	}
 	if class == "eks-kro" { // ACK makes no credentials
 		files[ClassValues(class)+".gotmpl"] = "inputs: {tokenSecret: '{{ .cluster }}-token'}\n"
+	}
+	if class == "eks-crossplane" {
+		maps.Copy(files, h.crossplaneFiles())
 	}
 	for _, file := range []string{ClassValues(class), ClassValues(class + "-nodes"), ClassCatalog} { // which the hub's fleet is without
 		text, err := os.ReadFile(filepath.Join(h.o.Checkout, file))
@@ -61,13 +71,40 @@ func (h *Hub) OfferClass(class string) error {
 	return nil
 }
 
+// crossplaneFiles have the hub's Crossplane take its packages from the hub's registry. A program that
+// is killed would wait for its lease, hence no election.
+func (h *Hub) crossplaneFiles() map[string]string {
+	const level = "addons/control-plane/clusters/" + Name + "/"
+	return map[string]string{
+		level + "application-sets/addons.yaml":  "components: {crossplane: {enabled: true}, crossplane-provider: {enabled: true}, crossplane-provider-config: {enabled: true}}\n",
+		level + "addons/crossplane/values.yaml": "args: [--sync-interval=5s]\nleaderElection: false\nrbacManager: {leaderElection: false}\n",
+		level + "addons/crossplane-provider/values.yaml": fmt.Sprintf("provider: {registry: 'localhost:%d/%s', version: %s, functionPackage: 'localhost:%[1]d/%[4]s'}\n",
+			h.packages, providerPackages, providerVersion, functionPackage),
+	}
+}
+
+// The packages of Crossplane, in the hub's registry.
+const (
+	providerPackages = "upbound"
+	providerVersion  = "v1.21.1"
+	functionPackage  = "crossplane-contrib/function-patch-and-transform:v0.5.0"
+)
+
+// PushPackages writes Crossplane's packages into the registry that StartCrossplane has started.
+func (h *Hub) PushPackages(ctx context.Context) error {
+	return clusterclass.PushPackages(ctx, h.crossplane, h.packages, providerPackages+":"+providerVersion, functionPackage)
+}
+
 // Cloud is a stand-in for the provider of a class, and for its cloud: each cluster is Spare.
 func (h *Hub) Cloud(class string) *clusterclass.ProviderStandIn {
-	return &clusterclass.ProviderStandIn{
-		Client: h.Kube, Crossplane: class == "eks-crossplane",
+	cloud := &clusterclass.Cloud{
 		Endpoint: func(string) (string, []byte) { return h.Spokes[Spare].URL, h.Spokes[Spare].CAData },
 		Token:    func(string) string { return h.Spokes[Spare].AdminToken },
+		Issuer:   func(string) string { return controlplane.Issuer(Spare) },
 	}
+	cloud.Trust(controlplane.Issuer(Name), h.Kube, crossplaneRole, "system:serviceaccount:crossplane-system:provider-aws")
+	cloud.Know(controlplane.Issuer(Spare), h.Spoke[Spare])
+	return &clusterclass.ProviderStandIn{Cloud: cloud, Client: h.Kube, Crossplane: class == "eks-crossplane"}
 }
 
 // MakeClusters has the hub make clusters of the class eks-kro, until the hub stops.
@@ -97,17 +134,28 @@ func (h *Hub) StartKro(ctx context.Context) ([]*process.Process, error) {
 	return []*process.Process{kro}, err
 }
 
-// StartCrossplane builds Crossplane if need be, and starts it on the hub. It listens on all
-// addresses.
-func (h *Hub) StartCrossplane(ctx context.Context) ([]*process.Process, error) {
+// StartCrossplane builds Crossplane if need be, serves its chart and an empty registry of packages, and
+// runs what of Crossplane is deployed on the hub until the context ends.
+func (h *Hub) StartCrossplane(ctx context.Context, provider *clusterclass.ProviderStandIn) (*clusterclass.Crossplane, error) {
 	binaries, err := Build(ctx, h.o.Checkout, h.o.Progress, clusterclass.CrossplaneComponents...)
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(h.o.Dir, "crossplane")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	h.crossplane = binaries
+	for _, chart := range h.Charts.Charts() {
+		if chart.Name != "crossplane" {
+			continue
+		}
+		archive, err := clusterclass.CrossplaneChart(binaries, chart.Version)
+		if err != nil {
+			return nil, err
+		}
+		if err := h.Charts.Put(chart, archive); err != nil {
+			return nil, err
+		}
+	}
+	if h.packages, err = clusterclass.PackageRegistry(ctx); err != nil {
 		return nil, err
 	}
-	core, function, err := clusterclass.StartCrossplane(ctx, clusterclass.Options{Binaries: binaries, Group: h.group, Cluster: h.Control}, dir)
-	return []*process.Process{core, function}, err
+	return clusterclass.RunCrossplane(ctx, clusterclass.Options{Binaries: binaries, Group: h.group, Cluster: h.Control}, provider, h.packages, filepath.Join(h.o.Dir, "crossplane"))
 }

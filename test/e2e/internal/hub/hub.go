@@ -109,8 +109,11 @@ type Hub struct {
 	group    *process.Group
 	facts    map[string]Facts
 	records  map[string]string // of the members, by name
-	life     context.Context   // of what goes on beside the calls, until Stop
-	ended    func()
+	// crossplane has the programs of StartCrossplane, packages is the port of its registry.
+	crossplane component.Binaries
+	packages   int
+	life       context.Context // of what goes on beside the calls, until Stop
+	ended      func()
 
 	mu      sync.Mutex // guards what follows
 	agents  []*Agent
