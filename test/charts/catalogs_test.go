@@ -168,7 +168,7 @@ func factsOf(annotations map[string]any) map[string]any {
 	labels := map[string]any{"tenant": "retail", "environment": "prod", "fleet_member": "spoke"}
 	return map[string]any{
 		"member": map[string]any{"clusterName": "retail-prod-eu-1"},
-		"name": "retail-prod-eu-1", "cluster": "retail-prod-eu-1", "hub": "hub-eu", "tenant": "retail", "environment": "prod",
+		"name":   "retail-prod-eu-1", "cluster": "retail-prod-eu-1", "hub": "hub-eu", "tenant": "retail", "environment": "prod",
 		"labels": labels, "annotations": annotations, "metadata": map[string]any{"labels": labels, "annotations": annotations},
 	}
 }

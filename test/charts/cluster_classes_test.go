@@ -2,6 +2,7 @@ package charts_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/cel/environment"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 
@@ -158,6 +160,87 @@ func TestHealthOfClasses(t *testing.T) {
 		}
 		if text := string(got.Status) + " " + got.Message; text != c.want {
 			t.Errorf("%s with status {%s}: %q; want %q", c.kind, c.status, text, c.want)
+		}
+	}
+}
+
+// The health checks that charts/agent-flux gives Flux agree with those of Argo CD, for all kinds that
+// Flux does not know by itself.
+func TestFluxHealthOfClasses(t *testing.T) {
+	text, err := os.ReadFile(repo + "/charts/agent-flux/health-checks.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var checks []struct{ Kind, Current string }
+	if err := yaml.Unmarshal(text, &checks); err != nil {
+		t.Fatal(err)
+	}
+	current := map[string]string{}
+	for _, c := range checks {
+		current[c.Kind] = c.Current
+	}
+	env, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion(), true).Env(environment.StoredExpressions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := func(kinds ...string) string {
+		var conditions []string
+		for _, kind := range kinds {
+			kind, status, _ := strings.Cut(kind, "=")
+			conditions = append(conditions, fmt.Sprintf("{type: %s, status: '%s'}", kind, map[bool]string{true: "True", false: "False"}[status == ""]))
+		}
+		return "conditions: [" + strings.Join(conditions, ", ") + "]"
+	}
+	tried := map[string]map[bool]bool{}
+	for _, c := range []struct {
+		kind, spec, status string
+		want               bool
+	}{
+		{"Provider", "", all("Installed", "Healthy"), true},
+		{"Provider", "", all("Installed", "Healthy=no"), false},
+		{"Provider", "", all("Healthy"), false},
+		{"Provider", "", "", false},
+		{"Function", "", all("Installed", "Healthy"), true},
+		{"Function", "", all("Installed=no"), false},
+		{"CompositeResourceDefinition", "", all("Established"), true},
+		{"CompositeResourceDefinition", "", all("Established=no"), false},
+		{"CompositeResourceDefinition", "claimNames: {kind: Queue}", all("Established"), false},
+		{"CompositeResourceDefinition", "claimNames: {kind: Queue}", all("Established", "Offered"), true},
+		{"XEKSCluster", "version: '1.33'", "version: '1.33', crossplaneRoleARN: arn, " + all("Ready"), true},
+		{"XEKSCluster", "version: '1.33'", "version: '1.33', " + all("Ready"), false},
+		{"XEKSCluster", "version: '1.33'", "version: '1.32', crossplaneRoleARN: arn, " + all("Ready"), false},
+		{"XEKSCluster", "version: '1.33'", "version: '1.33', crossplaneRoleARN: arn, conditions: [{type: Ready, status: 'True', observedGeneration: 1}]", false},
+		{"XEKSNodes", "version: '1.33'", "version: '1.33', " + all("Ready"), true},
+		{"XEKSNodes", "version: '1.33'", all("Ready"), false},
+		{"EKSCluster", "version: '1.33'", "version: '1.33', " + all("Ready"), true},
+		{"EKSCluster", "version: '1.33'", "version: '1.33', " + all("Ready=no"), false},
+		{"EKSNodes", "version: '1.33'", "version: '1.33', " + all("Ready"), true},
+		{"EKSNodes", "version: '1.33'", "version: '1.32', " + all("Ready"), false},
+	} {
+		var object map[string]any
+		if err := yaml.Unmarshal([]byte("{kind: "+c.kind+", metadata: {generation: 2}, spec: {"+c.spec+"}, status: {"+c.status+"}}"), &object); err != nil {
+			t.Fatal(err)
+		}
+		parsed, issues := env.Parse(current[c.kind]) // without declarations, as Flux does
+		if issues.Err() != nil {
+			t.Fatalf("%s: %v", c.kind, issues.Err())
+		}
+		program, err := env.Program(parsed)
+		if err != nil {
+			t.Fatalf("%s: %v", c.kind, err)
+		}
+		got, _, err := program.Eval(object)
+		if err != nil || got.Value() != c.want {
+			t.Errorf("%s with spec {%s} and status {%s}: %v, %v; want %t", c.kind, c.spec, c.status, got, err, c.want)
+		}
+		if tried[c.kind] == nil {
+			tried[c.kind] = map[bool]bool{}
+		}
+		tried[c.kind][c.want] = true
+	}
+	for kind := range current {
+		if len(tried[kind]) != 2 {
+			t.Errorf("the check of %s is tried with %v; expected both", kind, tried[kind])
 		}
 	}
 }
