@@ -13,6 +13,7 @@ import (
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
@@ -69,8 +70,8 @@ func TestSampleWebApplication(t *testing.T) {
 	}
 }
 
-// TestSampleOverlays: each environment of the sample with a queue and a table has its own replicas
-// and names of both, and what all have is said once.
+// TestSampleOverlays: each environment of the sample with a queue, a table and a database has its own
+// replicas and names of them, and what all have is said once.
 func TestSampleOverlays(t *testing.T) {
 	for environment, replicas := range map[string]float64{"dev": 1, "staging": 2, "prod": 4} {
 		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(repo, "examples/repositories/orders/overlays", environment))
@@ -91,7 +92,7 @@ func TestSampleOverlays(t *testing.T) {
 			kinds = append(kinds, r.GetKind())
 			switch r.GetKind() {
 			case "Deployment":
-				if fmt.Sprint(spec["replicas"]) != fmt.Sprint(replicas) || strings.Count(string(text), `"value":"`+name+`"`) != 2 {
+				if fmt.Sprint(spec["replicas"]) != fmt.Sprint(replicas) || strings.Count(string(text), `"value":"`+name+`"`) != 3 {
 					t.Errorf("%s: %s", environment, text)
 				}
 			case "Queue":
@@ -102,11 +103,78 @@ func TestSampleOverlays(t *testing.T) {
 				if spec["tableName"] != name || (spec["deletionProtectionEnabled"] == true) != (environment == "prod") {
 					t.Errorf("%s: %s", environment, text)
 				}
+			case "DBInstance":
+				if spec["dbInstanceIdentifier"] != name || spec["manageMasterUserPassword"] != true || (spec["deletionProtection"] == true) != (environment == "prod") {
+					t.Errorf("%s: %s", environment, text)
+				}
 			}
 		}
-		if slices.Sort(kinds); !slices.Equal(kinds, []string{"Deployment", "Queue", "ServiceAccount", "Table"}) {
+		if slices.Sort(kinds); !slices.Equal(kinds, []string{"DBInstance", "Deployment", "Queue", "ServiceAccount", "Table"}) {
 			t.Errorf("%s has %v", environment, kinds)
 		}
+	}
+}
+
+// TestSampleClaims: the overlay for a cluster with Crossplane has claims of the kinds that
+// charts/cluster-crossplane defines in the place of ACK's objects, and the worker reads keys of their
+// Secrets that there are.
+func TestSampleClaims(t *testing.T) {
+	type definition struct{ fields, keys []string }
+	definitions := map[string]definition{}
+	for _, o := range (rendering{}).objects(t, clusterCrossplane, "{part: claims, region: eu-west-1}") {
+		u, is := o.(*unstructured.Unstructured)
+		if !is || u.GetKind() != "CompositeResourceDefinition" {
+			continue
+		}
+		kind, _, _ := unstructured.NestedString(u.Object, "spec", "claimNames", "kind")
+		versions, _, _ := unstructured.NestedSlice(u.Object, "spec", "versions")
+		version, _ := versions[0].(map[string]any)
+		fields, _, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema", "properties", "spec", "properties")
+		keys, _, _ := unstructured.NestedStringSlice(u.Object, "spec", "connectionSecretKeys")
+		definitions[kind] = definition{slices.Collect(maps.Keys(fields)), keys}
+	}
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(repo, "examples/repositories/orders/overlays/prod-crossplane"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, secrets, used := []string{}, map[string][]string{}, 0
+	var worker map[string]any
+	for _, r := range built.Resources() {
+		o, err := r.Map()
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, r.GetGvk().Group+"/"+r.GetKind())
+		if r.GetKind() == "Deployment" {
+			worker = o
+		}
+		if r.GetGvk().Group != "resources.argosy.dev" {
+			continue
+		}
+		defined := definitions[r.GetKind()]
+		spec, _ := o["spec"].(map[string]any)
+		for field := range spec {
+			if field != "writeConnectionSecretToRef" && !slices.Contains(defined.fields, field) {
+				t.Errorf("%s: the definition has no field %s: %v", r.GetKind(), field, defined.fields)
+			}
+		}
+		name, _, _ := unstructured.NestedString(o, "spec", "writeConnectionSecretToRef", "name")
+		secrets[name] = defined.keys
+	}
+	if slices.Sort(kinds); fmt.Sprint(kinds) != "[/ServiceAccount apps/Deployment resources.argosy.dev/Database resources.argosy.dev/Queue resources.argosy.dev/Table]" {
+		t.Errorf("it has %v", kinds)
+	}
+	containers, _, _ := unstructured.NestedSlice(worker, "spec", "template", "spec", "containers")
+	env, _, _ := unstructured.NestedSlice(containers[0].(map[string]any), "env")
+	for _, one := range env {
+		from, _, _ := unstructured.NestedStringMap(one.(map[string]any), "valueFrom", "secretKeyRef")
+		if !slices.Contains(secrets[from["name"]], from["key"]) {
+			t.Errorf("%v reads a key that no claim writes; there are %v", one, secrets)
+		}
+		used++
+	}
+	if used != 4 {
+		t.Errorf("the worker has %d variables: %v", used, env)
 	}
 }
 

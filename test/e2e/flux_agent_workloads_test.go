@@ -37,7 +37,7 @@ func fluxAgentWorkloads(t *testing.T, m *fluxEngine) {
 		"components:\n  %s: {team: %s, kind: manifests, chart: {repoURL: %q, path: 'overlays/{{ .environment }}', version: main}, namespace: %s}\n", fluxAgentApp, w.team, w.url, w.team)))
 	// Kinds of operators are not a team's without a level that says so.
 	must(t, m.fleet.Write("addons/tenants/analytics/defaults/teams/team-"+w.team+"/values.yaml",
-		"operatorRules: {ack: {apiGroups: [sqs.services.k8s.aws, dynamodb.services.k8s.aws], resources: ['*'], verbs: ['*']}}\n"))
+		"operatorRules: {ack: {apiGroups: [sqs.services.k8s.aws, dynamodb.services.k8s.aws, rds.services.k8s.aws], resources: ['*'], verbs: ['*']}}\n"))
 	must(t, m.fleet.Write(w.level("analytics"), fluxAgentApp+": {enabled: true}\n"))
 	began := m.push(t, "The team "+w.team+" with its application")
 	release := "team-" + w.team + "-" + fluxMember

@@ -35,6 +35,7 @@ repositories: [%q]
 var (
 	queues = schema.GroupVersionResource{Group: "sqs.services.k8s.aws", Version: "v1alpha1", Resource: "queues"}
 	tables = schema.GroupVersionResource{Group: "dynamodb.services.k8s.aws", Version: "v1alpha1", Resource: "tables"}
+	dbs    = schema.GroupVersionResource{Group: "rds.services.k8s.aws", Version: "v1alpha1", Resource: "dbinstances"}
 )
 
 // workloads: a team's repository, which asks for credentials, says which application is on which
@@ -84,11 +85,11 @@ func (w *workloadsFlow) onboard(t *testing.T, catalog, layout string) {
 	t.Helper()
 	// The Argo CD of the tests has no kustomize: what the sample's overlays build is written out.
 	for environment, differs := range map[string]*strings.Replacer{
-		"staging": strings.NewReplacer("replicas: 1", "replicas: 2", "queueName: checkout-orders", "queueName: checkout-orders-staging", "tableName: checkout-orders", "tableName: checkout-orders-staging"),
+		"staging": strings.NewReplacer("replicas: 1", "replicas: 2", "queueName: checkout-orders", "queueName: checkout-orders-staging", "tableName: checkout-orders", "tableName: checkout-orders-staging", "Identifier: checkout-orders", "Identifier: checkout-orders-staging"),
 		"prod": strings.NewReplacer("replicas: 1", "replicas: 4", "queueName: checkout-orders", "queueName: checkout-orders-prod\n  messageRetentionPeriod: '1209600'",
-			"tableName: checkout-orders", "tableName: checkout-orders-prod\n  deletionProtectionEnabled: true"),
+			"tableName: checkout-orders", "tableName: checkout-orders-prod\n  deletionProtectionEnabled: true", "Identifier: checkout-orders", "Identifier: checkout-orders-prod"),
 	} {
-		for _, file := range []string{"worker.yaml", "queue.yaml", "table.yaml"} {
+		for _, file := range []string{"worker.yaml", "queue.yaml", "table.yaml", "database.yaml"} {
 			text, err := w.Teams["checkout/orders"].Read("base/" + file)
 			must(t, err)
 			must(t, w.repo.Write("overlays/"+environment+"/"+file, differs.Replace(text)))
@@ -199,11 +200,13 @@ func (w *workloadsFlow) overlay(t *testing.T, cluster string) string {
 	t.Helper()
 	queue, replicas := map[string]any{"queueName": "checkout-orders-staging", "sqsManagedSSEEnabled": "true"}, int64(2)
 	table := map[string]any{"tableName": "checkout-orders-staging", "billingMode": "PAY_PER_REQUEST"}
+	db := map[string]any{"dbInstanceIdentifier": "checkout-orders-staging", "engine": "postgres"}
 	if cluster == prod {
+		db["dbInstanceIdentifier"] = "checkout-orders-prod"
 		queue, replicas = map[string]any{"queueName": "checkout-orders-prod", "sqsManagedSSEEnabled": "true", "messageRetentionPeriod": "1209600"}, 4
 		table = map[string]any{"tableName": "checkout-orders-prod", "billingMode": "PAY_PER_REQUEST", "deletionProtectionEnabled": true}
 	}
-	for resource, want := range map[schema.GroupVersionResource]map[string]any{queues: queue, tables: table} {
+	for resource, want := range map[schema.GroupVersionResource]map[string]any{queues: queue, tables: table, dbs: db} {
 		o, err := w.Spoke[cluster].Get(t.Context(), resource, "store", "checkout-orders")
 		if err != nil || o == nil {
 			return fmt.Sprintf("there are no %s: %v", resource.Resource, err)
@@ -214,6 +217,9 @@ func (w *workloadsFlow) overlay(t *testing.T, cluster string) string {
 		spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 		delete(spec, "attributeDefinitions")
 		delete(spec, "keySchema")
+		for _, same := range []string{"dbInstanceClass", "allocatedStorage", "storageEncrypted", "masterUsername", "manageMasterUserPassword"} {
+			delete(spec, same)
+		}
 		if !sameTree(spec, want) {
 			return fmt.Sprintf("%s: %v; expected %v", resource.Resource, spec, want)
 		}
@@ -231,7 +237,7 @@ func (w *workloadsFlow) overlay(t *testing.T, cluster string) string {
 // pruned says what of the application a cluster still has.
 func (w *workloadsFlow) pruned(t *testing.T, cluster string) string {
 	t.Helper()
-	for _, resource := range []schema.GroupVersionResource{queues, tables, kube.Deployments} {
+	for _, resource := range []schema.GroupVersionResource{queues, tables, dbs, kube.Deployments} {
 		if o, err := w.Spoke[cluster].Get(t.Context(), resource, "store", "checkout-orders"); err != nil || o != nil {
 			return fmt.Sprintf("there are still %s: %v", resource.Resource, err)
 		}

@@ -43,9 +43,10 @@ var (
 
 // Names of the flow from a member file.
 const (
-	hub     = "hub-eu"
-	made    = "retail-prod-9"
-	account = "system:serviceaccount:crossplane-system:provider-aws"
+	checkout = "../../../.."
+	hub      = "hub-eu"
+	made     = "retail-prod-9"
+	account  = "system:serviceaccount:crossplane-system:provider-aws"
 )
 
 // TestClassOfCrossplane proves charts/cluster-crossplane with Crossplane's own chart, core, manager of
@@ -345,16 +346,16 @@ func (f *fleet) workload() {
 	for _, name := range []string{"xqueues", "xtables", "xdatabases"} {
 		f.condition(f.member, xrds, name+".resources.argosy.dev", "Established", "Offered")
 	}
-	const shop = "shop"
+	const shop, application = "shop", "checkout-orders"
 	f.must(f.member.Client.Namespace(f.Context(), shop))
 	kinds := map[string][2]string{"queues": {"queue", "url"}, "tables": {"table", "name"}, "databases": {"instance", "address"}}
-	claims, err := os.ReadFile(filepath.Join("testdata", "claims.yaml"))
+	claims, err := os.ReadFile(filepath.Join(checkout, "examples", "repositories", "orders", "overlays", "prod-crossplane", "claims.yaml"))
 	f.must(err)
 	f.eventually("the claims", func() string { return message(f.member.Client.Apply(f.Context(), shop, claims)) })
 	for resource, want := range kinds {
 		f.eventually("what is claimed as "+resource, func() string {
 			r := schema.GroupVersionResource{Group: "resources.argosy.dev", Version: "v1alpha1", Resource: resource}
-			o, err := f.member.Client.Get(f.Context(), r, shop, "orders")
+			o, err := f.member.Client.Get(f.Context(), r, shop, application)
 			f.must(err)
 			if !ready(o) {
 				composite, err := f.member.Client.Get(f.Context(), schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: "x" + resource}, "", text(o, "spec", "resourceRef", "name"))
@@ -363,7 +364,7 @@ func (f *fleet) workload() {
 				}
 				return fmt.Sprint(composite.Object["spec"], composite.Object["status"], f.problems())
 			}
-			secret, err := f.member.Client.Typed.CoreV1().Secrets(shop).Get(f.Context(), "orders-"+strings.TrimSuffix(resource, "s"), metav1.GetOptions{})
+			secret, err := f.member.Client.Typed.CoreV1().Secrets(shop).Get(f.Context(), application+"-"+strings.TrimSuffix(resource, "s"), metav1.GetOptions{})
 			if err != nil {
 				return err.Error()
 			}
@@ -376,7 +377,7 @@ func (f *fleet) workload() {
 	made := map[string]map[string]any{}
 	for thing, asked := range f.cloud.Resources() {
 		for _, want := range kinds {
-			if strings.HasPrefix(thing, want[0]+" orders-") {
+			if strings.HasPrefix(thing, want[0]+" "+application+"-") {
 				made[want[0]] = asked
 			}
 		}
@@ -547,7 +548,6 @@ func (f *fleet) programs() (out []*process.Process) {
 
 func (f *fleet) copy() {
 	f.Helper()
-	checkout := filepath.Join("..", "..", "..", "..")
 	for _, folder := range append(slices.Clone(fleetrepo.Folders), "provisioning") {
 		if err := os.CopyFS(filepath.Join(f.repo, folder), os.DirFS(filepath.Join(checkout, folder))); !os.IsNotExist(err) {
 			f.must(err)
@@ -566,7 +566,7 @@ func (f *fleet) write(file, text string) {
 
 func (f *fleet) argosy(args ...string) {
 	f.Helper()
-	program := filepath.Join("..", "..", "..", "..", "bin", "argosy")
+	program := filepath.Join(checkout, "bin", "argosy")
 	if out, err := exec.CommandContext(f.Context(), program, append(args, "--repo", f.repo)...).CombinedOutput(); err != nil {
 		f.Fatalf("argosy %s: %v\n%s", args[0], err, out)
 	}

@@ -6,6 +6,8 @@
 //	crossplane, err := clusterclass.RunCrossplane(ctx, options, provider, registry, dir)
 //	stop := provider.Start(ctx)
 //
+// Its rules:
+//
 //  1. kro has the administrator's rights.
 //  2. ProviderStandIn takes the place of ACK's controllers, or of the packages of Crossplane's provider
 //     of AWS, and Cloud that of AWS itself: it holds things in memory. The stand-in makes in it what

@@ -128,6 +128,16 @@ spec:
 ---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
+metadata: {name: dbinstances.rds.services.k8s.aws}
+spec:
+  group: rds.services.k8s.aws
+  names: {kind: DBInstance, plural: dbinstances}
+  scope: Namespaced
+  versions:
+    - {name: v1alpha1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
 metadata: {name: tables.dynamodb.services.k8s.aws}
 spec:
   group: dynamodb.services.k8s.aws
