@@ -164,8 +164,8 @@ func TestHealthOfClasses(t *testing.T) {
 	}
 }
 
-// The health checks that charts/agent-flux gives Flux agree with those of Argo CD, for all kinds that
-// Flux does not know by itself.
+// The health checks that charts/agent-flux gives Flux agree with those of Argo CD, for all kinds
+// that Flux does not know by itself.
 func TestFluxHealthOfClasses(t *testing.T) {
 	text, err := os.ReadFile(repo + "/charts/agent-flux/health-checks.yaml")
 	if err != nil {

@@ -70,8 +70,8 @@ func TestSampleWebApplication(t *testing.T) {
 	}
 }
 
-// TestSampleOverlays: each environment of the sample with a queue, a table and a database has its own
-// replicas and names of them, and what all have is said once.
+// TestSampleOverlays: each environment of the sample with a queue, a table and a database has its
+// own replicas and names of them, and what all have is said once.
 func TestSampleOverlays(t *testing.T) {
 	for environment, replicas := range map[string]float64{"dev": 1, "staging": 2, "prod": 4} {
 		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(repo, "examples/repositories/orders/overlays", environment))
@@ -116,8 +116,8 @@ func TestSampleOverlays(t *testing.T) {
 }
 
 // TestSampleClaims: the overlay for a cluster with Crossplane has claims of the kinds that
-// charts/cluster-crossplane defines in the place of ACK's objects, and the worker reads keys of their
-// Secrets that there are.
+// charts/cluster-crossplane defines in the place of ACK's objects, and the worker reads keys of
+// their Secrets that there are.
 func TestSampleClaims(t *testing.T) {
 	type definition struct{ fields, keys []string }
 	definitions := map[string]definition{}

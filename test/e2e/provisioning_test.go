@@ -218,7 +218,8 @@ func (p *provisioningFlow) heldByVariable(t *testing.T) {
 	p.push(t, "The variable that was missing")
 }
 
-// heldByProvider: without the class's provider nothing of a cluster is made, and what lacks is named.
+// heldByProvider: without the class's provider nothing of a cluster is made, and what lacks is
+// named.
 func (p *provisioningFlow) heldByProvider(t *testing.T) {
 	t.Helper()
 	p.eventually(t, "that a cluster without its provider is refused", func() string {

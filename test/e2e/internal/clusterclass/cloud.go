@@ -29,7 +29,8 @@ const (
 	audience      = "sts.amazonaws.com" // of tokens that log in
 )
 
-// Cloud is a cloud in memory, in the place of AWS (rule 2). Providers of several clusters may share one.
+// Cloud is a cloud in memory, in the place of AWS (rule 2). Providers of several clusters may share
+// one.
 type Cloud struct {
 	// Endpoint is where a cluster's API server is, and its authority as PEM.
 	Endpoint func(cluster string) (url string, authority []byte)

@@ -77,7 +77,8 @@ func CrossplaneChart(binaries component.Binaries, version string) ([]byte, error
 	return chartserver.Pack(crossplane, files)
 }
 
-// Crossplane runs the Deployments in Crossplane's namespace of a cluster, once they are there (rule 5).
+// Crossplane runs the Deployments in Crossplane's namespace of a cluster, once they are there (rule
+// 5).
 type Crossplane struct {
 	o        Options
 	client   *kube.Client
@@ -91,9 +92,9 @@ type Crossplane struct {
 	problem string                      // why something does not run yet
 }
 
-// RunCrossplane runs until the context ends what a chart, and then Crossplane itself, deploys on the
-// cluster: the core, its manager of rights, and functions. Providers are the stand-in. Registry is the
-// port of the registry with the packages.
+// RunCrossplane runs until the context ends what a chart, and then Crossplane itself, deploys on
+// the cluster: the core, its manager of rights, and functions. Providers are the stand-in. Registry
+// is the port of the registry with the packages.
 func RunCrossplane(ctx context.Context, o Options, provider *ProviderStandIn, registry int, dir string) (*Crossplane, error) {
 	client, err := kube.New(o.Cluster.Config())
 	if err != nil {

@@ -49,12 +49,13 @@ const (
 	account  = "system:serviceaccount:crossplane-system:provider-aws"
 )
 
-// TestClassOfCrossplane proves charts/cluster-crossplane with Crossplane's own chart, core, manager of
-// rights and function on real API servers, and a stand-in for its provider: Crossplane in stages; from
-// one member file to a network, a kubeconfig and nodes; on the new cluster a Crossplane with the role
-// that the hub made, and what an application claims; the removal in order; broken definitions that
-// hold what comes later, an upgrade of six clusters, what admission refuses, and the removal of twenty
-// while Crossplane, its function and the provider are killed (C1, C2, C3).
+// TestClassOfCrossplane proves charts/cluster-crossplane with Crossplane's own chart, core, manager
+// of rights and function on real API servers, and a stand-in for its provider: Crossplane in
+// stages; from one member file to a network, a kubeconfig and nodes; on the new cluster a
+// Crossplane with the role that the hub made, and what an application claims; the removal in order;
+// broken definitions that hold what comes later, an upgrade of six clusters, what admission
+// refuses, and the removal of twenty while Crossplane, its function and the provider are killed
+// (C1, C2, C3).
 func TestClassOfCrossplane(t *testing.T) {
 	components := append([]string{"argocd-" + argocd.Newest}, clusterclass.CrossplaneComponents...) // whose helm renders the charts
 	began := time.Now()
@@ -166,7 +167,8 @@ func (f *fleet) offer() {
 const brokenLevel = "addons/defaults/fleet/cluster-crossplane/values.yaml"
 
 // stages: Crossplane's core, its provider, how that logs in, and the definitions come one after the
-// other, because each needs the kinds of the one before. A stage is healthy when Crossplane says so.
+// other, because each needs the kinds of the one before. A stage is healthy when Crossplane says
+// so.
 func (f *fleet) stages() {
 	f.Helper()
 	for _, later := range []string{"crossplane-provider", "crossplane-provider-config", "cluster-crossplane", "eks-crossplane"} {
@@ -265,6 +267,8 @@ func (f *fleet) fromMemberFile(token *atomic.Value) {
 	token.Store(before)
 }
 
+var queues = schema.GroupVersionResource{Group: "sqs.aws.upbound.io", Version: "v1beta1", Resource: "queues"}
+
 var upjetNodes = schema.GroupVersionResource{Group: "eks.aws.upbound.io", Version: "v1beta2", Resource: "nodegroups"}
 
 func nested(o map[string]any, path ...string) any {
@@ -282,8 +286,8 @@ func (f *fleet) subnets(access string) (ids []any) {
 	return ids
 }
 
-// network: the cluster has a network of its own, in two zones, whose private subnets reach the internet
-// by the NAT gateway of their own zone.
+// network: the cluster has a network of its own, in two zones, whose private subnets reach the
+// internet by the NAT gateway of their own zone.
 func (f *fleet) network() {
 	f.Helper()
 	things := f.cloud.Resources()
@@ -332,8 +336,8 @@ func (f *fleet) network() {
 	}
 }
 
-// workload: the new cluster gets Crossplane in the same stages. Its provider logs in with the role that
-// the hub made with the cluster, and with no other one; it makes what an application claims.
+// workload: the new cluster gets Crossplane in the same stages. Its provider logs in with the role
+// that the hub made with the cluster, and with no other one; it makes what an application claims.
 func (f *fleet) workload() {
 	f.Helper()
 	f.runs(f.crossplane(f.member, nil))
@@ -391,18 +395,26 @@ func (f *fleet) workload() {
 	other := fmt.Appendf(nil, `{"metadata":{"annotations":{"eks.amazonaws.com/role-arn":%q}}}`, clusterclass.ARN(hub+"-crossplane"))
 	_, err = accounts.Patch(f.Context(), "provider-aws", types.MergePatchType, other, metav1.PatchOptions{})
 	f.must(err)
-	f.must(f.member.Client.Apply(f.Context(), shop, []byte("{apiVersion: resources.argosy.dev/v1alpha1, kind: Queue, metadata: {name: late}, spec: {}}")))
-	queues := schema.GroupVersionResource{Group: "sqs.aws.upbound.io", Version: "v1beta1", Resource: "queues"}
-	f.eventually("that the role of another cluster is refused", func() string {
-		all, err := f.member.Client.List(f.Context(), queues, "", "crossplane.io/claim-name=late")
-		f.must(err)
-		for _, o := range all {
-			if said := fmt.Sprint(o.Object["status"]); strings.Contains(said, "AccessDenied") && strings.Contains(said, "no statement trusts "+account) {
-				return ""
+	refused := func(claim string) func() string {
+		return func() string {
+			all, err := f.member.Client.List(f.Context(), queues, "", "crossplane.io/claim-name="+claim)
+			f.must(err)
+			for _, o := range all {
+				if said := fmt.Sprint(o.Object["status"]); strings.Contains(said, "AccessDenied") && strings.Contains(said, "no statement trusts "+account) {
+					return ""
+				}
 			}
+			return fmt.Sprint(all)
 		}
-		return fmt.Sprint(all)
-	})
+	}
+	f.eventually("that the role of another cluster is refused", refused(application))
+	f.must(f.member.Client.Apply(f.Context(), shop, []byte("{apiVersion: resources.argosy.dev/v1alpha1, kind: Queue, metadata: {name: late}, spec: {}}")))
+	f.eventually("that a new claim is refused", refused("late"))
+	for thing := range f.cloud.Resources() {
+		if strings.HasPrefix(thing, "queue late-") {
+			f.Errorf("the cloud has %s, which a role of another cluster made", thing)
+		}
+	}
 }
 
 // remove takes the cluster away, its nodes last: the network stays until the cluster is gone.
@@ -507,8 +519,8 @@ type fleet struct {
 	crossplanes []*clusterclass.Crossplane
 }
 
-// crossplane runs what is deployed in Crossplane's namespace of a cluster, with a provider that shares
-// the cloud.
+// crossplane runs what is deployed in Crossplane's namespace of a cluster, with a provider that
+// shares the cloud.
 func (f *fleet) crossplane(on *testcluster.Cluster, provider *clusterclass.ProviderStandIn) *clusterclass.Crossplane {
 	f.Helper()
 	if provider == nil {

@@ -41,10 +41,10 @@ func PackageRegistry(ctx context.Context) (port int, err error) {
 	return at.Port, nil
 }
 
-// PushPackages writes the packages that charts/cluster-crossplane names into a registry: the function's,
-// made of its module's files, and those of the provider, with this package's definitions and nothing
-// to run (rule 6). Providers are their folder and version, "upbound:v1.21.1", function is the function's
-// place and version.
+// PushPackages writes the packages that charts/cluster-crossplane names into a registry: the
+// function's, made of its module's files, and those of the provider, with this package's
+// definitions and nothing to run (rule 6). Providers are their folder and version,
+// "upbound:v1.21.1", function is the function's place and version.
 func PushPackages(ctx context.Context, binaries component.Binaries, port int, providers, function string) error {
 	all := map[string][]byte{}
 	files, err := filepath.Glob(filepath.Join(binaries.Files(crossplaneFunction), "package", "*.yaml"))

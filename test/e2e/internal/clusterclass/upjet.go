@@ -27,7 +27,8 @@ import (
 //go:embed upjet.yaml
 var upjetTable []byte
 
-// connectionThing is the credentials of a cluster, for those who ask for them: no thing of the cloud.
+// connectionThing is the credentials of a cluster, for those who ask for them: no thing of the
+// cloud.
 const connectionThing = "connection"
 
 const upjetDomain = ".aws.upbound.io"
@@ -279,7 +280,8 @@ type login struct {
 
 const loginLife = time.Second
 
-// login returns nil if the package of a service may ask the cloud, by the ProviderConfig of an object.
+// login returns nil if the package of a service may ask the cloud, by the ProviderConfig of an
+// object.
 func (p *ProviderStandIn) login(ctx context.Context, service string, o *unstructured.Unstructured) error {
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "providerConfigRef", "name")
 	account, _ := p.account(service)

@@ -39,8 +39,8 @@ const (
 	tokenLife  = 24 * 60 * 60
 )
 
-// Options say what to run, and what surrounds it. Group, Cluster, Client, Namespace, Pod and Program
-// are required.
+// Options say what to run, and what surrounds it. Group, Cluster, Client, Namespace, Pod and
+// Program are required.
 type Options struct {
 	Group     *process.Group
 	Cluster   *controlplane.Cluster

@@ -23,8 +23,8 @@ const MadeConnection = "fleet/registration/" + Made + "/fleet/fleet-secret/value
 // ClassNamespace is where clusters are made.
 const ClassNamespace = "clusters"
 
-// Classes are the classes of clusters that the hub can make, with the labels that select what they are
-// made of.
+// Classes are the classes of clusters that the hub can make, with the labels that select what they
+// are made of.
 var Classes = map[string]string{"eks-kro": "enable_cluster_kro", "eks-crossplane": "enable_crossplane"}
 
 // crossplaneRole is the role of the hub's Crossplane, which Terraform makes.
@@ -71,8 +71,8 @@ func (h *Hub) OfferClass(class string) error {
 	return nil
 }
 
-// crossplaneFiles have the hub's Crossplane take its packages from the hub's registry. A program that
-// is killed would wait for its lease, hence no election.
+// crossplaneFiles have the hub's Crossplane take its packages from the hub's registry. A program
+// that is killed would wait for its lease, hence no election.
 func (h *Hub) crossplaneFiles() map[string]string {
 	const level = "addons/control-plane/clusters/" + Name + "/"
 	return map[string]string{
@@ -134,8 +134,8 @@ func (h *Hub) StartKro(ctx context.Context) ([]*process.Process, error) {
 	return []*process.Process{kro}, err
 }
 
-// StartCrossplane builds Crossplane if need be, serves its chart and an empty registry of packages, and
-// runs what of Crossplane is deployed on the hub until the context ends.
+// StartCrossplane builds Crossplane if need be, serves its chart and an empty registry of packages,
+// and runs what of Crossplane is deployed on the hub until the context ends.
 func (h *Hub) StartCrossplane(ctx context.Context, provider *clusterclass.ProviderStandIn) (*clusterclass.Crossplane, error) {
 	binaries, err := Build(ctx, h.o.Checkout, h.o.Progress, clusterclass.CrossplaneComponents...)
 	if err != nil {

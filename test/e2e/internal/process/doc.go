@@ -22,8 +22,9 @@
 //
 // How a private network is made (rule 6): this program executes itself in a new network namespace,
 // where Init brings up the loopback device, listens on the ports, hands the listening sockets to
-// the Group through an inherited socket and then becomes the command by exec. A child that it leaves
-// there connects to the published ports, and hands the connections to the Group. A socket belongs to
-// the namespace it was made in, whichever process holds it: the Group accepts connections inside
-// and dials outside. So the command is the Group's own child, with its signals and its exit status.
+// the Group through an inherited socket and then becomes the command by exec. A child that it
+// leaves there connects to the published ports, and hands the connections to the Group. A socket
+// belongs to the namespace it was made in, whichever process holds it: the Group accepts
+// connections inside and dials outside. So the command is the Group's own child, with its signals
+// and its exit status.
 package process

@@ -113,8 +113,8 @@ func TestPrivateNetworkPassesSignalsAndStatus(t *testing.T) {
 	}
 }
 
-// Rule 6: what is published can be reached from outside under another port, also after a restart; what
-// is reached has another port outside; and the root folder is the process's own.
+// Rule 6: what is published can be reached from outside under another port, also after a restart;
+// what is reached has another port outside; and the root folder is the process's own.
 func TestPrivateNetworkPublishesAndReaches(t *testing.T) {
 	t.Parallel()
 	g := newGroup(t)
