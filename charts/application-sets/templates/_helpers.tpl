@@ -78,9 +78,9 @@ parameter set the plugin knows which one an Application has, and whether it is h
 {{/*
 application-sets.metadata: the Application's metadata from its parameter set: `deletion: cascade`
 brings the cascading finalizer (D1), and `quarantine` the reason why its member is quarantined (absent
-from all other sets). Takes {metadata, propagation}: the metadata of the component's own patch, nothing
-if it has none, and how its objects are deleted. A key without a value would remove the template's, so
-each is written only where something follows.
+from all other sets). Takes {metadata}: the metadata of the component's own patch, nothing if it has
+none. A key without a value would remove the template's, so each is written only where something
+follows.
 */}}
 {{- define "application-sets.metadata" -}}
 {{- $own := .metadata | default dict -}}
@@ -109,12 +109,12 @@ metadata:
 {{- end }}
 {{ `{{- if eq .deletion "cascade" }}` }}
   finalizers:
-    - resources-finalizer.argocd.argoproj.io{{ with .propagation }}/{{ . }}{{ end }}
+    - resources-finalizer.argocd.argoproj.io
 {{ `{{- end }}` }}
 {{- end }}
 
 {{/*
-application-sets.templatePatch: {patch, plugin, component, propagation} -> the component's own patch and the
+application-sets.templatePatch: {patch, plugin, component} -> the component's own patch and the
 parameter set's patch in one text; the controller takes a single document.
 */}}
 {{- define "application-sets.templatePatch" -}}
@@ -122,7 +122,7 @@ parameter set's patch in one text; the controller takes a single document.
 {{- if kindIs "map" .patch -}}
   {{- with omit .patch "metadata" }}{{ $parts = append $parts (toYaml .) }}{{ end -}}
   {{- if .plugin -}}
-    {{- $parts = append $parts (include "application-sets.metadata" (dict "metadata" .patch.metadata "propagation" .propagation)) -}}
+    {{- $parts = append $parts (include "application-sets.metadata" (dict "metadata" .patch.metadata)) -}}
   {{- else -}}
     {{- with .patch.metadata }}{{ $parts = append $parts (printf "metadata:\n%s" (toYaml . | indent 2)) }}{{ end -}}
   {{- end -}}
@@ -138,7 +138,7 @@ parameter set's patch in one text; the controller takes a single document.
     {{- if hasPrefix "{\"" (trim (.patch | default "")) -}}
       {{- fail (printf "components.%s.templatePatch: a text must be YAML; give JSON as a map" .component) -}}
     {{- end -}}
-    {{- $parts = append $parts (include "application-sets.metadata" (dict "propagation" .propagation)) -}}
+    {{- $parts = append $parts (include "application-sets.metadata" dict) -}}
   {{- end -}}
 {{- end -}}
 {{- join "\n" $parts -}}
