@@ -49,6 +49,7 @@ type fluxEngine struct {
 	owner     string // whose engine it is, as the service calls it
 	flux      *flux.Flux
 	git       *gitserver.Server
+	charts    *chartserver.Server
 	fleet     *fleetrepo.Repo
 	services  *services.Proxy
 	secrets   *externalsecrets.Operator // of a hub
@@ -71,7 +72,7 @@ func startFlux(t *testing.T, owner string, clusters, members []string, more ...s
 	m := &fluxEngine{Cluster: all[0], others: all[1:], owner: owner, ledger: newLedger(), checkout: checkout}
 	charts, err := fleetrepo.Charts(t.Context(), checkout)
 	must(t, err)
-	server, err := chartserver.Start(t.Context(), charts)
+	m.charts, err = chartserver.Start(t.Context(), charts)
 	must(t, err)
 	must(t, server.Define("flux2", flux.Definitions(m.Binaries)...)) // for members whose Flux the hub installs
 	m.git, err = gitserver.Start(t.Context(), filepath.Join(m.Dir, "git"))
@@ -79,7 +80,7 @@ func startFlux(t *testing.T, owner string, clusters, members []string, more ...s
 	_, err = m.git.Create("fleet")
 	must(t, err)
 	m.fleet, err = fleetrepo.New(t.Context(), fleetrepo.Options{
-		Source: checkout, Remote: m.git.URL("fleet"), ChartRepo: server.URL(), Hub: fluxHub, Members: members,
+		Source: checkout, Remote: m.git.URL("fleet"), ChartRepo: m.charts.URL(), Hub: fluxHub, Members: members,
 		Dir: filepath.Join(m.Dir, "fleet"),
 	})
 	must(t, err)

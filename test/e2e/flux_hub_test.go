@@ -22,7 +22,7 @@ const hubOwner = "hub"
 // reaches with the kubeconfigs of their registration. There is no Argo CD.
 func TestFluxHub(t *testing.T) {
 	hubs.beside(t, 100)
-	m := startFlux(t, hubOwner, []string{fluxHub, neighbour}, []string{neighbour}, "external-secrets", "sealed-secrets")
+	m := startFlux(t, hubOwner, []string{fluxHub, neighbour}, []string{neighbour}, "external-secrets", "sealed-secrets", "crossplane", "crossplane-function")
 	t.Cleanup(func() { t.Logf("\n%s", m.table()) })
 	fluxHubDeploys(t, m)
 	for _, step := range []struct {
@@ -39,6 +39,7 @@ func TestFluxHub(t *testing.T) {
 		{"connection", fluxHubConnection},
 		{"workloads", fluxHubWorkloads},
 		{"agent", fluxHubAgent},
+		{"crossplane", fluxHubCrossplane},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { step.run(t, m) }) {
 			return

@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/argosy-hub/argosy/test/e2e/internal/chartserver"
 	"github.com/argosy-hub/argosy/test/e2e/internal/clusterclass"
+	"github.com/argosy-hub/argosy/test/e2e/internal/component"
 	"github.com/argosy-hub/argosy/test/e2e/internal/controlplane"
 	"github.com/argosy-hub/argosy/test/e2e/internal/process"
 )
@@ -54,7 +56,7 @@ func (h *Hub) OfferClass(class string) error {
 		files[ClassValues(class)+".gotmpl"] = "inputs: {tokenSecret: '{{ .cluster }}-token'}\n"
 	}
 	if class == "eks-crossplane" {
-		maps.Copy(files, h.crossplaneFiles())
+		maps.Copy(files, h.packages.Files(Name))
 	}
 	for _, file := range []string{ClassValues(class), ClassValues(class + "-nodes"), ClassCatalog} { // which the hub's fleet is without
 		text, err := os.ReadFile(filepath.Join(h.o.Checkout, file))
@@ -71,29 +73,56 @@ func (h *Hub) OfferClass(class string) error {
 	return nil
 }
 
-// crossplaneFiles have the hub's Crossplane take its packages from the hub's registry. A program
-// that is killed would wait for its lease, hence no election.
-func (h *Hub) crossplaneFiles() map[string]string {
-	const level = "addons/control-plane/clusters/" + Name + "/"
-	return map[string]string{
-		level + "application-sets/addons.yaml":  "components: {crossplane: {enabled: true}, crossplane-provider: {enabled: true}, crossplane-provider-config: {enabled: true}}\n",
-		level + "addons/crossplane/values.yaml": "args: [--sync-interval=5s]\nleaderElection: false\nrbacManager: {leaderElection: false}\n",
-		level + "addons/crossplane-provider/values.yaml": fmt.Sprintf("provider: {registry: 'localhost:%d/%s', version: %s, functionPackage: 'localhost:%[1]d/%[4]s'}\n",
-			h.packages, providerPackages, providerVersion, functionPackage),
-	}
+// Packages are what a hub's Crossplane comes from: its chart, and a registry for its packages.
+type Packages struct {
+	Binaries component.Binaries // with those of clusterclass.CrossplaneComponents
+	Port     int                // of the registry, once it is served
 }
 
-// The packages of Crossplane, in the hub's registry.
 const (
 	providerPackages = "upbound"
 	providerVersion  = "v1.21.1"
 	functionPackage  = "crossplane-contrib/function-patch-and-transform:v0.5.0"
 )
 
-// PushPackages writes Crossplane's packages into the registry that StartCrossplane has started.
-func (h *Hub) PushPackages(ctx context.Context) error {
-	return clusterclass.PushPackages(ctx, h.crossplane, h.packages, providerPackages+":"+providerVersion, functionPackage)
+// Serve serves Crossplane's own chart in the place of its stand-in, and an empty registry until the
+// context ends.
+func (p *Packages) Serve(ctx context.Context, charts *chartserver.Server) (err error) {
+	for _, chart := range charts.Charts() {
+		if chart.Name != "crossplane" {
+			continue
+		}
+		archive, err := clusterclass.CrossplaneChart(p.Binaries, chart.Version)
+		if err != nil {
+			return err
+		}
+		if err := charts.Put(chart, archive); err != nil {
+			return err
+		}
+	}
+	p.Port, err = clusterclass.PackageRegistry(ctx)
+	return err
 }
+
+// Push writes the packages into the registry.
+func (p *Packages) Push(ctx context.Context) error {
+	return clusterclass.PushPackages(ctx, p.Binaries, p.Port, providerPackages+":"+providerVersion, functionPackage)
+}
+
+// Files switch Crossplane on for a hub, with the packages of the registry. A program that is killed
+// would wait for its lease, hence no election.
+func (p *Packages) Files(hub string) map[string]string {
+	level := "addons/control-plane/clusters/" + hub + "/"
+	return map[string]string{
+		level + "application-sets/addons.yaml":  "components: {crossplane: {enabled: true}, crossplane-provider: {enabled: true}, crossplane-provider-config: {enabled: true}}\n",
+		level + "addons/crossplane/values.yaml": "args: [--sync-interval=5s]\nleaderElection: false\nrbacManager: {leaderElection: false}\n",
+		level + "addons/crossplane-provider/values.yaml": fmt.Sprintf("provider: {registry: 'localhost:%d/%s', version: %s, functionPackage: 'localhost:%[1]d/%[4]s'}\n",
+			p.Port, providerPackages, providerVersion, functionPackage),
+	}
+}
+
+// PushPackages writes the packages that the hub's Crossplane waits for.
+func (h *Hub) PushPackages(ctx context.Context) error { return h.packages.Push(ctx) }
 
 // Cloud is a stand-in for the provider of a class, and for its cloud: each cluster is Spare.
 func (h *Hub) Cloud(class string) *clusterclass.ProviderStandIn {
@@ -141,21 +170,9 @@ func (h *Hub) StartCrossplane(ctx context.Context, provider *clusterclass.Provid
 	if err != nil {
 		return nil, err
 	}
-	h.crossplane = binaries
-	for _, chart := range h.Charts.Charts() {
-		if chart.Name != "crossplane" {
-			continue
-		}
-		archive, err := clusterclass.CrossplaneChart(binaries, chart.Version)
-		if err != nil {
-			return nil, err
-		}
-		if err := h.Charts.Put(chart, archive); err != nil {
-			return nil, err
-		}
-	}
-	if h.packages, err = clusterclass.PackageRegistry(ctx); err != nil {
+	h.packages = Packages{Binaries: binaries}
+	if err := h.packages.Serve(ctx, h.Charts); err != nil {
 		return nil, err
 	}
-	return clusterclass.RunCrossplane(ctx, clusterclass.Options{Binaries: binaries, Group: h.group, Cluster: h.Control}, provider, h.packages, filepath.Join(h.o.Dir, "crossplane"))
+	return clusterclass.RunCrossplane(ctx, clusterclass.Options{Binaries: binaries, Group: h.group, Cluster: h.Control}, provider, h.packages.Port, filepath.Join(h.o.Dir, "crossplane"))
 }

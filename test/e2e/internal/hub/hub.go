@@ -109,11 +109,9 @@ type Hub struct {
 	group    *process.Group
 	facts    map[string]Facts
 	records  map[string]string // of the members, by name
-	// crossplane has the programs of StartCrossplane, packages is the port of its registry.
-	crossplane component.Binaries
-	packages   int
-	life       context.Context // of what goes on beside the calls, until Stop
-	ended      func()
+	packages Packages          // of StartCrossplane
+	life     context.Context   // of what goes on beside the calls, until Stop
+	ended    func()
 
 	mu      sync.Mutex // guards what follows
 	agents  []*Agent
