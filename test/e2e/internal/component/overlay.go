@@ -38,12 +38,12 @@ func (b *builder) withOverlay(ctx context.Context, p part, dir string) (modfile 
 	if len(names) == 0 {
 		return "", fmt.Errorf("%s has no files to replace ones of %s", filepath.Join(p.source, overlayDir), p.recipe.Overlay)
 	}
-	original, err := goOutput(ctx, p.source, "list", "-find", "-f", "{{.Module.Dir}}", path.Join(p.recipe.Overlay, path.Dir(names[0])))
+	from, err := moduleOf(ctx, p.source, path.Join(p.recipe.Overlay, path.Dir(names[0])))
 	if err != nil {
 		return "", err
 	}
 	module := filepath.Join(dir, "module")
-	if err := os.CopyFS(module, os.DirFS(strings.TrimSpace(string(original)))); err != nil {
+	if err := os.CopyFS(module, os.DirFS(from)); err != nil {
 		return "", err
 	}
 	copies := map[string]string{"go.mod": filepath.Join(dir, "go.mod"), "go.sum": filepath.Join(dir, "go.sum")}
@@ -61,4 +61,19 @@ func (b *builder) withOverlay(ctx context.Context, p part, dir string) (modfile 
 	}
 	_, err = goOutput(ctx, p.source, "mod", "edit", "-replace="+p.recipe.Overlay+"="+module, copies["go.mod"])
 	return copies["go.mod"], err
+}
+
+// moduleOf is the folder of a package's module. The package may lack a file that it embeds: then it
+// gets one here.
+func moduleOf(ctx context.Context, source, of string) (string, error) {
+	const found = "{{with .Module}}{{.Dir}}{{end}}"
+	out, err := goOutput(ctx, source, "list", "-e", "-find", "-f", found, of)
+	if dir := strings.TrimSpace(string(out)); err != nil || dir != "" {
+		return dir, err
+	}
+	_, err = goOutput(ctx, source, "list", "-find", of) // says why there is none
+	if err == nil {
+		err = fmt.Errorf("package %s is in no module", of)
+	}
+	return "", err
 }

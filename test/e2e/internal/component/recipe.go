@@ -103,6 +103,7 @@ var recipes = map[string]recipe{
 			{Module: fluxOperator, Glob: "config/rbac/*.yaml", To: "rbac"},
 		},
 		Version: []stamp{{Module: fluxOperator, Variables: map[string]string{"main.VERSION": "{version}"}}},
+		Overlay: fluxOperator, // without its web server's files, which the module lacks
 	},
 	"flux": { // has no variable for its version: releases tell it by their images' tags
 		Files: slices.Concat(flux("source-controller"), flux("kustomize-controller"), flux("helm-controller")),
