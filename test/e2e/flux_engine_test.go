@@ -74,7 +74,7 @@ func startFlux(t *testing.T, owner string, clusters, members []string, more ...s
 	must(t, err)
 	m.charts, err = chartserver.Start(t.Context(), charts)
 	must(t, err)
-	must(t, server.Define("flux2", flux.Definitions(m.Binaries)...)) // for members whose Flux the hub installs
+	must(t, m.charts.Define("flux2", flux.Definitions(m.Binaries)...)) // for members whose Flux the hub installs
 	m.git, err = gitserver.Start(t.Context(), filepath.Join(m.Dir, "git"))
 	must(t, err)
 	_, err = m.git.Create("fleet")

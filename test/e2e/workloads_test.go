@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// workload is the flow's application: manifests with an overlay for each environment.
+	// workload is the flow's application: a kustomization with an overlay for each environment.
 	workload  = "store-orders"
 	staging   = hub.Spare
 	prod      = "retail-prod-eu-1"
@@ -40,8 +40,8 @@ var (
 
 // workloads: a team's repository, which asks for credentials, says which application is on which
 // cluster. Added, updated, moved and removed there, it changes on that cluster, and nothing else
-// does anywhere (T4, U3). Each environment gets its overlay. While the repository is away
-// everything stays, and the fleet goes on without it (U2).
+// does anywhere (T4, U3). Each environment gets its overlay, built by Argo CD's repo-server with
+// kustomize. While the repository is away everything stays, and the fleet goes on without it (U2).
 func workloads(t *testing.T, e *environment) {
 	w := &workloadsFlow{e, e.Teams[storeRepo]}
 	catalog := e.read(t, "fleet/workloads.yaml")
@@ -80,25 +80,21 @@ type workloadsFlow struct {
 }
 
 // onboard commits what the platform says of the team: its file, its application, its repository,
-// and the credentials for it. The repository has the manifests and what a mount says of them.
+// and the credentials for it. The repository has the kustomization and what a mount says of it.
 func (w *workloadsFlow) onboard(t *testing.T, catalog, layout string) {
 	t.Helper()
-	// The Argo CD of the tests has no kustomize: what the sample's overlays build is written out.
-	for environment, differs := range map[string]*strings.Replacer{
-		"staging": strings.NewReplacer("replicas: 1", "replicas: 2", "queueName: checkout-orders", "queueName: checkout-orders-staging", "tableName: checkout-orders", "tableName: checkout-orders-staging", "Identifier: checkout-orders", "Identifier: checkout-orders-staging"),
-		"prod": strings.NewReplacer("replicas: 1", "replicas: 4", "queueName: checkout-orders", "queueName: checkout-orders-prod\n  messageRetentionPeriod: '1209600'",
-			"tableName: checkout-orders", "tableName: checkout-orders-prod\n  deletionProtectionEnabled: true", "Identifier: checkout-orders", "Identifier: checkout-orders-prod"),
+	for _, file := range []string{
+		"base/kustomization.yaml", "base/worker.yaml", "base/queue.yaml", "base/table.yaml", "base/database.yaml",
+		overlayOf("staging"), overlayOf("prod"),
 	} {
-		for _, file := range []string{"worker.yaml", "queue.yaml", "table.yaml", "database.yaml"} {
-			text, err := w.Teams["checkout/orders"].Read("base/" + file)
-			must(t, err)
-			must(t, w.repo.Write("overlays/"+environment+"/"+file, differs.Replace(text)))
-		}
+		text, err := w.Teams["checkout/orders"].Read(file)
+		must(t, err)
+		must(t, w.repo.Write(file, text))
 	}
 	for _, file := range []string{"defaults", "tenants/retail/environments/staging", "tenants/retail/environments/prod"} {
 		must(t, w.repo.Remove(file+"/workloads/storefront-web/values.yaml")) // of an application of another team
 	}
-	w.commit(t, "The manifests")
+	w.commit(t, "The kustomization")
 	response, err := http.Get(w.repo.URL + "/info/refs?service=git-upload-pack")
 	must(t, err)
 	must(t, response.Body.Close())
@@ -164,7 +160,7 @@ func (w *workloadsFlow) app(t *testing.T, what string, clusters map[string]bool)
 	for cluster, is := range clusters {
 		w.eventually(t, fmt.Sprintf("%s: the application on %s: %t", what, cluster, is), func() string {
 			differs := ""
-			if is { // before its health, which waits for the status of its queue and table
+			if is {
 				differs = w.overlay(t, cluster)
 			}
 			if app := w.environment.app(workload + "-" + cluster); (app != nil) != is || is && state(app) != good {
@@ -211,9 +207,6 @@ func (w *workloadsFlow) overlay(t *testing.T, cluster string) string {
 		if err != nil || o == nil {
 			return fmt.Sprintf("there are no %s: %v", resource.Resource, err)
 		}
-		if _, said, _ := unstructured.NestedSlice(o.Object, "status", "conditions"); !said {
-			reportReady(t, w.Spoke[cluster], o)
-		}
 		spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 		delete(spec, "attributeDefinitions")
 		delete(spec, "keySchema")
@@ -228,10 +221,31 @@ func (w *workloadsFlow) overlay(t *testing.T, cluster string) string {
 	if deployment == nil {
 		return "there is no Deployment"
 	}
+	want := map[string]any{"QUEUE": queue["queueName"], "TABLE": table["tableName"], "DATABASE": db["dbInstanceIdentifier"]}
+	if have := environmentOf(deployment); !sameTree(have, want) {
+		return fmt.Sprintf("the container's environment is %v; expected %v", have, want)
+	}
 	if have, _, _ := unstructured.NestedInt64(deployment.Object, "spec", "replicas"); have != replicas {
 		return fmt.Sprintf("%d replicas; expected %d", have, replicas)
 	}
 	return ""
+}
+
+// overlayOf is the file of an environment's overlay.
+func overlayOf(environment string) string { return "overlays/" + environment + "/kustomization.yaml" }
+
+// environmentOf is the environment of a Deployment's first container, which an overlay patches.
+func environmentOf(deployment *unstructured.Unstructured) map[string]any {
+	out := map[string]any{}
+	containers, _, _ := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
+	for _, c := range containers[:min(1, len(containers))] {
+		variables, _, _ := unstructured.NestedSlice(c.(map[string]any), "env")
+		for _, v := range variables {
+			variable := v.(map[string]any)
+			out[fmt.Sprint(variable["name"])] = variable["value"]
+		}
+	}
+	return out
 }
 
 // pruned says what of the application a cluster still has.
@@ -249,7 +263,7 @@ func (w *workloadsFlow) pruned(t *testing.T, cluster string) string {
 func (w *workloadsFlow) update(t *testing.T) {
 	t.Helper()
 	mark := w.ledger.mark()
-	must(t, w.repo.Replace("overlays/staging/worker.yaml", "replicas: 2", "replicas: 3"))
+	must(t, w.repo.Replace(overlayOf("staging"), "count: 2", "count: 3"))
 	began := w.commit(t, "Three replicas in staging")
 	must(t, w.ArgoCD.Refresh(t.Context(), workload+"-"+staging, false)) // as the forge's webhook of Argo CD does
 	replicas := func(want int64) func() string {
@@ -267,7 +281,7 @@ func (w *workloadsFlow) update(t *testing.T) {
 	w.only(t, mark, func(c change) bool {
 		return c.cluster == staging && c.kind == "Deployment" && c.name == "checkout-orders" && c.what == "changed"
 	})
-	must(t, w.repo.Replace("overlays/staging/worker.yaml", "replicas: 3", "replicas: 2"))
+	must(t, w.repo.Replace(overlayOf("staging"), "count: 3", "count: 2"))
 	w.commit(t, "Two again")
 	must(t, w.ArgoCD.Refresh(t.Context(), workload+"-"+staging, false))
 	w.eventually(t, "two replicas in staging", replicas(2))

@@ -11,7 +11,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -63,16 +62,12 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	began := time.Now()
 	progress := func(line string) { fmt.Fprintf(out, "%6.1fs  %s\n", time.Since(began).Seconds(), line) }
 	if *build {
-		_, err := hub.Build(ctx, root, progress, slices.Concat(hub.Components(*argoCD), flux.Components(), []string{"kyverno", "kro"})...)
+		_, err := hub.Build(ctx, root, progress, slices.Concat(hub.Components(*argoCD), flux.Components(), []string{"flux-operator", "kro", "kyverno", "sealed-secrets"})...)
 		return err
 	}
 	dir, err := os.MkdirTemp("", "argosy-hub-")
 	if err != nil {
 		return err
-	}
-	kustomizes, err := provideKustomize(filepath.Join(dir, "bin"))
-	if err != nil {
-		return errors.Join(err, os.RemoveAll(dir))
 	}
 	h, err := hub.Start(ctx, hub.Options{Checkout: root, Dir: dir, ArgoCD: *argoCD, Progress: progress})
 	if err != nil {
@@ -105,33 +100,11 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 			return err
 		}
 	}
-	if !kustomizes {
-		fmt.Fprintln(out, "There is no kustomize and no kubectl in PATH: checkout-orders, a kustomization, stays out of sync")
-	}
 	fmt.Fprintf(out, "%6.1fs  running; Git fills the hub now\n", time.Since(began).Seconds())
 	if err := introduce(out, h); err != nil {
 		return err
 	}
 	return show(ctx, out, h)
-}
-
-// provideKustomize puts a program kustomize into PATH where there is none, as Argo CD runs it. It
-// is kubectl's. Without kubectl there is none.
-func provideKustomize(dir string) (bool, error) {
-	if _, err := exec.LookPath("kustomize"); err == nil {
-		return true, nil
-	}
-	if _, err := exec.LookPath("kubectl"); err != nil {
-		return false, nil //nolint:nilerr // a hub without it runs all else
-	}
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return false, err
-	}
-	const script = "#!/bin/sh\n[ \"$1\" = build ] || exec kubectl version --client\nshift\nexec kubectl kustomize \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(dir, "kustomize"), []byte(script), 0o700); err != nil {
-		return false, err
-	}
-	return true, os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
 }
 
 // introduce says where everything is and what to try first.

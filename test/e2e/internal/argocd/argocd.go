@@ -36,7 +36,7 @@ const (
 
 // Options say what to run and where. All up to Dir are required.
 type Options struct {
-	Binaries component.Binaries // with the version's component
+	Binaries component.Binaries // with the version's component, and with kustomize where folders are kustomizations
 	Group    *process.Group
 	Version  string                // one of Versions
 	Cluster  *controlplane.Cluster // the hub

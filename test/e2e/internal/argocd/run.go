@@ -109,7 +109,11 @@ func prepare(o Options, r release) (setup, error) {
 	}
 	bin := filepath.Join(s.Dir, "bin")
 	// Git asks argocd for credentials, by this name (util/askpass).
-	if err := link(bin, map[string]string{"argocd": s.argocd, "helm": helm}); err != nil {
+	commands := map[string]string{"argocd": s.argocd, "helm": helm}
+	if kustomize := o.Binaries.Path("kustomize"); kustomize != "" {
+		commands["kustomize"] = kustomize
+	}
+	if err := link(bin, commands); err != nil {
 		return setup{}, err
 	}
 	// Argo CD 3.5 verifies each commit, also without GPG, by a script of its image. Of a commit

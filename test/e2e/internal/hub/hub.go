@@ -21,8 +21,8 @@
 //     under the same name, and holds no more than the member's credentials.
 //  7. The teams' repositories (examples/repositories) are on the Git server, two of which ask for
 //     credentials. The service has those of its mounts from Secrets, as the chart's values say;
-//     the layout mounts none until somebody writes it. Kinds of ACK are known on spokes, and nobody
-//     acts on them.
+//     the layout mounts none until somebody writes it. Spokes know ACK's kinds, and a stand-in for
+//     ACK reports each of their objects as ready.
 //  8. The member's engine finds its plugin by the Service's name, as what was delivered says. No
 //     DNS of a cluster knows that name here: it is asked through a proxy, which does (package
 //     services).
@@ -182,7 +182,7 @@ func (h *Hub) prepare(ctx context.Context) error {
 
 // Components are what a hub is made of.
 func Components(argoCD string) []string {
-	return append(terraform.Components(), "etcd", "kubernetes", "kwok", "external-secrets", "argocd-"+argoCD)
+	return append(terraform.Components(), "etcd", "kubernetes", "kwok", "external-secrets", "kustomize", "argocd-"+argoCD)
 }
 
 // Build builds the components that the user's cache does not have yet.
@@ -262,7 +262,7 @@ func (h *Hub) startClusters(ctx context.Context) error {
 			return err
 		}
 		if name != Name {
-			if err := client.Apply(ctx, "", []byte(ACKKinds)); err != nil {
+			if err := standInForACK(ctx, h.life, client); err != nil {
 				return err
 			}
 		}

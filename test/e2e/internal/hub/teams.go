@@ -113,36 +113,3 @@ func (h *Hub) mounts() (out []map[string]string) {
 
 // Credentials are what a private repository of a team asks for, as the secret store has them.
 const Credentials = `{"username": "` + reader + `", "password": "` + password + `"}`
-
-// ACKKinds are the kinds of ACK that the sample applications have.
-const ACKKinds = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: queues.sqs.services.k8s.aws}
-spec:
-  group: sqs.services.k8s.aws
-  names: {kind: Queue, plural: queues}
-  scope: Namespaced
-  versions:
-    - {name: v1alpha1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: dbinstances.rds.services.k8s.aws}
-spec:
-  group: rds.services.k8s.aws
-  names: {kind: DBInstance, plural: dbinstances}
-  scope: Namespaced
-  versions:
-    - {name: v1alpha1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: tables.dynamodb.services.k8s.aws}
-spec:
-  group: dynamodb.services.k8s.aws
-  names: {kind: Table, plural: tables}
-  scope: Namespaced
-  versions:
-    - {name: v1alpha1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
-`
