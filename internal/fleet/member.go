@@ -138,6 +138,15 @@ func (m *Member) KeyPos(key string) problem.Pos {
 	return problem.Pos{File: m.Pos.File}
 }
 
+// AsAgent is the member as it is with an engine of its own, though its file says that it has none
+// any more.
+func (m *Member) AsAgent() *Member {
+	out := *m
+	out.Remote = true
+	out.UseExternalSecrets = m.UseExternalSecrets || m.root.Get("use_external_secrets") == nil // the default of agents
+	return &out
+}
+
 // Content is the member file's content as templates see it; it must not be changed.
 func (m *Member) Content() map[string]any { return m.content }
 

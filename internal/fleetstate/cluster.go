@@ -102,6 +102,13 @@ func (b *Resolver) NewCluster(m *fleet.Member, known *placement.Placement, f fac
 	return c
 }
 
+// AsAgent is the cluster as it is while it has an engine of its own to remove.
+func (c *Cluster) AsAgent() *Cluster {
+	out := *c
+	out.Member = c.Member.AsAgent()
+	return &out
+}
+
 // Attribute marks problems as the member's.
 func (c *Cluster) Attribute(ps []problem.Problem) []problem.Problem {
 	out := slices.Clone(ps)

@@ -51,33 +51,64 @@ func isDisabled(c *fleetstate.Cluster, group, component string, tree *hierarchy.
 	return ok && !on
 }
 
-// RemovesWorkloads reports whether the workloads of a component are to be removed together with its
-// Application: the component is switched off, or the member is retired and says so. Workloads that
-// no catalog describes any more stay, and so does an engine that may have groups to hand over.
+// RemovesWorkloads reports whether the workloads of a component are to be removed now, together
+// with its Application.
 func RemovesWorkloads(st *fleetstate.State, c *fleetstate.Cluster, group, component string, r fleetstate.Component) bool {
+	return isRemoved(st, c, group, component, r) && !isNeededForHandover(st, c, group, component)
+}
+
+// WaitsForHandover reports whether a component that is to be removed with its workloads stays as it
+// is for now: the member's engine has groups to give back, which it does with that engine, its
+// service and its credentials (M3). When the last grant is gone, they are removed.
+func WaitsForHandover(st *fleetstate.State, c *fleetstate.Cluster, group, component string, r fleetstate.Component) bool {
+	return isNeededForHandover(st, c, group, component) && isRemoved(st, c, group, component, r)
+}
+
+// isRemoved reports whether a component is to be removed together with its workloads, now or later:
+// it is switched off, or the member is retired and says so. Workloads that no catalog describes any
+// more stay, and so does what a member deploys with that may have groups of its own.
+func isRemoved(st *fleetstate.State, c *fleetstate.Cluster, group, component string, r fleetstate.Component) bool {
 	switch {
 	case r.EntryTree == nil || r.EntryTree.Root.IsNull():
 		return false
 	case c.IsRetired():
-		return DeletionOfRetired(st.Fleet, c.Member, group) == fleet.Cascade && !(group == fleetstate.FleetGroup && hasGrant(st, c))
+		return DeletionOfRetired(st.Fleet, c.Member, group) == fleet.Cascade && !(group == fleetstate.FleetGroup && ownsGroups(st, c))
 	}
 	return group != provision.Group && isDisabled(c, group, component, r.EntryTree, r.Entry) && !isEngineInUse(st, c, group, component)
 }
 
-// isEngineInUse reports whether a component is an engine, or the operator of its credentials, on a
-// member whose own engine has a group, or one to give back: without the former engine it would
-// never be handed over (M3). A hub that runs Flux has no grants: it uninstalls no member's Flux.
-func isEngineInUse(st *fleetstate.State, c *fleetstate.Cluster, group, component string) bool {
-	if group != fleetstate.FleetGroup || !placement.IsOfAgent(component) {
-		return false
-	}
-	return c.Member.OwnGroup() != "" || hasGrant(st, c) || st.IsFluxHub(c.Member.Hub) && component == placement.Engines[fleet.EngineFlux]
+// ownsGroups reports whether a member may have groups of its own, by a grant or as an agent of a hub
+// with Flux, which has no grants.
+func ownsGroups(st *fleetstate.State, c *fleetstate.Cluster) bool {
+	return c.Member.OwnGroup() != "" && hasGrant(st, c) || c.Member.Remote && st.IsFluxHub(c.Member.Hub)
 }
 
-// hasGrant reports whether the member may have a group by a grant, or as an agent of a hub with
-// Flux.
+// isEngineInUse reports whether a component is an engine that a member's own groups may still run
+// with, which the hub does not see. A hub with Flux, which does not see when a member has given its
+// groups back, uninstalls no member's Flux, nor the operator of an agent's credentials.
+func isEngineInUse(st *fleetstate.State, c *fleetstate.Cluster, group, component string) bool {
+	switch {
+	case group != fleetstate.FleetGroup:
+		return false
+	case st.IsFluxHub(c.Member.Hub):
+		return component == placement.Engines[fleet.EngineFlux] || c.Member.Remote && placement.IsOfAgent(component)
+	}
+	return placement.IsEngine(component) && c.Member.OwnGroup() != ""
+}
+
+// isNeededForHandover reports whether a member without groups of its own has one to give back, and
+// a component is what it does that with: its engine and the operator of its credentials, and of a
+// retired member all that the hub has of the group fleet.
+func isNeededForHandover(st *fleetstate.State, c *fleetstate.Cluster, group, component string) bool {
+	if group != fleetstate.FleetGroup || c.Member.OwnGroup() != "" {
+		return false
+	}
+	return (c.IsRetired() || placement.IsOfAgent(component)) && hasGrant(st, c)
+}
+
+// hasGrant reports whether the member may have a group by a grant.
 func hasGrant(st *fleetstate.State, c *fleetstate.Cluster) bool {
-	return c.Member.Remote && st.IsFluxHub(c.Member.Hub) || slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(a facts.Application) bool { return a.Grant })
+	return slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), func(a facts.Application) bool { return a.Grant })
 }
 
 // applicationOf is a component's Application on a cluster, by its name and its labels, whatever
@@ -138,7 +169,7 @@ func Removing(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *f
 			out = append(out, a.Component) // a release's chart has its entry, or ignores the name
 			continue
 		}
-		if len(problems) > 0 || !RemovesWorkloads(st, c, g.Name, a.Component, r) && !InfrastructureWaits(st, c, g.Name) {
+		if len(problems) > 0 || !isRemoved(st, c, g.Name, a.Component, r) && !InfrastructureWaits(st, c, g.Name) {
 			continue
 		}
 		// A component that no catalog describes any more must not be switched on: its
@@ -151,6 +182,38 @@ func Removing(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *f
 		out = append(out, a.Component)
 	}
 	return out
+}
+
+// AgentDeletion is the Deletion of a member's set in view agents, and whether there is one. When a
+// member's file says that it is no agent any more, its service stays as long as the member has a
+// group to give back; then it is removed. That of a retired agent is left alone, as it may have
+// Applications of its own to remove, which the hub does not see; and that of a member with Flux is,
+// whose HelmReleases may be of workloads that stay.
+func AgentDeletion(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (deletion string, is bool) {
+	m := c.Member
+	switch {
+	case !c.Registered || c.IsRetired():
+		return "", false
+	case m.Remote:
+		return fleet.Orphan, true
+	case q.Desired || !leavesAgents(m):
+		return "", false
+	}
+	a, there := st.Facts().Application(catalog.ApplicationName(fleetstate.Agent, m.Name))
+	switch {
+	case !there || a.Cluster != m.Name || a.Component != "" && a.Component != fleetstate.Agent:
+		return "", false
+	case hasGrant(st, c):
+		return fleet.Orphan, true
+	case a.Cascade:
+		return "", false
+	}
+	return fleet.Cascade, true
+}
+
+// leavesAgents reports whether a member's file says that it has no Argo CD of its own any more.
+func leavesAgents(m *fleet.Member) bool {
+	return !m.Remote && !m.IsHub && m.Engine == fleet.EngineArgoCD && m.KeyPos(placement.FlagRemote).Line > 0
 }
 
 // RegistrationDeletion is the Deletion of a member's set in view members, and whether there is one.

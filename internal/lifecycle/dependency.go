@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/placement"
 	"github.com/argosy-hub/argosy/internal/released"
 )
 
@@ -53,6 +54,11 @@ func isEnabled(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group,
 	known, _ := released.GroupOf(st, c, g).Component(component)
 	r, problems := st.ResolverOf(c).MergeEntry(known.Catalogs, component)
 	return len(problems) == 0 && c.Enables(g.Name, component, r)
+}
+
+// BringsCredentials reports whether a component is the operator that brings an agent's credentials.
+func BringsCredentials(group, component string) bool {
+	return group == fleetstate.FleetGroup && placement.IsOfAgent(component) && !placement.IsEngine(component)
 }
 
 // isWorkloadOfDeleted reports whether an Application runs a team's workload on a cluster that is

@@ -110,7 +110,11 @@ func (d *Removals) of(name, component string) Removal {
 	case d.q.View == query.Grants && c.Registered:
 		return Removal{Reason: Moved, Deletion: fleet.Orphan, Detail: "the hub owns the group", Pos: m.Pos}
 	case d.q.View == query.Agents && !m.Remote:
-		return Removal{Reason: Disabled, Deletion: fleet.Orphan, Detail: "it is no agent any more", Pos: m.KeyPos("use_remote_argo")}
+		out := Removal{Reason: Disabled, Deletion: fleet.Orphan, Detail: "it is no agent any more", Pos: m.KeyPos(placement.FlagRemote)}
+		if leavesAgents(m) {
+			out.Deletion = fleet.Cascade
+		}
+		return out
 	}
 	if out, is := d.elsewhere(c); is {
 		if component != "" && !d.runs(c, component) { // there is nobody that it could have moved to
@@ -231,7 +235,7 @@ func (d *Removals) component(c *fleetstate.Cluster, component string) Removal {
 	}
 	e := r.Entry
 	out := Removal{Reason: Disabled, Deletion: fleet.Cascade}
-	if !RemovesWorkloads(d.st, c, g.Name, component, r) {
+	if !isRemoved(d.st, c, g.Name, component, r) {
 		out.Deletion = fleet.Orphan
 		if !isDisabled(c, g.Name, component, r.EntryTree, e) || !isEngineInUse(d.st, c, g.Name, component) {
 			out.Reason = Lost

@@ -2,6 +2,7 @@ package order
 
 import (
 	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/query"
@@ -115,22 +116,59 @@ func (c *composition) last(application, digest string) (response.ParameterSet, b
 	return s, is && s.Digest() == digest
 }
 
-// removal holds back the removal of what others depend on (rule 3).
+// removal holds back the removal of what others depend on (rules 3 and 7).
 func (c *composition) removal(s response.ParameterSet, cluster *fleetstate.Cluster) (response.ParameterSet, bool) {
 	item := s.Item()
-	first := lifecycle.RemovedBefore(c.st, cluster, item.Group, item.Component, c.st.Facts().ApplicationsOf(item.Cluster))
-	if len(first) == 0 {
+	before, reason := "", "its Application is removed first"
+	if first := lifecycle.RemovedBefore(c.st, cluster, item.Group, item.Component, c.st.Facts().ApplicationsOf(item.Cluster)); len(first) > 0 {
+		before = first[0]
+	} else if lifecycle.BringsCredentials(item.Group, item.Component) {
+		before, reason = fleetstate.FleetGroup+"/"+fleetstate.Agent, c.agentUses(item.Cluster)
+	}
+	if before == "" || reason == "" {
 		return s, true
 	}
 	c.waits = append(c.waits, Wait{
-		Hub: c.query.Hub, Cluster: item.Cluster, Group: item.Group, Component: item.Component, For: first[0],
-		Reason: "its Application is removed first", Removal: true,
+		Hub: c.query.Hub, Cluster: item.Cluster, Group: item.Group, Component: item.Component, For: before,
+		Reason: reason, Removal: true,
 	})
 	kept, err := s.Kept()
 	if err != nil {
 		return s, true // texts of ours can always be read
 	}
 	return kept, true
+}
+
+// agentUses says why a member's agent still uses the operator of its credentials; empty if it does
+// not. Its ExternalSecrets have the operator's finalizer: without it they would never go.
+func (c *composition) agentUses(member string) string {
+	name := catalog.ApplicationName(fleetstate.Agent, member)
+	a, there := c.st.Facts().Application(name)
+	if !there || a.Cluster != member {
+		return ""
+	}
+	r, err := c.order.o.Desired(c.st, query.Query{View: query.Agents, Hub: c.query.Hub})
+	if err != nil {
+		return "there is no answer about it"
+	}
+	out := "its Application is removed first"
+	r.ParameterSets(func(s response.ParameterSet) {
+		if item := s.Item(); item.Name == name && !item.IsRemoval {
+			out = lacking(a, s)
+		}
+	})
+	return out
+}
+
+// lacking says what an Application lacks of a parameter set; empty for nothing.
+func lacking(a facts.Application, desired response.ParameterSet) string {
+	switch {
+	case a.Digest != "" && a.Digest != desired.Digest():
+		return "its Application is not the newest"
+	case !a.Healthy:
+		return "its Application is not healthy"
+	}
+	return ""
 }
 
 // wait returns what a parameter set waits for, nil for nothing.
@@ -163,15 +201,10 @@ func (c *composition) missing(d lifecycle.Dependency, cluster *fleetstate.Cluste
 		return ""
 	}
 	a, there := c.st.Facts().Application(name)
-	switch {
-	case !there:
+	if !there {
 		return "it has no Application yet"
-	case a.Digest != "" && a.Digest != desired.Digest():
-		return "its Application is not the newest"
-	case !a.Healthy:
-		return "its Application is not healthy"
 	}
-	return ""
+	return lacking(a, desired)
 }
 
 // setsOf returns the sets of a component that the repository asks for, by Application.

@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/registration"
@@ -21,16 +22,17 @@ func agentSets(st *fleetstate.State, q query.Checked) ([]Set, []problem.Problem)
 	clusters, problems := queriedClusters(st, q)
 	var sets []Set
 	for _, c := range clusters {
-		m := c.Member
-		if !m.Remote || !c.Registered || c.IsRetired() {
-			continue // a retired agent is left alone: it may have Applications of its own to remove, which the hub does not see
+		deletion, is := lifecycle.AgentDeletion(st, q, c)
+		if !is {
+			continue
 		}
 		s, faults := NewAgentSet(st, c)
 		problems = append(problems, faults...)
 		if s == nil {
 			continue
 		}
-		if m.Engine == fleet.EngineFlux {
+		s.Deletion = deletion
+		if s.Engine == fleet.EngineFlux {
 			s.Components, faults = ownComponents(st.ResolverOf(c), c, s.Groups)
 			problems = append(problems, faults...)
 		}
@@ -52,6 +54,9 @@ func NewAgentSet(st *fleetstate.State, c *fleetstate.Cluster) (*AgentSet, []prob
 		if m.Owner(g) == m.Name {
 			s.Groups = append(s.Groups, g)
 		}
+	}
+	if !m.Remote {
+		c = c.AsAgent() // its service needs its credentials until it has given back what it has
 	}
 	values, err := yamldoc.FromAny(nil, registration.AgentValues(c)).YAML()
 	credentials, err2 := registration.AgentCredentialValues(c).YAML()

@@ -114,7 +114,7 @@ func resolvedComponent(st *fleetstate.State, q query.Checked, c *fleetstate.Clus
 		}
 		return &ResolvedComponent{written(q, r), resolver, c, g, component, fleet.Orphan}, nil
 	}
-	waits := lifecycle.InfrastructureWaits(st, c, g.Name)
+	waits := lifecycle.InfrastructureWaits(st, c, g.Name) || lifecycle.WaitsForHandover(st, c, g.Name, component, r)
 	if r.EntryTree == nil || lifecycle.RemovalStep(st, q, c, g, component) != lifecycle.Wanted || !lifecycle.RemovesWorkloads(st, c, g.Name, component, r) && !waits {
 		return nil, nil
 	}

@@ -50,8 +50,11 @@ const (
 // IsOfAgent reports whether a component of the group fleet is what an agent deploys with: an
 // engine, or the operator that brings its credentials.
 func IsOfAgent(component string) bool {
-	return component == secretsOperator || bringing[component] == FlagRemote
+	return component == secretsOperator || IsEngine(component)
 }
+
+// IsEngine reports whether a component of the group fleet installs an agent's engine.
+func IsEngine(component string) bool { return bringing[component] == FlagRemote }
 
 // BroughtComponents are the components that flags bring, sorted.
 func BroughtComponents() []string { return slices.Sorted(maps.Keys(bringing)) }
@@ -82,6 +85,9 @@ func Brings(m *fleet.Member, component string, labels, annotations map[string]st
 	case flag == flagSecrets && m.Remote && m.UseExternalSecrets:
 		return Brought
 	case flag == flagIngress && value == labelTrue && !m.IsHub && !(m.Remote && m.Engine == fleet.EngineArgoCD):
+		if declines(labels, FlagRemote) {
+			return Declined // its Argo CD is to go
+		}
 		return Unsaid // there is no Argo CD to make reachable
 	case value == labelTrue:
 		return Brought

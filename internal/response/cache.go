@@ -306,11 +306,12 @@ func unchangedTopics(before, after *fleetstate.State) func(topic) bool {
 		!maps.Equal(before.LastKnownGood(), after.LastKnownGood()) || !slices.EqualFunc(before.Holds(""), after.Holds(""), fleetstate.Hold.Equal) {
 		return nil
 	}
-	groups, components, granted, agents := map[string]bool{}, map[[2]string]bool{}, map[string]bool{}, false
+	groups, components, granted, agents, grants := map[string]bool{}, map[[2]string]bool{}, map[string]bool{}, false, false
 	leftOut := false // one that is so no more is missing in every response
 	facts.ApplicationsDiffer(before.Facts(), after.Facts(), func(a facts.Application) {
 		groups[a.Group], components[[2]string{a.Group, a.Component}] = true, true
 		granted[a.Group] = granted[a.Group] || a.Grant
+		grants = grants || a.Grant
 		agents = agents || a.Name == catalog.ApplicationName(fleetstate.Agent, a.Cluster)
 		leftOut = leftOut || after.IsUnresolved(a.Cluster)
 	})
@@ -322,11 +323,12 @@ func unchangedTopics(before, after *fleetstate.State) func(topic) bool {
 		// set's group and component; which components a release has, on those of its group; what
 		// registers a member, on all of its cluster; what makes its cluster, on all of them, too,
 		// as it is removed last (C3); all of a group, on the Applications that deliver its grants.
-		// Of an agent it matters whether there is one at all, where its cluster is not known any
-		// more.
+		// An agent, its engine and the operator of its credentials go when its last grant has gone.
 		switch {
 		case t.view == query.Agents:
-			return !agents
+			return !agents && !grants
+		case t.group == fleetstate.FleetGroup && grants:
+			return false
 		case t.group == provision.Group:
 			return len(groups) == 0
 		case t.view == query.Components && t.component != "":

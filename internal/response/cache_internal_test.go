@@ -62,6 +62,7 @@ func TestAnswersOutliveOthersApplications(t *testing.T) {
 		"others":  `{"view":"components","group":"resources"}`,
 		"release": `{"view":"releases","group":"addons"}`,
 		"members": `{"view":"members"}`, "agents": `{"view":"agents"}`,
+		"engine": `{"view":"components","group":"fleet","component":"argo-cd","base":{}}`,
 	}
 	files := fleettest.Snapshot("rev", fleettest.Small())
 	known := facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default"))
@@ -69,14 +70,14 @@ func TestAnswersOutliveOthersApplications(t *testing.T) {
 		next facts.Set
 		want []string
 	}{
-		"nothing":                  {known, []string{"addons", "agents", "cert", "dns", "members", "others", "release"}},
-		"the finalizer":            {known.WithApplications(fleettest.WithFinalizer(fleettest.Application("dns", "one", "default"))), []string{"agents", "cert", "others"}},
-		"the controller":           {known.WithApplications(fleettest.Controlled(fleettest.Application("dns", "one", "default"), "x")), []string{"agents", "cert", "others"}},
-		"another component's":      {known.WithApplications(fleettest.Application("dns", "one", "default"), fleettest.Application("cert", "one", "")), []string{"agents", "dns", "others"}},
-		"other labels":             {known.WithApplications(facts.Application{Name: "dns-one", Cluster: "one"}), []string{"agents", "cert", "others"}},
-		"a registration":           {known.WithApplications(fleettest.Application("dns", "one", "default"), fleettest.Registration("two")), []string{"addons", "agents", "cert", "dns", "others", "release"}},
-		"an agent":                 {known.WithApplications(fleettest.Application("dns", "one", "default"), facts.Application{Name: "agent-two", Cluster: "two"}), []string{"addons", "cert", "dns", "others", "release"}},
-		"a grant":                  {known.WithApplications(fleettest.Application("dns", "one", "default"), fleettest.GrantOfOne), []string{"agents", "others"}},
+		"nothing":                  {known, []string{"addons", "agents", "cert", "dns", "engine", "members", "others", "release"}},
+		"the finalizer":            {known.WithApplications(fleettest.WithFinalizer(fleettest.Application("dns", "one", "default"))), []string{"agents", "cert", "engine", "others"}},
+		"the controller":           {known.WithApplications(fleettest.Controlled(fleettest.Application("dns", "one", "default"), "x")), []string{"agents", "cert", "engine", "others"}},
+		"another component's":      {known.WithApplications(fleettest.Application("dns", "one", "default"), fleettest.Application("cert", "one", "")), []string{"agents", "dns", "engine", "others"}},
+		"other labels":             {known.WithApplications(facts.Application{Name: "dns-one", Cluster: "one"}), []string{"agents", "cert", "engine", "others"}},
+		"a registration":           {known.WithApplications(fleettest.Application("dns", "one", "default"), fleettest.Registration("two")), []string{"addons", "agents", "cert", "dns", "engine", "others", "release"}},
+		"an agent":                 {known.WithApplications(fleettest.Application("dns", "one", "default"), facts.Application{Name: "agent-two", Cluster: "two"}), []string{"addons", "cert", "dns", "engine", "others", "release"}},
+		"a grant":                  {known.WithApplications(fleettest.Application("dns", "one", "default"), fleettest.GrantOfOne), []string{"others"}},
 		"a grant that has arrived": {known.WithGrants("one", facts.OwnershipGrant{Group: "addons", Held: true}), nil},
 		"not known any more":       {facts.NewSet(false), nil},
 		"a cluster's, and nothing": {known.WithClusters(facts.Cluster{Name: "one"}), nil},

@@ -57,14 +57,17 @@ func TestAgents(t *testing.T) {
 	// looked at.
 	a.eventually(t, "the first member's cluster Secret", func() string { return missing(a.ledger.get(hub.Name, "Secret", neighbour)) })
 	a.onboard(t)
+	a.watchCredentials(t)
 	t.Run("credentials", a.credentials)
 	t.Run("flux credentials", a.fluxCredentials)
+	t.Run("flags", a.flags)
 	t.Run("second repository", a.secondRepository)
 	t.Run("outage", a.outage)
 	t.Run("rings", a.rings)
 	t.Run("flip", a.flip)
 	t.Run("flux flip", a.fluxFlip)
 	a.exclusive(t)
+	t.Run("no agent", a.noAgent)
 }
 
 // onboard pushes the members' files, starts what the hub delivers there, and waits for the members

@@ -66,7 +66,9 @@ type Options struct {
 type Operator struct {
 	Process *process.Process
 
-	client *kube.Client
+	client     *kube.Client
+	cluster    *controlplane.Cluster
+	kubeconfig string
 }
 
 // Start installs the operator on the cluster and starts it, with an empty store.
@@ -75,7 +77,7 @@ func Start(ctx context.Context, o Options) (*Operator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("external secrets: %w", err)
 	}
-	op := &Operator{client: client}
+	op := &Operator{client: client, cluster: o.Cluster, kubeconfig: filepath.Join(filepath.Dir(o.Cluster.Kubeconfig), o.Prefix+name+".kubeconfig")}
 	if err := op.install(ctx, filepath.Join(o.Binaries.Files(name), "crds"), !o.NoStore); err != nil {
 		return nil, fmt.Errorf("install external secrets on %s: %w", o.Cluster.Name, err)
 	}
@@ -83,15 +85,31 @@ func Start(ctx context.Context, o Options) (*Operator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("external secrets: %w", err)
 	}
-	kubeconfig := filepath.Join(filepath.Dir(o.Cluster.Kubeconfig), o.Prefix+name+".kubeconfig")
-	if err := o.Cluster.ServiceAccountKubeconfig(ctx, name, name, kubeconfig); err != nil {
-		return nil, fmt.Errorf("external secrets: %w", err)
+	if err := op.login(ctx); err != nil {
+		return nil, err
 	}
-	spec.Env = []string{"KUBECONFIG=" + kubeconfig}
+	spec.Env = []string{"KUBECONFIG=" + op.kubeconfig}
 	if op.Process, err = o.Group.Start(ctx, spec); err != nil {
 		return nil, err
 	}
 	return op, nil
+}
+
+// login writes the kubeconfig with a token of the operator's ServiceAccount (rule 3).
+func (o *Operator) login(ctx context.Context) error {
+	if err := o.cluster.ServiceAccountKubeconfig(ctx, name, name, o.kubeconfig); err != nil {
+		return fmt.Errorf("external secrets: %w", err)
+	}
+	return nil
+}
+
+// Reinstalled starts an operator again that was removed together with its ServiceAccount, of which
+// there is another one now.
+func (o *Operator) Reinstalled(ctx context.Context) error {
+	if err := o.login(ctx); err != nil {
+		return err
+	}
+	return o.Process.Restart(ctx)
 }
 
 // install applies the CRDs, and perhaps the store.
