@@ -77,8 +77,8 @@ func isRemoved(st *fleetstate.State, c *fleetstate.Cluster, group, component str
 	return group != provision.Group && isDisabled(c, group, component, r.EntryTree, r.Entry) && !isEngineInUse(st, c, group, component)
 }
 
-// ownsGroups reports whether a member may have groups of its own, by a grant or as an agent of a hub
-// with Flux, which has no grants.
+// ownsGroups reports whether a member may have groups of its own, by a grant or as an agent of a
+// hub with Flux, which has no grants.
 func ownsGroups(st *fleetstate.State, c *fleetstate.Cluster) bool {
 	return c.Member.OwnGroup() != "" && hasGrant(st, c) || c.Member.Remote && st.IsFluxHub(c.Member.Hub)
 }

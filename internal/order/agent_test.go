@@ -10,9 +10,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/querytest"
 )
 
-// TestSecretsOperatorGoesAfterItsAgentLetsGo: the operator of a member's credentials is removed when
-// the member's agent has none of its objects any more, since without the operator their finalizers
-// would stay. (P2)
+// TestSecretsOperatorGoesAfterItsAgentLetsGo: the operator of a member's credentials is removed
+// when the member's agent has none of its objects any more, since without the operator their
+// finalizers would stay. (P2)
 func TestSecretsOperatorGoesAfterItsAgentLetsGo(t *testing.T) {
 	const agent = "use_remote_argo: true\nenable_remote_addons: true\n"
 	agents := querytest.Query(t, `{"view":"agents"}`)

@@ -22,7 +22,7 @@
 //  6. What a dependency is to be comes from the response to its own ApplicationSet: by the queries
 //     that ApplicationSets have, else by the queries of other requesters. While nobody queries it,
 //     its dependents wait.
-//  7. The operator that brings an agent's credentials is removed when the agent's Application has let
-//     go of them: it is healthy at the digest of its parameter set, or gone (P2).
+//  7. The operator that brings an agent's credentials is removed when the agent's Application has
+//     let go of them: it is healthy at the digest of its parameter set, or gone (P2).
 //  8. A response is composed once for a state and a query: the same bytes again and again.
 package order

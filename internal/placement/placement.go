@@ -58,7 +58,7 @@ func New(f *fleet.Fleet, mounts *mount.Table, m *fleet.Member, known facts.Clust
 func atMember(m *fleet.Member, all []problem.Problem) []problem.Problem {
 	for i, p := range all {
 		if p.Reason == problem.MissingLayer {
-			all[i].Pos, all[i].Related = m.Pos, append(p.Related, p.Pos)
+			all[i].Pos, all[i].Related = m.Pos, slices.Concat(p.Related, []problem.Pos{p.Pos})
 		}
 	}
 	return all

@@ -71,7 +71,7 @@ func (p *Pipelines) releaseCatalog(other *snapshot.Snapshot, file, name string, 
 	return p.catalogs[key]
 }
 
-// chartCatalog reads the catalog of a group in a chart from elsewhere; nil where the chart has none.
+// chartCatalog reads the catalog of a group in a chart from elsewhere; nil where it has none.
 func (p *Pipelines) chartCatalog(remote source.Remote, of release.Source, group string, layout *fleet.Layout) *catalog.ReleaseCatalog {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -31,7 +31,7 @@ func TestBothStatesShareTheCatalogsOfReleases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	finders := []catalog.FindReleaseCatalog{p.catalogsOf(base, s), p.catalogsOf(head, s)}
+	finders := []catalog.FindReleaseCatalog{p.catalogsOf(base, s, nil), p.catalogsOf(head, s, nil)}
 	for i := range 20 {
 		name := fmt.Sprintf("next-%d", i)
 		p.revisions[name] = revision{snapshot: snapshot.FromMap(map[string]string{listed: name + ": {}\n"})}

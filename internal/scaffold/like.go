@@ -165,7 +165,7 @@ func newLike(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 }
 
 // releases writes the versions files: the releases of the repository, on Argosy's charts.
-func (e starter) releases(before *snapshot.Snapshot, d *Draft) error {
+func (s starter) releases(before *snapshot.Snapshot, d *Draft) error {
 	for _, file := range []string{path.Join(likeVersions, "applicationSets.yaml"), fleet.DefaultLayout().ApplicationSets} {
 		f := before.File(file)
 		if f == nil {
@@ -182,14 +182,14 @@ func (e starter) releases(before *snapshot.Snapshot, d *Draft) error {
 					types = append(types, name)
 				}
 			}
-			if len(types) > 0 && e.Types[group.Key] != nil {
-				e.Types[group.Key] = types
+			if len(types) > 0 && s.Types[group.Key] != nil {
+				s.Types[group.Key] = types
 			}
 		}
 		break
 	}
 	for file, name := range map[string]string{fleet.DefaultLayout().ApplicationSets: "applicationSets.yaml", fleet.DefaultLayout().FleetSecrets: "fleetSecrets.yaml"} {
-		out, err := text(name, e)
+		out, err := text(name, s)
 		if err != nil {
 			return err
 		}
@@ -205,7 +205,7 @@ func (e starter) releases(before *snapshot.Snapshot, d *Draft) error {
 
 // sayReleases writes the release that the shape's ApplicationSets fall back to, the first of the
 // group, where a label names one that does not exist, and says so.
-func (e starter) sayReleases(r Repository, before *snapshot.Snapshot, d *Draft) (*fleetstate.State, error) {
+func (s starter) sayReleases(r Repository, before *snapshot.Snapshot, d *Draft) (*fleetstate.State, error) {
 	for {
 		st, err := r.state(with(before, d))
 		if err != nil {
@@ -213,10 +213,10 @@ func (e starter) sayReleases(r Repository, before *snapshot.Snapshot, d *Draft) 
 		}
 		changed := false
 		for _, c := range st.Clusters() {
-			for _, group := range slices.Sorted(maps.Keys(e.Types)) {
-				label, first := release.LabelOf(group), e.Types[group][0]
+			for _, group := range slices.Sorted(maps.Keys(s.Types)) {
+				label, first := release.LabelOf(group), s.Types[group][0]
 				said, pos := c.Labels.All[label], c.Labels.Origins[label]
-				if said == "" || slices.Contains(e.Types[group], said) || before.File(pos.File) == nil {
+				if said == "" || slices.Contains(s.Types[group], said) || before.File(pos.File) == nil {
 					continue
 				}
 				if err := d.replaceScalar(before, pos, first); err != nil {
@@ -243,7 +243,8 @@ func (d *Draft) replaceScalar(before *snapshot.Snapshot, pos problem.Pos, value 
 		was := string(before.File(pos.File).Data)
 		at, d.Changes = len(d.Changes), append(d.Changes, Change{pos.File, was, was})
 	}
-	is, ok := replace(strings.SplitAfter(d.Changes[at].Is, "\n"), &yamldoc.Node{Kind: yamldoc.String, Line: int32(pos.Line), Column: int32(pos.Column)}, scalar(value))
+	node := &yamldoc.Node{Kind: yamldoc.String, Line: int32(pos.Line), Column: int32(pos.Column)} //nolint:gosec // a place in a file that was parsed
+	is, ok := replace(strings.SplitAfter(d.Changes[at].Is, "\n"), node, scalar(value))
 	if !ok || is == d.Changes[at].Is {
 		return failure.Usage([]string{"set it by hand to " + value, nothingWritten}, "%s has a form in which the value cannot be set", pos)
 	}

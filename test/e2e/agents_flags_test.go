@@ -94,7 +94,7 @@ func workloadsOf(components ...string) (out []string) {
 	return out
 }
 
-// watchCredentials has the ledger note what is made for engines to read, and the members' Ingresses.
+// watchCredentials has the ledger note what is made for engines to read, and members' Ingresses.
 func (a *agents) watchCredentials(t *testing.T) {
 	t.Helper()
 	credential := func(o *unstructured.Unstructured) bool {

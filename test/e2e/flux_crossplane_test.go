@@ -17,7 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 )
 
-// fluxHubCrossplane: a hub with Flux gets Crossplane in stages, each of which Flux holds until the one
+// fluxHubCrossplane: a hub with Flux gets Crossplane in stages, each held by Flux until the one
 // before is healthy, by the health checks of charts/agent-flux. Then a member file makes a network
 // and a cluster, whose nodes Flux holds until the control plane is seen on its version, and a
 // kubeconfig (C2).
@@ -51,7 +51,9 @@ func fluxHubCrossplane(t *testing.T, m *fluxEngine) {
 	m.push(t, "Crossplane on the hub")
 	stages := []string{"crossplane", "crossplane-provider", "crossplane-provider-config", "cluster-crossplane"}
 	ready := func(component, cluster string) func() string {
-		return func() string { return fluxReady(m.get(t, flux.HelmReleases, component+"-"+cluster)) + crossplane.Problem() }
+		return func() string {
+			return fluxReady(m.get(t, flux.HelmReleases, component+"-"+cluster)) + crossplane.Problem()
+		}
 	}
 	waits := func(component, cluster string) func() string {
 		return func() string {

@@ -124,8 +124,8 @@ func (p *planned) read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// checkPlan is rule F on the fleet that init writes. The program is one whose charts are released in
-// the registry of the test.
+// checkPlan is rule F on the fleet that init writes. The program is one whose charts are released
+// in the registry of the test.
 func (i *installation) checkPlan(t *testing.T, fleet string) {
 	t.Helper()
 	program := filepath.Join(i.dir, "argosy")

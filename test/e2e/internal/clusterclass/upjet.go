@@ -61,7 +61,7 @@ func readUpjet() (map[string]upjetKind, map[string][]string) {
 		Kinds   []upjetKind
 	}
 	if err := yaml.UnmarshalStrict(upjetTable, &services); err != nil {
-		panic(fmt.Errorf("upjet.yaml: %w", err)) // it is part of this program
+		panic(fmt.Errorf("upjet.yaml: %w", err)) //nolint:forbidigo // it is part of this program
 	}
 	kinds, names := map[string]upjetKind{}, map[string][]string{}
 	for _, s := range services {
@@ -189,7 +189,7 @@ func documents(objects ...object) []byte {
 	for _, o := range objects {
 		text, err := yaml.Marshal(o)
 		if err != nil {
-			panic(err) // texts, lists and maps alone
+			panic(err) //nolint:forbidigo // texts, lists and maps alone
 		}
 		fmt.Fprintf(&out, "---\n%s", text)
 	}
@@ -233,9 +233,9 @@ func upjetPrepare(ctx context.Context, p *ProviderStandIn, kind string, o *unstr
 		if err != nil {
 			return false, fmt.Errorf("cannot resolve references: mg.Spec.ForProvider.%s: %w", r.Field, err)
 		}
-		found := any(ids[0])
+		found := ids[0]
 		if k.Fields[r.Field] == "strings" {
-			found = ids
+			found = any(ids)
 		}
 		if err := unstructured.SetNestedField(o.Object, found, "spec", "forProvider", r.Field); err != nil {
 			return false, err

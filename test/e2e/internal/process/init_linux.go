@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -177,7 +178,8 @@ func dial() {
 }
 
 func connect(port string) (*os.File, error) {
-	conn, err := net.DialTimeout("tcp4", "127.0.0.1:"+port, dialTimeout)
+	dialer := net.Dialer{Timeout: dialTimeout}
+	conn, err := dialer.DialContext(context.Background(), "tcp4", "127.0.0.1:"+port)
 	if err != nil {
 		return nil, err
 	}

@@ -259,8 +259,8 @@ func (n *network) dial(port int) (net.Conn, error) {
 			continue
 		}
 		file := os.NewFile(uintptr(fds[0]), "connection")
-		defer file.Close() // the connection has its own
-		return net.FileConn(file)
+		conn, err := net.FileConn(file)
+		return conn, errors.Join(err, file.Close()) // the connection has its own
 	}
 	return nil, fmt.Errorf("port %d of the private network: no connection came", port)
 }
