@@ -25,8 +25,7 @@ func newPlan(o *options) *cobra.Command {
 		Use:   "plan --base REV",
 		Short: "Show what changes between two revisions, per cluster and Application",
 		Long:  `Plan shows each cluster's changes, and why (docs/reference/cli.md#plan). Exit 1: incomplete; 2: wrong usage.`,
-		Example: `  argosy plan --base origin/main                    # the folder as it is, before a commit
-  argosy plan --base v1.4.0 --head v1.5.0 --render -o html > plan.html`,
+		Example: `  argosy plan --base origin/main                    # the folder as it is, before a commit`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := failure.CheckChoice("output", output, "text", "json", "yaml", "markdown", "html", "approval"); err != nil {

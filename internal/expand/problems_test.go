@@ -31,15 +31,15 @@ func TestProblemsAreNamed(t *testing.T) {
 		},
 		"a chart that fails": {
 			replace(t, "charts/agent-bootstrap/templates/applicationsets.yaml", "{{- range $group", "{{- fail \"no agents today\" }}\n{{- range $group"), 80,
-			`error: fleet/bootstrap/hub-us/agents.yaml:53:11: Application "agent-payments-prod-us-1": chart charts/agent-bootstrap: execution error at (agent-bootstrap/templates/applicationsets.yaml:1:4): no agents today`,
+			`error: fleet/bootstrap/hub-us/agents.yaml:55:11: Application "agent-payments-prod-us-1": chart charts/agent-bootstrap: execution error at (agent-bootstrap/templates/applicationsets.yaml:1:4): no agents today`,
 		},
 		"a folder that is not there": {
 			replace(t, "fleet/bootstrap/hub-us/agents.yaml", "path: charts/agent-bootstrap", "path: charts/agent-bootstrep"), 80,
-			`error: fleet/bootstrap/hub-us/agents.yaml:53:11: Application "agent-payments-prod-us-1": path "charts/agent-bootstrep" is not in this repository at revision HEAD`,
+			`error: fleet/bootstrap/hub-us/agents.yaml:55:11: Application "agent-payments-prod-us-1": path "charts/agent-bootstrep" is not in this repository at revision HEAD`,
 		},
 		"a revision that cannot be had": {
 			replace(t, "fleet/bootstrap/hub-us/agents.yaml", "path: charts/agent-bootstrap\n          targetRevision: main", "path: charts/agent-bootstrap\n          targetRevision: v9"), 80,
-			`warning: fleet/bootstrap/hub-us/agents.yaml:53:11: Application "agent-payments-prod-us-1": charts/agent-bootstrap at revision v9 of this repository is not followed: no revision "v9"; fetch that revision, or take another one for it: --revision v9=REV`,
+			`warning: fleet/bootstrap/hub-us/agents.yaml:55:11: Application "agent-payments-prod-us-1": charts/agent-bootstrap at revision v9 of this repository is not followed: no revision "v9"; fetch that revision, or take another one for it: --revision v9=REV`,
 		},
 		"a root that is no YAML": {
 			func(f map[string]string) { f["fleet/bootstrap/hub-us/members.yaml"] += "\n---\na: [\n" }, 10,
