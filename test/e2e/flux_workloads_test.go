@@ -205,7 +205,7 @@ func (w *fluxTeamRepository) refused(t *testing.T, name, text, says string) {
 	t.Helper()
 	mark := w.ledger.mark()
 	must(t, w.repo.Write("base/more.yaml", text+"\n"))
-	must(t, w.repo.Replace("base/kustomization.yaml", "table.yaml]", "table.yaml, more.yaml]"))
+	must(t, w.repo.Replace("base/kustomization.yaml", "database.yaml]", "database.yaml, more.yaml]"))
 	w.commit(t, "Try "+name)
 	w.eventually(t, name+" is refused", func() string {
 		if state := fluxReady(w.get(t, flux.Kustomizations, w.app)); !strings.Contains(state, says) {
@@ -214,7 +214,7 @@ func (w *fluxTeamRepository) refused(t *testing.T, name, text, says string) {
 		return ""
 	})
 	w.only(t, mark, func(change) bool { return false })
-	must(t, w.repo.Replace("base/kustomization.yaml", "table.yaml, more.yaml]", "table.yaml]"))
+	must(t, w.repo.Replace("base/kustomization.yaml", "database.yaml, more.yaml]", "database.yaml]"))
 	must(t, w.repo.Remove("base/more.yaml"))
 }
 

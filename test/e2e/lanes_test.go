@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"flag"
+	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -10,8 +12,10 @@ import (
 )
 
 // lanes run as many tests at a time as -parallel says, which is one for each core: a test with a
-// hub of its own mostly waits. The longest begins first, since what begins last runs alone.
+// hub of its own mostly waits. The longest begins first, since what begins last runs alone. What
+// would go on after the time of the variable UNTIL, in seconds since 1970, is left out by name.
 type lanes struct {
+	until   time.Time // zero for no end
 	mu      sync.Mutex
 	free    int
 	waiting []lane
@@ -29,6 +33,13 @@ var hubs lanes
 // of them resume, and they wait here.
 func (l *lanes) open() (err error) {
 	flag.Parse()
+	if until := os.Getenv("UNTIL"); until != "" {
+		seconds, err := strconv.ParseInt(until, 10, 64)
+		if err != nil {
+			return fmt.Errorf("UNTIL: %w", err)
+		}
+		l.until = time.Unix(seconds, 0)
+	}
 	parallel := flag.Lookup("test.parallel").Value
 	if l.free, err = strconv.Atoi(parallel.String()); err != nil {
 		return err
@@ -51,6 +62,15 @@ func (l *lanes) beside(t *testing.T, seconds int) {
 		t.Logf("%s took %.1f s; the time below has its wait, too", t.Name(), time.Since(began).Seconds())
 		l.next(1)
 	})
+	l.inTime(t, seconds)
+}
+
+// inTime leaves a test out that takes some seconds and would not end in time.
+func (l *lanes) inTime(t *testing.T, seconds int) {
+	t.Helper()
+	if !l.until.IsZero() && time.Now().Add(time.Duration(seconds)*time.Second).After(l.until) {
+		t.Skipf("left out: it takes some %d s, and all ends at %s", seconds, l.until.UTC().Format("15:04:05"))
+	}
 }
 
 // next gives free lanes to the longest of those that wait.

@@ -54,6 +54,7 @@ func TestFlows(t *testing.T) {
 		{"workloads", workloads}, // which leaves a team on all clusters
 	} {
 		ok := t.Run(flow.name, func(t *testing.T) {
+			hubs.inTime(t, 60)
 			if flow.name != "registration" && flow.name != "provisioning" && e.ledger.get(hub.Name, "Secret", hub.Spare) == nil {
 				registration(t, e) // the others need all four spokes
 			}
