@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/argosy-hub/argosy/test/e2e/internal/externalsecrets"
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
@@ -155,12 +157,21 @@ func (m *fluxEngine) onlyTheirs(t *testing.T, components map[string]set) {
 	}
 }
 
-// fluxHubOverride sets a value at one cluster's own level: its HelmRelease changes and what that
-// deploys, and nothing else on either cluster (H1).
+// fluxHubOverride sets a value at one cluster's own level: its HelmRelease changes, which Helm
+// upgrades by one revision, and what that deploys, and nothing else on either cluster (H1).
 func fluxHubOverride(t *testing.T, m *fluxEngine) {
 	const component = "metrics-server"
 	m.settle(t)
-	mark, before := m.ledger.mark(), m.uids()
+	revision := func() int64 {
+		history, _, _ := unstructured.NestedSlice(m.get(t, flux.HelmReleases, component+"-"+neighbour).Object, "status", "history")
+		if len(history) == 0 {
+			t.Fatal("Helm has no release")
+		}
+		newest, _ := history[0].(map[string]any)
+		version, _ := newest["version"].(int64)
+		return version
+	}
+	mark, before, was := m.ledger.mark(), m.uids(), revision()
 	must(t, m.fleet.Write("addons/tenants/payments/clusters/"+neighbour+"/addons/"+component+"/values.yaml", "podLabels: {level: cluster}\n"))
 	began := m.push(t, "A label for "+component+" of "+neighbour)
 	m.eventually(t, "the value on the spoke", func() string {
@@ -174,6 +185,9 @@ func fluxHubOverride(t *testing.T, m *fluxEngine) {
 	m.allReady(t, answered)
 	m.settle(t)
 	m.hasValues(t, answered)
+	if is := revision(); is != was+1 || was == 0 {
+		t.Errorf("revision %d of the Helm release has become %d", was, is)
+	}
 	m.only(t, mark, func(c change) bool {
 		return c.what == "changed" && (c.cluster == m.Name && c.kind == "HelmRelease" && c.name == component+"-"+neighbour ||
 			c.cluster == neighbour && c.kind == "ConfigMap" && c.name == component+"-values")
