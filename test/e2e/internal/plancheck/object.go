@@ -29,6 +29,8 @@ var others = map[string][]string{
 		"argosy.dev/digest",                          // the service's parameter set, which plan does without
 		"argocd.argoproj.io/tracking-id",             // Argo CD 3, onto what an Application makes
 		"reconcile.fluxcd.io/requestedAt",            // the digest, until somebody requests a reconciliation
+		"meta.helm.sh/release-name",                  // Helm, onto what `helm install` makes
+		"meta.helm.sh/release-namespace",             // the same
 	},
 	"labels": {
 		"app.kubernetes.io/instance",            // Argo CD 2, onto what an Application makes
