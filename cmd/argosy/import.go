@@ -96,6 +96,9 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 			case result.Unkept != "":
 				values += "\nvalue files do not keep their places: " + result.Unkept
 			}
+			for _, note := range result.Notes {
+				values += "\n" + note
+			}
 			_, err = fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "%s: %s, %s, %s\n%d of %d Applications are equal in spec\n%s\n",
 				out, counted(result.Members, "member"), counted(result.Components, "component"), counted(len(result.Files), "file"), result.Equal, result.Applications, values)
 			if err == nil && len(result.Left) > 0 {

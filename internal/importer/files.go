@@ -25,7 +25,7 @@ func (m *importer) files(components map[string][]*application) (files map[string
 		member := m.members[cluster]
 		w.text(fmt.Sprintf("fleet/fleet-members/%s/%s.yaml", m.o.Hub, member.Name), member.Text())
 	}
-	w.text("versions/applicationSets.yaml", "releases:\n  globals:\n"+m.chart("    ", "application-sets")+"  "+m.o.Group+":\n    - type: default\n")
+	w.text("versions/applicationSets.yaml", "releases:\n  globals:\n"+m.chart("    ", "application-sets")+"  "+m.o.Group+":\n"+m.releaseItems())
 	w.text("versions/fleetSecrets.yaml", "releases:\n  - type: default\n"+m.chart("    ", "fleet-secret"))
 	for folder, entries := range m.catalogs(components) {
 		if folder == m.base() {

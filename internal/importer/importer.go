@@ -57,6 +57,8 @@ type Result struct {
 	Names map[string]string
 	// Left are Applications that no ApplicationSet makes, with their places: they stay as they are.
 	Left []string
+	// Notes say what the fleet has otherwise than the clusters' Secrets.
+	Notes []string
 	// Problems are what could not be imported, and what differs.
 	Problems []problem.Problem
 }
@@ -73,6 +75,9 @@ type importer struct {
 	secrets      []secret                    // in annotations of the clusters
 	namespace    string                      // of the ApplicationSets
 	environments map[string]bool
+	releases     []string // of the group
+	addsReleases bool     // that labels of clusters name
+	notes        []string
 	all          int
 	left         []string
 	problems     []problem.Problem
@@ -90,6 +95,9 @@ func Import(o Options) (*Result, error) {
 	m := &importer{o: o, members: map[string]*scaffold.Member{}, phrases: factor.Clusters{}, environments: map[string]bool{}}
 	if err := m.clusters(); err != nil {
 		return nil, failure.Usage(nil, "%w", err)
+	}
+	if err := m.readReleases(); err != nil {
+		return nil, err
 	}
 	m.reader = &verify.Reader{Normalize: o.Tools.ApplicationSets.Normalize, SetParameters: o.SetParameters, Open: o.Repositories.Open, Known: o.Repositories.Known, IsGuess: o.Repositories.IsGuess, Clusters: m.known, Hub: o.Hub}
 	sets := m.applicationSets()
@@ -236,7 +244,7 @@ func (m *importer) made(components map[string][]*application, apps []*applicatio
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Files: files, Members: len(m.members), Components: len(components), Applications: m.all, Left: m.left, Names: map[string]string{}}
+	r := &Result{Files: files, Members: len(m.members), Components: len(components), Applications: m.all, Left: m.left, Notes: slices.Sorted(slices.Values(m.notes)), Names: map[string]string{}}
 	texts := map[string]int{}
 	for _, a := range apps {
 		r.Names[a.Name] = catalog.ApplicationName(a.component, m.members[a.Cluster].Name)

@@ -164,29 +164,41 @@ func newLike(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 	return d, nil
 }
 
-// releases writes the versions files: the releases of the repository, on Argosy's charts.
-func (s starter) releases(before *snapshot.Snapshot, d *Draft) error {
+// Releases are the names of the releases of each group in a repository of the shape, or of Argosy's
+// own, in the order of its versions file; nil without one.
+func Releases(s *snapshot.Snapshot) (map[string][]string, error) {
 	for _, file := range []string{path.Join(likeVersions, "applicationSets.yaml"), fleet.DefaultLayout().ApplicationSets} {
-		f := before.File(file)
+		f := s.File(file)
 		if f == nil {
 			continue
 		}
 		doc, err := hierarchy.NewCache().Doc(f)
 		if err != nil {
-			return failure.Findings(err, problem.InvalidYAML, problem.Pos{File: file}, nothingWritten)
+			return nil, failure.Findings(err, problem.InvalidYAML, problem.Pos{File: file}, nothingWritten)
 		}
+		out := map[string][]string{}
 		for _, group := range doc.Root.Get("releases").Fields() {
-			var types []string
 			for _, release := range group.Value.Items() {
-				if name := release.Get("type").Text(); name != "" && !slices.Contains(types, name) {
-					types = append(types, name)
+				if name := release.Get("type").Text(); name != "" && !slices.Contains(out[group.Key], name) {
+					out[group.Key] = append(out[group.Key], name)
 				}
 			}
-			if len(types) > 0 && s.Types[group.Key] != nil {
-				s.Types[group.Key] = types
-			}
 		}
-		break
+		return out, nil
+	}
+	return nil, nil
+}
+
+// releases writes the versions files: the releases of the repository, on Argosy's charts.
+func (s starter) releases(before *snapshot.Snapshot, d *Draft) error {
+	there, err := Releases(before)
+	if err != nil {
+		return err
+	}
+	for group, types := range there {
+		if s.Types[group] != nil {
+			s.Types[group] = types
+		}
 	}
 	for file, name := range map[string]string{fleet.DefaultLayout().ApplicationSets: "applicationSets.yaml", fleet.DefaultLayout().FleetSecrets: "fleetSecrets.yaml"} {
 		out, err := text(name, s)
