@@ -14,18 +14,16 @@ import (
 // on from what is there. Its control plane follows its nodes, by their dependsOn (P2).
 
 // DeletionOfRetired is what becomes of what a retired member's Applications of a group run. What
-// makes the cluster is deleted if the file says so, and an approval names the cluster and class.
-// Whether the approval has expired is for the guard to judge, which has a clock.
+// makes the cluster is deleted if the file says so, gives its own engine no group, whose end the hub
+// would not see, and an approval names the cluster and class. Whether the approval has expired is for
+// the guard to judge, which has a clock.
 func DeletionOfRetired(f *fleet.Fleet, m *fleet.Member, group string) string {
 	switch {
 	case group == fleetstate.FleetGroup && m.OwnGroup() != "": // its engine, which has removals of its own to do (D3)
 		return fleet.Orphan
 	case group != provision.Group:
 		return m.Deletion
-	case m.Provision == nil || !m.Provision.Deletes:
-		return fleet.Orphan
-	}
-	if ApprovesDeletion(f, m) {
+	case m.Provision != nil && m.Provision.Deletes && m.OwnGroup() == "" && ApprovesDeletion(f, m):
 		return fleet.Cascade
 	}
 	return fleet.Orphan
@@ -41,8 +39,7 @@ func ApprovesDeletion(f *fleet.Fleet, m *fleet.Member) bool {
 }
 
 // InfrastructureWaits reports whether what makes a retired member's cluster stays as it is, until
-// an approval names it and the hub's engine, Argo CD or Flux, has nothing else of the member. What
-// the member's own engine has is not known, so the cluster stays while the file gives it a group.
+// its deletion is decided and the hub's engine, Argo CD or Flux, has nothing else of the member.
 func InfrastructureWaits(st *fleetstate.State, c *fleetstate.Cluster, group string) bool {
 	s := c.Member.Provision
 	if group != provision.Group || !c.IsRetired() || s == nil || !s.Deletes {
@@ -50,7 +47,7 @@ func InfrastructureWaits(st *fleetstate.State, c *fleetstate.Cluster, group stri
 	}
 	isElse := func(a facts.Application) bool { return a.Cluster == c.Member.Name && a.Group != provision.Group }
 	releases, _ := st.Facts().HelmReleases()
-	return c.Member.OwnGroup() != "" || DeletionOfRetired(st.Fleet, c.Member, group) != fleet.Cascade ||
+	return DeletionOfRetired(st.Fleet, c.Member, group) != fleet.Cascade ||
 		slices.ContainsFunc(st.Facts().ApplicationsOf(c.Member.Name), isElse) || slices.ContainsFunc(releases, isElse)
 }
 

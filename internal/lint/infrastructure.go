@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 
-	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -27,7 +26,7 @@ func (l *linter) infrastructure(c *fleetstate.Cluster) {
 		stays(fmt.Sprintf("delete, and the cluster's own engine deploys group %q, whose end the hub never sees: it stays", group),
 			"lifecycle: active, until a commit without enable_remote_"+group+" has given the group back to the hub")
 	}
-	if lifecycle.DeletionOfRetired(l.st.Fleet, m, provision.Group) != fleet.Cascade {
+	if !lifecycle.ApprovesDeletion(l.st.Fleet, m) {
 		stays("delete, and no approval names the cluster with its class: it stays",
 			fmt.Sprintf("an approval with hub %s, clusters: [%s] and components: [%s/%s]", m.Hub, m.Name, provision.Group, m.Provision.Class))
 	}
