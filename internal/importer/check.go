@@ -7,7 +7,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/expand/object"
-	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -22,7 +21,7 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 		all[name] = snapshot.NewFile(name, data, snapshot.MaxFileSize)
 	}
 	snap := snapshot.New("import", all)
-	st, err := fleetstate.Build(nil, snap, facts.Set{})
+	st, err := fleetstate.Build(nil, snap, m.facts())
 	if err != nil {
 		return 0, m.invalid(problem.From(err, problem.InvalidLayout, problem.Pos{}))
 	}

@@ -75,8 +75,9 @@ type importer struct {
 	secrets      []secret                    // in annotations of the clusters
 	namespace    string                      // of the ApplicationSets
 	environments map[string]bool
-	releases     []string // of the group
-	addsReleases bool     // that labels of clusters name
+	releases     []string                     // of the group
+	addsReleases bool                         // that labels of clusters name
+	live         map[string]map[string]string // labels that no member file has, by member
 	notes        []string
 	all          int
 	left         []string
@@ -92,7 +93,7 @@ func Import(o Options) (*Result, error) {
 	if !labels.IsName(o.Hub) || !labels.IsName(o.Group) {
 		return nil, failure.Usage(nil, "hub %q and group %q have to be names: lower case letters, digits and inner hyphens, at most 63", o.Hub, o.Group)
 	}
-	m := &importer{o: o, members: map[string]*scaffold.Member{}, phrases: factor.Clusters{}, environments: map[string]bool{}}
+	m := &importer{o: o, live: map[string]map[string]string{}, members: map[string]*scaffold.Member{}, phrases: factor.Clusters{}, environments: map[string]bool{}}
 	if err := m.clusters(); err != nil {
 		return nil, failure.Usage(nil, "%w", err)
 	}

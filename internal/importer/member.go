@@ -93,7 +93,7 @@ func (m *importer) makeMembers(apps []*application) error {
 			}
 		}
 		m.environments[member.Environment] = true
-		member.Labels = pairs(m.withReleases(member.Name, c.Labels))
+		member.Labels = pairs(m.withReleases(member.Name, m.withoutFlags(member.Name, c.Labels)))
 		member.Annotations = pairs(withoutSecrets(c.Annotations))
 		m.members[cluster] = member
 		m.phrases[cluster] = factor.Facts{Name: member.Name, Environment: member.Environment, Tenant: member.Tenant}
