@@ -14,9 +14,9 @@ import (
 // on from what is there. Its control plane follows its nodes, by their dependsOn (P2).
 
 // DeletionOfRetired is what becomes of what a retired member's Applications of a group run. What
-// makes the cluster is deleted if the file says so, gives its own engine no group, whose end the hub
-// would not see, and an approval names the cluster and class. Whether the approval has expired is for
-// the guard to judge, which has a clock.
+// makes the cluster is deleted if the file says so, an approval names the cluster and class, and
+// the cluster's own engine has no group, whose end the hub would not see. Whether the approval has
+// expired is for the guard to judge, which has a clock.
 func DeletionOfRetired(f *fleet.Fleet, m *fleet.Member, group string) string {
 	switch {
 	case group == fleetstate.FleetGroup && m.OwnGroup() != "": // its engine, which has removals of its own to do (D3)

@@ -125,7 +125,7 @@ func hasTest(t *testing.T, folder, name string) bool {
 	return false
 }
 
-// The tests that topologies.md names exist, with their parts, and each row has one.
+// The tests that topologies.md names exist, with their parts and scripts, and each row has one.
 func TestTopologiesHaveTheirTests(t *testing.T) {
 	t.Parallel()
 	const page = "docs/topologies.md"
@@ -143,13 +143,20 @@ func TestTopologiesHaveTheirTests(t *testing.T) {
 		}
 		flows += string(data)
 	}
+	isPart := func(test, part string) bool {
+		if test == "TestScripts" {
+			_, err := os.Stat(filepath.Join(root, "cmd/argosy/testdata/script", part+".txtar"))
+			return err == nil
+		}
+		return part == "" || strings.Contains(flows, `{"`+part+`", `)
+	}
 	for _, row := range rows {
 		names := regexp.MustCompile("`(Test\\w+)(/[^`]+)?`").FindAllStringSubmatch(row, -1)
 		if len(names) == 0 {
 			t.Errorf("%s: a row without a test: %s", page, row)
 		}
 		for _, name := range names {
-			if part := strings.TrimPrefix(name[2], "/"); !tests[name[1]] || part != "" && !strings.Contains(flows, `{"`+part+`", `) {
+			if !tests[name[1]] || !isPart(name[1], strings.TrimPrefix(name[2], "/")) {
 				t.Errorf("%s: no test %s%s", page, name[1], name[2])
 			}
 		}
