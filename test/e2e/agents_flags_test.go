@@ -15,6 +15,7 @@ import (
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+	"github.com/argosy-hub/argosy/test/e2e/internal/ociregistry"
 	"github.com/argosy-hub/argosy/test/e2e/internal/plancheck"
 	"github.com/argosy-hub/argosy/test/e2e/internal/process"
 )
@@ -235,6 +236,11 @@ func (a *agents) setFlag(t *testing.T, f flip) {
 // first. Then its engine goes, its service and its credentials; what the engine deployed stays, and
 // is the hub's (M3, D3, D4).
 func (a *agents) noAgent(t *testing.T) {
+	// The member's own Argo CD has its charts from anywhere; the hub's has projects.
+	const projects, repos = "fleet/bootstrap/" + hub.Name + "/projects.yaml", "  sourceRepos:\n"
+	a.write(t, projects, strings.ReplaceAll(a.read(t, projects), repos, fmt.Sprintf("%s    - %s\n    - %s/charts\n", repos, a.secondURL(), ociregistry.ECRHost)))
+	a.push(t, "The hub's projects have the charts of "+agent)
+	a.settle(t)
 	mark, before := a.ledger.mark(), a.ledger.there()
 	_, moving := a.parts(t, agent)
 	credentials := slices.DeleteFunc(slices.Sorted(maps.Keys(before)), func(object string) bool {
@@ -270,9 +276,12 @@ func (a *agents) noAgent(t *testing.T) {
 	elsewhere := func(object string) bool { return strings.HasPrefix(object, engine+": ") }
 	got.Went, got.Changed = slices.DeleteFunc(got.Went, elsewhere), slices.DeleteFunc(got.Changed, elsewhere)
 	want := effects{
-		Came:    on(hub.Name, []string{"ExternalSecret " + agent + "-git-github", "Secret " + agent + "-git-github"}),
+		Came: on(hub.Name, []string{ // no other member of the hub has the two components
+			"ExternalSecret " + agent + "-git-github", "Secret " + agent + "-git-github",
+			"ApplicationSet resources-default-" + second, "ApplicationSet resources-default-" + third,
+		}),
 		Went:    append(on(hub.Name, appsOf(agent, "agent", "argo-cd", "argocd-ingress", "grant-addons", "grant-resources")), engineIs...),
-		Changed: on(hub.Name, []string{"Application fleet-secret-" + agent, "ExternalSecret " + agent, "Secret " + agent}),
+		Changed: on(hub.Name, []string{"Application application-sets-resources-default", "Application fleet-secret-" + agent, "ExternalSecret " + agent, "Secret " + agent}),
 	}
 	for name := range moving {
 		want.Came = append(want.Came, hub.Name+": Application "+name)

@@ -19,6 +19,8 @@ const (
 	// second is a component of both agents, whose chart is in a second Git repository.
 	second         = "second"
 	secondPassword = "of the agents"
+
+	secondRepository = "platform/second"
 )
 
 // secondRepository gives both agents a chart in a second Git repository, which asks for
@@ -84,7 +86,7 @@ func (a *agents) secondRepository(t *testing.T) {
 // without them.
 func (a *agents) serveSecond(t *testing.T) string {
 	t.Helper()
-	const name = "platform/second"
+	const name = secondRepository
 	checkout, err := filepath.Abs(filepath.Join("..", ".."))
 	must(t, err)
 	_, err = a.Git.Create(name)
@@ -97,8 +99,10 @@ func (a *agents) serveSecond(t *testing.T) string {
 	must(t, repo.Write("chart/templates/note.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: second-note}}\n"))
 	_, err = repo.Commit(t.Context(), "A chart")
 	must(t, err)
-	return strings.TrimSuffix(a.Git.URL(name), ".git")
+	return a.secondURL()
 }
+
+func (a *agents) secondURL() string { return strings.TrimSuffix(a.Git.URL(secondRepository), ".git") }
 
 // secondNote says whether a cluster lacks what the chart of the second repository makes.
 func (a *agents) secondNote(t *testing.T, cluster *kube.Client) string {

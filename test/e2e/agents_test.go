@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+	"github.com/argosy-hub/argosy/test/e2e/internal/ociregistry"
 	"github.com/argosy-hub/argosy/test/e2e/internal/process"
 )
 
@@ -35,6 +36,7 @@ type agents struct {
 	*environment
 	agent *hub.Agent // with Argo CD
 	flux  *hub.Agent
+	ecr   *ociregistry.ECR
 	// clashes are what rule M3 forbids.
 	clashes clashes
 }
@@ -45,8 +47,10 @@ type agents struct {
 // changes hands with nothing on the cluster recreated (D4), and with no two engines having it at
 // any moment, whichever service knows of it (M3).
 func TestAgents(t *testing.T) {
-	hubs.beside(t, 400)
-	a := &agents{environment: start(t, hub.Options{Members: []string{neighbour}, Spares: []string{agent, fluxMember}, Flux: true})}
+	hubs.beside(t, 750)
+	ecr, err := ociregistry.StartECR(t.Context(), t.TempDir())
+	must(t, err)
+	a := &agents{ecr: ecr, environment: start(t, hub.Options{Members: []string{neighbour}, Spares: []string{agent, fluxMember}, Flux: true, Env: ecr.Env})}
 	t.Cleanup(func() { t.Logf("\n%s", a.table()) })
 	a.ledger.always(a.clashes.look)
 	// A minute's interval is what six changes of hands would mostly wait for.
@@ -62,6 +66,7 @@ func TestAgents(t *testing.T) {
 	t.Run("flux credentials", a.fluxCredentials)
 	t.Run("flags", a.flags)
 	t.Run("second repository", a.secondRepository)
+	t.Run("registry", a.registry)
 	t.Run("outage", a.outage)
 	t.Run("rings", a.rings)
 	t.Run("flip", a.flip)

@@ -115,7 +115,7 @@ func (e *environment) table() string {
 }
 
 // patience is how long anything may take that follows from a push on two busy cores.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // eventually waits until pending has nothing to say any more; it is asked again whenever something
 // changes.

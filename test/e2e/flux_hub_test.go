@@ -23,7 +23,7 @@ const hubOwner = "hub"
 // and has the HelmReleases of the hub itself and of the members that it deploys to, which it
 // reaches with the kubeconfigs of their registration. There is no Argo CD.
 func TestFluxHub(t *testing.T) {
-	hubs.beside(t, 100)
+	hubs.beside(t, 700)
 	m := startFlux(t, hubOwner, []string{fluxHub, neighbour}, []string{neighbour}, "external-secrets", "sealed-secrets", "crossplane", "crossplane-function")
 	t.Cleanup(func() { t.Logf("\n%s", m.table()) })
 	fluxHubDeploys(t, m)

@@ -1,25 +1,16 @@
 package e2e
 
 import (
-	"bytes"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,46 +21,41 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/gitcmd"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
-	"github.com/argosy-hub/argosy/test/e2e/internal/process"
+	"github.com/argosy-hub/argosy/test/e2e/internal/sealedsecrets"
 	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
-)
-
-const (
-	sealingNamespace = "sealed-secrets"
-	sealingKey       = "fleet-sealing-key" // as charts/fleet-secret calls it, and the catalog's entry mounts it
-	sealingLabel     = "sealedsecrets.bitnami.com/sealed-secrets-key=active"
 )
 
 // fluxHubSealed brings one predefined key of Sealed Secrets to the hub, pulled, and to its member,
 // pushed, before any controller runs. Then what Git has sealed works from the first minute: the
 // controller opens the credential of a repository that asks for one, and Flux reads that.
 func fluxHubSealed(t *testing.T, m *fluxEngine) {
-	certificate, key := sealingPair(t)
-	pair, err := json.Marshal(map[string]string{"tls_crt": certificate, "tls_key": key})
+	pair, err := sealedsecrets.NewPair()
 	must(t, err)
-	must(t, m.secrets.Put(t.Context(), "sealing/fleet", string(pair)))
+	record, err := pair.Record()
+	must(t, err)
+	must(t, m.secrets.Put(t.Context(), "sealing/fleet", record))
 
 	began := time.Now()
-	must(t, m.others[0].Client.Namespace(t.Context(), sealingNamespace)) // that of the component
+	must(t, m.others[0].Client.Namespace(t.Context(), sealedsecrets.Namespace)) // that of the component
 	must(t, m.fleet.Write("fleet/registration/"+neighbour+"/fleet/fleet-secret/values.yaml",
 		"sealedSecrets: {enabled: \"true\", secretName: sealing/fleet}\npush: {refreshInterval: 5s}\n"))
 	m.push(t, "A key of Sealed Secrets for "+neighbour)
-	m.template(t, m.Cluster, "fleet-secret", sealingNamespace, map[string]any{
+	m.template(t, m.Cluster, "fleet-secret", sealedsecrets.Namespace, map[string]any{
 		"clusterName": fluxHub, "externalSecret": map[string]any{"enabled": false},
 		"secretStore":   map[string]any{"create": false, "kind": "ClusterSecretStore", "name": externalsecrets.Store},
 		"sealedSecrets": map[string]any{"enabled": true, "secretName": "sealing/fleet"},
 	})
 	for _, c := range []*testcluster.Cluster{m.Cluster, m.others[0]} {
 		m.eventually(t, "the key on "+c.Name, func() string {
-			o, err := c.Client.Get(t.Context(), kube.Secrets, sealingNamespace, sealingKey)
+			o, err := c.Client.Get(t.Context(), kube.Secrets, sealedsecrets.Namespace, sealedsecrets.Key)
 			must(t, err)
 			if o == nil {
 				return "it is not there"
 			}
-			if !strings.Contains(sealingLabel, o.GetLabels()["sealedsecrets.bitnami.com/sealed-secrets-key"]) {
+			if !strings.Contains("active", o.GetLabels()[sealedsecrets.Label]) {
 				return fmt.Sprintf("its labels are %v", o.GetLabels())
 			}
-			if fluxText(o, "data", "tls.key") != base64.StdEncoding.EncodeToString([]byte(key)) {
+			if fluxText(o, "data", "tls.key") != base64.StdEncoding.EncodeToString([]byte(pair.Key)) {
 				return "it is another key"
 			}
 			return ""
@@ -77,33 +63,16 @@ func fluxHubSealed(t *testing.T, m *fluxEngine) {
 		m.timed("key in the store, to the key on "+c.Name, began)
 	}
 
-	m.startSealedSecrets(t) // as a kubelet does, once the Secret is there that the pod mounts
-	m.readsPrivate(t, certificate)
+	must(t, sealedsecrets.Start(t.Context(), sealedsecrets.Options{ // as a kubelet does, once the Secret is there that the pod mounts
+		Binaries: m.Binaries, Group: m.Group, Cluster: m.Cluster.Cluster, Client: m.Client, Dir: m.Dir,
+	}))
+	m.readsPrivate(t, pair)
 	m.timed("key in the store, to a private repository read with a sealed credential", began)
-	keys, err := m.Client.List(t.Context(), kube.Secrets, sealingNamespace, sealingLabel)
+	keys, err := m.Client.List(t.Context(), kube.Secrets, sealedsecrets.Namespace, sealedsecrets.Label+"=active")
 	must(t, err)
-	if len(keys) != 1 || keys[sealingKey] == nil {
+	if len(keys) != 1 || keys[sealedsecrets.Key] == nil {
 		t.Errorf("the controller has made a key of its own: %d keys", len(keys))
 	}
-}
-
-// sealingPair is a key pair as `openssl req -x509` makes one.
-func sealingPair(t *testing.T) (certificate, key string) {
-	t.Helper()
-	private, err := rsa.GenerateKey(rand.Reader, 2048)
-	must(t, err)
-	of := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "sealed-secret"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(10, 0, 0),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, of, of, private.Public(), private)
-	must(t, err)
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
-	must(t, err)
-	block := func(kind string, der []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
-	}
-	return block("CERTIFICATE", der), block("PRIVATE KEY", pkcs8)
 }
 
 // template renders a chart of this checkout and applies it to a cluster.
@@ -121,43 +90,9 @@ func (m *fluxEngine) template(t *testing.T, to *testcluster.Cluster, chart, name
 	must(t, to.Client.Apply(t.Context(), namespace, manifests))
 }
 
-// startSealedSecrets runs the controller on the hub. It knows nothing but the configuration of a
-// pod, in /var/run/secrets: it gets one in a private mount namespace.
-func (m *fluxEngine) startSealedSecrets(t *testing.T) {
-	t.Helper()
-	must(t, m.Client.Define(t.Context(), filepath.Join(m.Binaries.Files("sealed-secrets"), "crds")))
-	account := filepath.Join(m.Dir, "sealed-secrets-account")
-	must(t, os.MkdirAll(account, 0o700))
-	for name, text := range map[string]string{"token": m.AdminToken, "ca.crt": string(m.CAData), "namespace": sealingNamespace} {
-		must(t, os.WriteFile(filepath.Join(account, name), []byte(text), 0o600))
-	}
-	api, err := url.Parse(m.URL)
-	must(t, err)
-	listen, err := process.FreePort()
-	must(t, err)
-	metrics, err := process.FreePort()
-	must(t, err)
-	controller, err := m.Binaries.Find("sealed-secrets-controller")
-	must(t, err)
-	const inPod = `mount -t tmpfs tmpfs /run && mkdir -p /run/secrets/kubernetes.io && cp -r "$1" /run/secrets/kubernetes.io/serviceaccount && shift && exec "$@"`
-	args := []string{"--mount"}
-	if exec.CommandContext(t.Context(), "unshare", "--mount", "true").Run() != nil {
-		args = append(args, "--user", "--map-root-user") // without privilege
-	}
-	_, err = m.Group.Start(t.Context(), process.Spec{
-		Name: "sealed-secrets", Path: "unshare",
-		Args: append(args, "sh", "-euc", inPod, "sh", account, controller,
-			"--listen-addr", "127.0.0.1:"+strconv.Itoa(listen), "--listen-metrics-addr", "127.0.0.1:"+strconv.Itoa(metrics), "--key-renew-period", "0"),
-		Env:   []string{"KUBERNETES_SERVICE_HOST=" + api.Hostname(), "KUBERNETES_SERVICE_PORT=" + api.Port(), "POD_NAMESPACE=" + sealingNamespace},
-		Ports: []int{listen, metrics},
-		Ready: process.WaitHTTP("http://127.0.0.1:"+strconv.Itoa(listen)+"/healthz", nil),
-	})
-	must(t, err)
-}
-
 // readsPrivate commits a sealed credential to Git. Flux applies it, and reads with it a repository
 // that it could not read before.
-func (m *fluxEngine) readsPrivate(t *testing.T, certificate string) {
+func (m *fluxEngine) readsPrivate(t *testing.T, pair sealedsecrets.Pair) {
 	t.Helper()
 	git, err := url.Parse(m.git.URL("private"))
 	must(t, err)
@@ -182,20 +117,13 @@ func (m *fluxEngine) readsPrivate(t *testing.T, certificate string) {
 		return ""
 	})
 
-	file := filepath.Join(m.Dir, "sealing.crt")
-	must(t, os.WriteFile(file, []byte(certificate), 0o600))
-	kubeseal := exec.CommandContext(t.Context(), m.Binaries.Path("kubeseal"), "--cert", file, "--format", "yaml")
-	kubeseal.Stdin = strings.NewReader(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"git-private","namespace":"flux-system"},"stringData":{"username":"reader","password":"sealed in Git"}}`)
-	var said bytes.Buffer
-	kubeseal.Stderr = &said
-	sealed, err := kubeseal.Output()
-	if err != nil {
-		t.Fatalf("kubeseal: %v\n%s", err, said.String())
-	}
-	if bytes.Contains(sealed, []byte("sealed in Git")) {
+	sealed, err := pair.Seal(t.Context(), m.Binaries, m.Dir,
+		`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"git-private","namespace":"flux-system"},"stringData":{"username":"reader","password":"sealed in Git"}}`)
+	must(t, err)
+	if strings.Contains(sealed, "sealed in Git") {
 		t.Fatal("the credential is not sealed")
 	}
-	m.repository(t, "sealed", map[string]string{"credential.yaml": string(sealed)})
+	m.repository(t, "sealed", map[string]string{"credential.yaml": sealed})
 	m.kustomization(t, "sealed", "sealed", ".", "")
 	m.eventually(t, "the private repository is read", func() string { return fluxReady(m.get(t, flux.GitRepositories, "private")) })
 }

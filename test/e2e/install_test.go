@@ -59,7 +59,7 @@ type installation struct {
 // edited that is not the user's. `helm upgrade` and a commit upgrade it to the next releases, helm
 // and a revert go back, and nothing is made anew. Uninstalled, the hub keeps the Applications.
 func TestInstall(t *testing.T) {
-	hubs.beside(t, 80)
+	hubs.beside(t, 150)
 	i := newInstallation(t)
 	began := time.Now()
 	i.forge.publish(t, "0.1.0", "hub", "application-sets", "fleet-secret")

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 // and leaves all Applications synced. `-run TestFlows/removal` runs what every flow needs,
 // bootstrap and registration, and those that match.
 func TestFlows(t *testing.T) {
-	hubs.beside(t, 700)
+	hubs.beside(t, 900)
 	e := start(t, hub.Options{})
 	t.Cleanup(func() { t.Logf("\n%s", e.table()) })
 	bootstrap(t, e)

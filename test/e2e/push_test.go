@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/externalsecrets"
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+	"github.com/argosy-hub/argosy/test/e2e/internal/sealedsecrets"
 )
 
 var pushSecrets = schema.GroupVersionResource{Group: "external-secrets.io", Version: "v1alpha1", Resource: "pushsecrets"}
@@ -34,7 +35,7 @@ type pushing struct{ *environment }
 // CD has none of them; what changes in the store arrives, what is deleted on the member comes back,
 // and nothing is taken away when the hub stops pushing.
 func TestPush(t *testing.T) {
-	hubs.beside(t, 90)
+	hubs.beside(t, 120)
 	p := &pushing{start(t, hub.Options{Members: []string{}, Spares: []string{agent}})}
 	t.Cleanup(func() { t.Logf("\n%s", p.table()) })
 	p.put(t, fleetReadKey, `{"username": "reader", "password": "first"}`)
@@ -45,6 +46,7 @@ func TestPush(t *testing.T) {
 	p.notTheHubs(t)
 	t.Run("rotation", func(t *testing.T) { p.rotation(t, token) })
 	t.Run("deleted on the member", func(t *testing.T) { p.deleted(t, token) })
+	t.Run("sealed", p.sealed)
 	t.Run("no more", func(t *testing.T) { p.noMore(t, token) })
 }
 
@@ -63,7 +65,7 @@ func (p *pushing) onboard(t *testing.T) {
 	began := p.push(t, "Add "+agent)
 	p.eventually(t, "its cluster Secret", func() string { return missing(p.ledger.get(hub.Name, "Secret", agent)) })
 	p.timed("push", "push to cluster Secret", began)
-	p.within(t, 2*patience, "the pushed Secrets on the member", func() string {
+	p.within(t, patience, "the pushed Secrets on the member", func() string {
 		for _, name := range []string{agent + "-git-fleet", agent + "-git-github", "generator-plugin-token"} {
 			if p.secret(t, p.Spoke[agent], name) == nil {
 				return name + " is not there; " + p.pushState(t)
@@ -198,6 +200,59 @@ func (p *pushing) deleted(t *testing.T, token string) {
 	if now := p.pushed(t, "second"); now != token {
 		t.Error("the token is another one")
 	}
+}
+
+// sealed: the hub pushes the key of Sealed Secrets to the member before its controller runs. Then
+// its Argo CD deploys there what Git has sealed, and waits until the controller has opened it.
+func (p *pushing) sealed(t *testing.T) {
+	const component, password = "sealed-credential", "sealed in Git"
+	values := "fleet/registration/" + agent + "/fleet/fleet-secret/values.yaml"
+	plain := p.read(t, values)
+	pair, err := sealedsecrets.NewPair()
+	must(t, err)
+	record, err := pair.Record()
+	must(t, err)
+	p.put(t, "sealing/fleet", record)
+	must(t, p.Spoke[agent].Namespace(t.Context(), sealedsecrets.Namespace)) // that of the component
+	p.write(t, values, plain+"sealedSecrets: {enabled: \"true\", secretName: sealing/fleet}\n")
+	began := p.push(t, "A key of Sealed Secrets for "+agent)
+	p.eventually(t, "the key on the member", func() string {
+		o, err := p.Spoke[agent].Get(t.Context(), kube.Secrets, sealedsecrets.Namespace, sealedsecrets.Key)
+		must(t, err)
+		if o == nil || o.GetLabels()[sealedsecrets.Label] != "active" {
+			return fmt.Sprintf("there is %v; %s", o, p.pushState(t))
+		}
+		return ""
+	})
+	binaries, err := p.StartSealedSecrets(t.Context(), agent)
+	must(t, err)
+	sealed, err := pair.Seal(t.Context(), binaries, t.TempDir(),
+		`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"from-git","namespace":"default"},"stringData":{"password":"`+password+`"}}`)
+	must(t, err)
+	p.write(t, "sealed/from-git.yaml", sealed)
+	const catalog = "charts/application-sets/catalogs/monitoring.yaml"
+	p.write(t, catalog, p.read(t, catalog)+fmt.Sprintf("\n  %s: {enabled: false, kind: manifests, chart: {repoURL: %q, path: sealed, version: main}, namespace: default}\n", component, p.Git.URL(hub.Repository)))
+	p.write(t, "addons/tenants/payments/clusters/"+agent+"/application-sets/monitoring.yaml", component+": {enabled: true}\n")
+	p.push(t, "A sealed credential")
+	p.within(t, patience, "the Secret that was sealed", func() string {
+		if s := state(p.app(component + "-" + agent)); s != good {
+			return fmt.Sprint(s, " by ", p.ledger.get(hub.Name, "ApplicationSet", component))
+		}
+		o, err := p.Spoke[agent].Get(t.Context(), kube.Secrets, "default", "from-git")
+		must(t, err)
+		if o == nil {
+			return "it is not there"
+		}
+		encoded, _, _ := unstructured.NestedString(o.Object, "data", "password")
+		if got, err := base64.StdEncoding.DecodeString(encoded); err != nil || string(got) != password {
+			return fmt.Sprintf("it is %q (%v)", got, err)
+		}
+		return ""
+	})
+	p.timed("push", "key in the store, to a sealed Secret opened on the member", began)
+	p.checkPlan(t)
+	p.write(t, values, plain)
+	p.push(t, "The key of Sealed Secrets stays where it is")
 }
 
 // noMore: the hub stops pushing, and what is on the member stays.

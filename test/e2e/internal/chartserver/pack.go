@@ -58,6 +58,9 @@ func (c Chart) metadata() metadata {
 	}
 }
 
+// Package is a stand-in's package, for another server than this one.
+func Package(chart Chart) ([]byte, error) { return pack(chart, nil) }
+
 // pack makes a stand-in's package, with further files of its own.
 func pack(chart Chart, own map[string][]byte) ([]byte, error) {
 	switch {

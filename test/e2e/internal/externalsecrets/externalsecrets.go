@@ -60,6 +60,7 @@ type Options struct {
 
 	Prefix  string // of the process's name, where there is another operator in the group
 	NoStore bool   // where something else makes the store of that name
+	Env     []string
 }
 
 // Operator is what runs.
@@ -88,7 +89,7 @@ func Start(ctx context.Context, o Options) (*Operator, error) {
 	if err := op.login(ctx); err != nil {
 		return nil, err
 	}
-	spec.Env = []string{"KUBECONFIG=" + op.kubeconfig}
+	spec.Env = append([]string{"KUBECONFIG=" + op.kubeconfig}, o.Env...)
 	if op.Process, err = o.Group.Start(ctx, spec); err != nil {
 		return nil, err
 	}

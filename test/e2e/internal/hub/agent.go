@@ -146,7 +146,7 @@ func (h *Hub) startSecrets(ctx context.Context, a *Agent) (err error) {
 		return err
 	}
 	a.Secrets, err = externalsecrets.Start(ctx, externalsecrets.Options{
-		Binaries: h.binaries, Group: h.group, Cluster: a.Cluster, Prefix: a.Cluster.Name + "-",
+		Binaries: h.binaries, Group: h.group, Cluster: a.Cluster, Prefix: a.Cluster.Name + "-", Env: h.o.Env,
 	})
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (h *Hub) startArgoCD(ctx context.Context, a *Agent, proxy string) error {
 	var err error
 	a.ArgoCD, err = argocd.Start(ctx, argocd.Options{
 		Binaries: h.binaries, Group: h.group, Version: h.o.ArgoCD, Cluster: a.Cluster,
-		Dir: filepath.Join(h.o.Dir, a.Cluster.Name, "argocd"), Prefix: a.Cluster.Name + "-", HTTPProxy: proxy,
+		Dir: filepath.Join(h.o.Dir, a.Cluster.Name, "argocd"), Prefix: a.Cluster.Name + "-", HTTPProxy: proxy, Env: h.o.Env,
 	})
 	return err
 }

@@ -7,12 +7,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/chartserver"
 	"github.com/argosy-hub/argosy/test/e2e/internal/clusterclass"
 	"github.com/argosy-hub/argosy/test/e2e/internal/component"
 	"github.com/argosy-hub/argosy/test/e2e/internal/controlplane"
 	"github.com/argosy-hub/argosy/test/e2e/internal/process"
+	"github.com/argosy-hub/argosy/test/e2e/internal/sealedsecrets"
 )
 
 // Made is a member that the hub can make. Its control plane is the one of Spare: a cloud is not
@@ -56,7 +58,7 @@ func (h *Hub) OfferClass(class string) error {
 		files[ClassValues(class)+".gotmpl"] = "inputs: {tokenSecret: '{{ .cluster }}-token'}\n"
 	}
 	if class == "eks-crossplane" {
-		maps.Copy(files, h.packages.Files(Name))
+		maps.Copy(files, h.packages.Files("control-plane", Name, "crossplane", "crossplane-provider", "crossplane-provider-config"))
 	}
 	for _, file := range []string{ClassValues(class), ClassValues(class + "-nodes"), ClassCatalog} { // which the hub's fleet is without
 		text, err := os.ReadFile(filepath.Join(h.o.Checkout, file))
@@ -109,12 +111,12 @@ func (p *Packages) Push(ctx context.Context) error {
 	return clusterclass.PushPackages(ctx, p.Binaries, p.Port, providerPackages+":"+providerVersion, functionPackage)
 }
 
-// Files switch Crossplane on for a hub, with the packages of the registry. A program that is killed
-// would wait for its lease, hence no election.
-func (p *Packages) Files(hub string) map[string]string {
-	level := "addons/control-plane/clusters/" + hub + "/"
+// Files switch components of Crossplane on for a cluster of a tenant, with the packages of the
+// registry. A program that is killed would wait for its lease, hence no election.
+func (p *Packages) Files(tenant, cluster string, components ...string) map[string]string {
+	level := "addons/" + tenant + "/clusters/" + cluster + "/"
 	return map[string]string{
-		level + "application-sets/addons.yaml":  "components: {crossplane: {enabled: true}, crossplane-provider: {enabled: true}, crossplane-provider-config: {enabled: true}}\n",
+		level + "application-sets/addons.yaml":  "components: {" + strings.Join(components, ": {enabled: true}, ") + ": {enabled: true}}\n",
 		level + "addons/crossplane/values.yaml": "args: [--sync-interval=5s]\nleaderElection: false\nrbacManager: {leaderElection: false}\n",
 		level + "addons/crossplane-provider/values.yaml": fmt.Sprintf("provider: {registry: 'localhost:%d/%s', version: %s, functionPackage: 'localhost:%[1]d/%[4]s'}\n",
 			p.Port, providerPackages, providerVersion, functionPackage),
@@ -175,4 +177,16 @@ func (h *Hub) StartCrossplane(ctx context.Context, provider *clusterclass.Provid
 		return nil, err
 	}
 	return clusterclass.RunCrossplane(ctx, clusterclass.Options{Binaries: binaries, Group: h.group, Cluster: h.Control}, provider, h.packages.Port, filepath.Join(h.o.Dir, "crossplane"))
+}
+
+// StartSealedSecrets builds Sealed Secrets if need be, runs its controller for a spoke, and returns
+// where its command is.
+func (h *Hub) StartSealedSecrets(ctx context.Context, spoke string) (component.Binaries, error) {
+	binaries, err := Build(ctx, h.o.Checkout, h.o.Progress, sealedsecrets.Component)
+	if err != nil {
+		return binaries, err
+	}
+	return binaries, sealedsecrets.Start(ctx, sealedsecrets.Options{
+		Binaries: binaries, Group: h.group, Cluster: h.Spokes[spoke], Client: h.Spoke[spoke], Dir: h.o.Dir,
+	})
 }

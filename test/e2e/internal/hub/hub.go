@@ -85,6 +85,8 @@ type Options struct {
 	// reaches: their Applications are there, and what they would deploy is not.
 	Absent []string
 	Flux   bool // the fleet's chart of Flux brings the kinds of Flux, for members that run it
+	// Env is more of the environment of Argo CD and External Secrets, also of members' own.
+	Env []string
 	// Progress gets what is being done, a line at a time.
 	Progress func(line string)
 }
@@ -307,7 +309,7 @@ func (h *Hub) startOperators(ctx context.Context) error {
 			}
 			h.ArgoCD, err = argocd.Start(ctx, argocd.Options{
 				Binaries: h.binaries, Group: h.group, Version: h.o.ArgoCD, Cluster: h.Control, Forward: reached, Config: health,
-				Dir: filepath.Join(h.o.Dir, "argocd"),
+				Dir: filepath.Join(h.o.Dir, "argocd"), Env: h.o.Env,
 			})
 			if err != nil {
 				return err
@@ -317,7 +319,7 @@ func (h *Hub) startOperators(ctx context.Context) error {
 		},
 		func() (err error) {
 			h.Secrets, err = externalsecrets.Start(ctx, externalsecrets.Options{
-				Binaries: h.binaries, Group: h.group, Cluster: h.Control,
+				Binaries: h.binaries, Group: h.group, Cluster: h.Control, Env: h.o.Env,
 			})
 			return err
 		},

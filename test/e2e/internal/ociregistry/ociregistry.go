@@ -17,15 +17,20 @@ import (
 // tlsRecord is the first byte of a TLS handshake, and of no request by HTTP.
 const tlsRecord = 0x16
 
+var quiet = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
+
 // Start serves an empty registry on a free port until the context ends, with a certificate of
 // localhost. Host is its name in references.
 func Start(ctx context.Context, certificate, key string) (host string, err error) {
+	return serve(ctx, registry.New(registry.Logger(quiet)), certificate, key)
+}
+
+func serve(ctx context.Context, handler http.Handler, certificate, key string) (host string, err error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("oci registry: %w", err)
 	}
-	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
-	server := &http.Server{Handler: registry.New(registry.Logger(quiet)), ErrorLog: quiet, ReadHeaderTimeout: 30 * time.Second, Protocols: new(http.Protocols)}
+	server := &http.Server{Handler: handler, ErrorLog: quiet, ReadHeaderTimeout: 30 * time.Second, Protocols: new(http.Protocols)}
 	server.Protocols.SetHTTP1(true) // by HTTP/2, uploads of layers wait for each other for ever
 	secure, plain := newPart(listener), newPart(listener)
 	go func() { _ = server.ServeTLS(secure, certificate, key) }() // both end with the context
