@@ -22,11 +22,11 @@ func newPlan(o *options) *cobra.Command {
 	var exitCode, detailed, short bool
 	var maxChanges int
 	cmd := &cobra.Command{
-		Use:   "plan --base REV",
-		Short: "Show what changes between two revisions, per cluster and Application",
-		Long:  `Plan shows each cluster's changes, and why (docs/reference/cli.md#plan). Exit 1: incomplete; 2: wrong usage.`,
+		Use:     "plan --base REV",
+		Short:   "Show what changes between two revisions, per cluster and Application",
+		Long:    `Plan shows each cluster's changes, and why (docs/reference/cli.md#plan). Exit 1: incomplete; 2: wrong usage.`,
 		Example: `  argosy plan --base origin/main                    # the folder as it is, before a commit`,
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := failure.CheckChoice("output", output, "text", "json", "yaml", "markdown", "html", "approval"); err != nil {
 				return err

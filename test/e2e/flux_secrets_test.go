@@ -52,7 +52,7 @@ func fluxHubSealed(t *testing.T, m *fluxEngine) {
 			if o == nil {
 				return "it is not there"
 			}
-			if !strings.Contains("active", o.GetLabels()[sealedsecrets.Label]) {
+			if o.GetLabels()[sealedsecrets.Label] != "active" {
 				return fmt.Sprintf("its labels are %v", o.GetLabels())
 			}
 			if fluxText(o, "data", "tls.key") != base64.StdEncoding.EncodeToString([]byte(pair.Key)) {

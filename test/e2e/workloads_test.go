@@ -198,7 +198,7 @@ func (w *workloadsFlow) overlay(t *testing.T, cluster string) string {
 	table := map[string]any{"tableName": "checkout-orders-staging", "billingMode": "PAY_PER_REQUEST"}
 	db := map[string]any{"dbInstanceIdentifier": "checkout-orders-staging", "engine": "postgres"}
 	if cluster == prod {
-		db["dbInstanceIdentifier"] = "checkout-orders-prod"
+		db = map[string]any{"dbInstanceIdentifier": "checkout-orders-prod", "engine": "postgres", "multiAZ": true, "deletionProtection": true}
 		queue, replicas = map[string]any{"queueName": "checkout-orders-prod", "sqsManagedSSEEnabled": "true", "messageRetentionPeriod": "1209600"}, 4
 		table = map[string]any{"tableName": "checkout-orders-prod", "billingMode": "PAY_PER_REQUEST", "deletionProtectionEnabled": true}
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/process"
 )
 
+// Component is the one of test/e2e/components, and names what a cluster has of it.
 const (
 	Component = "sealed-secrets"
 	// Namespace is the component's, as the catalogs of charts/application-sets have it.
@@ -127,7 +128,7 @@ func Start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	const inPod = `mount -t tmpfs tmpfs /run && mkdir -p /run/secrets/kubernetes.io && cp -r "$1" /run/secrets/kubernetes.io/serviceaccount && shift && exec "$@"`
+	const inPod = `mount -t tmpfs none /run && mkdir -p /run/secrets/kubernetes.io && cp -r "$1" /run/secrets/kubernetes.io/serviceaccount && shift && exec "$@"`
 	args := []string{"--mount"}
 	if exec.CommandContext(ctx, "unshare", "--mount", "true").Run() != nil {
 		args = append(args, "--user", "--map-root-user") // without privilege
