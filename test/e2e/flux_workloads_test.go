@@ -82,7 +82,7 @@ func (w *fluxTeamRepository) serve(t *testing.T) {
 	clone, err := w.git.Private(name, "reader", "of the team")
 	must(t, err)
 	w.url = strings.TrimSuffix(w.git.URL(name), ".git")
-	w.repo, err = fleetrepo.NewTeam(t.Context(), w.checkout, "orders", clone, filepath.Join(w.Dir, "orders"))
+	w.repo, err = fleetrepo.NewTeam(t.Context(), w.checkout, "orders", clone, filepath.Join(w.Dir, "orders-"+w.team))
 	must(t, err)
 }
 
