@@ -23,7 +23,8 @@ import (
 type Options struct {
 	Binaries component.Binaries // etcd, kubernetes and kwok
 	Group    *process.Group
-	Dir      string // each cluster has a directory of its name in it
+	Dir      string   // each cluster has a directory of its name in it
+	Off      []string // further features that the API server is without
 }
 
 // Cluster is a running control plane.
@@ -74,7 +75,7 @@ func start(ctx context.Context, o Options, etcd *Etcd, name string) (*Cluster, e
 		return nil, err
 	}
 	c.APIServer, err = c.start(ctx, o, "kube-apiserver", process.Spec{
-		Args:         apiServer(f, etcd, name, ports[0]),
+		Args:         apiServer(f, etcd, name, ports[0], o.Off),
 		Ports:        ports,
 		Ready:        process.WaitHTTP(c.URL+"/readyz", client),
 		ReadyTimeout: serverTimeout,

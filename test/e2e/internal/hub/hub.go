@@ -249,6 +249,9 @@ func (h *Hub) startClusters(ctx context.Context) error {
 	names := slices.Concat([]string{Name}, h.o.Spares, h.o.Members)
 	h.o.Progress(fmt.Sprintf("%d control planes", len(names)))
 	o := controlplane.Options{Binaries: h.binaries, Group: h.group, Dir: filepath.Join(h.o.Dir, "clusters")}
+	if h.o.ArgoCD == "2.14" { // it compares nothing with a field that its own Kubernetes, 1.31, does not know
+		o.Off = []string{"DeploymentReplicaSetTerminatingReplicas"}
+	}
 	etcd, err := controlplane.StartEtcd(ctx, o)
 	if err != nil {
 		return err
