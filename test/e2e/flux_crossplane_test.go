@@ -17,8 +17,6 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/controlplane"
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
-	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
-	"github.com/argosy-hub/argosy/test/e2e/internal/services"
 	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
 )
 
@@ -185,26 +183,7 @@ func (f *fluxCrossplane) make(t *testing.T) {
 func (f *fluxCrossplane) bootstrap(t *testing.T) *fluxEngine {
 	t.Helper()
 	began := time.Now()
-	own := *f.fluxEngine
-	own.Cluster, own.others, own.owner, own.ledger = f.cluster, nil, fluxMade, newLedger()
-	var err error
-	own.services, err = services.Start(t.Context(), own.Client)
-	must(t, err)
-	t.Cleanup(func() { _ = own.services.Close() })
-	f.eventually(t, "the hub installs the cluster's Flux", func() string {
-		o, err := own.Client.Get(t.Context(), kube.Deployments, flux.Namespace, "flux2")
-		must(t, err)
-		if o == nil {
-			return fluxReady(f.get(t, flux.HelmReleases, "flux2-"+fluxMade))
-		}
-		return ""
-	})
-	own.flux, err = flux.Start(t.Context(), flux.Options{
-		Binaries: own.Binaries, Group: own.Group, Cluster: own.Cluster.Cluster, Client: own.Client, Dir: filepath.Join(own.Dir, "flux-"+fluxMade),
-		Delivered: true, HTTPProxy: own.services.URL,
-	})
-	must(t, err)
-	own.startService(t)
+	own := f.ownEngine(t, f.cluster)
 	crossplane := f.run(t, f.cluster)
 	answered := own.answered(t)
 	for _, stage := range []string{"crossplane", "crossplane-provider", "crossplane-provider-config", "crossplane-claims"} {
@@ -222,7 +201,7 @@ func (f *fluxCrossplane) bootstrap(t *testing.T) *fluxEngine {
 		}
 	}
 	f.timed("kubeconfig, to the cluster's own Flux with its tools, a Crossplane among them", began)
-	return &own
+	return own
 }
 
 // application: a team's repository has an application with claims for a queue, a table and a

@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 	"github.com/argosy-hub/argosy/test/e2e/internal/services"
+	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
 )
 
 // fluxHubAgent pushes the file of a member with a Flux of its own: the hub's Flux installs that
@@ -28,26 +29,7 @@ func fluxHubAgent(t *testing.T, m *fluxEngine) {
 	m.registered(t)
 	m.timed("push of an agent, to its kubeconfig", began)
 
-	a := *m // the member's own engine
-	a.Cluster, a.others, a.owner, a.ledger = cluster, nil, fluxMember, newLedger()
-	var err error
-	a.services, err = services.Start(t.Context(), a.Client)
-	must(t, err)
-	t.Cleanup(func() { _ = a.services.Close() })
-	m.eventually(t, "the hub installs the member's Flux", func() string {
-		o, err := a.Client.Get(t.Context(), kube.Deployments, flux.Namespace, "flux2")
-		must(t, err)
-		if o == nil {
-			return fluxReady(m.get(t, flux.HelmReleases, "flux2-"+fluxMember))
-		}
-		return ""
-	})
-	a.flux, err = flux.Start(t.Context(), flux.Options{
-		Binaries: a.Binaries, Group: a.Group, Cluster: a.Cluster.Cluster, Client: a.Client, Dir: filepath.Join(a.Dir, "flux-"+fluxMember),
-		Delivered: true, HTTPProxy: a.services.URL,
-	})
-	must(t, err)
-	a.startService(t)
+	a := m.ownEngine(t, cluster)
 	m.timed("push of an agent, to its service serving", began)
 	answered := a.answered(t)
 	a.allReady(t, answered)
@@ -96,4 +78,30 @@ func fluxHubAgent(t *testing.T, m *fluxEngine) {
 	})
 	a.notRecreated(t, before)
 	m.notRecreated(t, ofHub)
+}
+
+// ownEngine waits until the hub has installed a member's own Flux, and starts that and its service.
+func (m *fluxEngine) ownEngine(t *testing.T, cluster *testcluster.Cluster) *fluxEngine {
+	t.Helper()
+	own := *m
+	own.Cluster, own.others, own.owner, own.ledger = cluster, nil, cluster.Name, newLedger()
+	var err error
+	own.services, err = services.Start(t.Context(), own.Client)
+	must(t, err)
+	t.Cleanup(func() { _ = own.services.Close() })
+	m.eventually(t, "the hub installs the member's Flux", func() string {
+		o, err := own.Client.Get(t.Context(), kube.Deployments, flux.Namespace, "flux2")
+		must(t, err)
+		if o == nil {
+			return fluxReady(m.get(t, flux.HelmReleases, "flux2-"+cluster.Name))
+		}
+		return ""
+	})
+	own.flux, err = flux.Start(t.Context(), flux.Options{
+		Binaries: own.Binaries, Group: own.Group, Cluster: own.Cluster.Cluster, Client: own.Client, Dir: filepath.Join(own.Dir, "flux-"+cluster.Name),
+		Delivered: true, HTTPProxy: own.services.URL,
+	})
+	must(t, err)
+	own.startService(t)
+	return &own
 }

@@ -16,7 +16,7 @@ const fluxSpare = "payments-staging-eu-1"
 func (w *fluxTeamRepository) join(t *testing.T) {
 	t.Helper()
 	spare := w.Beside(t, fluxSpare)
-	must(t, spare.Client.Apply(t.Context(), "", []byte(hub.ACKKinds)))
+	must(t, spare.Client.Apply(t.Context(), "", hub.ACKKinds()))
 	w.record(t, spare)
 	must(t, w.fleet.AddMember(fluxSpare))
 	off := map[string]string{}

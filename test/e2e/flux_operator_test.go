@@ -2,11 +2,9 @@ package e2e
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,9 +33,8 @@ func TestFluxOperator(t *testing.T) {
 	began := time.Now()
 	authority, err := os.ReadFile(certificate)
 	must(t, err)
-	for name, data := range map[string]map[string]string{"argosy-token": {"token": operatorToken}, "argosy-ca": {"ca.crt": string(authority)}} {
-		must(t, m.Client.Apply(t.Context(), flux.Namespace, fmt.Appendf(nil, "{apiVersion: v1, kind: Secret, metadata: {name: %s}, stringData: {%q: %q}}", name, slices.Collect(maps.Keys(data))[0], slices.Collect(maps.Values(data))[0])))
-	}
+	must(t, m.Client.Apply(t.Context(), flux.Namespace, fmt.Appendf(nil,
+		"{apiVersion: v1, kind: Secret, metadata: {name: argosy-token}, stringData: {token: %q}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: argosy-ca}, stringData: {ca.crt: %q}}\n", operatorToken, authority)))
 	port := service.url[strings.LastIndex(service.url, ":")+1:]
 	must(t, m.Client.Apply(t.Context(), flux.Namespace, []byte(strings.Replace(m.page(t, "ResourceSetInputProvider"), "generator-plugin.argocd.svc:8080", "localhost:"+port, 1))))
 	m.queried(t, "")

@@ -76,7 +76,7 @@ func (w *fluxTeamRepository) of(t *testing.T, kind string) *unstructured.Unstruc
 func (w *fluxTeamRepository) serve(t *testing.T) {
 	t.Helper()
 	name := w.team + "/orders"
-	must(t, w.client(t, w.cluster).Apply(t.Context(), "", []byte(hub.ACKKinds)))
+	must(t, w.client(t, w.cluster).Apply(t.Context(), "", hub.ACKKinds()))
 	_, err := w.git.Create(name)
 	must(t, err)
 	clone, err := w.git.Private(name, "reader", "of the team")

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,29 +13,6 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 )
-
-// identityKinds are those of ACK that charts/aws-identity makes, without ACK's schemas.
-const identityKinds = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: roles.iam.services.k8s.aws}
-spec:
-  group: iam.services.k8s.aws
-  names: {kind: Role, plural: roles}
-  scope: Namespaced
-  versions:
-    - {name: v1alpha1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: podidentityassociations.eks.services.k8s.aws}
-spec:
-  group: eks.services.k8s.aws
-  names: {kind: PodIdentityAssociation, plural: podidentityassociations}
-  scope: Namespaced
-  versions:
-    - {name: v1alpha1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
-`
 
 // reportReady writes the status that ACK writes when the cloud has what an object describes.
 func reportReady(t *testing.T, spoke *kube.Client, o *unstructured.Unstructured) {
@@ -79,7 +57,7 @@ func identity(t *testing.T, e *environment) {
 		file               = "addons/tenants/retail/clusters/" + cluster + "/addons/" + component + "/identity.yaml"
 	)
 	spoke := e.Spoke[cluster]
-	must(t, spoke.Apply(t.Context(), "", []byte(identityKinds)))
+	must(t, spoke.Apply(t.Context(), "", slices.Concat(hub.ACKKind("iam", "Role"), hub.ACKKind("eks", "PodIdentityAssociation"))))
 	resources := []schema.GroupVersionResource{
 		{Group: "iam.services.k8s.aws", Version: "v1alpha1", Resource: "roles"},
 		{Group: "eks.services.k8s.aws", Version: "v1alpha1", Resource: "podidentityassociations"},
