@@ -185,10 +185,10 @@ func Removing(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster, g *f
 }
 
 // AgentDeletion is the Deletion of a member's set in view agents, and whether there is one. When a
-// member's file says that it is no agent any more, its service stays as long as the member has a
-// group to give back; then it is removed. That of a retired agent is left alone, as it may have
-// Applications of its own to remove, which the hub does not see; and that of a member with Flux is,
-// whose HelmReleases may be of workloads that stay.
+// member's file turns the agent off, the agent's service stays until the member has given back all
+// groups; then it is removed. The hub leaves the service of a retired agent alone, which may still
+// remove Applications that the hub does not see, and the service of an agent with Flux, whose
+// HelmReleases may belong to workloads that stay.
 func AgentDeletion(st *fleetstate.State, q query.Checked, c *fleetstate.Cluster) (deletion string, is bool) {
 	m := c.Member
 	switch {
