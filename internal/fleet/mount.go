@@ -126,6 +126,9 @@ func (l *Layout) addMountLevels(levels []*yamldoc.Node) {
 // brackets in the places of the facts. The names of the levels are in the same order.
 func (l *Layout) SampleFolders() (names []string, folders [][]string) { return l.levelNames, l.dirs }
 
+// SampleHubFolders are those of the hubs' levels.
+func (l *Layout) SampleHubFolders() [][]string { return l.hubDirs }
+
 // IsReserved reports whether no tenant, environment or cluster can have a name, because a level's
 // own folder has it.
 func (l *Layout) IsReserved(fact, name string) bool { return slices.Contains(l.reserved[fact], name) }

@@ -71,7 +71,7 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot, served func(*fleet.Me
 	if err := g.loadTeams(previous, served); err != nil {
 		return nil, err
 	}
-	g.Mounts = mount.NewTable(g.Fleet, g.Catalogs, g.teams, g.Documents, mount.Format{Folder: g.mapped.Folder, Map: g.memo.LevelMapper(g.mapped)})
+	g.Mounts = mount.NewTable(g.Bounds())
 	if err := g.Mounts.Hidden(s.Main()); err != nil {
 		return nil, err
 	}

@@ -66,6 +66,9 @@ func nullIn(v any) (where string, found bool) {
 	return "", false
 }
 
+// IsEmpty reports whether the selector selects everything, whatever its labels.
+func (s Selector) IsEmpty() bool { return s.s == nil || s.s.Empty() }
+
 // Matches reports whether a cluster with these labels is selected.
 func (s Selector) Matches(labels map[string]string) bool {
 	return s.s == nil || s.s.Matches(k8slabels.Set(labels))

@@ -16,6 +16,9 @@ type levelFile struct {
 	// tenant and cluster are those that the folder names, empty where it names none.
 	tenant, cluster string
 	group           string
+	// namesGroup says that the path has the group's name; otherwise every group with the same root
+	// reads the file.
+	namesGroup bool
 	// component, or the folder of components' values files, is that of values files.
 	component, folder string
 	isCatalog         bool
@@ -62,19 +65,27 @@ func patternOf(text string) *regexp.Regexp {
 // newLevelFiles makes the patterns of a layout: of the spokes' levels that begin with the group's
 // root.
 func newLevelFiles(l *fleet.Layout) levelFiles {
-	out := levelFiles{layout: l, values: patternOf(withoutSuffix(l.Values)), catalog: patternOf(withoutSuffix(l.Catalog))}
+	out := emptyLevelFiles(l)
 	names, folders := l.SampleFolders()
 	for i, dir := range folders {
-		if dir[0] != "<root>" || len(dir) == 1 {
-			continue
+		if dir[0] == "<root>" && len(dir) > 1 {
+			out.add(names[i], dir[1:])
 		}
-		p := levelPattern{level: names[i]}
-		for _, part := range dir[1:] {
-			p.parts = append(p.parts, patternOf(part))
-		}
-		out.levels = append(out.levels, p)
 	}
 	return out
+}
+
+func emptyLevelFiles(l *fleet.Layout) levelFiles {
+	return levelFiles{layout: l, values: patternOf(withoutSuffix(l.Values)), catalog: patternOf(withoutSuffix(l.Catalog))}
+}
+
+// add adds a level's folder, with sentinels for names.
+func (l *levelFiles) add(level string, dir []string) {
+	p := levelPattern{level: level}
+	for _, part := range dir {
+		p.parts = append(p.parts, patternOf(part))
+	}
+	l.levels = append(l.levels, p)
 }
 
 func withoutSuffix(f *fleet.FileTemplate) string {
@@ -143,7 +154,7 @@ func (l levelFiles) of(p string) (out []levelFile) {
 			}
 			out = append(out, levelFile{
 				level: level.level, tenant: level.names["tenant"], cluster: level.names["cluster"],
-				group: cmp.Or(names["group"], level.names["group"], Group), component: names["component"], folder: names["folder"], isCatalog: i == 1, isTemplate: isTemplate,
+				group: cmp.Or(names["group"], level.names["group"], Group), namesGroup: names["group"]+level.names["group"] != "", component: names["component"], folder: names["folder"], isCatalog: i == 1, isTemplate: isTemplate,
 			})
 		}
 	}

@@ -165,22 +165,7 @@ func (r *reader) inRoot(p string) bool {
 func (r *reader) levelFile(f *snapshot.File, of levelFile) bool {
 	pos := problem.Pos{File: f.Path}
 	before := len(r.problems)
-	if of.tenant != "" && of.tenant != r.team.Tenant {
-		r.add(pos, fmt.Sprintf("level %q of tenant %q", of.level, of.tenant), fmt.Sprintf("team %q is of tenant %q", r.Team, r.team.Tenant), "the folders of the team's own tenant")
-	}
-	if of.cluster != "" && !r.reaches(of.cluster) {
-		r.add(pos, fmt.Sprintf("level %q of cluster %q", of.level, of.cluster), fmt.Sprintf("team %q does not reach the cluster", r.Team), "a cluster that the team's file selects")
-	}
-	if of.isCatalog && of.group != Group {
-		r.add(pos, fmt.Sprintf("catalog of group %q", of.group), "its components are not the team's", "group "+Group)
-	}
-	if !of.isCatalog {
-		for _, component := range r.readersOf(of) {
-			if !r.Owns(of.group, component) {
-				r.add(pos, fmt.Sprintf("values of component %q of group %q", component, of.group), "it is not the team's", r.itsOwn())
-			}
-		}
-	}
+	r.place(pos, of)
 	if f.Err != nil {
 		r.problems = append(r.problems, problem.From(f.Err, problem.LimitExceeded, pos)...)
 	}
@@ -200,6 +185,26 @@ func (r *reader) levelFile(f *snapshot.File, of levelFile) bool {
 		}
 	}
 	return len(r.problems) == before
+}
+
+// place checks that a level's file is one that the team's components alone read.
+func (r *reader) place(pos problem.Pos, of levelFile) {
+	if of.tenant != "" && of.tenant != r.team.Tenant {
+		r.add(pos, fmt.Sprintf("level %q of tenant %q", of.level, of.tenant), fmt.Sprintf("team %q is of tenant %q", r.Team, r.team.Tenant), "the folders of the team's own tenant")
+	}
+	if of.cluster != "" && !r.reaches(of.cluster) {
+		r.add(pos, fmt.Sprintf("level %q of cluster %q", of.level, of.cluster), fmt.Sprintf("team %q does not reach the cluster", r.Team), "a cluster that the team's file selects")
+	}
+	if of.isCatalog && of.group != Group {
+		r.add(pos, fmt.Sprintf("catalog of group %q", of.group), "its components are not the team's", "group "+Group)
+	}
+	if !of.isCatalog {
+		for _, component := range r.readersOf(of) {
+			if !r.Owns(of.group, component) {
+				r.add(pos, fmt.Sprintf("values of component %q of group %q", component, of.group), "it is not the team's", r.itsOwn())
+			}
+		}
+	}
 }
 
 // readersOf are the components that read a values file: those of its folder, where the layout's

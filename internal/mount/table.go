@@ -58,21 +58,37 @@ type Scope struct {
 	table      *Table
 }
 
+// Bounds are what the fleet repository says that bounds others.
+type Bounds struct {
+	Fleet     *fleet.Fleet
+	Catalogs  map[string][]hierarchy.Layer // by group: the layout's
+	Teams     *team.Table
+	Documents *hierarchy.Cache
+	Format    Format
+}
+
 // NewTable computes the bounds of a fleet's mounts.
-func NewTable(f *fleet.Fleet, catalogs map[string][]hierarchy.Layer, teams *team.Table, documents *hierarchy.Cache, format Format) *Table {
-	if len(f.Layout.Mounts) == 0 {
+func NewTable(b Bounds) *Table {
+	if len(b.Fleet.Layout.Mounts) == 0 {
 		return nil
 	}
-	t := &Table{fleet: f, teams: teams, documents: documents, files: newLevelFiles(f.Layout), format: format, components: catalog.Layers(catalogs[Group]).Components()}
-	for _, m := range f.Layout.Mounts {
+	t := newTable(b)
+	for _, m := range b.Fleet.Layout.Mounts {
 		s := &Scope{Mount: m, table: t}
-		s.findTeam(teams)
+		s.findTeam(b.Teams)
 		if s.team != nil {
-			s.components = owned(catalogs[Group], s.team)
+			s.components = owned(b.Catalogs[Group], s.team)
 		}
 		t.Scopes = append(t.Scopes, s)
 	}
 	return t
+}
+
+func newTable(b Bounds) *Table {
+	return &Table{
+		fleet: b.Fleet, teams: b.Teams, documents: b.Documents, files: newLevelFiles(b.Fleet.Layout), format: b.Format,
+		components: catalog.Layers(b.Catalogs[Group]).Components(),
+	}
 }
 
 func (s *Scope) findTeam(teams *team.Table) {

@@ -45,6 +45,9 @@ func (b Bounds) check(p planreport.Plan, base, head *fleetstate.State) (*planrep
 	}
 	out := &planreport.Bounds{Team: b.OnlyTeam}
 	beyond := func(format string, args ...any) { out.Beyond = append(out.Beyond, fmt.Sprintf(format, args...)) }
+	if b.OnlyTeam != "" {
+		out.Beyond = beyondReach(b.OnlyTeam, base, head)
+	}
 	for _, hub := range p.Hubs {
 		for _, c := range hub.Clusters {
 			if c.Action != "" || len(c.Differences) > 0 {

@@ -150,6 +150,7 @@ func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *s
 	parallel.Each(len(compare), func(i int) { compare[i]() })
 	c.dryRun = slices.DeleteFunc(c.dryRun, func(f guard.Decision) bool { return slices.Contains(strange, f.Hub) })
 	c.head = slices.Concat(missingCatalogs(head, before, after, q.Hub), unknownCatalogs(c.plan, head, p.o.Remotes != nil), warnings)
+	c.head = append(c.head, missingFacts(base, head)...)
 	c.head = append(c.head, movedClusters(base.Fleet, head.Fleet)...)
 	c.head = append(c.head, head.Resolver().Teams().Uncordoned(base.Resolver().Teams())...)
 	for _, hub := range head.Fleet.Hubs() {

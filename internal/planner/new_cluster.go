@@ -76,7 +76,7 @@ func newCluster(p planreport.Plan, classes []string, base, head *fleetstate.Stat
 			add("%s is gone", path)
 		}
 	}
-	return beyond
+	return append(beyond, changedLinks(was, is)...)
 }
 
 // classOf is the class of a member, or why it has none.

@@ -102,6 +102,7 @@ const (
 	MissingChart       Reason = "missing-chart"
 	MissingCredential  Reason = "missing-credential"
 	MissingEngine      Reason = "missing-engine"
+	MissingFacts       Reason = "missing-facts"
 	MissingFile        Reason = "missing-file"
 	MissingFolder      Reason = "missing-folder"
 	MissingHubMember   Reason = "missing-hub-member"

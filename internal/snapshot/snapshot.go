@@ -73,7 +73,12 @@ type Beside struct {
 	// LinkedFolders are symbolic links to folders. What is below one is of the snapshot, and stands
 	// in another place, too.
 	LinkedFolders []string
+	// Links are all symbolic links, with where they lead.
+	Links []Link
 }
+
+// Link is a symbolic link, and its target as written.
+type Link struct{ Path, Target string }
 
 // WithBeside is the same snapshot, which knows what else there is.
 func (s *Snapshot) WithBeside(b Beside) *Snapshot {

@@ -346,6 +346,9 @@ func (t *Table) Team(name string) *Team {
 	return nil
 }
 
+// IsOnAll reports whether the team is on all clusters of a tenant, whichever there will be.
+func (t *Team) IsOnAll(tenant string) bool { return tenant == t.Tenant && t.selector.IsEmpty() }
+
 // list are the names of all teams.
 func (t *Table) list() (out []string) {
 	if t != nil {

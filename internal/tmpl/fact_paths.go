@@ -15,6 +15,10 @@ func (t *Template) Reads(path ...string) bool {
 	})
 }
 
+// ReadFacts are the paths of the facts that the template reads: each stands for all that is below
+// it, an empty one for all facts. The slice must not be changed.
+func (t *Template) ReadFacts() [][]string { return t.reads }
+
 // ReadsOnly reports whether the template's result depends on the named facts alone.
 func (t *Template) ReadsOnly(facts ...string) bool {
 	return !slices.ContainsFunc(t.reads, func(read []string) bool { return len(read) == 0 || !slices.Contains(facts, read[0]) })

@@ -39,6 +39,7 @@ var summaries = map[problem.Reason]string{
 	problem.MissingCredential:  "A repository needs a credential that nobody brings.",
 	problem.MissingEngine:      "A flag needs a component that the cluster does not get, such as the engine of an agent.",
 	problem.MissingFile:        "A file that the layout names is not there.",
+	problem.MissingFacts:       "A template reads what only a cluster's Secret says, and no facts of the cluster are given.",
 	problem.MissingFolder:      "A commit leaves a group that has releases without any file.",
 	problem.MissingHubMember:   "A hub has no member file that describes itself.",
 	problem.MissingLayer:       "A required level has no file.",

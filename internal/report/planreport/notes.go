@@ -76,7 +76,7 @@ func (p Plan) removed() string {
 func (p Plan) notKnown() []string {
 	out := append(p.broken(), p.errors()...)
 	warned := map[string][]string{}
-	hints := map[string][]string{}
+	hints, begins := map[string][]string{}, map[string]string{}
 	var order []string
 	for _, x := range p.Problems {
 		switch {
@@ -88,13 +88,16 @@ func (p Plan) notKnown() []string {
 		}
 		if warned[x.Found] == nil {
 			order = append(order, x.Found)
-			hints[x.Found] = x.Hints
+			hints[x.Found], begins[x.Found] = x.Hints, "not followed: "
+			if x.Reason == problem.MissingFacts {
+				begins[x.Found] = ""
+			}
 		}
 		warned[x.Found] = append(warned[x.Found], x.Subject)
 	}
 	out = append(out, p.notRequested()...)
 	for _, found := range order {
-		out = append(out, strings.Join(append([]string{"not followed: " + found + ": " + named(warned[found])}, hints[found]...), "; "))
+		out = append(out, strings.Join(append([]string{begins[found] + found + ": " + named(warned[found])}, hints[found]...), "; "))
 	}
 	return out
 }

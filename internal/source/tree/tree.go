@@ -203,6 +203,9 @@ func (t *Tree) Beside() (b snapshot.Beside) {
 		return b
 	}
 	for p, n := range t.nodes {
+		if n.Link {
+			b.Links = append(b.Links, snapshot.Link{Path: p, Target: n.Target})
+		}
 		switch {
 		case n.Link && t.leadsToFolder(p):
 			b.LinkedFolders = append(b.LinkedFolders, p)
@@ -210,6 +213,7 @@ func (t *Tree) Beside() (b snapshot.Beside) {
 			b.Unread = append(b.Unread, p)
 		}
 	}
+	slices.SortFunc(b.Links, func(x, y snapshot.Link) int { return strings.Compare(x.Path, y.Path) })
 	slices.Sort(b.LinkedFolders)
 	slices.Sort(b.Unread)
 	return b
