@@ -265,7 +265,7 @@ func (f *Fleet) readMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previo
 				h.faulty = append(h.faulty, m)
 			}
 		}
-		if h.self == nil {
+		if _, ofTenants := f.Layout.Members.Tenant(h.members[0].Pos.File); h.self == nil && !ofTenants { // else its members have the error
 			f.ofHubs = append(f.ofHubs, problem.Problem{
 				Reason: problem.MissingHubMember, Severity: problem.Warning, Pos: h.members[0].Pos, Subject: fmt.Sprintf("hub %q", name),
 				Found: "no member file of the hub itself", Expected: "one with fleet_member: hub-cluster",

@@ -251,7 +251,10 @@ func (mr *memberReader) identity() {
 	switch kind := mr.m.String(keyFleetMember); kind {
 	case "", Spoke:
 	case HubCluster:
-		out.IsHub = true
+		if out.IsHub = !mr.ofTenant(); !out.IsHub {
+			mr.r.Add(problem.ForbiddenFolder, mr.m.Node().Get(keyFleetMember), fmt.Sprintf("key %q", keyFleetMember), "a hub among the member files of tenants", "a spoke",
+				"the platform declares a hub in "+LayoutFile+", as hubs."+out.Hub)
+		}
 	default:
 		mr.choice(keyFleetMember, kind, Spoke, HubCluster)
 	}

@@ -87,12 +87,23 @@ func Forbidden(key, name, expected string) (subject, found, want string, hints [
 		[]string{"secretNames of " + LayoutFile + " says which"}
 }
 
-// tenancyRules checks what a tenant's member file may not say although its form is right. A hub has
-// no tenant.
+// ofTenant reports whether tenants write the member files, by their path.
+func (mr *memberReader) ofTenant() bool {
+	_, is := mr.layout.Members.Tenant(mr.out.Pos.File)
+	return is
+}
+
+// tenancyRules checks what a tenant's member file may not say although its form is right. The
+// secrets of a hub are the platform's.
 func (mr *memberReader) tenancyRules() {
 	out := mr.out
+	mr.ownRoots()
 	if out.IsHub {
 		return
+	}
+	if mr.ofTenant() && mr.layout.Hubs[out.Hub] == nil {
+		mr.r.AddAt(problem.MissingHubMember, out.Pos, fmt.Sprintf("hub %q", out.Hub), "the layout does not declare it", "a hub of the layout: tenants write the member files, and make none",
+			problem.Nearest(out.Hub, slices.Sorted(maps.Keys(mr.layout.Hubs)))...)
 	}
 	for key, kind := range map[string]string{"secretManagerSecretName": ClusterSecrets, "githubSecretName": GitSecrets} {
 		if expected, ok := mr.layout.SecretNames.Check(kind, out, mr.m.String(key)); !ok {
@@ -103,8 +114,13 @@ func (mr *memberReader) tenancyRules() {
 	if t, ok := mr.layout.Members.Tenant(out.Pos.File); ok && out.Tenant != "" && t != out.Tenant {
 		mr.r.Add(problem.NameMismatch, mr.m.Node().Get("tenant"), `key "tenant"`, fmt.Sprintf("%q", out.Tenant), fmt.Sprintf("%q, as the folder is named", t))
 	}
+}
+
+// ownRoots checks the roots that a member, or a hub for its members, names: a tenant's folder is
+// none.
+func (mr *memberReader) ownRoots() {
 	for _, g := range mr.layout.GroupNames() {
-		if tenant := mr.layout.tenantOf(out.repositoryRoots[g]); tenant != "" {
+		if tenant := mr.layout.tenantOf(mr.out.repositoryRoots[g]); tenant != "" {
 			key := g + "_repo_basepath"
 			mr.r.Add(problem.ForbiddenFolder, mr.m.Node().Get(key), fmt.Sprintf("key %q", key), fmt.Sprintf("lies in the folder of tenant %q", tenant),
 				"a folder with levels of its own", "a tenant's folder has no system's defaults: they would be the tenant's")

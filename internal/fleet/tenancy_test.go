@@ -37,10 +37,16 @@ func TestTenantInThePath(t *testing.T) {
 
 func TestMemberFilesKeepTheTenancyRules(t *testing.T) {
 	layout := func(more string) string { return "apiVersion: argosy.dev/v1alpha1\nkind: Layout\n" + more }
-	const inTenants = "members: fleet/{{ .hub }}/{{ .tenant }}/{{ .cluster }}.yaml\n"
+	const tenantsPath = "members: fleet/{{ .hub }}/{{ .tenant }}/{{ .cluster }}.yaml\n"
+	const inTenants = tenantsPath + "hubs: {h: {tenant: p}, h-2: {tenant: p, addons_repo_basepath: addons/tenants/red}}\n"
 	for _, c := range []struct{ name, layout, path, text, want string }{
 		{"its own folder", inTenants, "fleet/h/red/c.yaml", "tenant: red", ""},
 		{"another tenant", inTenants, "fleet/h/red/c.yaml", "tenant: blue", `fleet/h/red/c.yaml:3:9: key "tenant": "blue"; expected "red", as the folder is named`},
+		{"a hub", inTenants, "fleet/h/red/c.yaml", "tenant: red\nfleet_member: hub-cluster", `fleet/h/red/c.yaml:4:15: key "fleet_member": a hub among the member files of tenants; expected a spoke; the platform declares a hub in fleet/layout.yaml, as hubs.h`},
+		{"a hub where there is none", tenantsPath, "fleet/h/red/c.yaml", "tenant: red\nfleet_member: hub-cluster\naddons_repo_basepath: x", `a hub among the member files of tenants`},
+		{"no hub", tenantsPath, "fleet/h/red/c.yaml", "tenant: red", `fleet/h/red/c.yaml: hub "h": the layout does not declare it`},
+		{"another hub", inTenants, "fleet/h/red/c.yaml", "tenant: red", ""},
+		{"a hub's root in a tenant's folder", "", "fleet/fleet-members/h/c.yaml", "tenant: p\nfleet_member: hub-cluster\naddons_repo_basepath: addons/tenants/blue", `addons_repo_basepath": lies in the folder of tenant "blue"`},
 		{"another tenant, by the file alone", "", "fleet/fleet-members/h/c.yaml", "tenant: blue", ""},
 		{"a tenant's folder as root", "", "fleet/fleet-members/h/c.yaml", "tenant: red\naddons_repo_basepath: addons/tenants/blue", `addons_repo_basepath": lies in the folder of tenant "blue"`},
 		{"its own", "", "fleet/fleet-members/h/c.yaml", "tenant: red\naddons_repo_basepath: addons/tenants/red/evil/", `lies in the folder of tenant "red"`},

@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
-// beyondReach says which changed files others could ever read, by what the base says, and which wait
-// for somebody else. What a plan shows is what a change does today, with the facts of today.
+// beyondReach says which changed files others could ever read, by what the base says, and which
+// wait for somebody else. What a plan shows is what a change does today, with the facts of today.
 func beyondReach(name string, base, head *fleetstate.State) (beyond []string) {
 	was, is := base.Resolver().Snapshot, head.Resolver().Snapshot
 	reach, err := mount.NewReach(base.Resolver().Bounds(), name)

@@ -14,11 +14,10 @@ import (
 // all responses stay as they were. (W1)
 func TestSecondMemberFileIsRefused(t *testing.T) {
 	files := fleettest.TwoHubs().With(fleettest.Tree{
-		"fleet/layout.yaml":                "apiVersion: argosy.dev/v1alpha1\nkind: Layout\nmembers: fleet/members/{{ .tenant }}/{{ .hub }}/{{ .cluster }}.yaml\n",
-		"fleet/members/p/hub-1/hub-1.yaml": "{clusterName: hub-1, tenant: p, environment: prod, fleet_member: hub-cluster}\n",
-		"fleet/members/p/hub-2/hub-2.yaml": "{clusterName: hub-2, tenant: p, environment: prod, fleet_member: hub-cluster}\n",
-		"fleet/members/blue/hub-1/a.yaml":  "{clusterName: a, tenant: blue, environment: prod, secretManagerSecretName: blue/a}\n",
-		dnsValues + ".gotmpl":              "of: {{ .tenant }}\n",
+		"fleet/layout.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: Layout\nmembers: fleet/members/{{ .tenant }}/{{ .hub }}/{{ .cluster }}.yaml\n" +
+			"hubs: {hub-1: {tenant: p, environment: prod}, hub-2: {tenant: p, environment: prod}}\n",
+		"fleet/members/blue/hub-1/a.yaml": "{clusterName: a, tenant: blue, environment: prod, secretManagerSecretName: blue/a}\n",
+		dnsValues + ".gotmpl":             "of: {{ .tenant }}\n",
 	})
 	for _, tenant := range []string{"acme", "red"} {
 		for _, more := range []string{"", ", lifecycle: draining", ", lifecycle: retired, deletion: cascade"} {
