@@ -144,7 +144,7 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 	root.PersistentFlags().StringVar(&o.repo.Location, "repo", ".", "the fleet repository: a folder, or a Git `URL`; default: the one around the working directory")
 	o.repo.Location = planner.Root(".")
 	root.SetVersionTemplate("argosy {{.Version}}\n")
-	root.PersistentFlags().StringVar(&o.repo.Ref, "ref", "", "of a Git URL or a bare repository: branch, tag or commit; default: main, or HEAD of a bare repository")
+	root.PersistentFlags().StringVar(&o.repo.Ref, "ref", "", "of a Git URL or a bare repository: branch, tag or whole commit id, in full (refs/tags/v1) if the name is a tag and a branch; default: main, or HEAD of a bare repository")
 	o.completeRevisions(root, "ref")
 	root.PersistentFlags().StringVar(&o.repo.Layout, "layout", "", "a `file` to read instead of fleet/layout.yaml, of whatever revision; to try a layout before it is committed")
 	root.PersistentFlags().StringArrayVar(&o.repo.Mounts, "mount", nil, "read a mount of the layout from a folder: `PATH=DIR`, or PATH=git for its own branch; may be repeated")

@@ -137,7 +137,7 @@ func (f *flags) register(fs *pflag.FlagSet) {
 
 // registerGit adds the flags that both commands have about a Git source.
 func registerGit(fs *pflag.FlagSet, o *git.Options) {
-	fs.StringVar(&o.Ref, "ref", "main", "branch, tag or commit of a Git `source`")
+	fs.StringVar(&o.Ref, "ref", "main", "branch, tag or whole commit id of a Git `source`; in full (refs/tags/v1) if the name is a tag and a branch")
 	fs.StringVar(&o.Credentials, "git-credentials", "", "`folder` with the files username and password, those of a GitHub App, or identity and known_hosts")
 	fs.StringVar(&o.Signers, "source-signers", "", "`file` of allowed signers (ssh-keygen(1)) of a Git source: no commit is served that none of them has signed by ssh; without it, every commit is")
 }

@@ -2,9 +2,11 @@ package existing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/failure"
@@ -82,12 +84,14 @@ func revisions(ctx context.Context, dir string) func(string) (*snapshot.Snapshot
 		if missing := away[revision]; missing != nil {
 			return nil, missing
 		}
-		at, err := git.Revision(ctx, dir, "origin/"+revision, limits)
+		names := git.InClone(revision)
+		slices.Reverse(names) // what the server has comes before the user's own
+		at, err := git.FirstRevision(ctx, dir, limits, names...)
 		if err != nil {
-			at, err = git.Revision(ctx, dir, revision, limits)
-		}
-		if err != nil {
-			away[revision] = &verify.Away{Text: fmt.Sprintf("revision %s of the repository cannot be read: %v", revision, err), Hint: "git fetch origin " + revision}
+			away[revision] = &verify.Away{Text: fmt.Sprintf("revision %s of the repository cannot be read: %v", revision, err)}
+			if !errors.Is(err, source.AmbiguousRef) {
+				away[revision].Hint = "git fetch origin " + revision
+			}
 			return nil, away[revision]
 		}
 		known[revision] = at

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/snapshot"
+	snapshots "github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
 )
 
@@ -146,17 +148,12 @@ func (p *Pipelines) at(name string) (*snapshot.Snapshot, error) {
 	if r, ok := p.revisions[name]; ok {
 		return r.snapshot, r.err
 	}
-	candidates := []string{name, "origin/" + name}
+	candidates := git.InClone(name)
 	if other, ok := p.instead[name]; ok {
 		candidates = []string{other}
 	}
 	var r revision
-	for _, candidate := range candidates {
-		if r.snapshot, r.err = git.Revision(p.context, p.o.Repository.Location, candidate, Charts); r.err == nil {
-			break
-		}
-	}
-	if r.err != nil {
+	if r.snapshot, r.err = git.FirstRevision(p.context, p.o.Repository.Location, Charts, candidates...); r.err != nil && !errors.Is(r.err, snapshots.AmbiguousRef) {
 		r.err = fmt.Errorf("the clone has no revision %q", candidates[0])
 	}
 	p.revisions[name] = r

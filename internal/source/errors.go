@@ -17,6 +17,7 @@ const (
 	Authentication Reason = "authentication"  // credentials missing or refused, host key unknown
 	NotFound       Reason = "not-found"       // no such repository or folder
 	UnknownRef     Reason = "unknown-ref"     // the repository has no such branch, tag or commit
+	AmbiguousRef   Reason = "ambiguous-ref"   // the ref is a branch and a tag, or was of the other kind before
 	Unreadable     Reason = "unreadable"      // permission denied, disk error
 	Empty          Reason = "empty"           // no file the resolver reads
 	Unsigned       Reason = "unsigned"        // no allowed signer has signed the commit
@@ -35,7 +36,7 @@ func (r Reason) Error() string { return string(r) }
 // IsKnown reports whether it is one of these.
 func (r Reason) IsKnown() bool {
 	switch r {
-	case Unreachable, Authentication, NotFound, UnknownRef, Unreadable, Empty, Unsigned, LimitExceeded, Unstable,
+	case Unreachable, Authentication, NotFound, UnknownRef, AmbiguousRef, Unreadable, Empty, Unsigned, LimitExceeded, Unstable,
 		GitMissing, GitFailed, GitAway, GitRefused, InvalidOptions, Canceled:
 		return true
 	}

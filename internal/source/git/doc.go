@@ -18,6 +18,8 @@
 //  5. A fetch leaves out blobs over the limit of a file, if the server knows filters. Memory, disk
 //     and time of git are bounded in any case. The mirror lists blobs that were left out: another
 //     one that is missing is damage.
-//  6. Git that ends for its memory, for a full disk or by a signal says nothing about the mirror. A
+//  6. A short name of a tag and a branch is an error, everywhere. Repository remembers which of the
+//     two it has served, also over restarts, and takes none of the other kind for it.
+//  7. Git that ends for its memory, for a full disk or by a signal says nothing about the mirror. A
 //     damaged mirror stays beside the new one until that has been read.
 package git

@@ -22,7 +22,7 @@ func TestUnknownRefSuggestsTheNearest(t *testing.T) {
 		"mains":               `no branch, tag or commit "mains"; did you mean "main"?`,
 		"release-eu":          `no branch, tag or commit "release-eu"; did you mean "release/eu"?`,
 		"development":         `no branch, tag or commit "development"; there are main, release/eu, v1.0.0`,
-		"deadbeef":            `no branch, tag or commit "deadbeef"; there are main, release/eu, v1.0.0`,
+		"deadbeef":            `no branch or tag "deadbeef", and not the whole id of a commit (40 characters); there are main, release/eu, v1.0.0`,
 		"v1.0.0^{}":           "",
 		"a b":                 "",
 		"--upload-pack=touch": "",

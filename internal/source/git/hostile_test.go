@@ -81,7 +81,8 @@ func TestLargeFilesAreNotFetched(t *testing.T) {
 	}
 	sourcetest.Check(t, os.Remove(filepath.Join(again.mirror, unfetchedFile)))
 	again.last, again.ids, again.fresh = nil, nil, false
-	if _, err := again.load(t.Context(), again.commit(t.Context(), again.good)); !errors.Is(err, errCorrupt) {
+	commit := again.commit(t.Context(), again.good)
+	if _, err := again.load(t.Context(), target{id: commit, commit: commit}); !errors.Is(err, errCorrupt) {
 		t.Errorf("blobs are missing that no server has left out: %v", err)
 	}
 }

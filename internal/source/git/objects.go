@@ -23,13 +23,17 @@ const maxTarget = 4096
 // maxListed bounds the bytes of a list of entries, for each that there may be.
 const maxListed = 256
 
-// load makes the snapshot of a commit that is in the mirror.
-func (r *Repository) load(ctx context.Context, commit string) (*snapshot.Snapshot, error) {
-	if r.last != nil && r.last.Revision == commit {
+// load makes the snapshot of a target whose commit is in the mirror.
+func (r *Repository) load(ctx context.Context, t target) (*snapshot.Snapshot, error) {
+	if r.last != nil && r.object == t.id {
 		return r.last, nil
 	}
-	if err := r.verify(ctx, commit); err != nil {
+	if err := r.verify(ctx, t); err != nil {
 		return nil, err
+	}
+	commit := t.commit
+	if r.last != nil && r.last.Revision == commit {
+		return r.last, nil
 	}
 	tree, err := r.tree(ctx, commit)
 	if err != nil {

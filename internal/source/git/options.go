@@ -19,8 +19,8 @@ type Options struct {
 
 	// The fields below concern Git alone.
 
-	// Ref is a branch, a tag or a commit id (possibly abbreviated), searched in this order; a name
-	// beginning with "refs/" and "HEAD" are taken as they are. Default "main".
+	// Ref is a branch, a tag or a whole commit id. A name beginning with "refs/" and "HEAD" are taken
+	// as they are; any other one must not be a branch and a tag. Default "main".
 	Ref string
 	// Interval is the time between two polls of the server; default one minute.
 	Interval time.Duration
@@ -31,7 +31,7 @@ type Options struct {
 	// ssh; a mounted Secret. The files are read anew each time they are needed.
 	Credentials string
 	// Signers is a file of allowed signers (ssh-keygen(1)): only commits that one of them has
-	// signed are served. Without it, any commit is.
+	// signed are served, themselves or by the tag that Ref is. Without it, any commit is.
 	Signers string
 	// Timeout bounds one conversation with the server; a fetch may take five times as long. Default
 	// two minutes.

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,55 +19,87 @@ import (
 
 // target is what a ref stands for at the server now.
 type target struct {
-	id     string // object id, or abbreviated commit id
+	id     string // of a commit, or of an annotated tag; may be abbreviated for a commit
 	remote string // the full name of the ref, "" for a commit id
-	byID   bool
+	commit string // once the mirror has it
 }
 
+const (
+	branches = "refs/heads/"
+	tags     = "refs/tags/"
+)
+
 var (
-	hexID   = regexp.MustCompile(`^[0-9a-f]{4,64}$`)
-	badRef  = regexp.MustCompile(`[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/.]|/\.|[./]$|\.lock(/|$)|^@$`)
-	refName = regexp.MustCompile(`^refs/(heads|tags)/`)
+	hexID    = regexp.MustCompile(`^[0-9a-f]{4,64}$`)
+	commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	badRef   = regexp.MustCompile(`[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/.]|/\.|[./]$|\.lock(/|$)|^@$`)
+	refName  = regexp.MustCompile(`^refs/(heads|tags)/`)
 )
 
 // validRef reports whether a name may be that of a ref (git-check-ref-format) or a commit id.
 func validRef(ref string) bool { return ref != "" && len(ref) <= 250 && !badRef.MatchString(ref) }
 
-// resolve asks the server for the ref: a branch, then a tag, then a commit id.
+// namesOf are the refs that a name may mean, by Git's rules (gitrevisions(7)).
+func namesOf(ref string) []string {
+	if ref == "HEAD" || strings.HasPrefix(ref, "refs/") {
+		return []string{ref}
+	}
+	return []string{tags + ref, branches + ref, "refs/" + ref}
+}
+
+// kindOf says what a ref is.
+func kindOf(name string) string {
+	switch {
+	case strings.HasPrefix(name, tags):
+		return "tag " + name
+	case strings.HasPrefix(name, branches):
+		return "branch " + name
+	case strings.HasPrefix(name, "refs/remotes/"):
+		return "remote branch " + name
+	case commitID.MatchString(name):
+		return "commit " + name
+	}
+	return "ref " + name
+}
+
+// resolve asks the server where the ref is. A name that is a tag and a branch is refused, and so is
+// a branch in place of a tag that was served: who can push a branch moves no tag.
 func (r *Repository) resolve(ctx context.Context) (target, error) {
-	if r.pinned != "" {
-		return target{id: r.pinned, byID: true}, nil
+	if commitID.MatchString(r.ref) {
+		return target{id: r.ref}, nil // whatever branch has that name
 	}
-	full := len(r.ref) >= 40 && hexID.MatchString(r.ref)
-	if full && r.commit(ctx, r.ref) != "" {
-		return target{id: r.ref, byID: true}, nil // a commit never changes: nothing to ask
-	}
-	var names []string
-	if r.ref == "HEAD" || strings.HasPrefix(r.ref, "refs/") {
-		names = []string{r.ref}
-	} else {
-		names = []string{"refs/heads/" + r.ref, "refs/tags/" + r.ref}
-	}
-	patterns := slices.Clone(names)
-	for _, name := range names {
-		patterns = append(patterns, name+"^{}") // an annotated tag's commit
-	}
-	refs, err := r.listRefs(ctx, patterns...)
+	names := namesOf(r.ref)
+	refs, err := r.listRefs(ctx, names...)
 	if err != nil {
 		return target{}, err
 	}
-	for _, name := range names {
-		if id, ok := refs[name+"^{}"]; ok {
-			return target{id: id, remote: name}, nil
+	names = slices.DeleteFunc(names, func(name string) bool { return refs[name] == "" })
+	switch {
+	case len(names) > 1:
+		return target{}, r.ambiguous(r.ref, names, names)
+	case len(names) == 1 && r.served != "" && r.served != names[0]:
+		return target{}, &source.Error{
+			Reason: source.AmbiguousRef, Source: r.name, Detail: fmt.Sprintf("%q was the %s, which is gone; now it is the %s", r.ref, kindOf(r.served), kindOf(names[0])),
+			Hint: fmt.Sprintf("write %s if that is meant", names[0]),
 		}
-		if id, ok := refs[name]; ok {
-			return target{id: id, remote: name}, nil
-		}
-	}
-	if hexID.MatchString(r.ref) {
-		return target{id: r.ref, byID: true}, nil
+	case len(names) == 1:
+		return target{id: refs[names[0]], remote: names[0]}, nil
+	case r.userConfig && hexID.MatchString(r.ref): // Argo CD takes an abbreviated one
+		return target{id: r.ref}, nil
 	}
 	return target{}, r.unknownRef(ctx)
+}
+
+// ambiguous is the error of a name that means several refs, with what to write instead.
+func (r *Repository) ambiguous(ref string, names, instead []string) error {
+	kinds := make([]string, len(names))
+	for i, name := range names {
+		kinds[i] = "the " + kindOf(name)
+	}
+	return &source.Error{
+		Reason: source.AmbiguousRef, Source: r.name, Detail: fmt.Sprintf("%q is ambiguous: it is %s", ref, strings.Join(kinds, " and ")),
+		Hint: "write " + strings.Join(instead, " or ") + " in its place, or delete one of them",
+	}
 }
 
 // listRefs is `git ls-remote`: names to object ids.
@@ -98,6 +131,9 @@ func (r *Repository) askServer(ctx context.Context, timeout time.Duration, args 
 // unknownRef is the error of a ref that is not there, with a hint at those that are.
 func (r *Repository) unknownRef(ctx context.Context) error {
 	e := &source.Error{Reason: source.UnknownRef, Source: r.name, Detail: fmt.Sprintf("no branch, tag or commit %q", r.ref)}
+	if hexID.MatchString(r.ref) && !commitID.MatchString(r.ref) && !r.userConfig {
+		e.Detail = fmt.Sprintf("no branch or tag %q, and not the whole id of a commit (40 characters)", r.ref)
+	}
 	refs, err := r.listRefs(ctx, "refs/heads/*", "refs/tags/*")
 	if err != nil {
 		return e
@@ -121,39 +157,40 @@ func (r *Repository) unknownRef(ctx context.Context) error {
 	return e
 }
 
-// fetch gets a target into the mirror and gives its commit id.
-func (r *Repository) fetch(ctx context.Context, t target) (string, error) {
-	what := t.remote
-	if t.byID {
-		what = t.id
-	}
-	if !t.byID || len(t.id) >= 40 {
-		err := r.fetchRefs(ctx, true, "+"+what+":"+r.fetched)
-		if err != nil && !t.byID {
-			return "", err
+// fetch gets a target into the mirror.
+func (r *Repository) fetch(ctx context.Context, t target) (target, error) {
+	byID := t.remote == ""
+	if !byID || commitID.MatchString(t.id) {
+		err := r.fetchRefs(ctx, true, "+"+cmp.Or(t.remote, t.id)+":"+r.fetched)
+		if err != nil && !byID {
+			return t, err
 		}
 		if err == nil {
-			if commit := r.commit(ctx, r.fetched); commit != "" {
-				return commit, nil
+			t.commit = r.commit(ctx, r.fetched)
+			switch {
+			case t.commit != "" && !byID: // it may have moved since
+				t.id, err = r.idOf(ctx, r.fetched)
+				return t, err
+			case t.commit != "":
+				return t, nil
+			case strings.HasPrefix(t.remote, branches):
+				return t, errCorrupt // a branch is always a commit
 			}
-			if strings.HasPrefix(t.remote, "refs/heads/") {
-				return "", errCorrupt // a branch is always a commit
-			}
-			return "", &source.Error{Reason: source.UnknownRef, Source: r.name, Detail: fmt.Sprintf("%q is no commit", r.ref)}
+			return t, &source.Error{Reason: source.UnknownRef, Source: r.name, Detail: fmt.Sprintf("%q is no commit", r.ref)}
 		}
 		if reason := source.ReasonOf(err); reason == source.Unreachable || reason == source.Authentication {
-			return "", err
+			return t, err
 		}
 	}
 	// A commit that no ref points at: servers may refuse to send it by id, and cannot by an
 	// abbreviated one.
 	if err := r.fetchRefs(ctx, false, "+refs/heads/*:refs/argosy/all/heads/*", "+refs/tags/*:refs/argosy/all/tags/*"); err != nil {
-		return "", err
+		return t, err
 	}
-	if commit := r.commit(ctx, t.id); commit != "" {
-		return commit, r.local(ctx, "update-ref", r.fetched, commit)
+	if t.commit = r.commit(ctx, t.id); t.commit != "" {
+		return t, r.local(ctx, "update-ref", r.fetched, t.commit)
 	}
-	return "", r.unknownRef(ctx)
+	return t, r.unknownRef(ctx)
 }
 
 // fetchRefs is `git fetch`: of the newest commit alone, or of all history.
@@ -193,6 +230,12 @@ func detailOf(err error) string {
 		return e.Detail
 	}
 	return err.Error()
+}
+
+// idOf is the id of what a ref of the mirror points at.
+func (r *Repository) idOf(ctx context.Context, ref string) (string, error) {
+	out, err := r.output(ctx, 1<<10, "--git-dir="+r.mirror, "rev-parse", "--verify", "--end-of-options", ref)
+	return strings.TrimSpace(out), localError(err)
 }
 
 // commit is the id of the commit that a name means in the mirror, "" when there is none.

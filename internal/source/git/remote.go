@@ -137,19 +137,19 @@ func (r *Remote) resolve(ctx context.Context) error {
 		}
 		return nil
 	}
-	t := target{id: r.commit, byID: true}
+	t := target{id: r.commit}
 	if r.commit == "" {
 		var err error
 		if t, err = r.target(ctx); err != nil {
 			return err
 		}
 	}
-	commit, err := g.ensureCommit(ctx, t)
+	t, err := g.ensureCommit(ctx, t)
 	if err != nil {
 		return err
 	}
-	r.commit = commit
-	return g.local(ctx, "update-ref", g.good, commit)
+	r.commit = t.commit
+	return g.local(ctx, "update-ref", g.good, t.commit)
 }
 
 // target asks the server for the commit of the revision.
@@ -163,7 +163,7 @@ func (r *Remote) target(ctx context.Context) (target, error) {
 		tag := highestTag(refs, within)
 		switch {
 		case tag != "":
-			return target{id: cmp.Or(refs[tag+"^{}"], refs[tag]), remote: tag}, nil
+			return target{id: refs[tag], remote: tag}, nil
 		case !validRef(r.revision): // else a branch may be called that
 			return target{}, &source.Error{Reason: source.UnknownRef, Source: g.name, Detail: fmt.Sprintf("no tag is a version of %q", r.revision)}
 		}

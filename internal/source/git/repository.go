@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -61,7 +62,8 @@ type Repository struct {
 	// The rest belongs to the holder of slot.
 	lock    *os.File
 	last    *snapshot.Snapshot
-	pinned  string                    // the commit, once a ref has turned out to be a commit id
+	served  string                    // the full name of the ref that was served last, "" for none
+	object  string                    // what it was: the commit, or the tag of the commit, of last
 	ids     map[string]string         // path to blob id, of the last snapshot
 	blobs   map[string]*snapshot.File // blob id to a file with that content, of the last snapshot
 	targets map[string]string         // blob id of a link to its target, of the last snapshot
@@ -157,8 +159,17 @@ func (r *Repository) prepare(state string) error {
 		return unusable(err)
 	}
 	r.env = gitEnv(r.base, config, r.address, r.credentials, r.userConfig)
+	if data, err := os.ReadFile(r.servedFile()); err == nil && !r.userConfig {
+		if name := strings.TrimSpace(string(data)); slices.Contains(namesOf(r.ref), name) {
+			r.served = name
+		}
+	}
 	return nil
 }
+
+// servedFile keeps the full name of the ref over a restart. A Remote needs none: Argo CD remembers
+// nothing, either.
+func (r *Repository) servedFile() string { return filepath.Join(r.base, "ref-"+digest(r.ref)) }
 
 // String is `git "url"`, without credentials.
 func (r *Repository) String() string { return r.name }
@@ -211,11 +222,11 @@ func (r *Repository) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 func (r *Repository) lastGood(ctx context.Context) *snapshot.Snapshot {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), localTimeout)
 	defer cancel()
-	commit := r.commit(ctx, r.good)
-	if commit == "" {
+	object, err := r.idOf(ctx, r.good)
+	if err != nil {
 		return nil
 	}
-	s, err := r.load(ctx, commit)
+	s, err := r.load(ctx, target{id: object, remote: r.served, commit: r.commit(ctx, object)})
 	if err != nil {
 		return nil
 	}
@@ -227,18 +238,18 @@ func (r *Repository) poll(ctx context.Context) (*snapshot.Snapshot, error) {
 	if err := r.renewToken(ctx); err != nil {
 		return nil, err
 	}
-	target, err := r.resolve(ctx)
+	t, err := r.resolve(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s, commit, err := r.snapshotOf(ctx, target)
+	s, t, err := r.snapshotOf(ctx, t)
 	if errors.Is(err, errCorrupt) && ctx.Err() == nil {
 		err = r.rebuild(func() error {
-			s, commit, err = r.snapshotOf(ctx, target)
+			s, t, err = r.snapshotOf(ctx, t)
 			return err
 		})
 	} else if err == nil && r.fresh && r.maxFetch > 0 && sizeBelow(r.mirror) > r.maxFetch { // gc keeps for ever what a fetch with a filter brings
-		_ = r.rebuild(func() error { _, _, again := r.snapshotOf(ctx, target); return again })
+		_ = r.rebuild(func() error { _, _, again := r.snapshotOf(ctx, t); return again })
 	}
 	switch {
 	case ctx.Err() != nil && err != nil:
@@ -248,43 +259,52 @@ func (r *Repository) poll(ctx context.Context) (*snapshot.Snapshot, error) {
 	case err != nil:
 		return nil, err
 	}
-	// What a restart begins with is not worth an error now. A lock is of a process that was killed.
-	if s != r.last && r.local(ctx, "update-ref", r.good, commit) != nil {
-		_ = os.Remove(filepath.Join(r.mirror, r.good+".lock"))
-		_ = r.local(ctx, "update-ref", r.good, commit)
-	}
+	r.remember(ctx, t)
 	return s, nil
 }
 
-// snapshotOf makes the snapshot of a target, fetching it unless the mirror has it.
-func (r *Repository) snapshotOf(ctx context.Context, t target) (*snapshot.Snapshot, string, error) {
-	commit, err := r.ensureCommit(ctx, t)
-	if err != nil {
-		return nil, "", err
+// remember keeps what is served now for the next process. That it fails is not worth an error now.
+func (r *Repository) remember(ctx context.Context, t target) {
+	if r.served != t.remote {
+		r.served = t.remote
+		_ = atomicfile.Write(r.servedFile(), ".new-", []byte(t.remote+"\n"))
 	}
-	if t.byID {
-		r.pinned = commit
+	if r.object == t.id && !r.fresh {
+		return
 	}
-	s, err := r.load(ctx, commit)
-	return s, commit, err
+	r.object = t.id
+	if r.local(ctx, "update-ref", r.good, t.id) != nil { // a lock is of a process that was killed
+		_ = os.Remove(filepath.Join(r.mirror, r.good+".lock"))
+		_ = r.local(ctx, "update-ref", r.good, t.id)
+	}
 }
 
-// ensureCommit returns the commit of a target, fetched unless the mirror has it.
-func (r *Repository) ensureCommit(ctx context.Context, t target) (string, error) {
-	if err := r.ensureMirror(ctx); err != nil {
-		return "", err
+// snapshotOf makes the snapshot of a target, fetching it unless the mirror has it.
+func (r *Repository) snapshotOf(ctx context.Context, t target) (*snapshot.Snapshot, target, error) {
+	t, err := r.ensureCommit(ctx, t)
+	if err != nil {
+		return nil, t, err
 	}
-	if commit := r.commit(ctx, t.id); commit != "" {
-		return commit, nil
+	s, err := r.load(ctx, t)
+	return s, t, err
+}
+
+// ensureCommit completes a target by its commit, fetched unless the mirror has it.
+func (r *Repository) ensureCommit(ctx context.Context, t target) (target, error) {
+	if err := r.ensureMirror(ctx); err != nil {
+		return t, err
+	}
+	if t.commit = r.commit(ctx, t.id); t.commit != "" {
+		return t, nil
 	}
 	if t.id == r.refused.id {
-		return "", r.refused.err
+		return t, r.refused.err
 	}
-	commit, err := r.fetch(ctx, t)
+	fetched, err := r.fetch(ctx, t)
 	if errors.Is(err, source.LimitExceeded) {
 		r.refused.id, r.refused.err = t.id, err // until the ref is at another one
 	}
-	return commit, err
+	return fetched, err
 }
 
 // ensureMirror makes an empty mirror unless there is one.

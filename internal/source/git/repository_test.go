@@ -67,8 +67,8 @@ func TestRefIsBranchTagOrCommit(t *testing.T) {
 	r.Git("tag", "v1")
 	r.Git("tag", "--annotate", "--message=two", "v2")
 	second := r.Commit(map[string]string{"a.yaml": "a: 2\n"})
-	r.Git("tag", "twice", first)
-	r.Git("branch", "twice")
+	r.Git("branch", "heads/one", first)
+	r.Git("update-ref", "refs/heads/"+first, second) // Git takes a whole id for the commit
 	r.Git("branch", "feature/x.y")
 	r.Git("update-ref", "refs/pull/7/head", first)
 	third := r.Commit(map[string]string{"a.yaml": "a: 3\n"})
@@ -76,9 +76,9 @@ func TestRefIsBranchTagOrCommit(t *testing.T) {
 	r.Git("reset", "--quiet", "--hard", third)
 	r.Git("config", "uploadpack.allowAnySHA1InWant", "true")
 	for ref, want := range map[string]string{
-		"": third, "main": third, "HEAD": third, "v1": first, "v2": first, "twice": second, "refs/tags/twice": first,
-		"feature/x.y": second, "refs/heads/main": third, "refs/pull/7/head": first,
-		first: first, first[:9]: first, second[:7]: second, lost: lost,
+		"": third, "main": third, "HEAD": third, "v1": first, "v2": first, "tags/v1": first, "refs/tags/v2": first,
+		"feature/x.y": second, "heads/feature/x.y": second, "refs/heads/main": third, "refs/pull/7/head": first, "pull/7/head": first,
+		"heads/one": first, "heads/main": third, first: first, lost: lost,
 	} {
 		g := openGit(t, Options{Location: r.URL(), Ref: ref})
 		for range 2 {

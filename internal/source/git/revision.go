@@ -19,12 +19,25 @@ import (
 // Revision is the snapshot of one revision of a local repository: a branch, a tag, a commit,
 // HEAD~1, origin/main, or whatever else `git rev-parse` takes for a commit. Dir is the root of a
 // working tree, or a bare repository. Neither the working tree nor the index is read or touched.
+// A name of a tag and a branch is an error.
 func Revision(ctx context.Context, dir, rev string, limits source.Limits) (*snapshot.Snapshot, error) {
+	return FirstRevision(ctx, dir, limits, rev)
+}
+
+// InClone are the names by which a clone may have a revision of its server: a branch may be a
+// remote one there.
+func InClone(rev string) []string {
+	return []string{rev, originBranches + strings.TrimPrefix(rev, branches)}
+}
+
+// FirstRevision is Revision of the first of several names that there is. They stand for one
+// revision of a server: a tag and a branch among them are an error, too.
+func FirstRevision(ctx context.Context, dir string, limits source.Limits, revs ...string) (*snapshot.Snapshot, error) {
 	g := &Repository{name: fmt.Sprintf("repository %q", dir), limits: limits.WithDefaults(), program: "git", slot: make(chan struct{}, 1)}
 	if err := g.prepare(""); err != nil {
 		return nil, err
 	}
-	s, err := g.revision(ctx, dir, rev)
+	rev, s, err := g.firstRevision(ctx, dir, revs)
 	if errors.Is(err, errCorrupt) {
 		hint := "git fsck tells what is missing"
 		if g.partial(ctx) {
@@ -41,18 +54,79 @@ func Revision(ctx context.Context, dir, rev string, limits source.Limits) (*snap
 	return s, nil
 }
 
-func (r *Repository) revision(ctx context.Context, dir, rev string) (*snapshot.Snapshot, error) {
+func (r *Repository) firstRevision(ctx context.Context, dir string, revs []string) (rev string, _ *snapshot.Snapshot, _ error) {
+	rev = revs[0]
 	commit, err := r.adopt(ctx, dir, rev)
 	if err != nil {
-		return nil, err
+		return rev, nil, err
+	}
+	if err := r.unambiguous(ctx, revs); err != nil {
+		return rev, nil, err
+	}
+	for _, other := range revs[1:] {
+		if commit == "" {
+			rev, commit = other, r.commit(ctx, other)
+		}
 	}
 	if commit != "" {
-		return r.load(ctx, commit)
+		s, err := r.load(ctx, target{id: commit, commit: commit})
+		return rev, s, err
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.name, err)
+		return rev, nil, fmt.Errorf("%s: %w", r.name, err)
 	}
-	return nil, r.unknownRevision(ctx, rev)
+	return rev, nil, r.unknownRevision(ctx, revs[0])
+}
+
+// originBranches are a clone's names of its server's branches.
+const originBranches = "refs/remotes/origin/"
+
+// abbreviatedID are names that may be the beginning of an object's id.
+var abbreviatedID = regexp.MustCompile(`^[0-9a-f]{4,39}$`)
+
+// unambiguous refuses names that several refs have, or that are a ref and the beginning of the id
+// of another commit: Git takes one of them, with a warning. (gitrevisions(7))
+func (r *Repository) unambiguous(ctx context.Context, revs []string) error {
+	var all []string
+	for _, rev := range revs {
+		name, _, _ := strings.Cut(rev, "@{")
+		if end := strings.IndexAny(name, "~^:"); end >= 0 {
+			name = name[:end]
+		}
+		names := namesOf(name)
+		switch {
+		case !validRef(name) || name == "HEAD":
+			continue
+		case len(names) > 1:
+			names = append(names, "refs/remotes/"+name, "refs/remotes/"+name+"/HEAD")
+		}
+		out, err := r.output(ctx, maxRefs, append([]string{"--git-dir=" + r.mirror, "for-each-ref", "--format=%(refname)"}, names...)...)
+		if err != nil {
+			return localError(err)
+		}
+		found := strings.Fields(out) // refs below these, too
+		names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(found, n) })
+		if len(names) == 1 && abbreviatedID.MatchString(name) {
+			if id := r.commit(ctx, "id-g"+name); id != "" && id != r.commit(ctx, names[0]) {
+				names = append(names, id)
+			}
+		}
+		if len(names) > 1 {
+			return r.ambiguous(name, names, names)
+		}
+		all = append(all, names...)
+	}
+	tagged := 0
+	for _, name := range all {
+		if strings.HasPrefix(name, tags) {
+			tagged++
+		}
+	}
+	if tagged == 0 || tagged == len(all) {
+		return nil
+	}
+	name := refName.ReplaceAllString(strings.TrimPrefix(revs[0], originBranches), "")
+	return r.ambiguous(name, all, []string{tags + name, branches + name})
 }
 
 // partial reports whether the mirror is a clone that left objects at the server.
