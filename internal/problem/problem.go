@@ -98,6 +98,7 @@ const (
 	InvalidValue       Reason = "invalid-value"
 	InvalidVersions    Reason = "invalid-versions"
 	InvalidYAML        Reason = "invalid-yaml"
+	LFSPointer         Reason = "lfs-pointer"
 	LimitExceeded      Reason = "limit-exceeded"
 	MissingChart       Reason = "missing-chart"
 	MissingCredential  Reason = "missing-credential"

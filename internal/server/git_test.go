@@ -151,11 +151,23 @@ func TestGitSource(t *testing.T) {
 // Rule H10: a large file of one member quarantines that member, with the file and the limit; it is
 // not even fetched, and the others go on.
 func TestLargeFileQuarantinesItsMember(t *testing.T) {
+	unreadFile(t, "text: "+strings.Repeat("x", 2<<20)+"\n", "file of more than 1048576 bytes")
+}
+
+// A pointer of Git LFS is not taken for the content of its file, and says what it is.
+func TestLFSPointerQuarantinesItsMember(t *testing.T) {
+	unreadFile(t, "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n",
+		"Git LFS pointer; expected the content itself")
+}
+
+// unreadFile checks that a file of one member that cannot be read holds that member alone.
+func unreadFile(t *testing.T, content, problem string) {
+	t.Helper()
 	w, s := servingGit(t)
-	w.push(map[string]string{"addons/tenants/retail/clusters/a/addons/dns/values.yaml": "text: " + strings.Repeat("x", 2<<20) + "\n"})
+	w.push(map[string]string{"addons/tenants/retail/clusters/a/addons/dns/values.yaml": content})
 	commit := w.push(map[string]string{"addons/defaults/addons/dns/values.yaml": "replicas: 7\n"})
 	st := s.arrives(commit)
-	if len(st.Quarantined) != 1 || st.Quarantined[0].Member != "a" || !strings.Contains(st.Quarantined[0].Problem, "clusters/a/addons/dns/values.yaml: file of more than 1048576 bytes") {
+	if len(st.Quarantined) != 1 || st.Quarantined[0].Member != "a" || !strings.Contains(st.Quarantined[0].Problem, "clusters/a/addons/dns/values.yaml: "+problem) {
 		t.Fatalf("%+v", st.Quarantined)
 	}
 	r := s.ask(`{"view":"components","group":"addons","component":"dns"}`)

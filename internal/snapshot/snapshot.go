@@ -14,6 +14,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -135,14 +136,26 @@ func FromMap(contents map[string]string) *Snapshot {
 	return Of(files)
 }
 
-// NewFile is a file with the digest of its content; over limit bytes, it is one without content.
+// NewFile is a file with the digest of its content. Over limit bytes it is one without content, and
+// so is a pointer to a content in Git LFS.
 func NewFile(p string, data []byte, limit int64) *File {
 	if int64(len(data)) > limit {
 		return TooLarge(p, int64(len(data)), limit)
 	}
 	sum := sha256.Sum256(data)
-	return &File{Path: p, Digest: hex.EncodeToString(sum[:16]), Data: data}
+	digest := hex.EncodeToString(sum[:16])
+	if bytes.HasPrefix(data, []byte(lfsPointer)) {
+		return &File{Path: p, Digest: "lfs-pointer:" + digest, Err: problem.Problem{
+			Reason: problem.LFSPointer, Severity: problem.Error, Pos: problem.Pos{File: p},
+			Found: "Git LFS pointer", Expected: "the content itself, which is not fetched from Git LFS",
+			Hints: []string{"git lfs pull, take the file's pattern out of .gitattributes, git add --renormalize it, and commit"},
+		}}
+	}
+	return &File{Path: p, Digest: digest, Data: data}
 }
+
+// lfsPointer begins a pointer of Git LFS. (git-lfs, docs/spec.md)
+const lfsPointer = "version https://git-lfs.github.com/spec/"
 
 // UnknownSize is that of a file which is beyond the size limit and was not even fetched.
 const UnknownSize = math.MaxInt64

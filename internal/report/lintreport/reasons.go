@@ -34,6 +34,7 @@ var summaries = map[problem.Reason]string{
 	problem.InvalidValue:       "A value has a type or form it cannot have.",
 	problem.InvalidVersions:    "A versions file cannot be used.",
 	problem.InvalidYAML:        "A file is no YAML.",
+	problem.LFSPointer:         "A file is a pointer of Git LFS, in place of its content.",
 	problem.LimitExceeded:      "A bound on size, depth or number is exceeded.",
 	problem.MissingChart:       "A component is switched on, and neither a catalog nor its ApplicationSet names its chart.",
 	problem.MissingCredential:  "A repository needs a credential that nobody brings.",

@@ -84,7 +84,9 @@ func (r *Repository) read(ctx context.Context, commit string, files []tree.Place
 	for _, p := range files {
 		file := r.file(p, contents)
 		out[p.Path], ids[p.Path] = file, p.Node.ID
-		blobs[p.Node.ID] = file
+		if file.Err == nil { // an error names its file
+			blobs[p.Node.ID] = file
+		}
 	}
 	for _, b := range broken {
 		out[b.Path] = b

@@ -251,6 +251,26 @@ func TestRepositoryBeyondLimitsIsAnError(t *testing.T) {
 	}
 }
 
+// A pointer of Git LFS names its own file, also where it comes from another one.
+func TestLFSPointerIsAnErrorOfItsFile(t *testing.T) {
+	const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
+	const hint = "take the file's pattern out of .gitattributes, git add --renormalize it, and commit"
+	r := sourcetest.NewRepo(t)
+	r.Commit(map[string]string{"a.yaml": pointer, "b.yaml": "b: 1\n"})
+	g := openGit(t, Options{Location: r.URL()})
+	sourcetest.Snapshot(t, g)
+	r.Commit(map[string]string{"c.yaml": pointer, "d.yaml": "b: 1\n"})
+	s := sourcetest.Snapshot(t, g)
+	for _, name := range []string{"a.yaml", "c.yaml"} {
+		if f := s.File(name); f.Err == nil || !strings.HasPrefix(f.Err.Error(), name+": Git LFS pointer; expected the content itself") || !strings.HasSuffix(f.Err.Error(), hint) || f.Data != nil {
+			t.Errorf("%s: %q, %v", name, f.Data, f.Err)
+		}
+	}
+	if string(s.File("d.yaml").Data) != "b: 1\n" {
+		t.Errorf("%v", sourcetest.Contents(s))
+	}
+}
+
 func TestSubmodulesAreLeftOut(t *testing.T) {
 	r := sourcetest.NewRepo(t)
 	commit := r.Commit(map[string]string{"a.yaml": "a: 1\n"})
