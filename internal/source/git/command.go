@@ -110,6 +110,7 @@ func gitConfig(a address, c credentials, users bool, folders ...string) []byte {
 [fetch]
 	recurseSubmodules = false
 [http]
+	followRedirects = false
 	lowSpeedLimit = 500
 	lowSpeedTime = 30
 [protocol]
@@ -118,9 +119,7 @@ func gitConfig(a address, c credentials, users bool, folders ...string) []byte {
 	for _, scheme := range []string{"https", "http", "ssh", "git", "file"} {
 		fmt.Fprintf(&b, "[protocol %q]\n\tallow = always\n", scheme)
 	}
-	if users { // what the user has for one server is not for another one that it redirects to
-		b.WriteString("[http]\n\tfollowRedirects = false\n")
-	} else {
+	if !users {
 		b.WriteString("[credential]\n\thelper =\n")
 	}
 	if helper := c.helper(a); helper != "" {
@@ -145,6 +144,7 @@ func userConfigFiles() []string {
 // command is one call of git.
 type command struct {
 	args   []string
+	env    []string // more variables
 	stdin  io.Reader
 	stdout func(io.Reader) error // reads all of the output; nil discards it
 }
@@ -156,9 +156,9 @@ const stderrLimit = 16 << 10
 // can ask there.
 func (r *Repository) run(ctx context.Context, c command) error {
 	cmd := exec.CommandContext(ctx, r.program, c.args...) //nolint:gosec // git, with arguments that are checked
-	cmd.Dir, cmd.Env, cmd.Stdin = r.base, r.env, c.stdin
+	cmd.Dir, cmd.Env, cmd.Stdin = r.base, slices.Concat(r.env, c.env), c.stdin
 	if r.app != nil {
-		cmd.Env = append(slices.Clip(cmd.Env), "ARGOSY_GIT_PASSWORD="+r.app.token)
+		cmd.Env = append(cmd.Env, "ARGOSY_GIT_PASSWORD="+r.app.token)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	// SIGTERM lets git remove its lock files; its children (ssh, git-remote-https) get it too.

@@ -44,7 +44,6 @@ var messages = []known{
 	{regexp.MustCompile(`(?i)UNPROTECTED PRIVATE KEY|bad permissions`), source.Authentication, "ssh refuses the identity file", "make it readable for its owner alone (mode 0400)"},
 	{regexp.MustCompile(`(?i)Host key verification failed`), source.Authentication, "the server's ssh host key is not known", "add it to known_hosts"},
 	{regexp.MustCompile(`(?i)Permission denied \(|Authentication failed|could not read (Username|Password)|returned error: 401`), source.Authentication, "authentication failed", "check the credentials folder"},
-	{regexp.MustCompile(`returned error: 30\d|unable to update url base from redirection`), source.Unreachable, "the server redirects to another address, which is not followed", "name that address"},
 	{regexp.MustCompile(`(?i)returned error: 403`), source.Authentication, "access denied", "check what the credentials may read"},
 	{regexp.MustCompile(`(?i)Could not resolve (host|proxy)|Name or service not known|Temporary failure in name resolution|unable to look up|nodename nor servname`), source.Unreachable, "host not found", "check the URL and the name service"},
 	{regexp.MustCompile(`(?i)SSL certificate|certificate verif|server verification failed|unable to get local issuer|self.signed certificate`), source.Unreachable, "the server's certificate is not trusted", "set GIT_SSL_CAINFO to its authority's file"},

@@ -19,8 +19,8 @@ type Options struct {
 
 	// The fields below concern Git alone.
 
-	// Ref is a branch, a tag or a whole commit id. A name beginning with "refs/" and "HEAD" are taken
-	// as they are; any other one must not be a branch and a tag. Default "main".
+	// Ref is a branch, a tag or a whole commit id. A name beginning with "refs/" and "HEAD" are
+	// taken as they are; any other one must not be a branch and a tag. Default "main".
 	Ref string
 	// Interval is the time between two polls of the server; default one minute.
 	Interval time.Duration

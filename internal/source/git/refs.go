@@ -125,7 +125,12 @@ const maxRefs = 16 << 20
 func (r *Repository) askServer(ctx context.Context, timeout time.Duration, args ...string) (string, error) {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return r.output(bounded, maxRefs, args...)
+	out, err := r.output(bounded, maxRefs, args...)
+	var exit *gitExit
+	if errors.As(err, &exit) && redirected.MatchString(exit.all) {
+		err = r.redirectError(bounded, args)
+	}
+	return out, err
 }
 
 // unknownRef is the error of a ref that is not there, with a hint at those that are.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -339,7 +340,7 @@ func TestWatchReportsChangesOnce(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
-		http.Redirect(w, q, target.JoinPath(q.URL.Path).String()+"?"+q.URL.RawQuery, http.StatusTemporaryRedirect)
+		httputil.NewSingleHostReverseProxy(target).ServeHTTP(w, q)
 	}))
 	defer front.Close()
 	set := func(v bool) {

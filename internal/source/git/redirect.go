@@ -1,0 +1,52 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+var (
+	// redirected is git's message for a redirect that it does not follow.
+	redirected = regexp.MustCompile(`The requested URL returned error: 30\d`)
+	// redirectsTo is the redirect in a trace of git's.
+	redirectsTo = regexp.MustCompile(`(?im)<= Recv header: location: (\S+)`)
+	// requests are what git adds to a repository's URL.
+	requests = regexp.MustCompile(`/(info/refs|git-upload-pack)$`)
+)
+
+// redirectError says where a server redirects a command to. Git, which follows no redirect, does
+// not tell, so it runs again with a trace.
+func (r *Repository) redirectError(ctx context.Context, args []string) error {
+	e := &source.Error{
+		Reason: source.Unreachable, Source: r.name, Detail: "the server redirects to another address, which is not followed",
+		Hint: "write the URL of the repository itself",
+	}
+	var exit *gitExit
+	if err := r.run(ctx, command{args: args, env: []string{"GIT_TRACE_CURL=1", "GIT_TRACE_CURL_NO_DATA=1"}}); !errors.As(err, &exit) {
+		return e
+	}
+	found := redirectsTo.FindStringSubmatch(exit.all)
+	if found == nil {
+		return e
+	}
+	from, err := url.Parse(r.address.url + "/info/refs")
+	if err != nil {
+		return e
+	}
+	to, err := from.Parse(found[1])
+	if err != nil {
+		return e
+	}
+	to.User, to.RawQuery, to.Fragment = nil, "", "" // may hold secrets
+	address := requests.ReplaceAllString(to.String(), "")
+	e.Detail = "the server redirects to " + r.clean(address) + ", which is not followed"
+	if strings.HasSuffix(to.Path, "/info/refs") {
+		e.Hint = "write that URL if it is the repository's"
+	}
+	return e
+}
