@@ -99,7 +99,7 @@ func FuzzWebhook(f *testing.F) {
 		if !inHeader(signature) || signature == "" {
 			t.Skip() // no header has it
 		}
-		for header, prefix := range map[string]string{"X-Hub-Signature-256": "sha256=", "X-Hub-Signature": "sha256=", "X-Gitea-Signature": "", "X-Forgejo-Signature": ""} {
+		for header, prefix := range map[string]string{"X-Hub-Signature-256": "sha256=", "X-Hub-Signature": "sha256=", "X-Gitea-Signature": "", "X-Forgejo-Signature": "", "X-Gogs-Signature": ""} {
 			for _, signature := range []string{signature, prefix + bare(secret, body)} {
 				r := s.do(s.request(http.MethodPost, webhookPath, body, "Authorization", "", header, signature))
 				digest, isOne := strings.CutPrefix(signature, prefix)

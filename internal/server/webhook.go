@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -35,15 +36,16 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) *failure {
 	return nil
 }
 
-// webhookAuthorized accepts a token as a bearer's, as GitLab's secret token, or as the key of a
-// signature.
+// webhookAuthorized accepts a token as a bearer's, as GitLab's secret token, as the key of a
+// signature, or as Azure DevOps' password.
 func (s *Server) webhookAuthorized(w http.ResponseWriter, r *http.Request) *failure {
-	if t := r.Header.Get("X-Gitlab-Token"); t != "" {
-		return s.admit(r, access.Webhook, t)
-	}
+	token := cmp.Or(r.Header.Get("X-Gitlab-Token"), access.BearerToken(r))
 	signature, signed := webhook.Signature(r.Header)
-	if !signed || access.BearerToken(r) != "" {
-		return s.admit(r, access.Webhook, access.BearerToken(r))
+	if !signed && token == "" { // with a signature, user and password are for a proxy before us
+		_, token, _ = r.BasicAuth()
+	}
+	if !signed || token != "" {
+		return s.admit(r, access.Webhook, token)
 	}
 	if f := s.verifyClient(r); f != nil {
 		return s.countFailure(r, f)

@@ -63,6 +63,12 @@ func forges() []forge {
 		{"Forgejo", "push", "release", pushed, "X-Forgejo-Delivery", func(key, body, event string) []string {
 			return []string{"X-Forgejo-Event", event, "X-Forgejo-Signature", bare(key, body)}
 		}, wrongSign},
+		{"Gogs", "push", "issues", pushed, "X-Gogs-Delivery", func(key, body, event string) []string {
+			return []string{"User-Agent", "GogsServer", "X-Github-Event", event, "X-Gogs-Event", event, "X-Gogs-Signature", bare(key, body)}
+		}, wrongSign},
+		{"Gogs alone", "push", "create", pushed, "X-Gogs-Delivery", func(key, body, event string) []string {
+			return []string{"X-Gogs-Event", event, "X-Gogs-Signature", bare(key, body)}
+		}, wrongSign},
 		{"GitLab", "Push Hook", "Merge Request Hook", `{"object_kind":"push","ref":"refs/heads/main"}`, "Idempotency-Key", func(key, _, event string) []string {
 			return []string{"User-Agent", "GitLab/17.4.0", "X-Gitlab-Instance", "https://gitlab.com", "X-Gitlab-Event", event, "X-Gitlab-Event-UUID", "13792a34-cac6-4fda-95a8-c58e00a3954e", "X-Gitlab-Token", key}
 		}, wrongOne},
@@ -80,6 +86,15 @@ func forges() []forge {
 		}, wrongSign},
 		{"Bitbucket Data Center, a mirror", "mirror:repo_synchronized", "pr:merged", "{}", "X-Request-Id", func(key, body, event string) []string {
 			return []string{"X-Event-Key", event, "X-Hub-Signature", signed(key, body)}
+		}, wrongSign},
+		{"Azure DevOps", "", "", `{"eventType":"git.push","resource":{}}`, "Idempotency-Key", func(key, _, _ string) []string {
+			return []string{"Authorization", "Basic " + basic("any", key)}
+		}, wrongOne},
+		{"Azure DevOps, no user", "", "", `{"eventType":"git.push"}`, "Idempotency-Key", func(key, _, _ string) []string {
+			return []string{"Authorization", "Basic " + basic("", key)}
+		}, wrongOne},
+		{"GitHub, behind a proxy with a password", "push", "ping", pushed, "X-GitHub-Delivery", func(key, body, event string) []string {
+			return []string{"Authorization", "Basic " + basic("proxy", "of-the-proxy"), "X-GitHub-Event", event, "X-Hub-Signature-256", signed(key, body)}
 		}, wrongSign},
 		{"anybody", "", "", "{}", "Idempotency-Key", func(key, _, _ string) []string { return []string{"Authorization", "Bearer " + key} }, wrongOne},
 	}
@@ -162,6 +177,12 @@ func TestWebhookIsRefused(t *testing.T) {
 		{"GitHub, another prefix", body, []string{"X-Hub-Signature-256", "sha1=" + bare(secret, body)}, 401, wrongSign},
 		{"GitHub, no prefix", body, []string{"X-Hub-Signature-256", bare(secret, body)}, 401, wrongSign},
 		{"GitHub, SHA-1 alone", body, []string{"X-Hub-Signature", sha1}, 401, wrongSign},
+		{"Gogs, a prefix", body, []string{"X-Gogs-Signature", signed(secret, body)}, 401, wrongSign},
+		{"Gogs, SHA-1", body, []string{"X-Gogs-Signature", bare(secret, body)[:40]}, 401, wrongSign},
+		{"a password as the user", body, []string{"Authorization", "Basic " + basic(secret, "")}, 401, noBearer},
+		{"a token that is no password", body, []string{"Authorization", "Basic " + secret}, 401, noBearer},
+		{"a password, wrong signature", body, []string{"Authorization", "Basic " + basic("any", secret), "X-Hub-Signature-256", signed("wrong", body)}, 401, wrongSign},
+		{"a password, reference", body, []string{"Authorization", "Basic " + basic("any", "$x")}, 403, "the bearer token is refused: " + hint},
 		{"Gitea, a prefix", body, []string{"X-Gitea-Signature", signed(secret, body)}, 401, wrongSign},
 		{"Bitbucket, no prefix", body, []string{"X-Hub-Signature", bare(secret, body)}, 401, wrongSign},
 		{"a bad one before a good one", body, []string{"X-Hub-Signature-256", signed("wrong", body), "X-Gitea-Signature", bare(secret, body)}, 401, wrongSign},

@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	eventHeaders    = []string{"X-GitHub-Event", "X-Gitea-Event", "X-Forgejo-Event", "X-Gitlab-Event", "X-Event-Key"}
-	deliveryHeaders = []string{"X-GitHub-Delivery", "X-Gitea-Delivery", "X-Forgejo-Delivery", "Idempotency-Key", "X-Request-UUID"}
+	eventHeaders    = []string{"X-GitHub-Event", "X-Gitea-Event", "X-Forgejo-Event", "X-Gogs-Event", "X-Gitlab-Event", "X-Event-Key"}
+	deliveryHeaders = []string{"X-GitHub-Delivery", "X-Gitea-Delivery", "X-Forgejo-Delivery", "X-Gogs-Delivery", "Idempotency-Key", "X-Request-UUID"}
 	// pushes are the events after which the repository may be another. GitLab's system hooks say in
 	// the body alone what happened.
 	pushes = []string{"push", "Push Hook", "Tag Push Hook", "System Hook", "repo:push", "repo:refs_changed", "mirror:repo_synchronized"}
@@ -25,6 +25,7 @@ func Signature(h http.Header) (digest []byte, signed bool) {
 		{"X-Hub-Signature-256", "sha256="},
 		{"X-Forgejo-Signature", ""},
 		{"X-Gitea-Signature", ""},
+		{"X-Gogs-Signature", ""},
 		{"X-Hub-Signature", "sha256="}, // last: others have SHA-1 there
 	} {
 		value := h.Get(form[0])
