@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/argosy-hub/argosy/internal/source/githubapp"
 )
 
 // address is a repository's address, its credentials taken apart from it.
@@ -95,7 +97,7 @@ func findCredentials(dir string) (credentials, error) {
 		return credentials{}, err
 	}
 	c := credentials{dir: abs}
-	for name, there := range map[string]*bool{"username": &c.username, "password": &c.password, "identity": &c.identity, "known_hosts": &c.knownHosts, appKey: &c.app} {
+	for name, there := range map[string]*bool{"username": &c.username, "password": &c.password, "identity": &c.identity, "known_hosts": &c.knownHosts, githubapp.KeyFile: &c.app} {
 		if info, err := os.Stat(filepath.Join(abs, name)); err == nil {
 			*there = info.Mode().IsRegular()
 		} else if !os.IsNotExist(err) {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/githubapp"
 )
 
 // passedVariables are Git's own variables that are passed on: how to reach a server, not what to do
@@ -65,7 +66,7 @@ func gitEnv(base, config string, a address, c credentials, users bool) []string 
 	case c.password:
 		env = append(env, "ARGOSY_GIT_CREDENTIALS="+c.dir)
 	case c.app:
-		env = append(env, "ARGOSY_GIT_USERNAME="+appUser) // and its token, by each command
+		env = append(env, "ARGOSY_GIT_USERNAME="+githubapp.User) // and its token, by each command
 	default:
 		env = append(env, "ARGOSY_GIT_USERNAME="+a.username, "ARGOSY_GIT_PASSWORD="+a.password)
 	}
@@ -158,7 +159,7 @@ func (r *Repository) run(ctx context.Context, c command) error {
 	cmd := exec.CommandContext(ctx, r.program, c.args...) //nolint:gosec // git, with arguments that are checked
 	cmd.Dir, cmd.Env, cmd.Stdin = r.base, slices.Concat(r.env, c.env), c.stdin
 	if r.app != nil {
-		cmd.Env = append(cmd.Env, "ARGOSY_GIT_PASSWORD="+r.app.token)
+		cmd.Env = append(cmd.Env, "ARGOSY_GIT_PASSWORD="+r.app.Token())
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	// SIGTERM lets git remove its lock files; its children (ssh, git-remote-https) get it too.

@@ -1,16 +1,12 @@
 package git
 
 import (
-	"bytes"
 	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/githubapp"
 	"github.com/argosy-hub/argosy/internal/source/sourcetest"
 )
 
@@ -21,7 +17,7 @@ func TestGitHubAppReadsWithTokensOfItsOwn(t *testing.T) {
 	want := r.Commit(map[string]string{"a.yaml": "a: 1\n"})
 	github, key := sourcetest.NewGitHub(t, r)
 	folder := t.TempDir()
-	files := map[string]string{appID: sourcetest.AppID + "\n", appInstallation: sourcetest.AppInstallation, appKey: key, appURL: github.URL}
+	files := map[string]string{githubapp.IDFile: sourcetest.AppID + "\n", githubapp.InstallationFile: sourcetest.AppInstallation, githubapp.KeyFile: key, githubapp.URLFile: github.URL}
 	sourcetest.Write(t, folder, files)
 	g := openGit(t, Options{Location: github.URL + "/.git", Credentials: folder, StateDir: t.TempDir()})
 	reads := func(tokens ...string) {
@@ -50,18 +46,18 @@ func TestGitHubAppReadsWithTokensOfItsOwn(t *testing.T) {
 	// The Secret has another key: the App asks for a token by that. It ends within a minute, so the
 	// next poll has another one.
 	key = github.NewKey(t, 30*time.Second)
-	files[appKey] = key
-	sourcetest.Write(t, folder, map[string]string{appKey: key})
+	files[githubapp.KeyFile] = key
+	sourcetest.Write(t, folder, map[string]string{githubapp.KeyFile: key})
 	reads("ghs_3", "ghs_4")
 
 	// What is wrong is said without a token or a key, and the last snapshot stays.
 	for detail, wrong := range map[string]map[string]string{
-		"GitHub gives the App no token: 404 Not Found for installation 43":    {appInstallation: "43"},
-		"GitHub gives the App no token: 401 Unauthorized for installation 42": {appID: "8"},
-		"the file githubAppID has no number":                                  {appID: "my-app"},
-		"the file githubAppPrivateKey has no private key (PEM, RSA)":          {appKey: "-----BEGIN"},
-		"the file githubAppEnterpriseBaseUrl has no https URL":                {appURL: "http://github.example.com"},
-		"GitHub's API cannot be reached for a token":                          {appURL: "https://127.0.0.1:1"},
+		"GitHub gives the App no token: 404 Not Found for installation 43":    {githubapp.InstallationFile: "43"},
+		"GitHub gives the App no token: 401 Unauthorized for installation 42": {githubapp.IDFile: "8"},
+		"the file githubAppID has no number":                                  {githubapp.IDFile: "my-app"},
+		"the file githubAppPrivateKey has no private key (PEM, RSA)":          {githubapp.KeyFile: "-----BEGIN"},
+		"the file githubAppEnterpriseBaseUrl has no https URL":                {githubapp.URLFile: "http://github.example.com"},
+		"GitHub's API cannot be reached for a token":                          {githubapp.URLFile: "https://127.0.0.1:1"},
 	} {
 		sourcetest.Write(t, folder, files)
 		sourcetest.Write(t, folder, wrong)
@@ -70,43 +66,5 @@ func TestGitHubAppReadsWithTokensOfItsOwn(t *testing.T) {
 		if !errors.As(err, &e) || e.Reason != source.Authentication || e.Detail != detail || s == nil || s.Revision != want {
 			t.Errorf("%s: %v", detail, err)
 		}
-	}
-}
-
-// The API is that of the repository's own host.
-func TestGitHubAppAsksTheHostsOwnAPI(t *testing.T) {
-	for host, want := range map[string]string{
-		"github.com": "https://api.github.com", "acme.ghe.com": "https://api.acme.ghe.com", "git.example.com:8443": "https://git.example.com:8443/api/v3",
-	} {
-		if got := apiOf(host); got != want {
-			t.Errorf("%s: %s, want %s", host, got, want)
-		}
-	}
-}
-
-// H10: an API that sends an endless token does not fill the memory.
-func TestGitHubsResponseIsBounded(t *testing.T) {
-	var sent atomic.Int64
-	const endless = 64 << 20
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusCreated)
-		_, _ = io.WriteString(w, `{"token":"`)
-		for text := bytes.Repeat([]byte("x"), 64<<10); sent.Load() < endless; {
-			n, err := w.Write(text)
-			if sent.Add(int64(n)); err != nil {
-				return
-			}
-		}
-	}))
-	defer server.Close()
-	repo := sourcetest.NewRepo(t)
-	_, key := sourcetest.NewGitHub(t, repo)
-	transport, err := newTransport([4]string{sourcetest.AppID, sourcetest.AppInstallation, key, server.URL}, "")
-	sourcetest.Check(t, err)
-	if _, err := transport.Token(sourcetest.Context(t)); err == nil {
-		t.Error("an endless token is taken")
-	}
-	if n := sent.Load(); n >= endless {
-		t.Errorf("%d bytes of a response were read", n)
 	}
 }

@@ -131,8 +131,8 @@ func (r *Repository) secrets() []string {
 	} else if r.address.username != "" {
 		out = append(out, r.address.username) // a token in the place of a name
 	}
-	if r.app != nil && r.app.token != "" {
-		out = append(out, r.app.token)
+	if r.app != nil && r.app.Token() != "" {
+		out = append(out, r.app.Token())
 	}
 	if r.credentials.password {
 		if data, err := os.ReadFile(filepath.Join(r.credentials.dir, "password")); err == nil {

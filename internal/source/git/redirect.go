@@ -27,26 +27,20 @@ func (r *Repository) redirectError(ctx context.Context, args []string) error {
 		Hint: "write the URL of the repository itself",
 	}
 	var exit *gitExit
-	if err := r.run(ctx, command{args: args, env: []string{"GIT_TRACE_CURL=1", "GIT_TRACE_CURL_NO_DATA=1"}}); !errors.As(err, &exit) {
+	from, wrong := url.Parse(r.address.url + "/info/refs")
+	if err := r.run(ctx, command{args: args, env: []string{"GIT_TRACE_CURL=1", "GIT_TRACE_CURL_NO_DATA=1"}}); !errors.As(err, &exit) || wrong != nil {
 		return e
 	}
 	found := redirectsTo.FindStringSubmatch(exit.all)
 	if found == nil {
 		return e
 	}
-	from, err := url.Parse(r.address.url + "/info/refs")
-	if err != nil {
-		return e
-	}
-	to, err := from.Parse(found[1])
-	if err != nil {
-		return e
-	}
-	to.User, to.RawQuery, to.Fragment = nil, "", "" // may hold secrets
-	address := requests.ReplaceAllString(to.String(), "")
-	e.Detail = "the server redirects to " + r.clean(address) + ", which is not followed"
-	if strings.HasSuffix(to.Path, "/info/refs") {
-		e.Hint = "write that URL if it is the repository's"
+	if to, err := from.Parse(found[1]); err == nil {
+		to.User, to.RawQuery, to.Fragment = nil, "", "" // may hold secrets
+		e.Detail = "the server redirects to " + r.clean(requests.ReplaceAllString(to.String(), "")) + ", which is not followed"
+		if strings.HasSuffix(to.Path, "/info/refs") {
+			e.Hint = "write that URL if it is the repository's"
+		}
 	}
 	return e
 }

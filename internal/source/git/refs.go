@@ -171,11 +171,8 @@ func (r *Repository) fetch(ctx context.Context, t target) (target, error) {
 			return t, err
 		}
 		if err == nil {
-			t.commit = r.commit(ctx, r.fetched)
+			t.id, t.commit = r.idOf(ctx, r.fetched), r.commit(ctx, r.fetched) // it may have moved since
 			switch {
-			case t.commit != "" && !byID: // it may have moved since
-				t.id, err = r.idOf(ctx, r.fetched)
-				return t, err
 			case t.commit != "":
 				return t, nil
 			case strings.HasPrefix(t.remote, branches):
@@ -237,15 +234,14 @@ func detailOf(err error) string {
 	return err.Error()
 }
 
-// idOf is the id of what a ref of the mirror points at.
-func (r *Repository) idOf(ctx context.Context, ref string) (string, error) {
-	out, err := r.output(ctx, 1<<10, "--git-dir="+r.mirror, "rev-parse", "--verify", "--end-of-options", ref)
-	return strings.TrimSpace(out), localError(err)
-}
-
 // commit is the id of the commit that a name means in the mirror, "" when there is none.
 func (r *Repository) commit(ctx context.Context, name string) string {
-	out, err := r.output(ctx, 1<<10, "--git-dir="+r.mirror, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	return r.idOf(ctx, name+"^{commit}")
+}
+
+// idOf is the id of any object.
+func (r *Repository) idOf(ctx context.Context, name string) string {
+	out, err := r.output(ctx, 1<<10, "--git-dir="+r.mirror, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
 	if err != nil {
 		return ""
 	}

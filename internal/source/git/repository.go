@@ -18,6 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/atomicfile"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/githubapp"
 )
 
 const (
@@ -45,7 +46,7 @@ type Repository struct {
 	maxFetch    int64  // bytes of one fetch, 0 for any number
 	maxMemory   int64  // bytes of memory of a git process, 0 for any number
 	credentials credentials
-	app         *githubApp // nil without one
+	app         *githubapp.App // nil without one
 	limits      source.Limits
 	timeout     time.Duration
 	program     string
@@ -108,7 +109,7 @@ func newRepository(o Options, userConfig bool) (*Repository, error) {
 	}
 	if g.credentials.app && !g.credentials.password && a.scope != "" {
 		_, host, _ := strings.Cut(a.scope, "://")
-		g.app = &githubApp{dir: g.credentials.dir, host: host}
+		g.app = githubapp.New(g.credentials.dir, host)
 	}
 	if o.Signers != "" {
 		if g.signers, err = filepath.Abs(o.Signers); err == nil {
@@ -213,7 +214,7 @@ func (r *Repository) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 		r.last = r.lastGood(ctx)
 	}
 	if r.app != nil && errors.Is(err, source.Authentication) {
-		r.app.transport = nil // GitHub may have revoked the token: the next poll asks for another one
+		r.app.Forget()
 	}
 	return r.last, err
 }
@@ -222,11 +223,11 @@ func (r *Repository) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 func (r *Repository) lastGood(ctx context.Context) *snapshot.Snapshot {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), localTimeout)
 	defer cancel()
-	object, err := r.idOf(ctx, r.good)
-	if err != nil {
+	t := target{id: r.idOf(ctx, r.good), remote: r.served, commit: r.commit(ctx, r.good)}
+	if t.commit == "" {
 		return nil
 	}
-	s, err := r.load(ctx, target{id: object, remote: r.served, commit: r.commit(ctx, object)})
+	s, err := r.load(ctx, t)
 	if err != nil {
 		return nil
 	}
@@ -235,8 +236,12 @@ func (r *Repository) lastGood(ctx context.Context) *snapshot.Snapshot {
 
 // poll is one poll of the repository, with a second try on a new mirror if the mirror is damaged.
 func (r *Repository) poll(ctx context.Context) (*snapshot.Snapshot, error) {
-	if err := r.renewToken(ctx); err != nil {
-		return nil, err
+	if r.app != nil {
+		if err := r.app.Renew(ctx); ctx.Err() != nil {
+			return nil, fmt.Errorf("%s: %w", r.name, ctx.Err())
+		} else if err != nil {
+			return nil, &source.Error{Reason: source.Authentication, Source: r.name, Detail: err.Error(), Hint: "check the GitHub App's files in the credentials folder"}
+		}
 	}
 	t, err := r.resolve(ctx)
 	if err != nil {

@@ -93,13 +93,10 @@ func (r *Repository) unambiguous(ctx context.Context, revs []string) error {
 		if end := strings.IndexAny(name, "~^:"); end >= 0 {
 			name = name[:end]
 		}
-		names := namesOf(name)
-		switch {
-		case !validRef(name) || name == "HEAD":
+		if !validRef(name) {
 			continue
-		case len(names) > 1:
-			names = append(names, "refs/remotes/"+name, "refs/remotes/"+name+"/HEAD")
 		}
+		names := append(namesOf(name), "refs/remotes/"+name, "refs/remotes/"+name+"/HEAD")
 		out, err := r.output(ctx, maxRefs, append([]string{"--git-dir=" + r.mirror, "for-each-ref", "--format=%(refname)"}, names...)...)
 		if err != nil {
 			return localError(err)
@@ -116,13 +113,8 @@ func (r *Repository) unambiguous(ctx context.Context, revs []string) error {
 		}
 		all = append(all, names...)
 	}
-	tagged := 0
-	for _, name := range all {
-		if strings.HasPrefix(name, tags) {
-			tagged++
-		}
-	}
-	if tagged == 0 || tagged == len(all) {
+	isTag := func(name string) bool { return strings.HasPrefix(name, tags) }
+	if !slices.ContainsFunc(all, isTag) || !slices.ContainsFunc(all, func(name string) bool { return !isTag(name) }) {
 		return nil
 	}
 	name := refName.ReplaceAllString(strings.TrimPrefix(revs[0], originBranches), "")

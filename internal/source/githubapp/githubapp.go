@@ -1,4 +1,5 @@
-package git
+// Package githubapp gets tokens by which an installation of a GitHub App reads a repository.
+package githubapp
 
 import (
 	"cmp"
@@ -21,32 +22,42 @@ import (
 // The files of a GitHub App in a credentials folder are named as the keys of Argo CD's repository
 // Secrets, so that one Secret serves both. The last one is optional.
 const (
-	appID           = "githubAppID"
-	appInstallation = "githubAppInstallationID"
-	appKey          = "githubAppPrivateKey"
-	appURL          = "githubAppEnterpriseBaseUrl"
+	IDFile           = "githubAppID"
+	InstallationFile = "githubAppInstallationID"
+	KeyFile          = "githubAppPrivateKey"
+	URLFile          = "githubAppEnterpriseBaseUrl"
 )
 
-const (
-	appUser    = "x-access-token" // that GitHub expects with an installation's token
-	appTimeout = 15 * time.Second // of a request for a token
-)
+// User is the user that GitHub expects with a token.
+const User = "x-access-token"
 
-// githubApp has the tokens by which an installation of a GitHub App reads a repository. A token
-// lasts for an hour; one is asked for a minute before the last one ends, or when that is refused.
-type githubApp struct {
+// timeout bounds a request for a token.
+const timeout = 15 * time.Second
+
+// App has the tokens of an installation. A token lasts for an hour; one is asked for a minute
+// before the last one ends, or when that is refused.
+type App struct {
 	dir, host string
 	files     [4]string // that transport was made of
 	transport *ghinstallation.Transport
-	token     string // of this poll
+	token     string
 }
 
-// renew has a token that is good for this poll. The files may have changed since the last one.
-func (a *githubApp) renew(ctx context.Context) error {
+// New makes one of the files in a folder, for repositories of a host.
+func New(dir, host string) *App { return &App{dir: dir, host: host} }
+
+// Token is the one that Renew has got, "" for none.
+func (a *App) Token() string { return a.token }
+
+// Forget has the next Renew ask for another token: GitHub may have revoked this one.
+func (a *App) Forget() { a.transport = nil }
+
+// Renew has a token that is good for a poll. The files may have changed since the last one.
+func (a *App) Renew(ctx context.Context) error {
 	var files [4]string
-	for i, name := range []string{appID, appInstallation, appKey, appURL} {
+	for i, name := range []string{IDFile, InstallationFile, KeyFile, URLFile} {
 		data, err := os.ReadFile(filepath.Join(a.dir, name))
-		if err != nil && (name != appURL || !errors.Is(err, os.ErrNotExist)) {
+		if err != nil && (name != URLFile || !errors.Is(err, os.ErrNotExist)) {
 			return fmt.Errorf("the file %s cannot be read", name)
 		}
 		files[i] = strings.TrimSpace(string(data))
@@ -58,7 +69,7 @@ func (a *githubApp) renew(ctx context.Context) error {
 		}
 		a.files, a.transport = files, transport
 	}
-	ctx, cancel := context.WithTimeout(ctx, appTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	token, err := a.transport.Token(ctx)
 	if err != nil {
@@ -70,7 +81,7 @@ func (a *githubApp) renew(ctx context.Context) error {
 
 func newTransport(files [4]string, host string) (*ghinstallation.Transport, error) {
 	var numbers [2]int64
-	for i, name := range []string{appID, appInstallation} {
+	for i, name := range []string{IDFile, InstallationFile} {
 		n, err := strconv.ParseInt(files[i], 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("the file %s has no number", name)
@@ -79,11 +90,11 @@ func newTransport(files [4]string, host string) (*ghinstallation.Transport, erro
 	}
 	base := cmp.Or(files[3], apiOf(host))
 	if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "https" && u.Hostname() != "127.0.0.1" {
-		return nil, fmt.Errorf("the file %s has no https URL", appURL)
+		return nil, fmt.Errorf("the file %s has no https URL", URLFile)
 	}
 	transport, err := ghinstallation.New(source.BoundedTransport(http.DefaultTransport), numbers[0], numbers[1], []byte(files[2]))
 	if err != nil {
-		return nil, fmt.Errorf("the file %s has no private key (PEM, RSA)", appKey)
+		return nil, fmt.Errorf("the file %s has no private key (PEM, RSA)", KeyFile)
 	}
 	transport.BaseURL = base
 	return transport, nil
@@ -109,18 +120,4 @@ func tokenError(err error) error {
 		return fmt.Errorf("GitHub gives the App no token: %s for installation %d", refused.Response.Status, refused.InstallationID)
 	}
 	return errors.New("GitHub's API cannot be reached for a token")
-}
-
-// renewToken gets a token for this poll, where a GitHub App reads the repository.
-func (r *Repository) renewToken(ctx context.Context) error {
-	if r.app == nil {
-		return nil
-	}
-	if err := r.app.renew(ctx); err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("%s: %w", r.name, ctx.Err())
-		}
-		return &source.Error{Reason: source.Authentication, Source: r.name, Detail: err.Error(), Hint: "check the GitHub App's files in the credentials folder"}
-	}
-	return nil
 }
