@@ -76,10 +76,10 @@ func (a ApprovedRemoval) names(r Removal) bool {
 // loadApprovals reads the approvals. An invalid one approves nothing and is a finding; nothing else
 // in the repository depends on it.
 func (f *Fleet) loadApprovals(s *snapshot.Snapshot, cache *hierarchy.Cache) {
-	for _, path := range s.Under(f.Layout.Guard.Approvals) {
-		doc, err := cache.Doc(s.File(path))
+	for _, file := range s.EntriesUnder(f.Layout.Guard.Approvals) {
+		doc, err := cache.Doc(file)
 		if err != nil {
-			f.ApprovalProblems = append(f.ApprovalProblems, problem.From(err, problem.InvalidApproval, problem.Pos{File: path})...)
+			f.ApprovalProblems = append(f.ApprovalProblems, problem.From(err, problem.InvalidApproval, problem.Pos{File: file.Path})...)
 			continue
 		}
 		a, problems := readApproval(doc)

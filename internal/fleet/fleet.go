@@ -85,8 +85,13 @@ func noMembers(s *snapshot.Snapshot, l *Layout) problem.Problem {
 // unreadMembers are the problems of folders that cannot be read and may have member files: a member
 // whose file is not known would look like one that has gone (G1).
 func unreadMembers(s *snapshot.Snapshot, l *Layout) (out []problem.Problem) {
-	for _, folder := range s.BrokenFolders() {
-		if l.Members.MayBeBelow(folder.Path) {
+	folders := slices.Concat(s.BrokenFolders(), s.ObstaclesUnder(l.Members.Folder()))
+	if above := s.BrokenFolder(l.Members.Folder()); above != nil && !slices.Contains(folders, above) {
+		folders = append(folders, above)
+	}
+	for _, folder := range folders {
+		isNote := snapshot.IsPlain(folder) && strings.HasPrefix(folder.Path, l.Members.Folder()+"/")
+		if folder.Folder && !isNote && l.Members.MayBeBelow(folder.Path) {
 			out = append(out, problem.From(folder.Err, problem.LimitExceeded, problem.Pos{File: folder.Path})...)
 		}
 	}
@@ -190,7 +195,7 @@ func (f *Fleet) loadVersions(s *snapshot.Snapshot, cache *hierarchy.Cache, previ
 
 func (f *Fleet) loadMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) {
 	f.Problems = append(f.Problems, unreadMembers(s, f.Layout)...)
-	f.files = s.FilesUnder(f.Layout.Members.Folder())
+	f.files = s.EntriesUnder(f.Layout.Members.Folder())
 	if previous.sameMembers(s, f.Layout) {
 		f.hubs, f.byPath, f.ofHubs = previous.hubs, previous.byPath, previous.ofHubs
 	} else {
@@ -205,11 +210,13 @@ func (f *Fleet) sameMembers(s *snapshot.Snapshot, layout *Layout) bool {
 	if f == nil || f.Layout != layout {
 		return false
 	}
-	if slices.Equal(f.files, s.FilesUnder(layout.Members.Folder())) {
+	files := s.EntriesUnder(layout.Members.Folder())
+	if slices.Equal(f.files, files) {
 		return true
 	}
 	found := 0
-	for _, path := range s.Under(layout.Members.Folder()) {
+	for _, file := range files {
+		path := file.Path
 		m := f.byPath[path]
 		if m == nil {
 			if _, _, ok := layout.Members.Match(path); ok {
@@ -217,7 +224,7 @@ func (f *Fleet) sameMembers(s *snapshot.Snapshot, layout *Layout) bool {
 			}
 			continue
 		}
-		if m.digest != s.File(path).Digest {
+		if m.digest != file.Digest {
 			return false
 		}
 		found++
@@ -226,12 +233,12 @@ func (f *Fleet) sameMembers(s *snapshot.Snapshot, layout *Layout) bool {
 }
 
 func (f *Fleet) readMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) {
-	for _, path := range s.Under(f.Layout.Members.Folder()) {
-		hubName, name, ok := f.Layout.Members.Match(path)
+	for _, file := range f.files {
+		hubName, name, ok := f.Layout.Members.Match(file.Path)
 		if !ok {
 			continue
 		}
-		f.byPath[path] = f.member(s.File(path), hubName, name, cache, previous)
+		f.byPath[file.Path] = f.member(file, hubName, name, cache, previous)
 	}
 	f.addDeclaredHubs()
 	for _, path := range slices.Sorted(maps.Keys(f.byPath)) {

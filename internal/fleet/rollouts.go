@@ -18,12 +18,10 @@ const maxRollouts = 50
 // nobody could say which ring a change has to wait for.
 func (f *Fleet) loadRollouts(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) error {
 	var problems problem.List
-	for _, folder := range s.BrokenFolders() {
-		if folder.Path == rollout.Folder {
-			return problem.List(problem.From(folder.Err, problem.LimitExceeded, problem.Pos{File: folder.Path}))
-		}
+	if folder := s.BrokenFolder(rollout.Folder); folder != nil {
+		return problem.List(problem.From(folder.Err, problem.LimitExceeded, problem.Pos{File: folder.Path}))
 	}
-	for _, file := range s.FilesUnder(rollout.Folder) {
+	for _, file := range s.EntriesUnder(rollout.Folder) {
 		if _, is := rollout.PolicyName(file.Path); !is {
 			continue
 		}

@@ -234,7 +234,7 @@ func (x *Index) folder(dir string) *indexed {
 		}
 		known = &indexed{list: slices.Clone(list), files: make(map[string]*snapshot.File, len(list))}
 		for _, f := range list {
-			if f.Folder {
+			if f.Folder || !strings.HasPrefix(f.Path, dir+"/") && dir != "." {
 				known.broken = append(known.broken, f)
 			} else {
 				known.files[strings.TrimPrefix(f.Path, dir+"/")] = f
@@ -247,9 +247,13 @@ func (x *Index) folder(dir string) *indexed {
 	return known
 }
 
-// list are the files below a folder, and the folder that it is in, if that cannot be read.
+// list are the files and obstacles below a folder, and the folder that it is in, if that cannot be
+// read.
 func (x *Index) list(dir string) []*snapshot.File {
 	list := x.s.FilesUnder(dir)
+	if obstacles := x.s.ObstaclesUnder(dir); len(obstacles) > 0 {
+		list = slices.Concat(list, obstacles)
+	}
 	if above := x.s.BrokenFolder(dir); above != nil {
 		list = append(slices.Clip(list), above)
 	}

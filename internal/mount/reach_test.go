@@ -26,9 +26,9 @@ func sharedFiles(everywhere bool) fleettest.Tree {
 	}
 	return with(files, map[string]string{
 		"fleet/layout.yaml": strings.SplitN(layout, "mounts:", 2)[0],
-		"workloads/tenants/shop/defaults/application-sets/workloads.yaml":                 "cart-web-x: {enabled: true}\n",
+		"workloads/tenants/shop/defaults/application-sets/workloads.yaml":        "cart-web-x: {enabled: true}\n",
 		"workloads/tenants/shop/clusters/shop-1/application-sets/workloads.yaml": "cart-web: {enabled: true}\n",
-		"workloads/tenants/shop/clusters/shop-1/workloads/card-web/values.yaml": "from: card\n",
+		"workloads/tenants/shop/clusters/shop-1/workloads/card-web/values.yaml":  "from: card\n",
 	})
 }
 

@@ -2,6 +2,7 @@ package mount
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -30,7 +31,7 @@ func (s *Scope) Read(of *snapshot.Snapshot, before snapshot.Part) (snapshot.Part
 	}
 	files := make([]*snapshot.File, 0, len(known))
 	return s.read(of.Revision, func(yield func(string, *snapshot.File)) {
-		for _, f := range of.FilesUnder("") {
+		for _, f := range slices.Concat(of.FilesUnder(""), s.obstacles(of)) {
 			p := s.Path + "/" + f.Path
 			if old := known[p]; old != nil && old.Digest == f.Digest && f.Err == nil && old.Err == nil {
 				yield(f.Path, old)
@@ -39,6 +40,16 @@ func (s *Scope) Read(of *snapshot.Snapshot, before snapshot.Part) (snapshot.Part
 			}
 		}
 	}, files)
+}
+
+// obstacles are those in the folders of levels. A plain file there is none: nobody lists it.
+func (s *Scope) obstacles(of *snapshot.Snapshot) (out []*snapshot.File) {
+	for _, o := range of.Obstacles() {
+		if s.table.files.touches(o.Path) && !snapshot.IsPlain(o) {
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 // Keep finds what of an earlier part is still within the bounds, and what no longer is. While the

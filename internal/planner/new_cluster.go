@@ -76,7 +76,7 @@ func newCluster(p planreport.Plan, classes []string, base, head *fleetstate.Stat
 			add("%s is gone", path)
 		}
 	}
-	return append(beyond, changedLinks(was, is)...)
+	return append(beyond, changedBeside(was, is)...)
 }
 
 // classOf is the class of a member, or why it has none.

@@ -35,7 +35,7 @@ func beyondReach(name string, base, head *fleetstate.State) (beyond []string) {
 			beyond = append(beyond, path+": "+waits)
 		}
 	}
-	return append(beyond, changedLinks(was, is)...)
+	return append(beyond, changedBeside(was, is)...)
 }
 
 func mountOf(t *mount.Table, path string) *mount.Scope {
@@ -68,8 +68,16 @@ func brief(p problem.Problem) string {
 	return fmt.Sprintf("%s: %s: %s", p.Pos, p.Subject, p.Found)
 }
 
-// changedLinks are the symbolic links that differ: with one, a file is read in two places.
-func changedLinks(was, is *snapshot.Snapshot) (out []string) {
+// changedBeside is what differs beside files: symbolic links, with which a file is read in two
+// places, and what stands in the place of a folder or a file.
+func changedBeside(was, is *snapshot.Snapshot) (out []string) {
+	for _, o := range slices.Concat(is.Obstacles(), was.Obstacles()) {
+		if a, b := was.Obstacle(o.Path), is.Obstacle(o.Path); a == nil || b == nil || a.Digest != b.Digest {
+			if text := brief(problem.From(o.Err, problem.MissingFile, problem.Pos{File: o.Path})[0]); !slices.Contains(out, text) {
+				out = append(out, text)
+			}
+		}
+	}
 	before, after := was.Beside().Links, is.Beside().Links
 	for _, l := range slices.Concat(after, before) {
 		if slices.Contains(before, l) != slices.Contains(after, l) {

@@ -11,6 +11,9 @@
 //     such a file gets the error, other readers do not.
 //  5. A folder beyond a limit is one File with Folder and Err set. Whatever path below it a reader
 //     asks for, File returns the error, never nil: what is not known is not absent (G1).
+//  6. The same holds for an obstacle: a file, a link to nothing or a submodule where a reader
+//     expects a folder, and a folder or a submodule where one expects a file. An obstacle concerns
+//     those alone who ask for it.
 package snapshot
 
 import (
@@ -56,6 +59,9 @@ type Snapshot struct {
 	list  []*File  // in the order of paths
 	// folders are those that cannot be read, in the order of paths.
 	folders []*File
+	// obstacles are what is there and cannot be what its name says, in the order of paths (rule 6).
+	obstacles []*File
+	hasErrors bool // any of files has an error
 
 	beside Beside
 	commit Commit
@@ -107,14 +113,14 @@ func New(revision string, files map[string]*File) *Snapshot {
 	for i, p := range paths {
 		list[i] = files[p]
 	}
-	return &Snapshot{Revision: revision, files: files, paths: paths, list: list, folders: brokenFolders(list)}
+	return &Snapshot{Revision: revision, files: files, paths: paths, list: list, folders: brokenFolders(list), hasErrors: haveErrors(list)}
 }
 
 // Of builds a snapshot of files with distinct paths, its revision being a digest of all paths and
-// contents: that of a folder that has no commit. The slice is taken over.
-func Of(list []*File) *Snapshot {
+// contents: that of a folder that has no commit. The slices are taken over.
+func Of(list []*File, obstacles ...*File) *Snapshot {
 	slices.SortFunc(list, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
-	s := &Snapshot{files: make(map[string]*File, len(list)), paths: make([]string, len(list)), list: list, folders: brokenFolders(list)}
+	s := &Snapshot{files: make(map[string]*File, len(list)), paths: make([]string, len(list)), list: list, folders: brokenFolders(list), hasErrors: haveErrors(list)}
 	h := sha256.New()
 	var line []byte
 	for i, f := range list {
@@ -122,8 +128,11 @@ func Of(list []*File) *Snapshot {
 		line = append(append(append(append(line[:0], f.Path...), 0), f.Digest...), 0)
 		h.Write(line)
 	}
+	for _, o := range obstacles {
+		h.Write([]byte(o.Path + "\x00" + o.Digest + "\x00"))
+	}
 	s.Revision = "sha256:" + hex.EncodeToString(h.Sum(nil)[:16])
-	return s
+	return s.WithObstacles(obstacles)
 }
 
 // FromMap builds a snapshot of path to content, its revision being a digest of both. It is meant
@@ -202,12 +211,16 @@ func (s *Snapshot) File(p string) *File {
 	if f == nil && s.joined != nil {
 		f = s.joined[p]
 	}
-	if f == nil && len(s.folders) > 0 {
-		if folder := s.BrokenFolder(p); folder != nil {
-			return folder.Below(p)
-		}
+	if f != nil {
+		return f
 	}
-	return f
+	if o := s.Obstacle(p); o != nil && !o.Folder {
+		return o
+	}
+	if folder := s.BrokenFolder(path.Dir(p)); folder != nil {
+		return folder.Below(p)
+	}
+	return nil
 }
 
 // Len is the number of files.
@@ -269,7 +282,25 @@ func (s *Snapshot) WithFolders(earlier map[string]*Snapshot) *Snapshot {
 	}
 	out := New(s.Revision, files)
 	out.parts = s.parts
+	for _, o := range s.obstacles {
+		if !inAny(o.Path, earlier) {
+			out.obstacles = append(out.obstacles, o)
+		}
+	}
+	for dir, was := range earlier {
+		out.obstacles = append(out.obstacles, was.ObstaclesUnder(dir)...)
+	}
+	slices.SortFunc(out.obstacles, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
 	return out
+}
+
+func inAny(p string, folders map[string]*Snapshot) bool {
+	for dir := range folders {
+		if strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // With returns the snapshot with other files at some paths. The Path of such a file may name
@@ -278,7 +309,7 @@ func (s *Snapshot) With(files map[string]*File) *Snapshot {
 	all := s.all()
 	maps.Copy(all, files)
 	out := New(s.Revision, all).WithBeside(s.beside)
-	out.parts = s.parts
+	out.parts, out.obstacles = s.parts, s.obstacles
 	return out
 }
 

@@ -52,8 +52,8 @@ func (l Limits) WithDefaults() Limits {
 // Entries is how many files and folders a snapshot may have, those that are not read included.
 func (l Limits) Entries() int { return 10 * l.Files }
 
-// isResolverFile reports whether the resolver may read a file of that name (rule 4).
-func isResolverFile(name string) bool {
+// IsResolverFile reports whether the resolver may read a file of that name (rule 4).
+func IsResolverFile(name string) bool {
 	dot := strings.LastIndexByte(name, '.')
 	if dot < 0 {
 		return false
@@ -67,7 +67,7 @@ func isResolverFile(name string) bool {
 
 // Wanted reports whether a file of that name is part of a snapshot.
 func (l Limits) Wanted(name string) bool {
-	return l.AnyName || isResolverFile(name) || l.Charts && isChartFile(name)
+	return l.AnyName || IsResolverFile(name) || l.Charts && isChartFile(name)
 }
 
 // isChartFile reports whether rendering charts and folders needs a path: templates and the files

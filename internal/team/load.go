@@ -37,13 +37,11 @@ func Load(s *snapshot.Snapshot, documents *hierarchy.Cache, f *fleet.Fleet, cata
 	if _, ok := f.Layout.Groups[Group]; !ok {
 		return nil, nil
 	}
-	for _, folder := range s.BrokenFolders() {
-		if folder.Path == Folder { // whose teams would look as if they had gone (G1)
-			return nil, problem.List(problem.From(folder.Err, problem.LimitExceeded, problem.Pos{File: folder.Path}))
-		}
+	if folder := s.BrokenFolder(Folder); folder != nil { // its teams would look as if they had gone (G1)
+		return nil, problem.List(problem.From(folder.Err, problem.LimitExceeded, problem.Pos{File: folder.Path}))
 	}
 	var files []*snapshot.File
-	for _, file := range s.FilesUnder(Folder) {
+	for _, file := range s.EntriesUnder(Folder) {
 		if _, ok := Name(file.Path); ok {
 			files = append(files, file)
 		}

@@ -3,6 +3,7 @@ package dir
 import (
 	"errors"
 	"io/fs"
+	"slices"
 
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
@@ -56,10 +57,11 @@ func (w *walk) snapshot(files []tree.Placed, broken []*snapshot.File) (*snapshot
 		out = append(out, b)
 	}
 	f.seen = seen
-	if !changed && len(out) == f.last.Len() {
+	obstacles := w.tree.Obstacles(f.last)
+	if !changed && len(out) == f.last.Len() && slices.Equal(obstacles, f.last.Obstacles()) {
 		return f.last, nil
 	}
-	return snapshot.Of(out).WithBeside(w.tree.Beside()), nil
+	return snapshot.Of(out, obstacles...).WithBeside(w.tree.Beside()), nil
 }
 
 // visit records a file as it is now. Below is its path from the open folder.

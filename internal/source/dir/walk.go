@@ -37,8 +37,10 @@ type listing struct {
 	stat fileStat
 	racy bool
 	dirs []string
-	// nodes are the files and links.
-	nodes []tree.Node
+	// nodes are the files and links, odd what is none of both, such as a pipe.
+	nodes     []tree.Node
+	odd       []string
+	submodule bool
 }
 
 // entry is a name in a folder.
@@ -78,6 +80,11 @@ func (w *walk) dir(rel string, at handle, below string) error {
 		return source.FileError(w.name, rel, err)
 	}
 	w.listings[rel] = l
+	if l.submodule {
+		w.tree.AddSubmodule(rel)
+	} else {
+		w.tree.AddFolder(rel)
+	}
 	for i := range l.nodes {
 		n := &l.nodes[i]
 		if err := w.tree.Add(n); err != nil {
@@ -89,6 +96,9 @@ func (w *walk) dir(rel string, at handle, below string) error {
 		if !n.Link && !tree.Hidden(n.Path) && w.limits.Wanted(n.Path) {
 			w.visit(tree.Placed{Path: n.Path, Node: n}, from, join(to, path.Base(n.Path)))
 		}
+	}
+	for _, p := range l.odd {
+		w.tree.AddOdd(p)
 	}
 	for _, dir := range l.dirs {
 		if err := w.dir(dir, from, join(to, path.Base(dir))); err != nil {
@@ -120,7 +130,7 @@ func (w *walk) list(rel string, here handle) (listing, error) {
 		return listing{}, err
 	}
 	if rel != "" && w.clone && slices.ContainsFunc(entries, func(e entry) bool { return e.name == ".git" }) {
-		entries = nil // a submodule, or a clone in a clone: another repository's
+		return listing{stat: stat, racy: stat.youngerThan(w.fresh), submodule: true}, nil // or a clone in a clone
 	}
 	// In order, so that the same folder gives the same snapshot beyond a limit, too (G6).
 	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
@@ -143,6 +153,8 @@ func (w *walk) list(rel string, here handle) (listing, error) {
 				n.Target, n.Outside = w.below(target)
 			}
 			l.nodes = append(l.nodes, n)
+		default:
+			l.odd = append(l.odd, n.Path)
 		}
 	}
 	return l, nil

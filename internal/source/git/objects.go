@@ -57,7 +57,7 @@ func (r *Repository) load(ctx context.Context, t target) (*snapshot.Snapshot, er
 	if err != nil {
 		return nil, err
 	}
-	return s.WithBeside(tree.Beside()).WithCommit(r.commitOf(ctx, commit)), nil
+	return s.WithBeside(tree.Beside()).WithObstacles(tree.Obstacles(r.last)).WithCommit(r.commitOf(ctx, commit)), nil
 }
 
 // tree is all that a commit has, with where its links lead.
@@ -133,11 +133,18 @@ func (r *Repository) listTree(ctx context.Context, commit string) (*tree.Tree, e
 				case err != nil:
 					return errCorrupt
 				}
-				n, err := parseEntry(string(line[:len(line)-1]))
+				n, kind, err := parseEntry(string(line[:len(line)-1]))
 				if err != nil {
 					return err
 				}
-				if n == nil {
+				switch {
+				case n == nil:
+					continue
+				case kind == "commit":
+					t.AddSubmodule(n.Path)
+					continue
+				case kind == "tree":
+					t.AddFolder(n.Path)
 					continue
 				}
 				if n.Size == snapshot.UnknownSize {
@@ -158,28 +165,28 @@ func (r *Repository) listTree(ctx context.Context, commit string) (*tree.Tree, e
 	return t, nil
 }
 
-// parseEntry reads one line of ls-tree: "mode type id size<TAB>path". Submodules give nil, and so
-// do paths that nothing could ask for.
-func parseEntry(line string) (*tree.Node, error) {
+// parseEntry reads one line of ls-tree: "mode type id size<TAB>path". Paths that nothing could ask
+// for give nil. Folders and submodules (tree, commit) have a path alone.
+func parseEntry(line string) (n *tree.Node, kind string, _ error) {
 	head, p, ok := strings.Cut(line, "\t")
 	fields := strings.Fields(head)
 	if !ok || len(fields) != 4 {
-		return nil, errCorrupt
-	}
-	if fields[1] != "blob" {
-		return nil, nil
+		return nil, "", errCorrupt
 	}
 	if clean, err := snapshot.CleanPath(p); err != nil || clean != p {
-		return nil, nil //nolint:nilerr // nothing could ask for it
+		return nil, "", nil //nolint:nilerr // nothing could ask for it
+	}
+	if fields[1] != "blob" {
+		return &tree.Node{Path: p}, fields[1], nil
 	}
 	size, err := strconv.ParseInt(fields[3], 10, 64)
 	switch {
 	case fields[3] == "BAD": // it is not in the mirror
 		size = snapshot.UnknownSize
 	case err != nil:
-		return nil, errCorrupt
+		return nil, "", errCorrupt
 	}
-	return &tree.Node{Path: p, Link: fields[0] == "120000", ID: fields[2], Size: size}, nil
+	return &tree.Node{Path: p, Link: fields[0] == "120000", ID: fields[2], Size: size}, fields[1], nil
 }
 
 // readLinks fills in the targets of all links.

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -24,6 +26,8 @@ type receiver struct {
 	blobs  map[string]*snapshot.File // received contents, by digest
 	bytes  int64                     // of blobs
 	texts  int64                     // bytes of names and faults
+
+	obstacles []*snapshot.File
 }
 
 // receive reads the files that follow a start; nil if there is no snapshot.
@@ -88,6 +92,16 @@ func (r *receiver) add(in io.Reader, f frame) error {
 	}
 	if r.texts += textsOf(got); r.texts > maxTexts(r.limits) {
 		return invalid("more than %d bytes of names and faults", maxTexts(r.limits))
+	}
+	if f.File.Obstacle {
+		if got.Err == nil {
+			return invalid("an obstacle without a fault: %q", problem.Truncate(p, 100))
+		}
+		if old := r.last.Obstacle(p); old != nil && old.Digest == got.Digest {
+			got = old
+		}
+		r.obstacles = append(r.obstacles, got)
+		return nil
 	}
 	if old := r.last.File(p); old != nil && old.Digest == got.Digest {
 		got = old // an unchanged file stays the same one (rule 3 of package source)
@@ -158,7 +172,9 @@ func (r *receiver) snapshot(revision string) (*snapshot.Snapshot, error) {
 		}
 		return r.last, nil
 	}
-	return snapshot.New(revision, r.files), nil
+	slices.SortFunc(r.obstacles, func(a, b *snapshot.File) int { return strings.Compare(a.Path, b.Path) })
+	obstacles := slices.CompactFunc(r.obstacles, func(a, b *snapshot.File) bool { return a.Path == b.Path })
+	return snapshot.New(revision, r.files).WithObstacles(obstacles), nil
 }
 
 // maxTexts bounds the bytes of all names and faults: no snapshot has as many.

@@ -200,6 +200,13 @@ func (s *Server) send(out *bufio.Writer, have string, snap *snapshot.Snapshot, e
 			return err
 		}
 	}
+	if base != snap {
+		for _, o := range snap.Obstacles() {
+			if err := writeLine(out, frame{File: &file{Path: []byte(o.Path), Folder: o.Folder, Fault: faultOf(o.Err), Obstacle: true}}); err != nil {
+				return err
+			}
+		}
+	}
 	if err := cmp.Or(writeLine(out, frame{End: true}), out.Flush()); err != nil {
 		return err
 	}

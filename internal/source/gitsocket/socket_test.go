@@ -115,7 +115,7 @@ func TestFolderLeftOutIsUnknownToTheService(t *testing.T) {
 	defer serve(t, g, socket)()
 	early := client(g, socket) // has the folder's files before
 	sourcetest.Snapshot(t, early)
-	files := map[string]string{"link": "-> heavy"}
+	files := map[string]string{"link": "-> heavy", "plain": "text", "none": "-> nothing", "folder.yaml/x.yaml": "a: 1\n"}
 	for i := range 20 {
 		files[fmt.Sprintf("heavy/%d.yaml", i)] = "a: 1\n"
 	}
@@ -125,7 +125,10 @@ func TestFolderLeftOutIsUnknownToTheService(t *testing.T) {
 		if diff := cmp.Diff(sourcetest.Contents(want), sourcetest.Contents(s)); diff != "" || len(want.BrokenFolders()) != 2 {
 			t.Errorf("%s: %s", name, diff)
 		}
-		for _, path := range []string{"heavy/values.yaml", "heavy/never/there.yaml", "link/0.yaml"} {
+		if len(s.Obstacles()) != 3 {
+			t.Errorf("%s: obstacles %v", name, s.Obstacles())
+		}
+		for _, path := range []string{"heavy/values.yaml", "heavy/never/there.yaml", "link/0.yaml", "plain/values.yaml", "none/values.yaml", "folder.yaml"} {
 			if f := s.File(path); f == nil || f.Err == nil {
 				t.Errorf("%s: %s is %v", name, path, f)
 			}
@@ -288,8 +291,8 @@ func TestHostileResponsesAreRefused(t *testing.T) {
 	file := func(fields string) string { return `{"file":{` + fields + "}}\n" }
 	named := func(base64 string) string { return begin + file(`"path":"`+base64+`","size":1`) + "x" + end }
 	for name, c := range map[string]struct{ response, want string }{
-		"no JSON":                {"GET / HTTP/1.1\r\n\r\n", "a line is no frame of protocol 1"},
-		"unknown field":          {`{"run":["git","fetch"]}` + "\n", "a line is no frame of protocol 1"},
+		"no JSON":                {"GET / HTTP/1.1\r\n\r\n", "a line is no frame of protocol 2"},
+		"unknown field":          {`{"run":["git","fetch"]}` + "\n", "a line is no frame of protocol 2"},
 		"two frames":             {`{"busy":true}{"busy":true}` + "\n", "a line has more than one frame"},
 		"endless line":           {strings.Repeat("x", 2*maxLine), "a line is longer than 131072 bytes"},
 		"no start":               {file(path), "files without a beginning"},

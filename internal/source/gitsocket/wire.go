@@ -19,7 +19,7 @@ import (
 
 const (
 	// protocol is the version that both sides have to speak: they are of one image.
-	protocol = 1
+	protocol = 2
 	// maxLine bounds a request and a frame, in bytes.
 	maxLine = 128 << 10
 	// maxText bounds a text for people, in bytes; problems and errors are shorter.
@@ -79,6 +79,9 @@ type file struct {
 	Size   int64  `json:"size,omitempty"`
 	Folder bool   `json:"folder,omitempty"`
 	Fault  *fault `json:"fault,omitempty"`
+	// Obstacle says that it is no file of the snapshot: what is there and cannot be what its name
+	// says.
+	Obstacle bool `json:"obstacle,omitempty"`
 }
 
 // fault is why a file has no content: what of a problem.Problem its source says.

@@ -1,8 +1,10 @@
 package tree
 
 import (
+	"errors"
 	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -38,6 +40,8 @@ type Tree struct {
 	weights map[string]int64  // by the folder that a link leads to
 	// leftOut are the entries of folders of which nothing is known.
 	leftOut map[string]*snapshot.File
+	// obstacles are those that are no nodes: submodules, and folders with the name of a file.
+	obstacles []*snapshot.File
 }
 
 // New makes an empty tree with room for size nodes.
@@ -195,6 +199,67 @@ func (t *Tree) Spare(files []Placed, size func(Placed) int64) (kept []Placed, br
 	kept = slices.DeleteFunc(slices.Clone(files), func(p Placed) bool { return IsIn(p.Path, excess) })
 	return kept, tooHeavy(excess, "bytes of files", t.limits.Bytes), nil
 }
+
+// AddSubmodule adds the place of another repository, whose files are left out.
+func (t *Tree) AddSubmodule(p string) {
+	const found = "is a submodule or another clone, whose files are not read"
+	if t.limits.Wanted(p) {
+		t.obstacles = append(t.obstacles, snapshot.NoFile(p, found))
+	} else {
+		t.obstacles = append(t.obstacles, snapshot.NoFolder(p, found))
+	}
+}
+
+// AddFolder notes a folder.
+func (t *Tree) AddFolder(p string) {
+	if source.IsResolverFile(p) {
+		t.obstacles = append(t.obstacles, snapshot.NoFile(p, "is a folder"))
+	}
+}
+
+// AddOdd notes what is no file, link or folder.
+func (t *Tree) AddOdd(p string) {
+	if t.limits.Wanted(p) && !Hidden(p) {
+		t.obstacles = append(t.obstacles, snapshot.NoFile(p, "is a pipe, a socket or a device"))
+	}
+}
+
+// maxPlain is how many files that nobody reads count as obstacles: those of other repositories'
+// objects, which have names like folders, are far more than a fleet has by mistake.
+const maxPlain = 10_000
+
+// Obstacles are those of the snapshot, by path (rule 6 of package snapshot). Those of the last one
+// are kept.
+func (t *Tree) Obstacles(last *snapshot.Snapshot) []*snapshot.File {
+	out := slices.Clone(t.obstacles)
+	var plain []*snapshot.File
+	for p, n := range t.nodes {
+		switch {
+		case Hidden(p) || t.limits.Wanted(p):
+		case n.Link:
+			if _, err := t.target(p); errors.Is(err, errMissing) || errors.Is(err, errLoop) {
+				entry := brokenLink(p, n.Target, err)
+				entry.Folder = true
+				out = append(out, entry)
+			}
+		case folderName.MatchString(p[strings.LastIndexByte(p, '/')+1:]):
+			plain = append(plain, snapshot.PlainFile(p))
+		}
+	}
+	if len(plain) <= maxPlain {
+		out = append(out, plain...)
+	}
+	slices.SortFunc(out, func(a, b *snapshot.File) int { return strings.Compare(a.Path, b.Path) })
+	for i, o := range out {
+		if known := last.Obstacle(o.Path); known != nil && known.Digest == o.Digest {
+			out[i] = known
+		}
+	}
+	return out
+}
+
+// folderName is a name that a level's folder may have: one of a cluster, a tenant, a component.
+var folderName = regexp.MustCompile(`^[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`)
 
 // Beside lists what the repository has besides the files that Place returns. Charts and folders are
 // rendered with it.
