@@ -29,10 +29,11 @@ func newLint(o *options) *cobra.Command {
 		Use:   "lint",
 		Short: "Report every problem of the repository",
 		Long: `Lint reads the whole repository as the service would and reports every problem: errors, which keep a
-cluster or the whole fleet from being computed, and warnings, which are most likely mistakes.
+cluster or the whole fleet from being computed, and warnings, which are most likely mistakes. A note
+tells what a reader may not expect, and counts as no problem.
 
 Every finding has a place, a stable reason code in brackets, and where possible a hint. The codes
-are described in docs/reference/problems.md. With any finding the exit status is 1.`,
+are described in docs/reference/problems.md. With any problem the exit status is 1.`,
 		Example: `  argosy lint
   argosy lint --repo ../fleet -o json
   argosy lint -o sarif > argosy.sarif      # for code scanning
@@ -81,7 +82,7 @@ are described in docs/reference/problems.md. With any finding the exit status is
 			if err := writeLint(cmd, r, output); err != nil {
 				return err
 			}
-			if len(r.Problems) > 0 {
+			if !r.Summary.IsClean() {
 				return errFindings
 			}
 			return nil

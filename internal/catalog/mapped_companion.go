@@ -99,7 +99,7 @@ func (c mappedCompanion) isMeant(e entryMapper) bool {
 	return !slices.ContainsFunc(c.when, func(want yamldoc.Field) bool {
 		for _, entry := range slices.Backward(append(slices.Clone(e.below), e.entry)) {
 			if f, ok := field(entry, append(slices.Clone(c.from), want.Key)); ok {
-				return f.Value.Text() != want.Value.Text()
+				return f.Value.Literal() != want.Value.Literal()
 			}
 		}
 		return true

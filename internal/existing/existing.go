@@ -129,6 +129,10 @@ func Generated(file string) (map[string][]any, error) {
 	if err != nil {
 		return nil, failure.Usage(nil, "--generated: %w", err)
 	}
+	if len(doc.Ambiguous) > 0 { // generators have texts, and templates print numbers in their own way
+		a := doc.Ambiguous[0]
+		return nil, failure.Usage([]string{"put it in quotes"}, "--generated %s: %s without quotes is %s", a.Pos, a.Text, a.Means)
+	}
 	sets, ok := doc.Root.Any().(map[string]any)
 	out := map[string][]any{}
 	for set, elements := range sets {

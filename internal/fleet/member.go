@@ -199,7 +199,7 @@ func newMember(hub, name string, pos problem.Pos) *Member {
 func (mr *memberReader) readAll() {
 	mr.read()
 	mr.out.root = mr.m.Node()
-	mr.out.content, _ = mr.out.root.Any().(map[string]any)
+	mr.out.content, _ = mr.out.root.AnyAsWritten().(map[string]any)
 	mr.out.Problems = mr.r.Problems()
 }
 

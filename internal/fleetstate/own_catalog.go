@@ -53,7 +53,7 @@ func (b *Resolver) OwnEntry(group, component, chart string) map[string]any {
 	if len(entries) == 0 {
 		return out
 	}
-	if entry, ok := b.memo.Merge(entries, nil, "").Root.Any().(map[string]any); ok {
+	if entry, ok := b.memo.Merge(entries, nil, "").Root.AnyAsWritten().(map[string]any); ok {
 		out = entry
 	}
 	b.Fleet.Layout.Mapping.DropForeign(out)

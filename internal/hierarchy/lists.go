@@ -133,7 +133,7 @@ func hash(n *yamldoc.Node) uint64 {
 
 func write(h *maphash.Hash, n *yamldoc.Node) {
 	maphash.WriteComparable(h, n.Kind)
-	maphash.WriteComparable(h, n.Text())
+	maphash.WriteComparable(h, n.Literal())
 	maphash.WriteComparable(h, len(n.Fields())+len(n.Items()))
 	for _, f := range n.Fields() {
 		maphash.WriteComparable(h, f.Key)

@@ -238,7 +238,7 @@ func Equal(a, b *yamldoc.Node) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Kind == b.Kind && a.Text() == b.Text() &&
+	return a.Kind == b.Kind && a.Literal() == b.Literal() &&
 		slices.EqualFunc(a.Fields(), b.Fields(), func(x, y yamldoc.Field) bool { return x.Key == y.Key && Equal(x.Value, y.Value) }) &&
 		slices.EqualFunc(a.Items(), b.Items(), Equal)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/verify"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Secrets are the clusters of a file of cluster Secrets, as kubectl get secrets -o yaml writes it.
@@ -25,11 +26,18 @@ func Secrets(f *snapshot.File) ([]expand.Cluster, error) {
 	}
 	var out []expand.Cluster
 	for _, doc := range docs {
-		root, _ := doc.Root.Any().(tree)
-		for _, t := range objects(root) {
-			if c, ok := clusterOf(t); ok {
+		all := []*yamldoc.Node{doc.Root}
+		if items := doc.Root.Get("items"); items != nil {
+			all = items.Items()
+		}
+		r := yamldoc.NewReader(doc)
+		for _, n := range all {
+			if c, ok := clusterOf(r, n); ok {
 				out = append(out, c)
 			}
+		}
+		if err := r.Err(); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
@@ -44,23 +52,23 @@ func objects(root tree) []tree {
 }
 
 // clusterOf is the cluster of a cluster Secret.
-func clusterOf(t tree) (expand.Cluster, bool) {
-	metadata, _ := t["metadata"].(tree)
-	if manifest.Text(t, "kind") != "Secret" || manifest.Text(metadata, "labels", labels.SecretType) != labels.SecretTypeValue {
+func clusterOf(r *yamldoc.Reader, n *yamldoc.Node) (expand.Cluster, bool) {
+	if n.Get("kind").Text() != "Secret" || n.Get("metadata").Get("labels").Get(labels.SecretType).Text() != labels.SecretTypeValue {
 		return expand.Cluster{}, false
 	}
 	text := func(key string) string {
-		if plain := manifest.Text(t, "stringData", key); plain != "" {
+		if plain := n.Get("stringData").Get(key).Text(); plain != "" {
 			return plain
 		}
-		data, err := base64.StdEncoding.DecodeString(manifest.Text(t, "data", key))
+		data, err := base64.StdEncoding.DecodeString(n.Get("data").Get(key).Text())
 		if err != nil {
 			return ""
 		}
 		return string(data)
 	}
-	c := expand.Cluster{Server: text("server"), Project: text("project"), Labels: manifest.Texts(metadata["labels"]), Annotations: manifest.Texts(metadata["annotations"])}
-	c.Name = cmp.Or(text("name"), c.Annotations["cluster_name"], c.Labels["cluster_name"], manifest.Text(metadata, "name"))
+	metadata := r.Map(n.Get("metadata"), "metadata")
+	c := expand.Cluster{Server: text("server"), Project: text("project"), Labels: metadata.StringMap("labels"), Annotations: metadata.StringMap("annotations")}
+	c.Name = cmp.Or(text("name"), c.Annotations["cluster_name"], c.Labels["cluster_name"], metadata.String("name"))
 	maps.DeleteFunc(c.Annotations, func(key, _ string) bool { return strings.Contains(key, "last-applied") })
 	return c, true
 }

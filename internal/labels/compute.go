@@ -132,7 +132,7 @@ func check(kind Kind, key, value string) []string {
 }
 
 // FromNode are the entries of a map in a values file. Null removes an entry of a lower layer, hence
-// gives none; booleans and numbers are taken as text; anything else is a problem.
+// gives none; booleans and numbers are the texts that the file has; anything else is a problem.
 func FromNode(kind Kind, n *yamldoc.Node) ([]Entry, []problem.Problem) {
 	if n.IsNull() {
 		return nil, nil
@@ -153,7 +153,7 @@ func FromNode(kind Kind, n *yamldoc.Node) ([]Entry, []problem.Problem) {
 				Found: "is a " + f.Value.Kind.String(), Expected: "text",
 			})
 		default:
-			entries = append(entries, Entry{Key: f.Key, Value: f.Value.Text(), Pos: f.Value.Pos()})
+			entries = append(entries, Entry{Key: f.Name(), Value: f.Value.Text(), Pos: f.Value.Pos()})
 		}
 	}
 	return entries, problems

@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/secretscan"
 )
 
-// documents reports what the readable files themselves hold: scalars that YAML's versions read
-// differently (H9), and documents that nobody reads.
+// documents reports what the readable files themselves hold: scalars that may not be read as
+// they are meant (H9), keys that a merge key sets again, and documents that nobody reads.
 func (l *linter) documents() {
 	for _, p := range slices.Sorted(maps.Keys(l.reachable)) {
 		file := l.st.Resolver().Snapshot.File(p)
@@ -24,15 +24,19 @@ func (l *linter) documents() {
 			l.problems = append(l.problems, problem.From(err, problem.InvalidYAML, problem.Pos{File: p})...)
 			continue
 		}
-		l.problems = append(l.problems, doc.Duplicates...)
+		l.problems = append(append(l.problems, doc.Duplicates...), doc.Overridden...)
 		for _, a := range doc.Ambiguous {
 			what := "value"
 			if a.Key {
 				what = "key"
 			}
+			found := "Helm reads " + a.Means
+			if a.Differ {
+				found += ", YAML 1.2 reads something else"
+			}
 			l.problems = append(l.problems, problem.Problem{
 				Reason: problem.AmbiguousScalar, Severity: problem.Warning, Pos: a.Pos, Subject: fmt.Sprintf("%s %s", what, a.Text),
-				Found: fmt.Sprintf("Helm reads %s, YAML 1.2 reads something else", a.Means), Hints: []string{"put it in quotes, or write what you mean"},
+				Found: found, Hints: []string{"put it in quotes, or write what you mean"},
 			})
 		}
 		if !doc.Extra.IsZero() {

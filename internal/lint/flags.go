@@ -8,12 +8,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/placement"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/registration"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/tenancy"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -24,7 +21,6 @@ const argocdIngress = "argocd-ingress"
 // flags reports what the flags of a member promise and nobody keeps.
 func (l *linter) flags(c *fleetstate.Cluster) {
 	m := c.Member
-	l.rounded(c)
 	if len(c.Broken) > 0 || m.Lifecycle == fleet.Retired {
 		return
 	}
@@ -193,51 +189,4 @@ func repositories(c *fleetstate.Cluster) []repository {
 		}
 	}
 	return out
-}
-
-// rounded reports labels and annotations that were written as numbers and are read as others.
-func (l *linter) rounded(c *fleetstate.Cluster) {
-	check := func(kind labels.Kind, entries []labels.Entry) {
-		for _, e := range entries {
-			written, is := numberAt(l.st.Resolver().Snapshot, e.Pos)
-			if !is || written == e.Value {
-				continue
-			}
-			l.warn(c, problem.Problem{
-				Reason: problem.InvalidValue, Pos: e.Pos, Subject: fmt.Sprintf("%s %q", kind, e.Key),
-				Found: fmt.Sprintf("the number %s is read as %q", written, e.Value), Expected: "text", Hints: []string{"put it in quotes"},
-			})
-		}
-	}
-	check(labels.Label, c.Member.Labels)
-	check(labels.Annotation, c.Member.Annotations)
-	for _, layer := range c.Registration.Layers() {
-		if strings.HasSuffix(layer.Path, hierarchy.TemplateSuffix) {
-			continue // its places are those of what the template has written
-		}
-		secret := layer.Root.Get("externalSecret")
-		for kind, key := range map[labels.Kind]string{labels.Label: "labels", labels.Annotation: "annotations"} {
-			entries, _ := labels.FromNode(kind, secret.Get(key))
-			check(kind, entries)
-		}
-	}
-}
-
-// numberAt is the plain scalar at a place of a file, if it begins as a number does.
-func numberAt(s *snapshot.Snapshot, pos problem.Pos) (string, bool) {
-	file := s.File(pos.File)
-	if file == nil || pos.Line < 1 {
-		return "", false
-	}
-	lines := strings.SplitN(string(file.Data), "\n", pos.Line+1)
-	if len(lines) < pos.Line {
-		return "", false
-	}
-	line := []rune(lines[pos.Line-1])
-	if pos.Column < 1 || pos.Column > len(line) {
-		return "", false
-	}
-	text, _, _ := strings.Cut(string(line[pos.Column-1:]), " ")
-	text = strings.TrimRight(text, ",]}\r")
-	return text, text != "" && strings.ContainsRune("+-.0123456789", rune(text[0]))
 }

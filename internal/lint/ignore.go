@@ -9,7 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// Ignore are problems without the warnings of the paths that the layout lists (lint.ignore). Errors
+// Ignore are problems without the warnings and notes of the paths that the layout lists (lint.ignore). Errors
 // stay, because the service acts on them. A pattern of no file is itself a warning.
 func Ignore(st *fleetstate.State, problems []problem.Problem) []problem.Problem {
 	globs := st.Fleet.Layout.LintIgnore
@@ -17,7 +17,7 @@ func Ignore(st *fleetstate.State, problems []problem.Problem) []problem.Problem 
 		return problems
 	}
 	out := slices.DeleteFunc(slices.Clone(problems), func(p problem.Problem) bool {
-		return p.Severity == problem.Warning && isIgnored(st.Fleet.Layout, p.Pos.File)
+		return p.Severity != problem.Error && isIgnored(st.Fleet.Layout, p.Pos.File)
 	})
 	for _, g := range globs {
 		if !slices.ContainsFunc(st.Resolver().Snapshot.Paths(), g.Match) {

@@ -9,7 +9,7 @@ import (
 type Finding struct {
 	// Reason is a stable code; docs/reference/problems.md describes each.
 	Reason   Reason   `json:"reason"`
-	Severity Severity `json:"severity" jsonschema:"enum=error,enum=warning"`
+	Severity Severity `json:"severity" jsonschema:"enum=error,enum=warning,enum=note"`
 	// Position is where the problem is.
 	Position Pos `json:"position,omitzero"`
 	// Message says what is wrong in one line, without position and hints.

@@ -61,6 +61,8 @@ const (
 	Error Severity = "error"
 	// Warning is most likely not what the author meant, but the answer is well defined.
 	Warning Severity = "warning"
+	// Note is right as it is: it says what a reader may not expect. It counts as no problem.
+	Note Severity = "note"
 )
 
 // Reason is a stable code for a kind of problem; docs/reference/problems.md describes each.

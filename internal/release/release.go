@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -211,10 +212,13 @@ func (r *Release) fill(m *yamldoc.Node) {
 			continue
 		}
 		r.Keys[f.Key], r.Places[f.Key] = text(f.Value), f.Value.Pos()
+		if is, ok := f.Value.Truth(); ok && f.Key == keyUseHelmRepoPath {
+			r.Keys[f.Key] = strconv.FormatBool(is)
+		}
 	}
 }
 
-// text is a value with its numbers and booleans as text.
+// text is a value with its numbers and booleans as the texts that the file has.
 func text(n *yamldoc.Node) any {
 	switch n.Kind {
 	case yamldoc.Map:

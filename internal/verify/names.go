@@ -25,7 +25,7 @@ func ReadNames(name string) (map[string]string, error) {
 	out := map[string]string{}
 	m := r.Map(doc.Root, "the file of names")
 	for _, field := range m.Node().Fields() {
-		out[field.Key] = m.String(field.Key)
+		out[field.Name()] = m.String(field.Key)
 	}
 	if err := r.Err(); err != nil {
 		return nil, failure.Usage([]string{"live-name: name-of-argosy"}, "--names: %w", err)

@@ -3,28 +3,59 @@ package yamldoc
 import (
 	"regexp"
 	"strconv"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/problem"
 )
+
+// ambiguous adds a scalar at a place, if it is ambiguous.
+func (d *Doc) ambiguous(a *Ambiguity, pos problem.Pos) {
+	if a != nil && len(d.Ambiguous) < problem.OfFile {
+		a.Pos = pos
+		d.Ambiguous = append(d.Ambiguous, *a)
+	}
+}
 
 // maxAmbiguous is the length, in bytes, beyond which nobody takes a text for a number.
 const maxAmbiguous = 64
 
-// isAmbiguous reports whether readers of YAML differ on a plain scalar: Helm's meaning is not that
-// of YAML 1.2, or not that of other readers of YAML 1.1.
-func isAmbiguous(text string, means scalar) bool {
+// valueAmbiguity is that of a plain scalar: Helm's meaning is not that of YAML 1.2, or not that of
+// other readers of YAML 1.1, or a number that lost a part of its text. It is nil if there is none.
+func valueAmbiguity(text string, means scalar) *Ambiguity {
 	if isSmallInteger(text) || text == "" || len(text) > maxAmbiguous {
-		return false
+		return nil
 	}
 	core := coreScalar(text)
-	return otherInYAML11.MatchString(text) || core.kind != means.kind || !sameText(core, means.text)
+	a := Ambiguity{Text: text, Means: means.text, Differ: otherInYAML11.MatchString(text) || core.kind != means.kind || !sameText(core, means.text)}
+	if !a.Differ && (means.kind != Number || !lostText(text, means.text)) {
+		return nil
+	}
+	return &a
 }
 
-// isAmbiguousKey is isAmbiguous for a key, which is a text after all.
-func isAmbiguousKey(text, means string) bool {
+// nameLike are numbers that may be meant as names: integers, commits as 1234e56, of which Git
+// writes four characters and more, and versions as 1.10. Nobody means a name by 1e3, 0x1f or 1.0.
+var nameLike = regexp.MustCompile(`^[-+]?(?:[0-9]+|[0-9]{2,}[eE][0-9]+|[0-9]+[eE][0-9]{2,}|[0-9]+\.[0-9]*[1-9]0+)$`)
+
+// lostText reports whether a number that may be meant as a name has another text as JSON.
+func lostText(text, literal string) bool {
+	return nameLike.MatchString(text) && strings.TrimLeft(text, "+-") != strings.TrimLeft(literal, "-")
+}
+
+// keyAmbiguity is valueAmbiguity for a key, which is a text after all.
+func keyAmbiguity(text, means string) *Ambiguity {
+	if isSmallInteger(text) || len(text) > maxAmbiguous {
+		return nil
+	}
 	core := coreScalar(text)
 	if core.kind == Null {
 		core.text = "null"
 	}
-	return !isSmallInteger(text) && len(text) <= maxAmbiguous && (otherInYAML11.MatchString(text) || !sameText(core, means))
+	a := Ambiguity{Text: text, Means: means, Key: true, Differ: otherInYAML11.MatchString(text) || !sameText(core, means)}
+	if !a.Differ && means == text {
+		return nil
+	}
+	return &a
 }
 
 // sameText reports whether a scalar's text is the same value; numbers may be written in several

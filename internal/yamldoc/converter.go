@@ -31,6 +31,7 @@ type converter struct {
 	done       map[*yaml.Node]converted // anchored nodes; a zero value marks one that is being converted
 	problems   bounded
 	duplicates bounded
+	overridden bounded
 	overflow   bool
 }
 
@@ -134,7 +135,15 @@ func (c *converter) mapping(n *yaml.Node, out *converted, depth int) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if isMerge(key) {
-			c.merge(value, set, out, depth)
+			c.merge(value, func(f Field) {
+				if before := own[f.Key]; before != nil {
+					c.overridden.add(problem.Problem{
+						Reason: problem.NoEffect, Severity: problem.Note, Pos: c.pos(before), Subject: fmt.Sprintf("key %q", f.Key),
+						Found: fmt.Sprintf("has no effect: << of line %d comes after it, and in Helm the later wins", key.Line), Hints: []string{"put << before the keys that are to win over it"},
+					})
+				}
+				set(f)
+			}, out, depth)
 			continue
 		}
 		name, ok := c.key(key)
@@ -210,8 +219,8 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 		c.fail(n, problem.InvalidYAML, fmt.Sprintf("key %q", n.Value), "cannot be a key", "text")
 		return "", false
 	}
-	if (n.Tag == "" || n.Style&yaml.TaggedStyle == 0) && isAmbiguousKey(n.Value, key) {
-		c.ambiguous(n, key, true)
+	if n.Tag == "" || n.Style&yaml.TaggedStyle == 0 {
+		c.ambiguous(n, keyAmbiguity(n.Value, key))
 	}
 	return key, true
 }
@@ -226,9 +235,9 @@ func (c *converter) scalar(n *yaml.Node, out *Node) {
 		c.fail(n, problem.InvalidYAML, fmt.Sprintf("value %q", n.Value), "cannot be expressed in JSON, which Helm needs", "a string, number, boolean or null")
 		return
 	}
-	out.setText(s.kind, s.text)
-	if n.Style&yaml.TaggedStyle == 0 && isAmbiguous(n.Value, s) {
-		c.ambiguous(n, s.text, false)
+	out.setScalar(s, n.Value)
+	if n.Style&yaml.TaggedStyle == 0 {
+		c.ambiguous(n, valueAmbiguity(n.Value, s))
 	}
 }
 
@@ -256,8 +265,4 @@ func taggedSource(n *yaml.Node) string {
 	return tag + " " + strconv.Quote(n.Value)
 }
 
-func (c *converter) ambiguous(n *yaml.Node, means string, key bool) {
-	if len(c.doc.Ambiguous) < problem.OfFile {
-		c.doc.Ambiguous = append(c.doc.Ambiguous, Ambiguity{Pos: c.pos(n), Text: n.Value, Means: means, Key: key})
-	}
-}
+func (c *converter) ambiguous(n *yaml.Node, a *Ambiguity) { c.doc.ambiguous(a, c.pos(n)) }

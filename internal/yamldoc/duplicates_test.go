@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // TestLastOfDuplicateKeysWinsAsInHelm: a document with duplicate keys, parsed leniently, is what
@@ -64,4 +67,35 @@ func random(r *rand.Rand, depth int) string {
 		fmt.Fprintf(&b, "%s: %d\n", key, r.IntN(10))
 	}
 	return b.String()
+}
+
+// TestMergeKeyAfterKeyIsNoted: Helm reads keys in their order, so a merge key behind a key wins over
+// it. Other readers of YAML differ, so lint says so (H9).
+func TestMergeKeyAfterKeyIsNoted(t *testing.T) {
+	for text, want := range map[string][]string{
+		"a: &a {x: 1}\nuse: {<<: *a, x: 2}\n":                               nil,
+		"a: &a {x: 1}\nb: &b {x: 2}\nuse: {<<: [*a, *b]}\n":                 nil,
+		"a: &a {x: 1}\nb: &b {x: 2}\nuse:\n  <<: *a\n  <<: *b\n":            nil,
+		"a: &a {x: 1}\nuse:\n  y: 2\n  <<: *a\n":                            nil,
+		"a: &a {x: 1, y: 1}\nuse:\n  x: 2\n  <<: *a\n  y: 3\n":              {"f:3:3"},
+		"a: &a {x: 1}\nb: &b {y: 2}\nuse: {y: 1, x: 2, <<: [*a, *b]}\n":     {"f:3:7", "f:3:13"},
+		"a: &a {x: 1}\nuse:\n  in:\n  - x: 2\n    <<: *a\n  more: {x: 1}\n": {"f:4:5"},
+	} {
+		doc, err := Parse("f", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range doc.Overridden {
+			got = append(got, p.Pos.String())
+			if p.Severity != problem.Note {
+				t.Errorf("%s: %s", p.Severity, p)
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s\nnotes %v, want %v", text, got, want)
+		}
+	}
 }

@@ -16,12 +16,13 @@ import (
 // 88, which is a fifth of a state's memory.
 type Node struct {
 	// Doc is the document the node was read from; nil for a node that was made.
-	Doc    *Doc
-	held   unsafe.Pointer // the first byte of a text, field of a Map or item of a List
-	size   int32          // how many of them
-	Line   int32
-	Column int32
-	Kind   Kind
+	Doc     *Doc
+	held    unsafe.Pointer // the first byte of a text, field of a Map or item of a List
+	size    int32          // how many of them
+	Line    int32
+	Column  int32
+	literal uint16 // the bytes of a literal that is not the text: it stands behind the text
+	Kind    Kind
 }
 
 // Field is one entry of a Map.
@@ -32,13 +33,34 @@ type Field struct {
 	Value  *Node
 }
 
-// Text is a String's text, a Number's JSON literal, a Bool's "true" or "false"; a node that is nil
-// or of another kind has none.
+// Name is the key as the file writes it: of the key 0123 it is not 83.
+func (f Field) Name() string {
+	if f.Value != nil && f.Value.Doc != nil {
+		for _, a := range f.Value.Doc.Ambiguous {
+			if a.Key && a.Pos.Line == int(f.Line) && a.Pos.Column == int(f.Column) {
+				return a.Text
+			}
+		}
+	}
+	return f.Key
+}
+
+// Text is the text of a String, and a Number or Bool as the file writes it: 0123 and 1.10 as names
+// keep all of their digits. A node that is nil or of another kind has none.
 func (n *Node) Text() string {
 	if n == nil || n.Kind >= Map {
 		return ""
 	}
 	return unsafe.String((*byte)(n.held), n.size) //nolint:gosec // set by setText
+}
+
+// Literal is the value as JSON has it: of the Number 0123 it is 83, of the Bool yes it is true. That
+// of a String is its text.
+func (n *Node) Literal() string {
+	if n == nil || n.literal == 0 {
+		return n.Text()
+	}
+	return unsafe.String((*byte)(unsafe.Add(n.held, n.size)), n.literal) //nolint:gosec // set by setScalar
 }
 
 // Fields are a Map's entries, sorted by key; a node that is nil or no Map has none.
@@ -89,8 +111,18 @@ func ListAt(place *Node, items []*Node) *Node {
 
 func nullAt(place *Node) *Node { return &Node{Doc: place.Doc, Line: place.Line, Column: place.Column} }
 
+// setScalar sets a scalar with its text in the file.
+func (n *Node) setScalar(s scalar, written string) {
+	if s.text == written || s.kind == Null || s.kind == String {
+		n.setText(s.kind, s.text)
+		return
+	}
+	n.setText(s.kind, written+s.text)
+	n.size, n.literal = int32(len(written)), uint16(len(s.text)) //nolint:gosec // documents are bounded, and JSON's literals short
+}
+
 func (n *Node) setText(kind Kind, text string) {
-	n.Kind = kind
+	n.Kind, n.literal = kind, 0
 	n.hold(unsafe.Pointer(unsafe.StringData(text)), len(text)) //nolint:gosec // kept with its length
 }
 
@@ -177,7 +209,7 @@ func (n *Node) writtenAt(depth int) int {
 	if n == nil {
 		return 0
 	}
-	size := 2*depth + writtenLine + writtenText(n.Text(), depth)
+	size := 2*depth + writtenLine + writtenText(n.Literal(), depth)
 	for _, f := range n.Fields() {
 		size += writtenText(f.Key, depth+1) + f.Value.writtenAt(depth+1)
 	}

@@ -80,7 +80,7 @@ func parseFull(file string, data []byte, lines []int) (*Doc, error) {
 	} else {
 		d.Root = c.node(root, 1).node
 	}
-	d.Duplicates = c.duplicates.all(problem.Warning)
+	d.Duplicates, d.Overridden = c.duplicates.all(problem.Warning), c.overridden.all(problem.Note)
 	if all := c.problems.all(problem.Error); len(all) > 0 {
 		return nil, problem.List(append(all, asErrors(d.Duplicates)...))
 	}

@@ -164,17 +164,12 @@ func (p *plainParser) key(at, end int) string {
 	if err != nil {
 		p.bad = true
 	}
-	if isAmbiguousKey(name, key) {
-		p.ambiguous(at, name, key, true)
-	}
+	p.ambiguous(at, keyAmbiguity(name, key))
 	return key
 }
 
-func (p *plainParser) ambiguous(at int, text, means string, key bool) {
-	if len(p.doc.Ambiguous) < problem.OfFile {
-		pos := problem.Pos{File: p.doc.File, Line: int(p.line), Column: at - p.from + 1}
-		p.doc.Ambiguous = append(p.doc.Ambiguous, Ambiguity{Pos: pos, Text: text, Means: means, Key: key})
-	}
+func (p *plainParser) ambiguous(at int, a *Ambiguity) {
+	p.doc.ambiguous(a, problem.Pos{File: p.doc.File, Line: int(p.line), Column: at - p.from + 1})
 }
 
 // sorted are a map's fields; a key that is given twice is an error.
@@ -328,8 +323,8 @@ func (p *plainParser) plain(at int, text string) *Node {
 	if err != nil {
 		return p.fail()
 	}
-	if isAmbiguous(text, s) {
-		p.ambiguous(at, text, s.text, false)
-	}
-	return p.node(s.kind, at, s.text)
+	p.ambiguous(at, valueAmbiguity(text, s))
+	n := p.node(s.kind, at, "")
+	n.setScalar(s, text)
+	return n
 }

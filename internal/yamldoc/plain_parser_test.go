@@ -37,7 +37,7 @@ func same(t *testing.T, data []byte) (accepted bool) {
 
 // equal compares all of two nodes but their documents.
 func equal(a, b *Node) bool {
-	return a.Kind == b.Kind && a.Text() == b.Text() && a.Line == b.Line && a.Column == b.Column && slices.EqualFunc(a.Items(), b.Items(), equal) &&
+	return a.Kind == b.Kind && a.Literal() == b.Literal() && a.Text() == b.Text() && a.Line == b.Line && a.Column == b.Column && slices.EqualFunc(a.Items(), b.Items(), equal) &&
 		slices.EqualFunc(a.Fields(), b.Fields(), func(x, y Field) bool {
 			return x.Key == y.Key && x.Line == y.Line && x.Column == y.Column && equal(x.Value, y.Value)
 		})

@@ -83,9 +83,9 @@ func appendScalar(out []byte, n *Node) ([]byte, bool) {
 	case Null:
 		return append(out, "null"...), true
 	case Bool:
-		return append(out, n.Text()...), n.Text() == "true" || n.Text() == "false"
+		return append(out, n.Literal()...), true
 	case Number:
-		return append(out, n.Text()...), isShortInteger(n.Text())
+		return append(out, n.Literal()...), isShortInteger(n.Literal())
 	}
 	return appendText(out, n.Text())
 }

@@ -141,8 +141,8 @@ func (m *MapReader) Const(key, want string) {
 	}
 }
 
-// String is the text of a key; numbers and booleans are taken as they are written in JSON, absent
-// and null are "".
+// String is the text of a key; numbers and booleans are taken as they are written, absent and null
+// are "".
 func (m *MapReader) String(key string) string {
 	n := m.node.Get(key)
 	if n.IsNull() {
@@ -174,7 +174,7 @@ func (n *Node) Truth() (value, ok bool) {
 	if n == nil || n.Kind != Bool && n.Kind != String {
 		return false, false
 	}
-	switch strings.ToLower(n.Text()) {
+	switch strings.ToLower(n.Literal()) {
 	case "true":
 		return true, true
 	case "false":
@@ -201,12 +201,12 @@ func shorten(s string) string {
 	return s
 }
 
-// StringMap is a map of texts under a key.
+// StringMap is a map of texts under a key, with keys and texts as they are written.
 func (m *MapReader) StringMap(key string) map[string]string {
 	sub := m.Map(key)
 	out := make(map[string]string, len(sub.node.Fields()))
 	for _, f := range sub.node.Fields() {
-		out[f.Key] = sub.String(f.Key)
+		out[f.Name()] = sub.String(f.Key)
 	}
 	return out
 }

@@ -129,6 +129,50 @@ func TestLargeIntegersStayExact(t *testing.T) {
 	}
 }
 
+// TestTextIsAsWritten: an account or a version without quotes keeps all of its digits as a name, and
+// is the number that Helm reads as a value (H9).
+func TestTextIsAsWritten(t *testing.T) {
+	for written, literal := range map[string]string{
+		"012345678901": "12345678901", "0123": "83", "1e10": "10000000000", "1234e56": "1.234e+59", "86400000000000000000000": "8.64e+22",
+		"0x10": "16", "1_000": "1000", "1.10": "1.1", "+49151": "49151", "yes": "true", "Off": "false", "TRUE": "true", "12": "12", "true": "true",
+		"!!int \"0x10\"": "16", "!!float 1": "1",
+	} {
+		for _, file := range []string{"k: " + written + "\n", "{k: " + written + "}", "a: &a {k: " + written + "}\nb: *a\n", "k: " + written + " # é\n"} {
+			doc, err := Parse("f", []byte(file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := doc.Root.Get("k")
+			if n == nil {
+				n = doc.Root.Get("b").Get("k")
+			}
+			want := strings.Trim(written[strings.LastIndex(written, " ")+1:], `"`)
+			if n.Text() != want || n.Literal() != literal {
+				t.Errorf("%q: text %q, literal %q", file, n.Text(), n.Literal())
+			}
+			again := MapAt(n, []Field{{Key: "k", Value: n}})
+			if text, err := again.YAML(); err != nil || !sameNumber(string(text), "k: "+literal+"\n") {
+				t.Errorf("%q is written as %q, %v", file, text, err)
+			}
+		}
+		if strings.Contains(written, "!") {
+			continue
+		}
+		doc, err := Parse("f", []byte("m: {"+written+": x}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := NewReader(doc).Map(doc.Root, "f").StringMap("m"); got[written] != "x" {
+			t.Errorf("key %s is %v", written, got)
+		}
+	}
+}
+
+// sameNumber compares what the library writes: 1.234e+59 and 1.234e59 are the same.
+func sameNumber(a, b string) bool {
+	return a == b || strings.ReplaceAll(a, "e+", "e") == strings.ReplaceAll(b, "e+", "e")
+}
+
 // TestAmbiguous is the lint part of H9.
 func TestAmbiguous(t *testing.T) {
 	yes := []string{"yes", "No", "ON", "off", "y", "N", "0123", "-0123", "1_000", "0b11", "+0_1"}

@@ -12,7 +12,13 @@ import (
 
 // Any is the value as encoding/json would give it with UseNumber: maps, slices, strings, booleans,
 // json.Number, nil. The result is fresh and may be changed.
-func (n *Node) Any() any {
+func (n *Node) Any() any { return n.any(false) }
+
+// AnyAsWritten is Any for what is read as names and versions: a number that JSON has otherwise than
+// the file is the file's text.
+func (n *Node) AnyAsWritten() any { return n.any(true) }
+
+func (n *Node) any(asWritten bool) any {
 	if n == nil {
 		return nil
 	}
@@ -20,21 +26,24 @@ func (n *Node) Any() any {
 	case Map:
 		m := make(map[string]any, len(n.Fields()))
 		for _, f := range n.Fields() {
-			m[f.Key] = f.Value.Any()
+			m[f.Key] = f.Value.any(asWritten)
 		}
 		return m
 	case List:
 		l := make([]any, len(n.Items()))
 		for i, item := range n.Items() {
-			l[i] = item.Any()
+			l[i] = item.any(asWritten)
 		}
 		return l
 	case String:
 		return n.Text()
 	case Number:
-		return json.Number(n.Text())
+		if asWritten && n.literal > 0 {
+			return n.Text()
+		}
+		return json.Number(n.Literal())
 	case Bool:
-		return n.Text() == "true"
+		return n.Literal() == "true"
 	}
 	return nil
 }
@@ -123,7 +132,7 @@ func (m marker) plain(n *Node) any {
 		}
 		return l
 	case Number:
-		return m.number(n.Text())
+		return m.number(n.Literal())
 	}
 	return n.Any()
 }

@@ -4,7 +4,7 @@ import "github.com/argosy-hub/argosy/internal/problem"
 
 // summaries describe each reason in a few words; docs/reference/problems.md says more.
 var summaries = map[problem.Reason]string{
-	problem.AmbiguousScalar:    "A scalar that YAML 1.1 (Helm) and YAML 1.2 read differently.",
+	problem.AmbiguousScalar:    "A scalar that YAML 1.1 (Helm) and YAML 1.2 read differently, or a number that may be meant as a name.",
 	problem.ChartUnavailable:   "A chart from elsewhere cannot be fetched.",
 	problem.ContradictoryLabel: "A label has another value than the flag of its name in the member file.",
 	problem.DuplicateKey:       "A key is given twice in one map.",

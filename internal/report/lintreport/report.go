@@ -2,7 +2,6 @@
 package lintreport
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -23,10 +22,15 @@ type Report struct {
 // Kind is the kind of a Report.
 const Kind = "LintReport"
 
+// IsClean reports that there are no problems, which leaves notes.
+func (s Summary) IsClean() bool { return s.Errors+s.Warnings == 0 }
+
 // Summary counts findings, hubs and clusters.
 type Summary struct {
 	Errors   int `json:"errors"`
 	Warnings int `json:"warnings"`
+	// Notes are no problems: what they tell is right as it is.
+	Notes int `json:"notes,omitempty"`
 	// Omitted is how many of them the report does not list.
 	Omitted int `json:"omitted,omitempty"`
 	// Hubs and Clusters are 0 when the repository as a whole cannot be read.
@@ -37,12 +41,17 @@ type Summary struct {
 // New reports the problems found in a repository with so many hubs and clusters.
 func New(revision string, problems []problem.Problem, hubs, clusters int) Report {
 	problems = problem.Sorted(problems)
-	errs := len(problem.Errors(problems))
+	errs, notes := len(problem.Errors(problems)), 0
+	for _, p := range problems {
+		if p.Severity == problem.Note {
+			notes++
+		}
+	}
 	listed := problems[:min(report.MaxFindings, len(problems))]
 	return Report{
 		APIVersion: report.APIVersion, Kind: Kind, Revision: revision, Problems: problem.Findings(listed),
 		Summary: Summary{
-			Errors: errs, Warnings: len(problems) - errs, Omitted: len(problems) - len(listed),
+			Errors: errs, Warnings: len(problems) - errs - notes, Notes: notes, Omitted: len(problems) - len(listed),
 			Hubs: hubs, Clusters: clusters,
 		},
 	}
@@ -61,8 +70,12 @@ func (s Summary) String() string {
 	if s.Hubs > 0 {
 		scope = report.Count(s.Clusters, "cluster") + " of " + report.Count(s.Hubs, "hub")
 	}
-	if s.Errors == 0 && s.Warnings == 0 {
-		return "no problems: " + scope
+	count := "no problems"
+	if !s.IsClean() {
+		count = report.Count(s.Errors, "error") + ", " + report.Count(s.Warnings, "warning")
 	}
-	return fmt.Sprintf("%s, %s: %s", report.Count(s.Errors, "error"), report.Count(s.Warnings, "warning"), scope)
+	if s.Notes > 0 {
+		count += ", " + report.Count(s.Notes, "note")
+	}
+	return count + ": " + scope
 }
