@@ -110,7 +110,8 @@ func (a *ApplicationSets) Application(p expand.Parameters) (manifest.Tree, error
 	return out, nil
 }
 
-// decode reads an ApplicationSet as the API server has it: unknown keys are dropped.
+// decode reads an ApplicationSet as the API server has it: unknown keys are dropped, and keys that
+// are null.
 func decode(tree manifest.Tree) (*v1alpha1.ApplicationSet, error) {
 	var set v1alpha1.ApplicationSet
 	if err := convert(withExclusions(tree), &set); err != nil {
@@ -119,9 +120,39 @@ func decode(tree manifest.Tree) (*v1alpha1.ApplicationSet, error) {
 	return &set, nil
 }
 
+// anyJSON are keys whose values may be any JSON: the API server keeps null in them.
+var anyJSON = []string{"valuesObject", "elements", "input"}
+
+// withoutNulls is a tree without the keys that are null, as the API server has an object whose
+// schema has types (apiextensions-apiserver, PruneNonNullableNullsWithoutDefaults): a label that is
+// null is none, and not the empty text that Go decodes. What changes is copied.
+func withoutNulls(v any) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = withoutNulls(v[i])
+		}
+		return out
+	case manifest.Tree:
+		out := make(manifest.Tree, len(v))
+		for key, below := range v {
+			switch {
+			case below == nil:
+			case slices.Contains(anyJSON, key):
+				out[key] = below
+			default:
+				out[key] = withoutNulls(below)
+			}
+		}
+		return out
+	}
+	return v
+}
+
 // convert reads a tree as one of Argo CD's types.
 func convert(tree, to any) error {
-	data, err := json.Marshal(tree)
+	data, err := json.Marshal(withoutNulls(tree))
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,8 @@ func rendered(of *v1alpha1.Application, replace func(string) (string, error)) (*
 	return &out, json.Unmarshal(data, &out)
 }
 
-// replaced is a value with all texts replaced that may be templates, keys included.
+// replaced is a value with all texts replaced that may be templates, keys included. Keys that are
+// null are left out, as Argo CD's own renderer does.
 func replaced(value any, replace func(string) (string, error)) (any, error) {
 	var err error
 	switch v := value.(type) {
@@ -83,6 +84,9 @@ func replaced(value any, replace func(string) (string, error)) (any, error) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, below := range v {
+			if below == nil {
+				continue
+			}
 			if below, err = replaced(below, replace); err != nil {
 				return nil, err
 			}
