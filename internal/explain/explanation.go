@@ -145,6 +145,8 @@ type Label struct {
 	// Position is where Git declares it; absent for reserved labels, and for those of the live
 	// cluster Secret alone.
 	Position problem.Pos `json:"position,omitzero"`
+	// Live is the value of the live cluster Secret, where Value replaces it.
+	Live *string `json:"live,omitempty"`
 }
 
 // The states of a component.

@@ -75,7 +75,7 @@ func layers(all []hierarchy.Layer) []Layer {
 }
 
 func label(set labels.Set, key string) Label {
-	l := Label{Key: key, Position: set.Origins[key]}
+	l := Label{Key: key, Position: set.Origins[key], Live: set.Live(key)}
 	if v, ok := set.All[key]; ok {
 		l.Value = &v
 	}

@@ -28,6 +28,7 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 	if len(st.Problems) > 0 {
 		return 0, m.invalid(st.Problems)
 	}
+	m.noteReplaced(st)
 	made := map[string]verify.Application{}
 	hub := expand.New(expand.Options{State: st, Snapshot: snap, Hub: m.o.Hub, Tools: m.o.Tools})
 	var failed error

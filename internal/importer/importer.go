@@ -75,10 +75,9 @@ type importer struct {
 	secrets      []secret                    // in annotations of the clusters
 	namespace    string                      // of the ApplicationSets
 	environments map[string]bool
-	releases     []string                     // of the group
-	addsReleases bool                         // that labels of clusters name
-	live         map[string]map[string]string // labels that no member file has, by member
-	notes        []string
+	releases     []string // of the group
+	addsReleases bool     // that labels of clusters name
+	notes        map[string]bool
 	all          int
 	left         []string
 	problems     []problem.Problem
@@ -93,7 +92,7 @@ func Import(o Options) (*Result, error) {
 	if !labels.IsName(o.Hub) || !labels.IsName(o.Group) {
 		return nil, failure.Usage(nil, "hub %q and group %q have to be names: lower case letters, digits and inner hyphens, at most 63", o.Hub, o.Group)
 	}
-	m := &importer{o: o, live: map[string]map[string]string{}, members: map[string]*scaffold.Member{}, phrases: factor.Clusters{}, environments: map[string]bool{}}
+	m := &importer{o: o, notes: map[string]bool{}, members: map[string]*scaffold.Member{}, phrases: factor.Clusters{}, environments: map[string]bool{}}
 	if err := m.clusters(); err != nil {
 		return nil, failure.Usage(nil, "%w", err)
 	}
@@ -245,7 +244,7 @@ func (m *importer) made(components map[string][]*application, apps []*applicatio
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Files: files, Members: len(m.members), Components: len(components), Applications: m.all, Left: m.left, Notes: slices.Sorted(slices.Values(m.notes)), Names: map[string]string{}}
+	r := &Result{Files: files, Members: len(m.members), Components: len(components), Applications: m.all, Left: m.left, Names: map[string]string{}}
 	texts := map[string]int{}
 	for _, a := range apps {
 		r.Names[a.Name] = catalog.ApplicationName(a.component, m.members[a.Cluster].Name)
@@ -262,6 +261,6 @@ func (m *importer) made(components map[string][]*application, apps []*applicatio
 	if r.Equal, err = m.check(files, apps); err != nil {
 		return nil, err
 	}
-	r.Problems = problem.Sorted(m.problems)
+	r.Notes, r.Problems = slices.Sorted(maps.Keys(m.notes)), problem.Sorted(m.problems)
 	return r, nil
 }

@@ -81,6 +81,9 @@ func (m *importer) makeMembers(apps []*application) error {
 			return fmt.Errorf("clusters %q and %q both give the member %q: rename one of them", other, cluster, member.Name)
 		}
 		taken[member.Name] = cluster
+		if c.Name != "" && c.Name != member.Name {
+			m.note("name of %[1]s: %[1]q replaces %[2]q of the cluster Secret", member.Name, c.Name)
+		}
 		if member.Environment = environment(c.Labels); member.Environment == "" {
 			member.Environment = named(byCluster[cluster], environmentKeys)
 		}

@@ -28,7 +28,7 @@ func (m *importer) withReleases(cluster string, of map[string]string) map[string
 	group := release.LabelOf(m.o.Group)
 	if named := of[group]; m.addsReleases && named != "" && !slices.Contains(m.releases, named) {
 		m.releases = append(m.releases, named)
-		m.notes = append(m.notes, fmt.Sprintf("added release %s to %s: %s of %s names it", named, fleet.DefaultLayout().ApplicationSets, group, cluster))
+		m.note("added release %s to %s: %s of %s names it", named, fleet.DefaultLayout().ApplicationSets, group, cluster)
 	}
 	for label, types := range map[string][]string{group: m.releases, release.FleetSecretsLabel: {release.DefaultType}} {
 		named, isLabelled := of[label]
@@ -43,7 +43,7 @@ func (m *importer) withReleases(cluster string, of map[string]string) map[string
 		if !isLabelled {
 			why = "it had none, and no release is called " + release.DefaultType
 		}
-		m.notes = append(m.notes, fmt.Sprintf("set %s of %s to %s: %s", label, cluster, types[0], why))
+		m.note("set %s of %s to %s: %s", label, cluster, types[0], why)
 	}
 	return of
 }

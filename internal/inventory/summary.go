@@ -3,6 +3,7 @@ package inventory
 
 import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -23,6 +24,9 @@ type Summary struct {
 	// LastKnown means that the cluster Secret is gone; the summary is computed from its last
 	// contents.
 	LastKnown bool `json:"lastKnown,omitempty"`
+	// Replaced are the labels and annotations of the live cluster Secret that responses have
+	// otherwise.
+	Replaced []labels.Replacement `json:"replaced,omitempty"`
 	// Keeps is the revision whose parameter sets a draining member keeps.
 	Keeps string `json:"keeps,omitempty"`
 	// Quarantine is set for a member that cannot be computed (fleetstate, rule 5). Problems say
@@ -52,7 +56,7 @@ func Summaries(st *fleetstate.State) []Summary {
 			}
 			s := Summary{
 				Hub: hub, Name: m.Name, Tenant: m.Tenant, Environment: m.Environment, Model: m.Model(), Lifecycle: lifecycle, Keeps: keeps,
-				IsHub: m.IsHub, Registered: c.Registered, LastKnown: isLastKnown(st, c), Releases: map[string]string{}, File: file, Problems: c.Problems,
+				IsHub: m.IsHub, Registered: c.Registered, LastKnown: isLastKnown(st, c), Releases: map[string]string{}, File: file, Problems: c.Problems, Replaced: Replaced(c),
 			}
 			if m.Remote {
 				s.Engine = m.Engine

@@ -55,6 +55,40 @@ type Set struct {
 	Declared map[string]string
 	// Origins are the places of the declared values.
 	Origins map[string]problem.Pos
+	// Replaced are the live Secret's values that All has otherwise, by key.
+	Replaced []Replacement
+}
+
+// Replacement is a label or annotation of a live cluster Secret that responses have otherwise.
+type Replacement struct {
+	Kind Kind   `json:"kind" jsonschema:"enum=label,enum=annotation"`
+	Key  string `json:"key"`
+	// Live is the cluster Secret's value, Served that of Git or the member's identity; it is absent
+	// where the live one is left out, because it is invalid.
+	Live   string  `json:"live"`
+	Served *string `json:"served,omitempty"`
+}
+
+// String says both values.
+func (r Replacement) String() string {
+	live := fmt.Sprintf("%q", problem.Truncate(r.Live, maxShown))
+	if r.Served == nil {
+		return fmt.Sprintf("%s of the cluster Secret is left out: it is invalid", live)
+	}
+	return fmt.Sprintf("%q replaces %s of the cluster Secret", problem.Truncate(*r.Served, maxShown), live)
+}
+
+// maxShown bounds a value in a text.
+const maxShown = 100
+
+// Live is the live Secret's value of a label that is replaced; nil if it is not.
+func (s Set) Live(key string) *string {
+	for i := range s.Replaced {
+		if s.Replaced[i].Key == key {
+			return &s.Replaced[i].Live
+		}
+	}
+	return nil
 }
 
 // Compute ranks the sources and checks the result. It returns all problems; the set is complete
@@ -89,6 +123,13 @@ func Compute(in Input) (Set, []problem.Problem) {
 	}
 	for k, v := range in.Reserved {
 		s.All[k], s.Declared[k] = v, v
+	}
+	for _, k := range slices.Sorted(maps.Keys(in.Live)) {
+		if v, is := s.All[k]; !is {
+			s.Replaced = append(s.Replaced, Replacement{Kind: in.Kind, Key: k, Live: in.Live[k]})
+		} else if v != in.Live[k] {
+			s.Replaced = append(s.Replaced, Replacement{in.Kind, k, in.Live[k], &v})
+		}
 	}
 	if in.Kind == Annotation {
 		problems = append(problems, tooLarge(s)...)

@@ -328,3 +328,27 @@ func TestAnnotationsFitTheSecret(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestReplacedLabels: whatever the result has otherwise than the live Secret is in one list, with
+// both values; what it has the same, and what it adds, is not (L1).
+func TestReplacedLabels(t *testing.T) {
+	s, _ := Compute(Input{
+		Kind: Label, Live: map[string]string{Tenant: "x", SecretType: SecretTypeValue, "a": "live", "b": "same", "c": "<no value>", "d": "kept", "e": ""},
+		Declared: []Entry{{"a", "git", problem.Pos{}}, {"b", "same", problem.Pos{}}, {"e", "git", problem.Pos{}}, {"f", "added", problem.Pos{}}},
+		Reserved: map[string]string{Tenant: "t", SecretType: SecretTypeValue},
+	})
+	var got []string
+	for _, r := range s.Replaced {
+		got = append(got, r.Key+": "+r.String())
+	}
+	want := []string{
+		`a: "git" replaces "live" of the cluster Secret`, `c: "<no value>" of the cluster Secret is left out: it is invalid`,
+		`e: "git" replaces "" of the cluster Secret`, `tenant: "t" replaces "x" of the cluster Secret`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if s.Live("b") != nil || *s.Live("a") != "live" {
+		t.Errorf("%v %v", s.Live("a"), s.Live("b"))
+	}
+}

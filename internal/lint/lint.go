@@ -118,6 +118,7 @@ func (l *linter) member(m *fleet.Member) {
 	l.problems = append(l.problems, m.Problems...)
 	l.flags(c)
 	l.record(m)
+	l.replaced(c)
 	l.infrastructure(c)
 	l.ownNames(c)
 	// To resolve the components of a member beyond its limit may take any time.

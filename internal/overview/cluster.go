@@ -66,7 +66,7 @@ func (x *Index) Cluster(scope Scope, complete bool, live Live, hub, name string)
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Labels.All)) {
 		value := c.Labels.All[key]
-		out.Labels = append(out.Labels, explain.Label{Key: key, Value: &value, Position: c.Labels.Origins[key]})
+		out.Labels = append(out.Labels, explain.Label{Key: key, Value: &value, Position: c.Labels.Origins[key], Live: c.Labels.Live(key)})
 	}
 	return out, nil
 }

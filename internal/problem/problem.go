@@ -126,6 +126,7 @@ const (
 	OutsideRepository  Reason = "outside-repository"
 	PlaintextSecret    Reason = "plaintext-secret"
 	RemovalRefused     Reason = "removal-refused"
+	ReplacedLabel      Reason = "replaced-label"
 	ReservedLabel      Reason = "reserved-label"
 	ReservedName       Reason = "reserved-name"
 	SecretPolicy       Reason = "secret-policy"

@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/secretscan"
 )
 
 // maxListed bounds the members that /readyz lists: a probe asks for it every few seconds.
@@ -45,6 +46,10 @@ type Readiness struct {
 	// computed from their last known facts; LastKnown lists the first of them.
 	LastKnownClusters int      `json:"lastKnownClusters"`
 	LastKnown         []string `json:"lastKnown"`
+	// ReplacedLabels counts the labels and annotations of the hub's live cluster Secrets that
+	// responses have otherwise; Replaced says of the first of them what they have instead.
+	ReplacedLabels int      `json:"replacedLabels"`
+	Replaced       []string `json:"replaced"`
 	// State describes what a restart goes on from; absent without a store.
 	State *StoredState `json:"state,omitempty"`
 }
@@ -72,13 +77,22 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) *failure {
 		Mounts: st.Mounts, RefusedRemovals: s.refusedRemovals(false),
 	}
 	body.State = s.storedState(st)
-	body.LastKnown = []string{}
+	body.LastKnown, body.Replaced = []string{}, []string{}
 	if now := s.refresher.State(); now != nil {
 		all := inventory.LastKnown(now, s.o.Hub)
 		if s.o.Hub != "" && len(now.Fleet.Members(s.o.Hub)) == 0 {
 			body.Ready, body.Message = false, fmt.Sprintf("hub %q has no member files; the repository has those of %s", s.o.Hub, strings.Join(now.Fleet.Hubs(), ", "))
 		}
 		body.LastKnownClusters, body.LastKnown = len(all), append(body.LastKnown, all[:min(len(all), maxListed)]...)
+		replaced := inventory.AllReplaced(now, s.o.Hub)
+		body.ReplacedLabels = len(replaced)
+		for _, r := range replaced[:min(len(replaced), maxListed)] {
+			text := r.String()
+			if secretscan.Classify(r.Key, r.Live) != "" { // of a client without a token
+				text = "another value than that of the cluster Secret"
+			}
+			body.Replaced = append(body.Replaced, fmt.Sprintf("%s: %s %q: %s", r.Cluster, r.Kind, r.Key, text))
+		}
 	}
 	if body.Quarantined == nil {
 		body.Quarantined = []refresh.Quarantined{}

@@ -118,6 +118,8 @@ var (
 		"Quarantined members of the hub, by what they are served.", []string{"standing"}, nil)
 	lastKnownDesc = prometheus.NewDesc("argosy_last_known_members",
 		"Members of the hub whose cluster Secrets are gone, computed from their last known facts.", nil, nil)
+	replacedDesc = prometheus.NewDesc("argosy_replaced_labels",
+		"Labels and annotations of the hub's live cluster Secrets that responses have otherwise.", nil, nil)
 	stateDesc   = prometheus.NewDesc("argosy_state_problems", "Parts of the stored state that cannot be used, read or written; absent without a store.", nil, nil)
 	expiryDesc  = prometheus.NewDesc("argosy_tls_certificate_not_after_timestamp_seconds", "When the certificate of the service expires; absent without TLS.", nil, nil)
 	membersDesc = prometheus.NewDesc("argosy_members", "Members in the served revision.", []string{"hub"}, nil)
@@ -132,7 +134,7 @@ var (
 
 // Describe names the metrics.
 func (stateMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, computing, staleDesc, mountDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, stateDesc, expiryDesc, membersDesc, ringsDesc, refusedDesc, baselines, storeDesc, openDesc, closedDesc} {
+	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, computing, staleDesc, mountDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, replacedDesc, stateDesc, expiryDesc, membersDesc, ringsDesc, refusedDesc, baselines, storeDesc, openDesc, closedDesc} {
 		ch <- d
 	}
 }
@@ -208,6 +210,7 @@ func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 		gauge(quarantine, n, string(standing))
 	}
 	gauge(lastKnownDesc, float64(len(inventory.LastKnown(state, c.s.o.Hub))))
+	gauge(replacedDesc, float64(len(inventory.AllReplaced(state, c.s.o.Hub))))
 	for _, hub := range state.Fleet.Hubs() {
 		if labels.IsName(hub) { // a folder may be called anything
 			gauge(membersDesc, float64(len(state.Fleet.Members(hub))), hub)

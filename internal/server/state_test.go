@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/refresh"
@@ -220,5 +222,33 @@ func TestReplicaThatMissedAMemberTakesItFromNoOther(t *testing.T) {
 	second.say(broken)
 	if r := second.answered("try", question); r.code != http.StatusOK || setsIn(t, r.body)["dns-c"] == nil {
 		t.Errorf("%d, and Argo CD would delete dns-c: %s", r.code, r.body)
+	}
+}
+
+// Rule L1: what responses have otherwise than the live cluster Secrets is reported with both
+// values, but for what looks like a secret where no token is asked for; and it is no refusal.
+func TestReplacedLabelsAreReported(t *testing.T) {
+	secret := func(labels map[string]string) facts.Set {
+		return facts.NewSet(true, facts.Cluster{Name: "a", Secret: "a", Labels: labels, Annotations: map[string]string{"addons_repo_url": "https://old.example.com", "api_token": "0123456789abcdef0123"}},
+			facts.Cluster{Name: "b", Secret: "b"}, facts.Cluster{Name: "hub-1", Secret: "hub"})
+	}
+	member := map[string]string{fileA: memberA + "addons_repo_url: https://new.example.com\nannotations: {api_token: from-a-secret}\n"}
+	changing := &changingFacts{running: make(chan struct{}), set: secret(map[string]string{"tenant": "terraform", "kept": "x"})}
+	s := serving(t, func(o *server.Options) { o.Facts = changing })
+	s.say(repository(member))
+	want := []string{
+		`a: label "tenant": "retail" replaces "terraform" of the cluster Secret`,
+		`a: annotation "addons_repo_url": "https://new.example.com" replaces "https://old.example.com" of the cluster Secret`,
+		`a: annotation "api_token": another value than that of the cluster Secret`,
+	}
+	r, ready := s.readiness()
+	if diff := cmp.Diff(want, ready.Replaced); r.code != 200 || ready.ReplacedLabels != 3 || diff != "" {
+		t.Errorf("readyz: %s\n%s", r.body, diff)
+	}
+	if m := s.get("/metrics").body; !strings.Contains(m, "argosy_replaced_labels 3\n") {
+		t.Error("no metric says so")
+	}
+	if body := s.get("/api/v1/fleet").body; !strings.Contains(body, `"replaced":[{"kind":"label","key":"tenant","live":"terraform","served":"retail"},{"kind":"annotation","key":"addons_repo_url","live":"https://old.example.com","served":"https://new.example.com"},`) {
+		t.Errorf("/api/v1/fleet: %s", body)
 	}
 }

@@ -69,8 +69,8 @@ func random(r *rand.Rand, depth int) string {
 	return b.String()
 }
 
-// TestMergeKeyAfterKeyIsNoted: Helm reads keys in their order, so a merge key behind a key wins over
-// it. Other readers of YAML differ, so lint says so (H9).
+// TestMergeKeyAfterKeyIsNoted: Helm reads keys in their order, so a merge key behind a key wins
+// over it. Other readers of YAML differ, so lint says so (H9).
 func TestMergeKeyAfterKeyIsNoted(t *testing.T) {
 	for text, want := range map[string][]string{
 		"a: &a {x: 1}\nuse: {<<: *a, x: 2}\n":                               nil,

@@ -54,8 +54,8 @@ func (n *Node) Text() string {
 	return unsafe.String((*byte)(n.held), n.size) //nolint:gosec // set by setText
 }
 
-// Literal is the value as JSON has it: of the Number 0123 it is 83, of the Bool yes it is true. That
-// of a String is its text.
+// Literal is the value as JSON has it: of the Number 0123 it is 83, of the Bool yes it is true.
+// That of a String is its text.
 func (n *Node) Literal() string {
 	if n == nil || n.literal == 0 {
 		return n.Text()

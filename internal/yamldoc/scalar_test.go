@@ -129,8 +129,8 @@ func TestLargeIntegersStayExact(t *testing.T) {
 	}
 }
 
-// TestTextIsAsWritten: an account or a version without quotes keeps all of its digits as a name, and
-// is the number that Helm reads as a value (H9).
+// TestTextIsAsWritten: an account or a version without quotes keeps all of its digits as a name,
+// and is the number that Helm reads as a value (H9).
 func TestTextIsAsWritten(t *testing.T) {
 	for written, literal := range map[string]string{
 		"012345678901": "12345678901", "0123": "83", "1e10": "10000000000", "1234e56": "1.234e+59", "86400000000000000000000": "8.64e+22",

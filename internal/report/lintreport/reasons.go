@@ -60,6 +60,7 @@ var summaries = map[problem.Reason]string{
 	problem.OutsideRepository:  "A path or symbolic link leads out of the repository.",
 	problem.PlaintextSecret:    "A values file holds what looks like a secret in plain text.",
 	problem.RemovalRefused:     "A tenant's members would lose more than the removal budget allows.",
+	problem.ReplacedLabel:      "Git, or the member's identity, replaces a label or annotation of the live cluster Secret.",
 	problem.ReservedLabel:      "A reserved label is declared with another value.",
 	problem.ReservedName:       "A name collides with one that the hierarchy or the engine needs.",
 	problem.SecretPolicy:       "A Secret that a hub's secret policies refuse (charts/fleet-policies).",

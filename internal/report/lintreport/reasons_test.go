@@ -36,7 +36,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 		if !strings.Contains(text, "["+code+"]") || !strings.Contains(text, "\nFix: ") {
 			t.Errorf("%s: expected an example that ends in [%s], and a paragraph \"Fix: \"", code, code)
 		}
-		if !regexp.MustCompile(`\n\n    (\S.*: )?(error|warning): `).MatchString(text) {
+		if !regexp.MustCompile(`\n\n    (\S.*: )?(error|warning|note): `).MatchString(text) {
 			t.Errorf("%s: expected an example as lint prints it", code)
 		}
 		if summaries[problem.Reason(code)] == "" {

@@ -3,6 +3,7 @@ package lintreport
 
 import (
 	"io"
+	"slices"
 
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/report"
@@ -41,13 +42,13 @@ type Summary struct {
 // New reports the problems found in a repository with so many hubs and clusters.
 func New(revision string, problems []problem.Problem, hubs, clusters int) Report {
 	problems = problem.Sorted(problems)
-	errs, notes := len(problem.Errors(problems)), 0
-	for _, p := range problems {
-		if p.Severity == problem.Note {
-			notes++
-		}
+	errs := len(problem.Errors(problems))
+	listed := slices.DeleteFunc(slices.Clone(problems), func(p problem.Problem) bool { return p.Severity == problem.Note })
+	notes := len(problems) - len(listed)
+	if len(problems) <= report.MaxFindings { // else notes would leave problems out
+		listed = problems
 	}
-	listed := problems[:min(report.MaxFindings, len(problems))]
+	listed = listed[:min(report.MaxFindings, len(listed))]
 	return Report{
 		APIVersion: report.APIVersion, Kind: Kind, Revision: revision, Problems: problem.Findings(listed),
 		Summary: Summary{
