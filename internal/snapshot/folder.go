@@ -96,8 +96,8 @@ func (s *Snapshot) ObstaclesUnder(dir string) []*File {
 	return s.obstacles[from:to]
 }
 
-// EntriesUnder are the files below a folder, and the obstacles that stand where a file could be. The
-// slice must not be changed.
+// EntriesUnder are the files below a folder, and the obstacles that stand where a file could be.
+// The slice must not be changed.
 func (s *Snapshot) EntriesUnder(dir string) []*File {
 	files := s.FilesUnder(dir)
 	for _, o := range s.ObstaclesUnder(dir) {
