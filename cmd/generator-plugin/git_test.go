@@ -84,7 +84,7 @@ func TestGitInAProcessOfItsOwn(t *testing.T) {
 	}
 	running := git()
 	service, address := process(t, []string{"PATH=/nonexistent"}, `^generator-plugin: serving git ".*" at (http://127\.0\.0\.1:\d+), revision `+first,
-		"--source", remote.URL, "--git-socket", socket, "--hub", "hub-1", "--token-file", file(t, "secret\n"), "--listen", "127.0.0.1:0", "--interval", "50ms", "--drain-delay", "0s")
+		"--source", remote.URL, "--git-socket", socket, "--hub", "hub-1", "--token-file", file(t, token+"\n"), "--listen", "127.0.0.1:0", "--interval", "50ms", "--drain-delay", "0s")
 
 	probe := func(path string) string { return probe(t, address, path) }
 	serves := func(commit, member string) {
@@ -150,7 +150,7 @@ func TestServesWhatATokenAnSSHKeyOrAGitHubAppReads(t *testing.T) {
 			process(t, []string{"PATH=" + os.Getenv("PATH")}, `^generator-plugin git: serving`, "git",
 				"--source", c.source, "--socket", socket, "--git-credentials", credentials, "--state-dir", t.TempDir())
 			_, address := process(t, []string{"PATH=/nonexistent"}, `^generator-plugin: serving git ".*" at (http://127\.0\.0\.1:\d+), revision `+commit,
-				"--source", c.source, "--git-socket", socket, "--hub", "hub-1", "--token-file", file(t, "secret\n"), "--listen", "127.0.0.1:0", "--drain-delay", "0s")
+				"--source", c.source, "--git-socket", socket, "--hub", "hub-1", "--token-file", file(t, token+"\n"), "--listen", "127.0.0.1:0", "--drain-delay", "0s")
 			if code, body := query(t, address, "members"); code != http.StatusOK || !strings.Contains(body, `"revision":"`+commit) {
 				t.Errorf("%d %.300s; want %s", code, body, commit)
 			}
@@ -181,7 +181,7 @@ func TestReadsACommitThatNoPollHasSeen(t *testing.T) {
 }
 
 func TestGitUsageErrors(t *testing.T) {
-	service := []string{"--hub", "h", "--token-file", file(t, "secret"), "--git-socket", "s", "--source"}
+	service := []string{"--hub", "h", "--token-file", file(t, token), "--git-socket", "s", "--source"}
 	for _, c := range []struct {
 		args []string
 		want string
@@ -212,7 +212,7 @@ func TestStateOfUnsignedCommitsIsNotServed(t *testing.T) {
 	repo := sourcetest.NewRepo(t)
 	commit := repo.Commit(fleettest.TwoHubs())
 	args := []string{
-		"--source", repo.URL(), "--hub", "hub-1", "--token-file", file(t, "secret\n"),
+		"--source", repo.URL(), "--hub", "hub-1", "--token-file", file(t, token+"\n"),
 		"--state-dir", t.TempDir(), "--listen", "127.0.0.1:0", "--drain-delay", "0s",
 	}
 	env := []string{"PATH=" + os.Getenv("PATH")}

@@ -42,7 +42,7 @@ func parse(args []string, out io.Writer) (*flags, error) {
 func TestUsageErrors(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("HOME", t.TempDir())
-	token, reference, facts := file(t, "secret"), file(t, "$argocd:token"), file(t, "kind: Other\n")
+	token, reference, facts := file(t, token), file(t, "$argocd:token"), file(t, "kind: Other\n")
 	good := []string{"--source", ".", "--hub", "h", "--token-file", token}
 	with := func(more ...string) []string { return append(append([]string{}, good...), more...) }
 	for _, c := range []struct {
@@ -213,7 +213,7 @@ func query(t *testing.T, address, view string) (code int, body string) {
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer secret")
+	r.Header.Set("Authorization", "Bearer "+token)
 	return answer(t, r)
 }
 
@@ -238,9 +238,13 @@ func probe(t *testing.T, address, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Header.Set("Authorization", "Bearer "+token)
 	_, body := answer(t, r)
 	return body
 }
+
+// token is the token of all services here.
+const token = "correct-horse-battery-staple"
 
 // until probes a service, which has a process of its own, until it is in a state.
 func until(t *testing.T, address, state string, is func() bool) {
@@ -260,7 +264,7 @@ func until(t *testing.T, address, state string, is func() bool) {
 // signal.
 func TestServes(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
-	address, _, stop := serving(t, "--source", "../..", "--hub", "hub-eu", "--token-file", file(t, "secret\n"),
+	address, _, stop := serving(t, "--source", "../..", "--hub", "hub-eu", "--token-file", file(t, token+"\n"),
 		"--facts", "../../examples/facts.yaml", "--state-dir", state)
 	if code, body := query(t, address, "members"); code != http.StatusOK || !strings.HasPrefix(body, `{"output":{"parameters":[{`) {
 		t.Errorf("%d %.200s", code, body)
@@ -289,7 +293,7 @@ func TestGivenLayout(t *testing.T) {
 	}
 	for _, c := range []struct{ folder, want string }{{"one", `"version":"1.0.0"`}, {"two", `"version":"2.0.0"`}, {"one", `"version":"1.0.0"`}} {
 		layout := file(t, "members: clusters/{{ .cluster }}/values.yaml\nhub: hub\nhubs: {hub: {tenant: t, environment: dev}}\nversions: null\ngroups: {addons: {catalog: ["+c.folder+"/catalog.yaml]}, fleet: null, monitoring: null, resources: null}\n")
-		address, _, stop := serving(t, "--source", repository, "--hub", "hub", "--token-file", file(t, "secret\n"), "--state-dir", state, "--layout", layout)
+		address, _, stop := serving(t, "--source", repository, "--hub", "hub", "--token-file", file(t, token+"\n"), "--state-dir", state, "--layout", layout)
 		code, body := query(t, address, `components","group":"addons","selector":{"matchLabels":{"tenant":"t"}},"component":"web`)
 		if code != http.StatusOK || strings.Count(body, c.want) != 2 {
 			t.Errorf("%d %s; expected %s on both clusters", code, body, c.want)
@@ -304,7 +308,7 @@ func TestGivenLayout(t *testing.T) {
 // until its files are deleted. testdata/earlier_state was made by such a version, which served
 // member b from its last known good snapshot: nothing of that is read, so b is as at a first start.
 func TestEarlierStateIsRefused(t *testing.T) {
-	token := file(t, "secret\n")
+	token := file(t, token+"\n")
 	args := []string{"--source", "testdata/earlier_state/fleet", "--hub", "hub-1", "--token-file", token, "--facts", "none"}
 	f, err := parse(args, io.Discard)
 	if err != nil {
@@ -360,7 +364,7 @@ func TestUnsignedStateIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	problems := func(keys string) string {
 		t.Helper()
-		args := []string{"--source", "../..", "--hub", "hub-eu", "--token-file", file(t, "secret\n"), "--facts", "../../examples/facts.yaml", "--state-dir", dir}
+		args := []string{"--source", "../..", "--hub", "hub-eu", "--token-file", file(t, token+"\n"), "--facts", "../../examples/facts.yaml", "--state-dir", dir}
 		if keys != "" {
 			args = append(args, "--state-keys-file", file(t, keys))
 		}

@@ -44,7 +44,7 @@ func TestMountWithCredentialsOfItsOwn(t *testing.T) {
 			sourcetest.Check(t, err)
 			t.Cleanup(func() { _ = os.RemoveAll(dir) })
 			sourcetest.Write(t, dir, map[string]string{"fleet/username": "fleet", "fleet/password": "password-of-fleet", "cart/username": "cart", "cart/password": "password-of-cart"})
-			service := []string{"--source", server.URL, "--hub", "hub-1", "--token-file", file(t, "secret\n"), "--listen", "127.0.0.1:0", "--interval", "50ms", "--drain-delay", "0s"}
+			service := []string{"--source", server.URL, "--hub", "hub-1", "--token-file", file(t, token+"\n"), "--listen", "127.0.0.1:0", "--interval", "50ms", "--drain-delay", "0s"}
 			if name == "in the service" {
 				service = append(service, "--git-credentials", filepath.Join(dir, "fleet"), "--mount-credentials", "of-cart="+filepath.Join(dir, "cart"))
 			} else {
@@ -84,7 +84,7 @@ func TestMountUsageErrors(t *testing.T) {
 		{append(git, "--mount", "apps/cart=."), "expected the URL of a Git repository"},
 		{append(git, "--mount-credentials", "apps/cart=x"), "there is no --mount apps/cart"},
 		{append(git, "--mount", "apps/cart=https://example.org/y?token=hidden"), "the URL has a query"},
-		{[]string{"--source", "https://example.org/x", "--hub", "h", "--token-file", file(t, "secret"), "--git-socket", "s", "--mount-credentials", "x=y"}, "give them to generator-plugin git"},
+		{[]string{"--source", "https://example.org/x", "--hub", "h", "--token-file", file(t, token), "--git-socket", "s", "--mount-credentials", "x=y"}, "give them to generator-plugin git"},
 	} {
 		var stdout, stderr strings.Builder
 		if code := run(t.Context(), c.args, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), c.want) || strings.Contains(stderr.String(), "hidden") {

@@ -27,7 +27,7 @@ func TestReadmeShowsWhatMakeRunPrints(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../hack/summary").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	token := file(t, "secret\n")
+	token := file(t, token+"\n")
 	address, _, stop := serving(t, "--source", "../..", "--hub", "hub-eu", "--token-file", token, "--facts", "../../examples/facts.yaml")
 	out, err := exec.CommandContext(t.Context(), program, "--address", strings.TrimPrefix(address, "http://"), "--token-file", token).CombinedOutput()
 	if err != nil {

@@ -22,7 +22,7 @@ func TestPagesKnowWhoseEngineReports(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set("Authorization", "Bearer secret")
+		r.Header.Set("Authorization", "Bearer "+token)
 		code, body := answer(t, r)
 		var twin struct {
 			View struct {
@@ -59,7 +59,7 @@ func withPages(t *testing.T, args ...string) (pages, api string, end func()) {
 	write("addons/defaults/application-sets/addons.yaml", "dns: {enabled: true, namespace: dns, chart: {repoURL: https://charts.example, name: dns, version: 1.0.0}}\n")
 	ctx, end := context.WithCancel(t.Context())
 	stderr, status := &lines{out: make(chan string, 10000)}, make(chan int, 1)
-	all := append([]string{"--source", repository, "--hub", "hub-1", "--token-file", file(t, "secret\n"), "--listen", "127.0.0.1:0", "--web-addr", "127.0.0.1:0"}, args...)
+	all := append([]string{"--source", repository, "--hub", "hub-1", "--token-file", file(t, token+"\n"), "--listen", "127.0.0.1:0", "--web-addr", "127.0.0.1:0"}, args...)
 	go func() { status <- run(ctx, all, io.Discard, stderr) }()
 	t.Cleanup(func() { end(); <-status })
 	for timeout := time.After(patient); pages == "" || api == ""; {

@@ -58,11 +58,11 @@ const question = `{"applicationSetName":"try","input":{"parameters":{"view":"mem
 func (c client) run(ctx context.Context, w io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
-	hub, err := c.ready(ctx)
+	token, err := os.ReadFile(c.tokenFile)
 	if err != nil {
 		return err
 	}
-	token, err := os.ReadFile(c.tokenFile)
+	hub, err := c.ready(ctx, string(token))
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (c client) run(ctx context.Context, w io.Writer) error {
 }
 
 // ready waits for the server and returns the hub that it serves.
-func (c client) ready(ctx context.Context) (string, error) {
+func (c client) ready(ctx context.Context, token string) (string, error) {
 	var state struct {
 		Ready        bool
 		Message, Hub string
@@ -102,7 +102,7 @@ func (c client) ready(ctx context.Context) (string, error) {
 		if !c.serverLives() {
 			return "", errors.New("the server has ended")
 		}
-		if err := c.call(ctx, http.MethodGet, "/readyz", "", "", &state); err == nil && state.Ready {
+		if err := c.call(ctx, http.MethodGet, "/readyz", token, "", &state); err == nil && state.Ready {
 			return state.Hub, nil
 		}
 	}

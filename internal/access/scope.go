@@ -197,6 +197,21 @@ func (b *Bearer) Hub(hub string) error {
 	return b.denied("hub %q", cut(hub))
 }
 
+// Whole is nil if the scope shows all of a hub, of every tenant; "" stands for all hubs.
+func (b *Bearer) Whole(hub string) error {
+	switch {
+	case b == nil:
+		return b.Route("")
+	case b.scope == nil:
+		return nil
+	case b.scope.Hubs != nil && (hub == "" || !allows(b.scope.Hubs, hub)):
+		return b.denied("what is about other hubs: ask for /api/v1/fleet")
+	case b.scope.Tenants != nil || b.scope.Owners != nil || b.scope.Groups != nil:
+		return b.denied("what is about all tenants and owners: ask for /api/v1/fleet")
+	}
+	return nil
+}
+
 // Restricted is the scope that a listing for the bearer is complete for, nil if it is complete.
 func (b *Bearer) Restricted() *Scope {
 	if b == nil || b.scope == nil || b.scope.Hubs == nil && b.scope.Owners == nil && b.scope.Tenants == nil {

@@ -143,12 +143,15 @@ func sees(r *http.Request, st *fleetstate.State, hub, name string) bool {
 	return m != nil && bearerOf(r).Sees(m.Hub, m.Name, m.Tenant) && ofOthers(r, st, "cluster", hub, name) == nil
 }
 
+// withheld is the message of a failure whose cause is outside the scope of the request's token.
+const withheld = "the fleet cannot be computed, for a reason outside of what this token may see; the service's log has it"
+
 // failureFor is failureOf without what is outside the scope of the request's token.
 func (s *Server) failureFor(r *http.Request, st *fleetstate.State, err error) *failure {
 	f := failureOf(err)
 	if f.code != http.StatusBadRequest && (bearerOf(r).Withholds(problemsOf(err), st.Fleet) || shown(r, st, f.message) != f.message) {
 		f.cause = f.message
-		f.message = "the fleet cannot be computed, for a reason outside of what this token may see; the service's log has it"
+		f.message = withheld
 	}
 	return f
 }

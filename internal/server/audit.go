@@ -23,8 +23,12 @@ func (s *Server) auditRequest(r *http.Request, n *requestInfo, code int, took ti
 	record.ID, record.Token, record.ApplicationSet = n.id, n.bearer.Label(), n.applicationSet
 	record.Denied = n.failure
 	switch n.endpoint {
-	case "healthz", "readyz", "metrics":
+	case "healthz", "metrics":
 		return
+	case "readyz":
+		if n.bearer == nil && record.Denied == "" { // the probe without a token
+			return
+		}
 	case "webhook":
 		record.Event = n.request
 	default:

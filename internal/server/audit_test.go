@@ -59,8 +59,9 @@ func TestAuditLogSaysWhoAskedForWhat(t *testing.T) {
 	s.get("/api/v1/fleet", as("tenant")...)
 	s.do(s.request("POST", "/api/v1/webhook", "{}", append(as("forge"), "X-GitHub-Event", "push")...))
 	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
-		s.get(path)
+		s.get(path, "Authorization", "")
 	}
+	s.get("/readyz")
 	want := []string{
 		`{"address":"127.0.0.1","applicationSet":"try","code":200,"method":"POST","msg":"request","query":"members/hub-1","route":"getparams","tenants":["*"],"token":"token-file"}`,
 		`{"address":"127.0.0.1","applicationSet":"try","cluster":"g","code":200,"method":"POST","msg":"request","query":"components/hub-1/g/addons","route":"getparams","tenants":["payments"],"token":"tenant"}`,
@@ -70,6 +71,7 @@ func TestAuditLogSaysWhoAskedForWhat(t *testing.T) {
 		`{"address":"127.0.0.1","cluster":"c","code":200,"method":"GET","msg":"request","query":"addons/dns","route":"explain","tenants":["payments"],"token":"tenant"}`,
 		`{"address":"127.0.0.1","code":200,"method":"GET","msg":"request","route":"fleet","tenants":["payments"],"token":"tenant"}`,
 		`{"address":"127.0.0.1","code":202,"event":"push","method":"POST","msg":"request","route":"webhook","token":"forge"}`,
+		`{"address":"127.0.0.1","code":200,"method":"GET","msg":"request","route":"readyz","tenants":["*"],"token":"token-file"}`,
 	}
 	got := audited(t, log)
 	for i := range max(len(got), len(want)) {

@@ -125,7 +125,7 @@ func TestClientCertificates(t *testing.T) {
 			}
 		}
 		for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
-			if r := s.get(path); r.code != 200 {
+			if r := s.get(path, "Authorization", ""); r.code != 200 {
 				t.Errorf("%s without a certificate: %d", path, r.code)
 			}
 		}

@@ -35,7 +35,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) *failure {
 	if err != nil {
 		return &failure{code: http.StatusBadRequest, message: "path: " + err.Error()}
 	}
-	st, f := s.state()
+	st, f := s.state(r)
 	if f != nil {
 		return f
 	}

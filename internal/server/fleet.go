@@ -37,7 +37,7 @@ type Restriction struct {
 
 // fleet lists the members in the token's scope.
 func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
-	st, f := s.state()
+	st, f := s.state(r)
 	if f != nil {
 		return f
 	}

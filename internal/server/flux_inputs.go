@@ -38,7 +38,7 @@ func (s *Server) fluxInputs(w http.ResponseWriter, r *http.Request) *failure {
 		return f
 	}
 	recordQuery(r, request)
-	st, f := s.state()
+	st, f := s.state(r)
 	if f != nil {
 		return f
 	}

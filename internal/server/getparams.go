@@ -27,7 +27,7 @@ func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
-	st, f := s.state()
+	st, f := s.state(r)
 	if f != nil {
 		return f
 	}

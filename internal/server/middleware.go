@@ -98,7 +98,7 @@ func (s *Server) logRequest(r *http.Request, n *requestInfo, rec *recorder, took
 	switch {
 	case n.expected:
 		level = slog.LevelDebug
-	case rec.code >= 400 && n.endpoint != "readyz":
+	case rec.code >= 400 && (n.endpoint != "readyz" || n.failure != ""):
 		level = slog.LevelWarn
 	case n.endpoint == "healthz" || n.endpoint == "readyz" || n.endpoint == "metrics":
 		level = slog.LevelDebug

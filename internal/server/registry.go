@@ -55,7 +55,7 @@ func (s *Server) pull(w http.ResponseWriter, r *http.Request) *failure {
 	if !ok {
 		return unknown("no such repository; expected flux/<hub>/<owner>, where the owner is a member's name or hub")
 	}
-	st, f := s.state()
+	st, f := s.state(r)
 	if f != nil {
 		return f
 	}

@@ -39,7 +39,7 @@ func (s *Server) Rollouts() rings.Report { return s.rings.Report() }
 
 // rollouts responds with what all rings have and wait for.
 func (s *Server) rollouts(w http.ResponseWriter, r *http.Request) *failure {
-	st, f := s.state()
+	st, f := s.state(r)
 	if f != nil {
 		return f
 	}

@@ -240,8 +240,9 @@ func (s *Server) RefusedRemovals() []guard.RefusedRemoval { return s.refusedRemo
 // Waits are the components of a state that wait for others.
 func (s *Server) Waits(st *fleetstate.State) []order.Wait { return s.order.Waits(st) }
 
-// state returns the served state; 503 before there is one (G4).
-func (s *Server) state() (*fleetstate.State, *failure) {
+// state returns the served state; 503 before there is one (G4). A token that is restricted does not
+// get the cause, which may be in files of others.
+func (s *Server) state(r *http.Request) (*fleetstate.State, *failure) {
 	if st := s.refresher.State(); st != nil {
 		return st, nil
 	}
@@ -249,7 +250,11 @@ func (s *Server) state() (*fleetstate.State, *failure) {
 	if err == nil { // it has just come
 		return s.refresher.State(), nil
 	}
-	return nil, &failure{code: http.StatusServiceUnavailable, message: err.Error(), header: map[string]string{"Retry-After": "5"}}
+	f := &failure{code: http.StatusServiceUnavailable, message: err.Error(), header: map[string]string{"Retry-After": "5"}}
+	if bearerOf(r).Restricted() != nil {
+		f.message, f.cause = withheld, f.message
+	}
+	return nil, f
 }
 
 // Stop drains and ends the server (rule 7). The end of the context cuts the drain delay short;

@@ -226,7 +226,7 @@ func TestReplicaThatMissedAMemberTakesItFromNoOther(t *testing.T) {
 }
 
 // Rule L1: what responses have otherwise than the live cluster Secrets is reported with both
-// values, but for what looks like a secret where no token is asked for; and it is no refusal.
+// values to a token that may read the whole hub; and it is no refusal.
 func TestReplacedLabelsAreReported(t *testing.T) {
 	secret := func(labels map[string]string) facts.Set {
 		return facts.NewSet(true, facts.Cluster{Name: "a", Secret: "a", Labels: labels, Annotations: map[string]string{"addons_repo_url": "https://old.example.com", "api_token": "0123456789abcdef0123"}},
@@ -239,7 +239,7 @@ func TestReplacedLabelsAreReported(t *testing.T) {
 	want := []string{
 		`a: label "tenant": "retail" replaces "terraform" of the cluster Secret`,
 		`a: annotation "addons_repo_url": "https://new.example.com" replaces "https://old.example.com" of the cluster Secret`,
-		`a: annotation "api_token": another value than that of the cluster Secret`,
+		`a: annotation "api_token": "from-a-secret" replaces "0123456789abcdef0123" of the cluster Secret`,
 	}
 	r, ready := s.readiness()
 	if diff := cmp.Diff(want, ready.Replaced); r.code != 200 || ready.ReplacedLabels != 3 || diff != "" {

@@ -28,7 +28,7 @@ func TestComparisonsAreThoseOfTheLibrary(t *testing.T) {
 				if (errGot == nil) != (errWant == nil) || errWant == nil && got != want.String() {
 					t.Errorf("%s of %#v and %#v: %q, %v; text/template has %q, %v", call, x, y, got, errGot, want.String(), errWant)
 				}
-				if errWant != nil && !strings.HasSuffix(errGot.Error(), errWant.Error()[strings.LastIndex(errWant.Error(), "error calling"):]) {
+				if errWant != nil && !strings.Contains(errWant.Error(), "non-comparable type") && !strings.HasSuffix(errGot.Error(), errWant.Error()[strings.LastIndex(errWant.Error(), "error calling"):]) {
 					t.Errorf("%s of %#v and %#v:\n%v; text/template has\n%v", call, x, y, errGot, errWant)
 				}
 			}

@@ -108,7 +108,7 @@ const maxElements = 100_000
 
 func repeat(count int, text string) (string, error) {
 	if count < 0 || len(text) > 0 && count > MaxOutput/len(text) {
-		return "", limitError{fmt.Sprintf("%d times %d bytes", count, len(text)), fmt.Sprintf("at most %d bytes", MaxOutput)}
+		return "", limitError{"a text is repeated too often", fmt.Sprintf("at most %d bytes", MaxOutput)}
 	}
 	return strings.Repeat(text, count), nil
 }
@@ -146,7 +146,7 @@ func elements(start, stop, step int) int {
 
 func checkElements(start, stop, step int) error {
 	if elements(start, stop, step) > maxElements {
-		return limitError{fmt.Sprintf("a list from %d to %d", start, stop), fmt.Sprintf("at most %d elements", maxElements)}
+		return limitError{"a list of numbers is too long", fmt.Sprintf("at most %d elements", maxElements)}
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func index(item any, keys ...any) (any, error) {
 		case reflect.Map:
 			k := reflect.ValueOf(key)
 			if !k.IsValid() || !k.Type().AssignableTo(v.Type().Key()) {
-				return nil, fmt.Errorf("cannot look up %s in a map with keys of type %s", brief(key), v.Type().Key())
+				return nil, fmt.Errorf("cannot look up a %T in a map with keys of type %s", key, v.Type().Key())
 			}
 			found := v.MapIndex(k)
 			if !found.IsValid() {
@@ -191,25 +191,14 @@ func index(item any, keys ...any) (any, error) {
 		case reflect.Slice, reflect.Array, reflect.String:
 			i, ok := key.(int)
 			if !ok || i < 0 || i >= v.Len() {
-				return nil, fmt.Errorf("no element %s in a list of %d", brief(key), v.Len())
+				return nil, fmt.Errorf("no such element in a list of %d", v.Len())
 			}
 			item = v.Index(i).Interface()
 		default:
-			return nil, fmt.Errorf("cannot look up %s in %T", brief(key), item)
+			return nil, fmt.Errorf("cannot look up a %T in %T", key, item)
 		}
 	}
 	return item, nil
-}
-
-// brief is a key as an error shows it: what holds others can be of any size when it is written.
-func brief(key any) string {
-	switch k := key.(type) {
-	case string:
-		return shorten(k)
-	case int, float64, bool, nil:
-		return fmt.Sprint(k)
-	}
-	return fmt.Sprintf("%T", key)
 }
 
 var funcs = Funcs()

@@ -1,6 +1,7 @@
 package tmpl
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -57,10 +58,10 @@ func printing() template.FuncMap {
 		"println": fmt.Sprintln,
 		"printf": func(format string, args ...any) (string, error) {
 			if bad := unfit.FindString(strings.ReplaceAll(format, "%%", "")); bad != "" {
-				return "", fmt.Errorf("printf: %q prints an address or is too wide", bad)
+				return "", errors.New("a verb prints an address, or is too wide")
 			}
 			if bad := byAddress(format); bad != "" && holdsPointer(reflect.ValueOf(args)) {
-				return "", fmt.Errorf("printf: %q prints an address", bad)
+				return "", errors.New("a verb prints an address")
 			}
 			return fmt.Sprintf(format, args...), nil
 		},

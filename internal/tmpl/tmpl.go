@@ -35,6 +35,8 @@ type Template struct {
 	// steps are the numbers of steps that the empty texts stand for, by address.
 	steps   map[*byte]int
 	parsing int // what parsing has taken, in steps
+	// messages are those that an error may repeat.
+	messages []string
 }
 
 // Parse parses a template that starts at a place; errors are problem.Problem with reason
@@ -53,7 +55,7 @@ func Parse(pos problem.Pos, text string) (*Template, error) {
 	if err := leftOutMethods(trees); err != nil {
 		return nil, failure(pos, err)
 	}
-	t := &Template{pos: pos, parsing: Parsing(text), lines: textLines(trees, text), reads: readsOf(trees), parts: plainParts(trees)}
+	t := &Template{pos: pos, parsing: Parsing(text), lines: textLines(trees, text), reads: readsOf(trees), parts: plainParts(trees), messages: messagesOf(trees)}
 	t.program = newProgram(trees)
 	t.steps = steps(trees)
 	return t, nil
@@ -122,7 +124,7 @@ func (t *Template) ExecuteLines(data any) (Output, error) {
 func (t *Template) output(w *limited, work int, lines []int, err error) (Output, error) {
 	steps := t.parsing + w.steps + work/workOfStep
 	if err != nil {
-		return Output{Steps: steps}, failure(t.pos, err)
+		return Output{Steps: steps}, t.failed(err)
 	}
 	return Output{w.String(), lines, steps}, nil
 }
@@ -174,7 +176,21 @@ var noKey = regexp.MustCompile(`map has no entry for key "([^"]*)"`)
 // maxText is how many bytes of a text that the template made an error repeats.
 const maxText = 200
 
-func failure(pos problem.Pos, err error) error {
+// failed is the problem of an execution, which repeats the template's own text and no value.
+func (t *Template) failed(err error) error {
+	p := failure(t.pos, err)
+	if p.Reason != problem.TemplateFailed || len(p.Hints) > 0 {
+		return p
+	}
+	var hint string
+	if p.Found, hint = withoutValues(p.Found, t.messages); hint != "" {
+		p.Hints = []string{hint}
+	}
+	p.Found = shorten(p.Found)
+	return p
+}
+
+func failure(pos problem.Pos, err error) problem.Problem {
 	p := problem.Problem{Reason: problem.TemplateFailed, Severity: problem.Error, Pos: pos, Subject: "template", Found: err.Error()}
 	if m := templateError.FindStringSubmatch(err.Error()); m != nil {
 		line, _ := strconv.Atoi(m[1])
@@ -205,7 +221,6 @@ func failure(pos problem.Pos, err error) error {
 		p.Hints = []string{"give a default: {{ ... | default \"x\" }}"}
 		return p
 	}
-	p.Found = shorten(p.Found)
 	if m := noKey.FindStringSubmatch(p.Found); m != nil {
 		p.Found = fmt.Sprintf("no fact %q is known", m[1])
 		p.Hints = []string{"for facts that not every cluster has, write {{ index .annotations \"x\" }} or {{ dig }} with a default"}

@@ -1,6 +1,7 @@
 package tmpl
 
 import (
+	"encoding/base64"
 	"errors"
 	"strings"
 	"sync"
@@ -34,9 +35,9 @@ func TestErrors(t *testing.T) {
 		{"unknown function", "{{ now }}", at("f", 0), `f:1: template: function "now" not defined`},
 		{"fail", `{{ fail "no" }}`, at("f", 0), `f:1:4: template <fail "no">: error calling fail: no`},
 		{"required", `{{ required "needed" "" }}`, at("f", 0), `f:1:4: template <required "needed" "">: error calling required: needed`},
-		{"index out of range", `{{ index (list 1) 3 }}`, at("f", 0), `f:1:4: template <index (list 1) 3>: error calling index: no element 3 in a list of 1`},
-		{"index of text", `{{ index 5 "x" }}`, at("f", 0), `f:1:4: template <index 5 "x">: error calling index: cannot look up x in int`},
-		{"index with a number", `{{ index .m 5 }}`, at("f", 0), `f:1:4: template <index .m 5>: error calling index: cannot look up 5 in a map with keys of type string`},
+		{"index out of range", `{{ index (list 1) 3 }}`, at("f", 0), `f:1:4: template <index (list 1) 3>: error calling index: no such element in a list of 1`},
+		{"index of text", `{{ index 5 "x" }}`, at("f", 0), `f:1:4: template <index 5 "x">: error calling index: cannot look up a string in int`},
+		{"index with a number", `{{ index .m 5 }}`, at("f", 0), `f:1:4: template <index .m 5>: error calling index: cannot look up a int in a map with keys of type string`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tt, err := Parse(c.pos, c.text)
@@ -53,6 +54,41 @@ func TestErrors(t *testing.T) {
 		})
 	}
 }
+
+// TestErrorsHoldNoValues: whatever fails, the error of an execution repeats the template's own text,
+// and no value of the facts.
+func TestErrorsHoldNoValues(t *testing.T) {
+	const value = "facts-v4lue"
+	data := map[string]any{"v": value, "m": map[string]any{"k": value}, "l": []any{value}, "n": 7654321}
+	for _, text := range []string{
+		`{{ fail .v }}`, `{{ fail (toJson .) }}`, `{{ .v | fail }}`, `{{ required .v "" }}`, `{{ fail (printf "x %s" .v) }}`, `{{ $f := .v }}{{ fail $f }}`,
+		`{{ fail (print "incompatible types for comparison: " .v) }}`, `{{ if false }}{{ fail "x" }}{{ end }}{{ fail (cat "x" .v) }}`,
+		`{{ range $i, $x, := .v }}{{ end }}`, `{{ range .v }}{{ . | add1 | fail }}{{ end }}`, `{{ range .m.k }}{{ . }}{{ end }}`, `{{ atoi .v | fail }}`,
+		`{{ fromYaml (print "[" .v) }}`, `{{ fromYaml .v }}`, `{{ mustFromJson .v }}`, `{{ mustRegexMatch (print "(" .v) "x" }}`, `{{ regexMatch (print "(" .v) "x" }}`,
+		`{{ regexReplaceAll (print "[" .v) "x" "y" }}`, `{{ semverCompare .v "1.2.3" }}`, `{{ semverCompare ">1" .v }}`, `{{ semver .v }}`, `{{ mustToDuration .v }}`, `{{ index .l .v }}`, `{{ index .l .n }}`, `{{ index .n .v }}`, `{{ index .m .n }}`,
+		`{{ printf (print "%" .n "p") .v }}`, `{{ printf (print "%" .v "p") .m }}`, `{{ lt .v .n }}`, `{{ eq .l .l }}`, `{{ .v.x }}`, `{{ .m.k.x }}`, `{{ index .l 0 | include }}`, `{{ template .v }}`,
+		`{{ mustFirst .v }}`, `{{ mustHas .v .v }}`, `{{ mustSlice .v 1 }}`, `{{ slice .v 9 99 }}`, `{{ dig "a" .v }}`, `{{ get .v "x" }}`, `{{ merge .v }}`, `{{ b64dec .v | fail }}`, `{{ b32dec .v }}`, `{{ urlParse (print "%" .v "://") }}`,
+		`{{ mustDateModify .v now }}`, `{{ derivePassword 1 .v .v .v .v }}`, `{{ buildCustomCert .v .v }}`, `{{ decryptAES .v .v }}`, `{{ until .v }}`, `{{ repeat .n .v }}`, `{{ seq .v }}`, `{{ tuple .v | first | len }}{{ len .n }}`,
+	} {
+		tt, err := Parse(at("f", 0), text)
+		if err == nil {
+			_, err = tt.Execute(data)
+		}
+		if err != nil && (strings.Contains(err.Error(), value) || strings.Contains(err.Error(), "7654321") || strings.Contains(err.Error(), b64(value))) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	tt, err := Parse(at("f", 0), `{{ fail .v }}`)
+	if err == nil {
+		_, err = tt.Execute(data)
+	}
+	const want = `f:1:4: template <fail .v>: error calling fail: its message is withheld, as it may hold values; a message in quotes is shown: {{ fail "..." }}`
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
 // TestOutputIsBounded is rule H10, with limit and actual.
 func TestOutputIsBounded(t *testing.T) {

@@ -141,7 +141,7 @@ Try there:
 
   Break something. Nothing happens, and the service says why.
     echo 'tenannt: retail' >>fleet/fleet-members/%[5]s/retail-prod-eu-1.yaml; git commit -qam 'A typo' && git push -q
-    curl -s %[6]s/readyz
+    curl -s %[6]s/readyz -H "Authorization: Bearer $(cat %[11]s)"
 
   Roll out in rings, with a canary that fails and goes back (docs/how-to/roll-out-in-rings.md).
     export FLEET=%[1]s SERVICE=%[6]s TOKEN=%[11]s
@@ -167,7 +167,7 @@ two ask for credentials, which the service has from Secrets. Governance says whi
 
   Leave the bounds: the commit is refused, with its place, and the mount stays as it was.
     echo '{checkout-orders: {enabled: true, namespace: kube-system}}' >$f; git commit -qam 'Elsewhere' && git push -q
-    curl -s %[6]s/readyz
+    curl -s %[6]s/readyz -H "Authorization: Bearer $(cat %[11]s)"
 
 Logs: %[10]s
 Ctrl-C ends everything.
