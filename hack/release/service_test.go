@@ -31,7 +31,7 @@ func TestServiceRunsFromImageFiles(t *testing.T) {
 	repository := fleet(t)
 	server := serve(t, repository)
 	dir := t.TempDir()
-	write(t, dir, "token", "secret")
+	write(t, dir, "token", "the-token-of-a-release-under-test")
 	write(t, dir, "credentials/username", "reader")
 	write(t, dir, "credentials/password", "pass word")
 	write(t, dir, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))

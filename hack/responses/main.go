@@ -31,7 +31,7 @@ import (
 // startDeadline bounds the time until a service is ready.
 const startDeadline = 2 * time.Minute
 
-const token = "compare-responses"
+const token = "the-token-that-compares-responses"
 
 func main() {
 	sizes := flag.String("clusters", "100,1000", "sizes of the generated fleets, separated by commas")

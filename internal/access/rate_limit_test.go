@@ -105,9 +105,9 @@ func TestTokensAreLookedAtOnceInAWhile(t *testing.T) {
 		}
 		return path
 	}
-	o := Options{TokenFile: write("token", "x"), TokensDir: dir, Log: slog.New(slog.DiscardHandler)}
+	o := Options{TokenFile: write("token", "the-token-of-the-token-file"), TokensDir: dir, Log: slog.New(slog.DiscardHandler)}
 	o.TokensFile = write("tokens.yaml", "apiVersion: argosy.dev/v1alpha1\nkind: Tokens\ntokens:\n- {name: a, files: [a], allow: {routes: [fleet]}}\n")
-	const old, next = "the-old-value-of-a", "the-next-value-of-a"
+	const old, next = "the-old-value-of-the-token-a", "the-next-value-of-the-token-a"
 	write("a", old)
 	tokens, err := Open(o)
 	if err != nil {

@@ -72,5 +72,45 @@ func parseToken(data []byte) ([]byte, error) {
 	case bytes.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, errors.New("a token is one line of ASCII characters without spaces")
 	}
+	if bits := estimate(value); bits < MinBits {
+		why := fmt.Sprintf("%d characters of their kind have at most %d bits", len(value), bits)
+		if bits == 0 {
+			why = fmt.Sprintf("it has fewer than %d different characters", minDistinct)
+		}
+		return nil, fmt.Errorf("it can be guessed: %s; expected at least %d bits, as openssl rand -hex 16 makes them", why, MinBits)
+	}
 	return value, nil
+}
+
+// MinBits is the least strength of a token: nobody who has something that it signed or sealed can
+// try that many.
+const MinBits = 128
+
+// minDistinct are the different characters of a token at least: random ones have more.
+const minDistinct = 8
+
+// estimate is the strength of a token in bits, if it is random, and 0 if it is not: its length
+// times the bits of a character, which are 3.3 of digits, 4 of hexadecimal ones, 5 of letters of
+// one case with others, and 6 where both cases are.
+func estimate(value []byte) int {
+	has := func(set string) bool { return bytes.ContainsAny(value, set) }
+	const lower, upper, digits = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
+	only := func(set string) bool { return len(bytes.Trim(value, set)) == 0 }
+	tenths := 50
+	switch {
+	case only(digits):
+		tenths = 33
+	case only(digits + "abcdef"), only(digits + "ABCDEF"):
+		tenths = 40
+	case has(lower) && has(upper):
+		tenths = 60
+	}
+	distinct := map[byte]bool{}
+	for _, b := range value {
+		distinct[b] = true
+	}
+	if len(distinct) < minDistinct {
+		return 0
+	}
+	return len(value) * tenths / 10
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,7 +17,7 @@ import (
 func TestTokenNeverGoesBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	rotate := func(n int) {
-		if err := os.WriteFile(path+".new", []byte(strconv.Itoa(n)), 0o600); err != nil {
+		if err := os.WriteFile(path+".new", []byte("the-token-of-the-generation-"+strconv.Itoa(n)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Rename(path+".new", path); err != nil {
@@ -36,7 +37,7 @@ func TestTokenNeverGoesBack(t *testing.T) {
 			for !done.Load() {
 				tok.Current()
 				last, _ := tok.Last()
-				n, _ := strconv.Atoi(string(last.value))
+				n, _ := strconv.Atoi(strings.TrimPrefix(string(last.value), "the-token-of-the-generation-"))
 				if n < newest {
 					t.Errorf("token %d after %d", n, newest)
 					return
@@ -52,13 +53,16 @@ func TestTokenNeverGoesBack(t *testing.T) {
 	readers.Wait()
 }
 
+// named is a token that is long enough, of a short one.
+func named(text string) string { return text + "-token-of-twenty-characters" }
+
 // A new token counts at once, the old one until the file is read again; nobody makes the service
 // read it more often with a token of somebody else.
 func TestFileIsReadOnceInAWhile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "token")
 	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(named(text)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,7 +96,7 @@ func TestFileIsReadOnceInAWhile(t *testing.T) {
 			write(c.write)
 		}
 		now = now.Add(c.after)
-		if got := f.is(sha256.Sum256([]byte(c.token)), c.elsewhere); got != c.want {
+		if got := f.is(sha256.Sum256([]byte(named(c.token))), c.elsewhere); got != c.want {
 			t.Errorf("%s: %v", c.what, got)
 		}
 	}

@@ -19,12 +19,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/reload"
 )
 
-// Defaults of Options, and the minimum length of a token of the tokens folder.
+// Defaults of Options.
 const (
 	DefaultReload = time.Second
 	DefaultRate   = 200
 	DefaultBurst  = 1000
-	MinToken      = 16
 )
 
 // Options name the files of tokens. TokenFile is required; TokensDir is required with TokensFile.
@@ -113,9 +112,6 @@ func Open(o Options) (*Tokens, error) {
 		return nil, err
 	}
 	t.root = &Bearer{limiter: t.newLimiter()}
-	if n := len(t.full.Current().value); n < MinToken {
-		t.o.Log.Warn("the token of the token file is short and can be guessed", "characters", n, "expected", MinToken)
-	}
 	if o.TokensFile == "" {
 		return t, nil
 	}
@@ -315,11 +311,7 @@ func readIn(root *os.Root, path string) ([]byte, error) {
 	if err != nil {
 		return nil, reload.Cause(err)
 	}
-	secret, err := parseToken(data)
-	if err == nil && len(secret) < MinToken {
-		return nil, fmt.Errorf("%d characters; expected at least %d", len(secret), MinToken)
-	}
-	return secret, err
+	return parseToken(data)
 }
 
 // separate removes values that two tokens share: such a value stays with the token that had it

@@ -114,7 +114,7 @@ func TestTokensFileIsStrict(t *testing.T) {
 		{"webhook with hubs", head + "- {name: a, files: [a], allow: {routes: [webhook], hubs: [x]}}\n", `token "a": hubs with the route webhook alone, which asks for nothing; expected no hubs`},
 		{"views without a route", head + "- {name: a, files: [a], allow: {routes: [explain], views: [members]}}\n", `token "a": views without a route that has them`},
 		{"reference", head + entry("a", "reference"), `token "a": file "reference": it begins with "$", a reference to a Secret's key`},
-		{"short", head + entry("a", "short"), `token "a": file "short": 15 characters; expected at least 16`},
+		{"short", head + entry("a", "short"), `token "a": file "short": it can be guessed: 15 characters of their kind have at most 75 bits; expected at least 128 bits, as openssl rand -hex 16 makes them`},
 		{"empty file", head + entry("a", "empty"), `token "a": file "empty": it is empty`},
 		{"two lines", head + entry("a", "lines"), `token "a": file "lines": a token is one line of ASCII characters`},
 		{"folder", head + entry("a", "folder"), `token "a": file "folder": it is no file`},
@@ -278,14 +278,28 @@ func TestTokensOfAMountedSecret(t *testing.T) {
 	}
 }
 
-// A short token of the token file is accepted as ever, and said to be short.
-func TestShortTokenFile(t *testing.T) {
+// A token of fewer than 128 bits, by its length and its kind of characters, is refused with the way
+// to make one; what openssl, base64 and this project's charts make is accepted.
+func TestTokensHave128Bits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.o.TokensFile, w.o.TokensDir = "", ""
-	w.write("token", "short")
-	if b := w.open().Find("short"); b.Label() != "token-file" || !strings.Contains(w.log.String(), "can be guessed") {
-		t.Errorf("%s %s", b.Label(), w.log)
+	for token, good := range map[string]bool{
+		"short": false, "correct-horse-battery": false, "sixteen-letters-": false, "password-password-password-password": true,
+		"0123456789abcdef0123456789abcde": false, "0123456789abcdef0123456789abcdef": true, "0123456789ABCDEF0123456789ABCDEF": true,
+		"abcdefghijklmnop2345672": false, "ABCDEFGHIJKLMNOPQRSTUVWXYZ": true, "hook-secret-0123456789abcdef": true,
+		"aB3dE6gH9jK2mN5pQ8sT1": false, "aB3dE6gH9jK2mN5pQ8sT1v": true, "AAECAwQFBgcICQoLDA0ODw==": true,
+		"01234567890123456789012345678901234567": false, "012345678901234567890123456789012345678": true,
+		strings.Repeat("ab", 40): false, strings.Repeat("x", 400): false,
+	} {
+		w := newWorld(t)
+		w.o.TokensFile, w.o.TokensDir = "", ""
+		w.write("token", token+"\n")
+		tokens, err := access.Open(w.o)
+		switch {
+		case good && (err != nil || tokens.Find(token).Label() != "token-file"):
+			t.Errorf("%s: %v", token, err)
+		case !good && (err == nil || !strings.Contains(err.Error(), "expected at least 128 bits, as openssl rand -hex 16 makes them") || strings.Contains(err.Error(), token)):
+			t.Errorf("%s: %v", token, err)
+		}
 	}
 }
 

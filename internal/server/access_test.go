@@ -32,7 +32,7 @@ func tokensOf(t *testing.T, allow map[string]string) keyring {
 	text := "apiVersion: argosy.dev/v1alpha1\nkind: Tokens\ntokens:\n"
 	for _, name := range slices.Sorted(maps.Keys(allow)) {
 		text += "- {name: " + name + ", files: [" + name + "], allow: " + allow[name] + "}\n"
-		k.values[name] = "value-of-the-token-" + name
+		k.values[name] = "value-of-the-token-0123-of-" + name
 		k.write(t, name, k.values[name])
 	}
 	if err := os.WriteFile(k.file, []byte(text), 0o600); err != nil {
@@ -364,7 +364,7 @@ func TestProblemsOfOthersAreWithheld(t *testing.T) {
 func TestTokensAreReadAgain(t *testing.T) {
 	k := tokensOf(t, map[string]string{"ci": "{routes: [getparams], views: [members]}"})
 	s := serving(t, k.use)
-	old, next := k.values["ci"], "the-next-value-of-ci"
+	old, next := k.values["ci"], "the-next-value-of-the-token-ci"
 	code := func(token, parameters string) int { return caller{s, token}.ask(parameters).code }
 	const members, agents = `{"view":"members"}`, `{"view":"agents"}`
 	if code(old, members) != 200 || code(old, agents) != 403 || code(next, members) != 401 {

@@ -33,8 +33,8 @@ type Probe struct {
 	ComputingSince *time.Time `json:"computingSince,omitempty"`
 	// Refused are newer revisions and facts that are not served.
 	Refused []Refused `json:"refused"`
-	// QuarantinedMembers counts the hub's quarantined members, LastKnownClusters those whose cluster
-	// Secrets are gone, and which are computed from their last known facts.
+	// QuarantinedMembers counts the hub's quarantined members, LastKnownClusters those whose
+	// cluster Secrets are gone, and which are computed from their last known facts.
 	QuarantinedMembers int `json:"quarantinedMembers"`
 	LastKnownClusters  int `json:"lastKnownClusters"`
 	// RefusedResponses counts the responses beyond the removal budget, StaleMounts the mounts whose

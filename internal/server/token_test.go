@@ -59,14 +59,14 @@ func TestTokenIsRotatedWhileRunning(t *testing.T) {
 	with := func(token string) int { return s.ask(`{"view":"members"}`, "Authorization", "Bearer "+token).code }
 	expect := func(what string, old, updated int) {
 		t.Helper()
-		if o, n := with(secret), with("second-token"); o != old || n != updated {
+		if o, n := with(secret), with("the-second-token-of-two-horses"); o != old || n != updated {
 			t.Errorf("%s: the old one %d, the new one %d", what, o, n)
 		}
 	}
 	expect("before", 200, 401)
-	s.writeToken("second-token\r\n")
+	s.writeToken("the-second-token-of-two-horses\r\n")
 	expect("rotated", 401, 200)
-	for what, bad := range map[string]string{"empty": "", "blank": "\n", "reference": "$argosy:token\n", "two lines": "a\nb\n"} {
+	for what, bad := range map[string]string{"empty": "", "blank": "\n", "reference": "$argosy:token\n", "two lines": "a\nb\n", "short": "fifteen-letters\n"} {
 		s.writeToken(bad)
 		expect(what, 401, 200) // the last good one stays
 	}
@@ -113,6 +113,7 @@ func TestNewRefuses(t *testing.T) {
 		{func(o *server.Options) { o.TokenFile = file("newline", "\r\n\n") }, "it is empty"},
 		{func(o *server.Options) { o.TokenFile = file("reference", "$argosy:token") }, hint},
 		{func(o *server.Options) { o.TokenFile = file("lines", "a\nb") }, "one line of ASCII characters"},
+		{func(o *server.Options) { o.TokenFile = file("short", "fifteen-letters") }, "15 characters of their kind have at most 75 bits; expected at least 128 bits, as openssl rand -hex 16 makes them"},
 		{func(o *server.Options) { o.TokenFile = file("large", strings.Repeat("x", 5000)) }, "larger than 4096 bytes"},
 		{func(o *server.Options) { o.TLSCert = "cert" }, "--tls-cert and --tls-key belong together"},
 		{func(o *server.Options) { o.TLSCert, o.TLSKey = "cert", "key" }, `TLS certificate "cert": no such file`},

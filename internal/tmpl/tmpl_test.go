@@ -55,8 +55,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestErrorsHoldNoValues: whatever fails, the error of an execution repeats the template's own text,
-// and no value of the facts.
+// TestErrorsHoldNoValues: whatever fails, the error of an execution repeats the template's own
+// text, and no value of the facts.
 func TestErrorsHoldNoValues(t *testing.T) {
 	const value = "facts-v4lue"
 	data := map[string]any{"v": value, "m": map[string]any{"k": value}, "l": []any{value}, "n": 7654321}

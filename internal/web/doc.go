@@ -9,8 +9,9 @@
 //  4. Each request needs a token with the route "web", by the Authorization header or by the cookie
 //     of a session; or a proxy whose address is trusted names a group that is a token's name. Views
 //     and errors show what the token's scope sees, and nothing else.
-//  5. A session's cookie is the token, sealed by a key that follows from the token file. No replica
-//     has to know a session, and a token that is revoked ends it. No URL and no log has a token.
+//  5. A session's cookie is the token, sealed by a random key, which replicas share by the state
+//     store. No replica has to know a session, and a token that is revoked ends it. No URL and no
+//     log has a token.
 //  6. Texts of a fleet's files are escaped by html/template alone: nothing is marked as safe.
 //  7. A page says how old the state is. What is not current is called unknown.
 //     The timeline says since when it knows, and where nobody looked. It survives a restart in a

@@ -48,7 +48,7 @@ func serving(t *testing.T, s *Site) (address string, ended <-chan error, stop fu
 	t.Helper()
 	s.o.Fleet, s.o.Live = noFleet{}, func() overview.Live { return overview.Live{} }
 	s.o.Logger = slog.New(slog.DiscardHandler)
-	s.saved = s.newRecord()
+	s.saved, s.sessions = s.newRecord(), newSessionKeys(s.o)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestTimelineOutlivesPanics(t *testing.T) {
 		looks := 0
 		s := &Site{}
 		s.o.Fleet, s.o.Logger = noFleet{}, slog.New(slog.DiscardHandler)
-		s.saved = s.newRecord()
+		s.saved, s.sessions = s.newRecord(), newSessionKeys(s.o)
 		s.o.Live = func() overview.Live {
 			looks++
 			panic("no such thing")
@@ -123,7 +123,7 @@ func TestServeEndsWhenItsListenerFails(t *testing.T) {
 	s := &Site{streams: newStreams(), handler: http.NotFoundHandler()}
 	s.o.Fleet, s.o.Live = noFleet{}, func() overview.Live { return overview.Live{} }
 	s.o.Logger = slog.New(slog.DiscardHandler)
-	s.saved = s.newRecord()
+	s.saved, s.sessions = s.newRecord(), newSessionKeys(s.o)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -24,11 +24,11 @@ import (
 )
 
 const (
-	secret = "correct-horse-battery"
-	retail = "token-of-the-retail-team"
-	hubTwo = "token-of-the-second-hub"
-	addons = "token-of-the-addons-team"
-	nobody = "token-without-the-pages"
+	secret = "correct-horse-battery-staple"
+	retail = "the-token-of-the-retail-team"
+	hubTwo = "the-token-of-the-second-hub"
+	addons = "the-token-of-the-addons-team"
+	nobody = "a-token-without-all-of-the-pages"
 )
 
 // now is the clock of all tests.

@@ -35,6 +35,7 @@ func (s *Site) follow(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	running.Go(func() { s.saved.Run(ctx) })
+	running.Go(func() { s.sessions.saved.Run(ctx) })
 	tick := time.NewTicker(observeEvery)
 	defer tick.Stop()
 	var seen uint64

@@ -40,8 +40,8 @@ type Options struct {
 	Rollouts func() rings.Report
 	// Live returns what is known of the running components; default nothing.
 	Live func() overview.Live
-	// Store keeps the timeline over a restart, and shares it with replicas; default: it begins with
-	// the process.
+	// Store keeps the timeline and the key of sessions over a restart, and shares them with
+	// replicas; default: they begin with the process.
 	Store *state.Store
 	// SourceURL is the address of a place in a file: a URL with {file}, {line} and {revision}, or
 	// the repository's own URL, of which GitHub, GitLab, Gitea and Bitbucket are known; empty for
@@ -89,6 +89,7 @@ type Site struct {
 	history     overview.History
 	remembering sync.Mutex
 	saved       *state.Replicated[overview.Remembered]
+	sessions    *sessionKeys
 	source      sourceLinks
 	proxies     []netip.Prefix
 	attempts    *access.Attempts
@@ -140,6 +141,7 @@ func New(o Options) (*Site, error) {
 	}
 	s := &Site{o: o, source: source, proxies: proxies, attempts: access.NewAttempts(failureRate, failureBurst), slots: access.NewSlots[string](maxAtOnce), streams: newStreams()}
 	s.saved = s.newRecord()
+	s.sessions = newSessionKeys(o)
 	s.handler = s.routes()
 	return s, nil
 }

@@ -1,16 +1,19 @@
 package web
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/sha256"
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/binary"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/state"
 )
 
 // The cookie of a session. With TLS its name makes browsers insist on Secure and on this host.
@@ -26,26 +29,76 @@ func (s *Site) cookieName() string {
 	return plainCookie
 }
 
-// seal is the cipher of sessions. Its key follows from the token file, so that every replica has it
-// and a new token ends all sessions.
-func (s *Site) seal() (cipher.AEAD, error) {
-	secrets, _ := s.o.Tokens.Signing()
-	key := sha256.Sum256(append([]byte("argosy web session\x00"), secrets[0]...))
-	block, err := aes.NewCipher(key[:])
-	if err != nil {
-		return nil, err
+// sessionKeys are the keys that seal sessions: random, and none of them says anything of a token.
+// Replicas share the first one by the state store, where there is one.
+type sessionKeys struct {
+	mu    sync.Mutex
+	keys  [][]byte // the first one seals, each one opens
+	saved *state.Replicated[savedKey]
+}
+
+const keySize = 32
+
+// savedKey is the record of a key.
+type savedKey struct {
+	Key []byte `json:"key"`
+}
+
+// newSessionKeys makes a key, which gives way to the one in the store.
+func newSessionKeys(o Options) *sessionKeys {
+	k := &sessionKeys{keys: [][]byte{make([]byte, keySize)}}
+	_, _ = rand.Read(k.keys[0]) // never fails since Go 1.24
+	so := state.Options[savedKey]{Merge: k.merge, Value: k.value, Log: o.Logger, Loss: "all sessions end"}
+	if o.Store != nil && o.Store.Shared() {
+		so.Interval = recordEvery
 	}
-	return cipher.NewGCMWithRandomNonce(block)
+	k.saved = state.Replicate(o.Store, "session-key", 1, so)
+	k.saved.Changed() // a store without a key gets this one
+	return k
+}
+
+// merge takes the key of the store; sessions that an own one has sealed go on here.
+func (k *sessionKeys) merge(saved *savedKey) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(saved.Key) == keySize && !bytes.Equal(saved.Key, k.keys[0]) {
+		k.keys = [][]byte{saved.Key, k.keys[0]}
+	}
+}
+
+func (k *sessionKeys) value() (savedKey, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return savedKey{k.keys[0]}, true
+}
+
+// ciphers are the ciphers of sessions.
+func (k *sessionKeys) ciphers() ([]cipher.AEAD, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var out []cipher.AEAD
+	for _, key := range k.keys {
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, err
+		}
+		aead, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, aead)
+	}
+	return out, nil
 }
 
 // newSession is the cookie of a session with a token.
 func (s *Site) newSession(token string) (*http.Cookie, error) {
-	aead, err := s.seal()
+	ciphers, err := s.sessions.ciphers()
 	if err != nil {
 		return nil, err
 	}
 	plain := binary.BigEndian.AppendUint64(nil, uint64(s.o.Now().Add(sessionAge).Unix())) //nolint:gosec // not before 1970
-	sealed := aead.Seal(nil, nil, append(plain, token...), nil)
+	sealed := ciphers[0].Seal(nil, nil, append(plain, token...), nil)
 	return s.cookie(base64.RawURLEncoding.EncodeToString(sealed)), nil
 }
 
@@ -68,12 +121,17 @@ func (s *Site) sessionToken(r *http.Request) string {
 	if err != nil {
 		return ""
 	}
-	aead, err := s.seal()
+	ciphers, err := s.sessions.ciphers()
 	if err != nil {
 		return ""
 	}
-	plain, err := aead.Open(nil, nil, sealed, nil)
-	if err != nil || len(plain) <= 8 {
+	var plain []byte
+	for _, aead := range ciphers {
+		if opened, err := aead.Open(nil, nil, sealed, nil); err == nil {
+			plain = opened
+		}
+	}
+	if len(plain) <= 8 {
 		return ""
 	}
 	ends := time.Unix(int64(binary.BigEndian.Uint64(plain)), 0) //nolint:gosec // newSession wrote it

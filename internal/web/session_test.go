@@ -1,12 +1,20 @@
 package web_test
 
 import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"encoding/base64"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/state/statetest"
 	"github.com/argosy-hub/argosy/internal/web"
 )
 
@@ -58,6 +66,83 @@ func TestSession(t *testing.T) {
 	}
 	if r := post(t, server, "/signout", nil); !strings.Contains(r.header.Get("Set-Cookie"), "Max-Age=0") {
 		t.Errorf("%d %s", r.code, r.header.Get("Set-Cookie"))
+	}
+}
+
+// The key of sessions is random: without a store another process does not open them, and neither
+// does who knows how the key of earlier versions followed from a token. Processes with one store
+// share it, over restarts too.
+func TestSessionKeyIsRandom(t *testing.T) {
+	t.Parallel()
+	asks := func(at, cookie string) int {
+		r, err := http.NewRequest(http.MethodGet, at+"/api/v1/matrix", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Cookie", cookie)
+		r.Close = true
+		return do(t, r).code
+	}
+	signedIn := func(at string) string {
+		cookie, _, _ := strings.Cut(post(t, &httptest.Server{URL: at}, "/signin", url.Values{"token": {secret}}).header.Get("Set-Cookie"), ";")
+		return cookie
+	}
+	one, other := site(t, wide(t)), site(t, wide(t))
+	cookie := signedIn(one.URL)
+	if a, b := asks(one.URL, cookie), asks(other.URL, cookie); a != http.StatusOK || b != http.StatusUnauthorized {
+		t.Errorf("%d and, by another process, %d", a, b)
+	}
+	_, value, _ := strings.Cut(cookie, "=")
+	sealed, err := base64.RawURLEncoding.DecodeString(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{secret, "argosy web session\x00" + secret} {
+		key := sha256.Sum256([]byte(from))
+		block, err := aes.NewCipher(key[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		aead, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plain, err := aead.Open(nil, nil, sealed, nil); err == nil {
+			t.Errorf("a key that follows from the token opens the session: %q", plain)
+		}
+	}
+
+	store, _ := statetest.New()
+	begin := func() (at string, end func()) {
+		s, err := web.New(web.Options{Fleet: wide(t), Tokens: tokensOf(t), Now: func() time.Time { return now }, Store: store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Serve(ctx, listener) }()
+		return "http://" + listener.Addr().String(), func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	at, end := begin()
+	cookie = signedIn(at)
+	end() // writes
+	at, end = begin()
+	defer end()
+	code := 0
+	for until := time.Now().Add(time.Minute); code != http.StatusOK && time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		code = asks(at, cookie) // until the record has been read
+	}
+	if code != http.StatusOK {
+		t.Errorf("after a restart: %d", code)
 	}
 }
 

@@ -41,7 +41,7 @@ func (s *script) Watch(ctx context.Context, update func(*snapshot.Snapshot, erro
 	}
 }
 
-const token = "a-token-of-the-benchmark"
+const token = "the-token-of-all-the-benchmarks"
 
 // service is the real server, in this process.
 type service struct {

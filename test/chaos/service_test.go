@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	token    = "the-token-of-a-campaign"
+	token    = "the-token-of-one-whole-campaign"
 	patience = time.Minute
 	poll     = 20 * time.Millisecond
 )

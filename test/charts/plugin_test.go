@@ -25,7 +25,7 @@ import (
 )
 
 // token is what the plugin and Argo CD share.
-const token = "a-token-of-the-test"
+const token = "the-token-of-all-the-chart-tests"
 
 // request is what Argo CD's client sends.
 type request struct {

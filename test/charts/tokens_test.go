@@ -51,7 +51,7 @@ func TestTokensAreMounted(t *testing.T) {
 		}
 		return path
 	}
-	secrets := map[string]map[string]string{"argosy-payments": {"token": "the-token-of-payments", "next": "the-next-token-of-payments", "other": "not-a-token-of-anybody"}}
+	secrets := map[string]map[string]string{"argosy-payments": {"token": "the-first-token-of-payments", "next": "the-next-token-of-payments", "other": "not-a-token-of-anybody"}}
 	for _, v := range pod.Volumes {
 		switch {
 		case v.Name == "tokens-config":
@@ -89,7 +89,7 @@ func TestTokensAreMounted(t *testing.T) {
 		t.Fatalf("%v in\n%s", err, config.Data["tokens.yaml"])
 	}
 	got := ""
-	for _, value := range []string{bearer, "the-token-of-payments", "the-next-token-of-payments", "not-a-token-of-anybody"} {
+	for _, value := range []string{bearer, "the-first-token-of-payments", "the-next-token-of-payments", "not-a-token-of-anybody"} {
 		g := tokens.Find(value)
 		got += fmt.Sprintf("%s %v; ", g.Label(), g.Route(access.Registry) == nil)
 	}

@@ -116,7 +116,7 @@ var operatedFleet = map[string]string{
 const operatedObjects = `apiVersion: v1
 kind: Secret
 metadata: {name: generator-plugin-token, labels: {app.kubernetes.io/part-of: argocd}}
-stringData: {token: 0123456789abcdef}
+stringData: {token: 0123456789abcdef0123456789abcdef}
 ---
 apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet

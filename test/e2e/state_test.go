@@ -114,7 +114,7 @@ func (r *replica) ask(t *testing.T) string {
 	return string(body)
 }
 
-const stateToken = "0123456789abcdef"
+const stateToken = "0123456789abcdef0123456789abcdef"
 
 // sharedState: with the permissions that the chart gives, on a real API server, replicas keep a
 // state that takes several ConfigMaps and answer the same bytes while a member is broken. So does

@@ -186,8 +186,8 @@ annotations:
 {{- if hasPrefix "$" $v.token.value -}}
 {{- fail "token.value must not begin with $: Argo CD sends such a text in place of a token it cannot find, and the service refuses it" -}}
 {{- end -}}
-{{- if and $v.token.value (lt (len $v.token.value) 16) -}}
-{{- fail (printf "token.value: %d characters, at least 16 are needed" (len $v.token.value)) -}}
+{{- if and $v.token.value (lt (len $v.token.value) 22) -}}
+{{- fail (printf "token.value: %d characters, at least 22 are needed; openssl rand -hex 16 makes a token" (len $v.token.value)) -}}
 {{- end -}}
 {{- if and (eq (include "generator-plugin.tokenMode" .) "externalSecrets") (ne (include "generator-plugin.argocdNamespace" .) .Release.Namespace) -}}
 {{- fail "token.generate: externalSecrets makes one Secret, but argocd.namespace is another than the release's: set token.existingSecret and make it in both" -}}
