@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/companion"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/roots"
+	"github.com/argosy-hub/argosy/internal/team"
 )
 
 // deployed is a component that a hub's engine is to deploy.
@@ -21,6 +23,8 @@ type deployed struct {
 	pos                      problem.Pos
 	// noChart says what the catalogs lack of its chart, if anything.
 	noChart string
+	// repositories are those of its charts, unless it is of a team, which has a project of its own.
+	repositories []string
 }
 
 // deploys notes a component of a cluster that the hub's engine is to deploy.
@@ -29,7 +33,11 @@ func (l *linter) deploys(m *fleet.Member, group, component string, r fleetstate.
 		return
 	}
 	missing, _ := r.Entry.Incomplete(r.Chart, true)
-	l.deployed[m.Hub] = append(l.deployed[m.Hub], deployed{group, component, m.Tenant, r.EntryTree.Root.Pos(), missing})
+	var repositories []string
+	if r.EntryTree.Root.Get(team.KeyTeam).IsNull() {
+		repositories = append(companion.Repositories(r.Companions), r.Chart.RepoURL)
+	}
+	l.deployed[m.Hub] = append(l.deployed[m.Hub], deployed{group, component, m.Tenant, r.EntryTree.Root.Pos(), missing, repositories})
 }
 
 // deployment reports what of a fleet nobody deploys, as far as the files of its hubs' bootstrap
@@ -54,6 +62,7 @@ func (l *linter) deployment() {
 		h.notDeployed()
 		h.projects()
 		h.reaches()
+		h.admits()
 	}
 }
 
@@ -315,6 +324,34 @@ func (h hubRoots) reaches() {
 					Reason: problem.WideProject, Pos: name.Pos(), Subject: fmt.Sprintf("AppProject %q", tenant), Related: []problem.Pos{members[i].Pos},
 					Found:    fmt.Sprintf("%s reaches %s, which is a cluster of the tenant %s", name.Text(), members[i].Name, members[i].Tenant),
 					Expected: "names of the tenant's own clusters",
+				})
+			}
+		}
+	}
+}
+
+// admits reports components whose charts are in a repository that the project of their tenant does
+// not admit.
+func (h hubRoots) admits() {
+	seen := map[[2]string]bool{}
+	for _, use := range h.Uses {
+		if !ofTenant.MatchString(use.Name) || use.View != string(query.Components) {
+			continue
+		}
+		for _, d := range h.l.deployed[h.hub] {
+			list, known := h.Admits[d.tenant]
+			if !known || use.Group != "" && use.Group != d.group {
+				continue
+			}
+			for _, url := range d.repositories {
+				if url == "" || seen[[2]string{d.tenant, url}] || roots.Admit(list, url) {
+					continue
+				}
+				seen[[2]string{d.tenant, url}] = true
+				h.warn(problem.Problem{
+					Reason: problem.RefusedRepository, Pos: d.pos, Subject: fmt.Sprintf("component %q of group %q", d.component, d.group), Related: []problem.Pos{h.Projects[d.tenant]},
+					Found:    fmt.Sprintf("AppProject %q does not admit %s", d.tenant, url),
+					Expected: "it among its sourceRepos",
 				})
 			}
 		}

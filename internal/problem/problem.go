@@ -125,6 +125,7 @@ const (
 	NotImported        Reason = "not-imported"
 	OutsideRepository  Reason = "outside-repository"
 	PlaintextSecret    Reason = "plaintext-secret"
+	RefusedRepository  Reason = "refused-repository"
 	RemovalRefused     Reason = "removal-refused"
 	ReplacedLabel      Reason = "replaced-label"
 	ReservedLabel      Reason = "reserved-label"

@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/argosy-hub/argosy/charts"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -105,6 +106,43 @@ func (c Chart) Queries() []Query {
 	return out
 }
 
+// SourceRepos are the repositories that a project of the chart admits, unless it has a list of its
+// own.
+func (c Chart) SourceRepos() []string {
+	registry := text(c.values, "charts", "repoURL")
+	if registry == "" {
+		registry = charts.Registry
+	}
+	out := slices.Concat([]string{c.RepoURL, strings.TrimPrefix(registry, "oci://")},
+		c.list(texts(defaults().Get("projects").Get("catalogRepos")), "projects", "catalogRepos"), c.list(nil, "projects", "sourceRepos"))
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// ClusterKind is a kind without a namespace, or a pattern of kinds.
+type ClusterKind struct{ Group, Kind string }
+
+// ClusterKinds are the kinds without a namespace that the chart's projects admit by default.
+func ClusterKinds() (out []ClusterKind) {
+	for _, kind := range defaults().Get("projects").Get("clusterResources").Items() {
+		out = append(out, ClusterKind{text(kind, "group"), text(kind, "kind")})
+	}
+	return out
+}
+
+// defaults are the values of charts/hub.
+var defaults = sync.OnceValue(func() *yamldoc.Node {
+	data, err := charts.Files.ReadFile(chartName + "/values.yaml")
+	if err != nil {
+		panic(err) //nolint:forbidigo // it is embedded
+	}
+	doc, err := yamldoc.Parse(chartName, data)
+	if err != nil {
+		panic(err) //nolint:forbidigo // a test reads it
+	}
+	return doc.Root
+})
+
 // Open reports whether more than the Application's values decide on what the chart makes.
 func (c Chart) Open() bool { return c.open }
 
@@ -122,9 +160,18 @@ func (r *Roots) chart(c Chart) {
 	}
 	if c.on("install", "projects") {
 		r.Projects[platform] = c.Pos
+		if !c.open {
+			r.Admits[platform] = c.SourceRepos()
+		}
 		if tenants := at(c.values, "projects", "tenants"); tenants.IsMap() {
 			for _, f := range tenants.Fields() {
 				r.Projects[f.Key] = c.Pos
+				if !c.open {
+					r.Admits[f.Key] = c.SourceRepos()
+				}
+				if own := f.Value.Get("sourceRepos"); own != nil {
+					r.Admits[f.Key] = texts(own)
+				}
 			}
 		}
 	}

@@ -45,6 +45,8 @@ type Roots struct {
 	Queries  []Query
 	Sources  []Source
 	Projects map[string]problem.Pos
+	// Admits are the repositories that a project admits, or patterns of them, where they are known.
+	Admits map[string][]string
 	// Reaches are the names of clusters, or patterns of them, among a project's destinations.
 	Reaches map[string][]*yamldoc.Node
 	Uses    []Project
@@ -56,7 +58,7 @@ type Roots struct {
 
 // Read reads the roots of a hub.
 func Read(s *snapshot.Snapshot, hub string) *Roots {
-	r := &Roots{Projects: map[string]problem.Pos{}, Reaches: map[string][]*yamldoc.Node{}}
+	r := &Roots{Projects: map[string]problem.Pos{}, Admits: map[string][]string{}, Reaches: map[string][]*yamldoc.Node{}}
 	own := path.Join(Folder, hub)
 	files := s.Under(own)
 	if s.File(own+".yaml") != nil {
@@ -115,6 +117,7 @@ func (r *Roots) object(n *yamldoc.Node, own string) {
 	case kind == "AppProject":
 		name := text(n, "metadata", "name")
 		r.Projects[name] = at(n, "metadata", "name").Pos()
+		r.Admits[name] = texts(at(n, "spec", "sourceRepos"))
 		if to := at(n, "spec", "destinations"); to != nil {
 			for _, d := range to.Items() {
 				if cluster := d.Get("name"); cluster != nil {
@@ -240,6 +243,44 @@ func at(n *yamldoc.Node, keys ...string) *yamldoc.Node {
 		n = n.Get(key)
 	}
 	return n
+}
+
+// texts are the texts of a list.
+func texts(n *yamldoc.Node) []string {
+	out := []string{}
+	if !n.IsNull() {
+		for _, item := range n.Items() {
+			out = append(out, item.Text())
+		}
+	}
+	return out
+}
+
+// Admit reports whether a list of an AppProject's sourceRepos admits a repository, as Argo CD does:
+// * stands for any text, and an entry that begins with ! refuses what it names.
+func Admit(list []string, repoURL string) bool {
+	admitted := false
+	for _, pattern := range list {
+		refused, isRefusal := strings.CutPrefix(pattern, "!")
+		if isRefusal && covers(refused, repoURL) {
+			return false
+		}
+		admitted = admitted || !isRefusal && covers(pattern, repoURL)
+	}
+	return admitted
+}
+
+// covers reports whether a pattern names a repository, with or without the scheme of registries.
+func covers(pattern, repoURL string) bool {
+	plain := func(url string) string {
+		return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(url, "oci://"), ".git"))
+	}
+	parts := strings.Split(plain(pattern), "*")
+	for i, part := range parts {
+		parts[i] = regexp.QuoteMeta(part)
+	}
+	is, err := regexp.MatchString("^"+strings.Join(parts, ".*")+"$", plain(repoURL))
+	return is && err == nil
 }
 
 func text(n *yamldoc.Node, keys ...string) string {

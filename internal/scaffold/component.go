@@ -113,6 +113,7 @@ func NewComponent(ctx context.Context, r Repository, c Component) (*Draft, error
 	} else if err := d.add(c, was); err != nil {
 		return nil, err
 	}
+	d.admit(before, st.Fleet.Hubs(), c.RepoURL)
 	after, err := r.try(before, d)
 	if err != nil {
 		return nil, err

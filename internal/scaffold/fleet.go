@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/charts"
@@ -220,7 +221,6 @@ func NewFleet(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 		fleet.LayoutFile:             "layout.yaml",
 		"fleet/catalogs/addons.yaml": "catalog.yaml",
 		path.Join(f.MembersFolder(), f.Member+".yaml"): "member.yaml",
-		path.Join(bootstrap, "argosy.yaml"):            "argosy.yaml",
 	}
 	switch {
 	case f.Minimal:
@@ -240,7 +240,16 @@ func NewFleet(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 	if err := d.texts(s, names); err != nil {
 		return nil, err
 	}
-	if _, err := r.try(snapshot.FromMap(nil), d); err != nil {
+	empty := snapshot.FromMap(nil)
+	st, err := r.state(with(empty, d))
+	if err != nil {
+		return nil, err
+	}
+	s.Repositories = chartRepositories(st, f.Hub, ownFile(empty, d))
+	if err := d.texts(s, map[string]string{path.Join(bootstrap, "argosy.yaml"): "argosy.yaml"}); err != nil {
+		return nil, err
+	}
+	if _, err := r.try(empty, d); err != nil {
 		return nil, err
 	}
 	begin := "git add . && git commit -m \"Begin the fleet\""
@@ -316,6 +325,15 @@ func NewHub(ctx context.Context, r Repository, h Installation) (*Draft, error) {
 	bootstrap := path.Join(expand.Bootstrap, h.Hub)
 	d := &Draft{Files: map[string]string{}}
 	data := newStarter(Fleet{Installation: h})
+	st, err := r.state(before)
+	if err != nil {
+		return nil, err
+	}
+	for _, hub := range st.Fleet.Hubs() { // whose catalogs are the new one's, too
+		data.Repositories = append(data.Repositories, chartRepositories(st, hub, ownFile(before, d))...)
+	}
+	slices.Sort(data.Repositories)
+	data.Repositories = slices.Compact(data.Repositories)
 	if err := d.texts(data, map[string]string{member: "hub.yaml", path.Join(bootstrap, "argosy.yaml"): "argosy.yaml"}); err != nil {
 		return nil, err
 	}

@@ -63,6 +63,8 @@ type starter struct {
 	BootstrapFolder string
 	// Projects are the tenants, each with its clusters.
 	Projects []project
+	// Repositories are those of the charts in the fleet's own catalogs.
+	Repositories []string
 }
 
 // project is a tenant with its clusters.
@@ -144,7 +146,7 @@ func newLike(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Projects = projects(st, f.Hub)
+	e.Projects, e.Repositories = projects(st, f.Hub), chartRepositories(st, f.Hub, ownFile(before, d))
 	if err := d.texts(e, map[string]string{path.Join(expand.Bootstrap, f.Hub, "argosy.yaml"): "argosy.yaml"}); err != nil {
 		return nil, err
 	}

@@ -20,6 +20,13 @@ type Tenant struct {
 	ClusterPatterns []string
 }
 
+// tenantProject is a tenant with what its project admits.
+type tenantProject struct {
+	Tenant
+	Repositories []string
+	Kinds        []roots.ClusterKind
+}
+
 // NewTenant makes the Argo CD project of a tenant.
 func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 	if err := checkNames(named{"name", t.Tenant}); err != nil {
@@ -46,7 +53,8 @@ func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 	if t.Tenant == "default" {
 		return nil, failure.Usage([]string{nothingWritten}, "--name: %q is Argo CD's own project, which permits everything", t.Tenant)
 	}
-	if pos, there := roots.Read(before, t.Hub).Projects[t.Tenant]; there {
+	hubRoots := roots.Read(before, t.Hub)
+	if pos, there := hubRoots.Projects[t.Tenant]; there {
 		return nil, failure.Usage([]string{nothingWritten}, "tenant %q is there already: hub %s has its project at %s", t.Tenant, t.Hub, pos)
 	}
 	if len(t.ClusterPatterns) == 0 {
@@ -64,7 +72,16 @@ func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 		}
 	}
 	d := &Draft{Files: map[string]string{}}
-	if err := d.texts(t, map[string]string{path.Join(expand.Bootstrap, t.Hub, "project-"+t.Tenant+".yaml"): "project.yaml"}); err != nil {
+	p := tenantProject{Tenant: t, Repositories: chartRepositories(st, t.Hub, func(string) bool { return true }), Kinds: roots.ClusterKinds()}
+	for _, c := range hubRoots.Charts {
+		p.Repositories = append(p.Repositories, c.SourceRepos()...)
+	}
+	if url, _, err := r.declared(before); err == nil && url != "" {
+		p.Repositories = append(p.Repositories, url)
+	}
+	slices.Sort(p.Repositories)
+	p.Repositories = slices.Compact(p.Repositories)
+	if err := d.texts(p, map[string]string{path.Join(expand.Bootstrap, t.Hub, "project-"+t.Tenant+".yaml"): "project.yaml"}); err != nil {
 		return nil, err
 	}
 	if _, err := r.try(before, d); err != nil {

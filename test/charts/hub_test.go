@@ -113,7 +113,8 @@ func TestHubAppsPointAtTheUsersRepository(t *testing.T) {
 	}
 	for _, doc := range docs {
 		for line := range strings.Lines(doc) {
-			if strings.Contains(line, "github.com/argosy-hub/argosy") && !strings.Contains(line, "url: https://github.com/argosy-hub/argosy") {
+			if strings.Contains(line, "github.com/argosy-hub/argosy") && !strings.Contains(line, "url: https://github.com/argosy-hub/argosy") &&
+				line != "    - https://github.com/argosy-hub/argosy\n" { // of the projects' sourceRepos
 				t.Errorf("names this repository: %s", line)
 			}
 		}
@@ -239,6 +240,36 @@ func TestHubTenantsHaveProjects(t *testing.T) {
 	roles := projects["shop"].Spec.Roles
 	if len(roles) != 1 || !slices.Equal(roles[0].Groups, []string{"shop-team"}) || len(roles[0].Policies) != 2 {
 		t.Errorf("roles %+v", roles)
+	}
+}
+
+// TestHubProjectsAreClosed: by default a project admits the fleet repository, Argosy's charts and
+// those of its catalogs, with their kinds, and nothing else; `sourceRepos` adds to them.
+func TestHubProjectsAreClosed(t *testing.T) {
+	for _, project := range all[*v1alpha1.AppProject](rendering{}.objects(t, hubChart, "service: {hub: hub-eu, source: {git: {url: https://git.example.com/fleet.git}}}\n",
+		"projects: {sourceRepos: [https://charts.example.com], tenants: {shop: {}}}\n")) {
+		permitted := []string{"https://git.example.com/fleet.git", "ghcr.io/argosy-hub/charts", "https://github.com/argosy-hub/argosy", "https://charts.example.com"}
+		for _, group := range fleetGroups {
+			for _, e := range entries(t, group) {
+				permitted = append(permitted, e.Chart.RepoURL)
+			}
+		}
+		for _, url := range permitted {
+			if !project.IsSourcePermitted(v1alpha1.ApplicationSource{RepoURL: url}) {
+				t.Errorf("project %s does not admit %s", project.Name, url)
+			}
+		}
+		for _, url := range []string{"https://evil.example.com/x.git", "https://git.example.com/other.git", "ghcr.io/evil/charts"} {
+			if project.IsSourcePermitted(v1alpha1.ApplicationSource{RepoURL: url}) {
+				t.Errorf("project %s admits %s", project.Name, url)
+			}
+		}
+		example := projectsOf(t, "hub-eu")[map[string]string{"platform": "platform", "shop": "retail"}[project.Name]]
+		byGroup := func(a, b metav1.GroupKind) int { return strings.Compare(a.Group+a.Kind, b.Group+b.Kind) }
+		kinds := slices.SortedFunc(slices.Values(project.Spec.ClusterResourceWhitelist), byGroup)
+		if diff := cmp.Diff(slices.SortedFunc(slices.Values(example.Spec.ClusterResourceWhitelist), byGroup), kinds); diff != "" {
+			t.Errorf("project %s has other kinds than the example's:\n%s", project.Name, diff)
+		}
 	}
 }
 

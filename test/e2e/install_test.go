@@ -208,6 +208,8 @@ func (i *installation) pushFleet(t *testing.T) (folder string) {
 	must(t, replaceIn(filepath.Join(folder, "fleet/bootstrap/hub/argosy.yaml"), "        projects:\n", "        "+
 		strings.ReplaceAll(i.environmentValues(t), "\n", "\n        ")+"projects:\n"))
 	must(t, replaceIn(filepath.Join(folder, "fleet/bootstrap/hub/argosy.yaml"), "        service:\n", "        service:\n        "+i.image()))
+	// The projects admit the repository of the stand-ins.
+	must(t, replaceIn(filepath.Join(folder, "fleet/bootstrap/hub/argosy.yaml"), "https://kubernetes-sigs.github.io/metrics-server", i.charts.URL()))
 	for _, chart := range i.components {
 		from := fmt.Sprintf("    chart: {repoURL: %q, name: %s, version: %s}\n", i.charts.URL(), chart.Name, chart.Version)
 		catalogs := filepath.Join(folder, "addons/defaults/application-sets")

@@ -32,6 +32,13 @@ chart: {{ .name | quote }}
 targetRevision: {{ $charts.version | default (empty $charts.path | ternary .root.Chart.Version (printf "v%s" .root.Chart.Version)) | quote }}
 {{- end -}}
 
+{{/* Repositories that a project admits where a tenant has no list of its own. */}}
+{{- define "hub.sourceRepos" -}}
+{{- $v := .Values -}}
+{{- $repos := list $v.service.source.git.url ($v.charts.repoURL | trimPrefix "oci://") -}}
+{{- concat $repos $v.projects.catalogRepos $v.projects.sourceRepos | uniq | toYaml -}}
+{{- end -}}
+
 {{/* hub.query: {root, view, more}: the plugin generator of a root. */}}
 {{- define "hub.query" -}}
 plugin:

@@ -59,6 +59,7 @@ var summaries = map[problem.Reason]string{
 	problem.NotImported:        "What an import cannot express, or what differs after it.",
 	problem.OutsideRepository:  "A path or symbolic link leads out of the repository.",
 	problem.PlaintextSecret:    "A values file holds what looks like a secret in plain text.",
+	problem.RefusedRepository:  "An Argo CD project does not admit the repository of a component's chart.",
 	problem.RemovalRefused:     "A tenant's members would lose more than the removal budget allows.",
 	problem.ReplacedLabel:      "Git, or the member's identity, replaces a label or annotation of the live cluster Secret.",
 	problem.ReservedLabel:      "A reserved label is declared with another value.",
