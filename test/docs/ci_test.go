@@ -180,14 +180,83 @@ func TestReviewComment(t *testing.T) {
 	}
 }
 
+// TestReleaseTestsBesideSigning: of a release's jobs the one that may write runs no test and no build
+// of the release. It signs the files whose digest the job that builds them has computed, and both
+// that one and the tests may only read.
+func TestReleaseTestsBesideSigning(t *testing.T) {
+	t.Parallel()
+	const file = ".github/workflows/release.yaml"
+	release, _ := readWorkflow(t, file)
+	if release.Permissions == nil || len(release.Permissions) > 0 {
+		t.Errorf("permissions %v", release.Permissions)
+	}
+	runs := func(name string) (all string) {
+		for _, s := range release.Jobs[name].Steps {
+			all += s.Run + "\n"
+			if s.Uses != "" && !regexp.MustCompile(`@[0-9a-f]{40}$`).MatchString(s.Uses) {
+				t.Errorf("job %s does not pin %s by commit", name, s.Uses)
+			}
+			if strings.HasPrefix(s.Uses, "actions/checkout@") && s.With["persist-credentials"] != false {
+				t.Errorf("job %s leaves the token in the checkout", name)
+			}
+			if strings.HasPrefix(s.Uses, "actions/setup-go@") && s.With["cache"] != false {
+				t.Errorf("job %s takes what another run has cached", name)
+			}
+		}
+		return all
+	}
+	for name, j := range release.Jobs {
+		all := runs(name)
+		for permission, level := range j.Permissions {
+			if level != "read" && name != "publish" {
+				t.Errorf("job %s may %s %s", name, level, permission)
+			}
+		}
+		for _, c := range []struct{ part, job string }{
+			{"make release-test", "test"},
+			{"make race", "test"},
+			{`make release VERSION="$VERSION"`, "build"},
+			{"sha256sum release.tar", "build"},
+			{`"$DIGEST  release.tar" | sha256sum --check`, "publish"},
+			{"make release-sign", "publish"},
+			{"make release-push", "publish"},
+			{"gh release create", "publish"},
+		} {
+			if has := strings.Contains(all, c.part); has != (name == c.job) {
+				t.Errorf("job %s runs %s: %t", name, c.part, has)
+			}
+		}
+	}
+	if needs := release.Jobs["publish"].Needs; !slices.Contains(needs, any("test")) || !slices.Contains(needs, any("build")) {
+		t.Errorf("publish needs %v", needs)
+	}
+}
+
 // job is as much of a workflow's job as the test looks at.
 type job struct {
 	Permissions map[string]string
+	Needs       needs
 	Steps       []struct {
 		Name, Uses, Run, Shell string
 		With                   map[string]any
 		Env                    map[string]string
 	}
+}
+
+// needs are the jobs that one waits for: a name, or a list of them.
+type needs []any
+
+func (n *needs) UnmarshalJSON(data []byte) error {
+	var list []any
+	if json.Unmarshal(data, &list) != nil {
+		var one any
+		if err := json.Unmarshal(data, &one); err != nil {
+			return err
+		}
+		list = []any{one}
+	}
+	*n = list
+	return nil
 }
 
 // workflow is as much of one as the tests look at.
