@@ -13,6 +13,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -243,6 +244,58 @@ func TestDeniedKindsOfFlux(t *testing.T) {
 			if got, want := matches && !permits(t, policy, gvk), !project.IsGroupKindPermitted(gvk.GroupKind(), true); got != want {
 				t.Errorf("%s: %s: the policy denies it %t, the project %t", denied, gvk, got, want)
 			}
+		}
+	}
+}
+
+// TestTeamsTakeNoExternalIPs: no one adds an address to a Service's externalIPs in a team's
+// namespaces, by name or by prefix; what is there may stay or go, and elsewhere the policy says
+// nothing. The API server's own code decides.
+func TestTeamsTakeNoExternalIPs(t *testing.T) {
+	const said = "team: {name: a, tenant: t, owners: [o], namespaces: [{name: one, preset: small}, {prefix: a-pr-}]}\n"
+	objects := rendering{KubeVersion: "1.30"}.objects(t, teamChart, said)
+	policy := one[*admissionv1.ValidatingAdmissionPolicy](t, objects, "team-a-external-ips")
+	binding := one[*admissionv1.ValidatingAdmissionPolicyBinding](t, objects, "team-a-external-ips")
+	if binding.Spec.PolicyName != policy.Name || !slices.Equal(binding.Spec.ValidationActions, []admissionv1.ValidationAction{admissionv1.Deny}) {
+		t.Errorf("%+v", binding.Spec)
+	}
+	scope := policy.DeepCopy()
+	scope.Spec.Validations = nil
+	for _, c := range policy.Spec.MatchConditions {
+		scope.Spec.Validations = append(scope.Spec.Validations, admissionv1.Validation{Expression: c.Expression})
+	}
+	service := func(namespace string, ips ...string) *corev1.Service {
+		return &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: namespace}, Spec: corev1.ServiceSpec{ExternalIPs: ips}}
+	}
+	gvk, gvr := corev1.SchemeGroupVersion.WithKind("Service"), corev1.SchemeGroupVersion.WithResource("services")
+	for _, c := range []struct {
+		what       string
+		is, was    *corev1.Service
+		in, denied bool
+	}{
+		{"none", service("one"), nil, true, false},
+		{"one", service("one", "10.0.0.1"), nil, true, true},
+		{"in a namespace of the prefix", service("a-pr-7", "10.0.0.1"), nil, true, true},
+		{"one more", service("one", "10.0.0.1", "10.0.0.2"), service("one", "10.0.0.1"), true, true},
+		{"another", service("one", "10.0.0.2"), service("one", "10.0.0.1"), true, true},
+		{"the same", service("one", "10.0.0.1"), service("one", "10.0.0.1"), true, false},
+		{"removed", service("one"), service("one", "10.0.0.1"), true, false},
+		{"elsewhere", service("other", "10.0.0.1"), nil, false, true},
+		{"a name that begins so", service("one-more", "10.0.0.1"), nil, false, true},
+	} {
+		operation, was := admission.Create, runtime.Object(nil)
+		if c.was != nil {
+			operation, was = admission.Update, c.was
+		}
+		attributes := admission.NewAttributesRecord(c.is, was, gvk, c.is.Namespace, c.is.Name, gvr, "", operation, &metav1.CreateOptions{}, false, &user.DefaultInfo{Name: "u"})
+		request := &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: c.is, VersionedOldObject: was}
+		if in, denied := allows(t, scope, request), !allows(t, policy, request); in != c.in || denied != c.denied {
+			t.Errorf("%s: in scope %t, denied %t", c.what, in, denied)
+		}
+	}
+	for values, version := range map[string]string{said + "denyExternalIPs: false\n": "1.30", said: "1.29"} {
+		if policies := all[*admissionv1.ValidatingAdmissionPolicy](rendering{KubeVersion: version}.objects(t, teamChart, values)); len(policies) > 0 {
+			t.Errorf("%s: %d policies", version, len(policies))
 		}
 	}
 }
