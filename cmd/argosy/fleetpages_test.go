@@ -31,7 +31,7 @@ var fleetPages = map[string][][2]string{
 	},
 	"how-to/add-a-tenant": {
 		{"argosy new member", "argosy new tenant --hub hub-eu --name logistics && git add . && git commit --quiet --message project"},
-		{"argosy lint\nno problems", writes("addons/tenants/logistics/defaults/fleet/fleet-secret/values.yaml", "externalSecret:\n  labels:\n    enable_ingress_nginx: \"true\"\n  annotations:\n    platform.example.com/owner: logistics@example.com\n")},
+		{"argosy lint\nno problems", writes("addons/tenants/logistics/defaults/fleet/fleet-secret/values.yaml", "externalSecret:\n  labels:\n    enable_ingress_nginx: \"true\"\n  annotations:\n    owner: logistics@example.com\n")},
 	},
 	"how-to/approve-a-removal": {},
 	"how-to/argocd-agents": {
