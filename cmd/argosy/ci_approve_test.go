@@ -136,6 +136,7 @@ func TestApprove(t *testing.T) {
 		"a newer commit":  {commit: one, newest: strings.Repeat("a", 40), status: 1, says: "there is a newer commit than " + one},
 		"another branch":  {commit: one, env: []string{"BRANCH=release"}, status: 1, says: "it is not for the branch release"},
 		"a wrong token":   {commit: one, env: []string{"GITHUB_TOKEN=x", "ARGOSY_APPROVE_TOKEN=x"}, status: 2, says: "the forge does not take it"},
+		"no facts":        {commit: one, env: []string{"FACTS="}, status: 2, says: "FACTS: is not set: a file of argosy facts export, or none"},
 		"no classes":      {commit: one, env: []string{"CLASSES="}, status: 2, says: "CLASSES"},
 		"no whole commit": {commit: one[:12], status: 2, says: "is no whole name of a commit"},
 		"a wrong command": {commit: one, env: []string{"ARGOSY=" + filepath.Join(dir, "none")}, status: 2, says: "has failed"},
@@ -172,7 +173,7 @@ func TestApprove(t *testing.T) {
 			head := git("rev-parse", "HEAD")
 			cmd := exec.CommandContext(t.Context(), "sh", script, "7", c.commit)
 			cmd.Dir = dir
-			cmd.Env = slices.Concat(os.Environ(), []string{"BRANCH=main", "CLASSES=eks-kro", "ARGOSY=argosy"}, env, c.env)
+			cmd.Env = slices.Concat(os.Environ(), []string{"BRANCH=main", "CLASSES=eks-kro", "FACTS=none", "ARGOSY=argosy"}, env, c.env)
 			out, _ := cmd.CombinedOutput()
 			server.Close()
 			if status := cmd.ProcessState.ExitCode(); status != c.status || !strings.Contains(string(out), c.says) || !slices.Equal(f.taken, want) || strings.Contains(string(out), "s3cret") {
@@ -279,7 +280,7 @@ func TestApprovalJobs(t *testing.T) {
 				env = []string{"CI_API_V4_URL=" + server.URL, "CI_PROJECT_ID=12", "ARGOSY_APPROVE_TOKEN=s3cret", "BRANCH=main"}
 			}
 			cmd := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", run)
-			cmd.Dir, cmd.Env = dir, slices.Concat(os.Environ(), env, []string{"CLASSES=" + c.classes, "ARGOSY=argosy"})
+			cmd.Dir, cmd.Env = dir, slices.Concat(os.Environ(), env, []string{"CLASSES=" + c.classes, "FACTS=none", "ARGOSY=argosy"})
 			out, err := cmd.CombinedOutput()
 			server.Close()
 			if err != nil || !slices.Equal(f.taken, want) {

@@ -12,7 +12,7 @@
 #   BRANCH    the branch to merge into
 #   ARGOSY    the command                                      default: argosy
 #   SEVERITY  the least severity of findings that counts       default: warning
-#   FACTS     a file of kind Facts, or a folder of such        default: none
+#   FACTS     a file of kind Facts, or a folder of such; none if Git has all labels of all clusters
 #   on GitHub: GITHUB_REPOSITORY, GITHUB_TOKEN (pull-requests: write), GITHUB_API_URL
 #   on GitLab: CI_API_V4_URL, CI_PROJECT_ID, ARGOSY_APPROVE_TOKEN (of a project, scope api, role Developer)
 #
@@ -32,7 +32,8 @@ case $1 in '' | *[!0-9]*) fail "\"$1\" is no number of a pull or merge request" 
 commit=$(git rev-parse --verify --quiet "$2^{commit}") || fail "$2 is no commit of this clone"
 [ "$commit" = "$2" ] || fail "\"$2\" is no whole name of a commit"
 argosy=${ARGOSY:-argosy}
-: "${CLASSES:?is not set: the classes that need no person}" "${BRANCH:?is not set: the branch to merge into}"
+: "${CLASSES:?is not set: the classes that need no person}" "${BRANCH:?is not set: the branch to merge into}" \
+	"${FACTS:?is not set: a file of argosy facts export, or none if Git has all labels of all clusters}"
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -82,7 +83,7 @@ run() {
 	[ "$status" -eq 1 ] || fail "$argosy has failed"
 	waits "see above"
 }
-set -- ${FACTS:+--facts "$FACTS"}
+set -- --facts "$FACTS"
 git clone --quiet --bare --shared . "$folder/bare"
 run "$argosy" lint --repo "$folder/bare" --ref "$merged" --severity "${SEVERITY:-warning}" "$@"
 run "$argosy" plan --base "$(git rev-parse HEAD)" --head "$merged" --only-new-cluster "$CLASSES" "$@"

@@ -11,7 +11,7 @@
 # Exit status: 0 good, 1 findings, 2 wrong usage or a failure: then OUT has comment.md alone, with the reason.
 #
 #   ARGOSY    the command                                      default: argosy
-#   FACTS     a file of kind Facts, or a folder of such        default: none
+#   FACTS     a file of kind Facts, or a folder of such; none if Git has all labels of all clusters
 #   RENDER    a folder for remote charts, to fetch and render      default: none
 #   SEVERITY  the least severity of findings that counts       default: warning
 set -eu
@@ -81,10 +81,11 @@ if ! base=$(git merge-base "$1" HEAD 2>"$out/errors.txt"); then
 	echo "argosy-review.sh: no commit that $1 and HEAD have in common: fetch the whole history (fetch-depth: 0, GIT_DEPTH: 0)" >>"$out/errors.txt"
 	fail
 fi
-set -- # the facts
-if [ -n "${FACTS:-}" ]; then
-	set -- --facts "$FACTS"
+if [ -z "${FACTS:-}" ]; then
+	echo "argosy-review.sh: FACTS is not set: a file of argosy facts export, or none if Git has all labels of all clusters" >"$out/errors.txt"
+	fail
 fi
+set -- --facts "$FACTS"
 run "$out/lint.sarif" "$argosy" lint --severity "$severity" "$@" -o sarif
 run "$out/lint.txt" "$argosy" lint --severity "$severity" "$@"
 findings=$status

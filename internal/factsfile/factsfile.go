@@ -15,11 +15,18 @@ import (
 	"github.com/argosy-hub/argosy/internal/secretscan"
 )
 
-// Read reads files of kind Facts, and all of a folder. Without names there are no facts.
+// None is the name that stands for no facts.
+const None = "none"
+
+// Read reads files of kind Facts, and all of a folder. Without names there are no facts. An empty
+// name is a variable that nobody has set: what is computed without facts would look the same.
 func Read(names []string) (facts.Set, error) {
 	var files []facts.File
 	for _, name := range names {
-		if name == "" { // a variable of a script that is not set
+		switch name {
+		case "":
+			return facts.Set{}, failure.Usage(nil, "--facts is empty; expected a file of kind Facts, a folder of such, or %s", None)
+		case None:
 			continue
 		}
 		found, err := list(name)

@@ -180,9 +180,9 @@ func TestReviewComment(t *testing.T) {
 	}
 }
 
-// TestReleaseTestsBesideSigning: of a release's jobs the one that may write runs no test and no build
-// of the release. It signs the files whose digest the job that builds them has computed, and both
-// that one and the tests may only read.
+// TestReleaseTestsBesideSigning: of a release's jobs the one that may write runs no test and no
+// build of the release. It signs the files whose digest the job that builds them has computed, and
+// both that one and the tests may only read.
 func TestReleaseTestsBesideSigning(t *testing.T) {
 	t.Parallel()
 	const file = ".github/workflows/release.yaml"
