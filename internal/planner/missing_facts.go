@@ -152,16 +152,22 @@ func (f factReaders) read(c *fleetstate.Cluster, pos problem.Pos, path []string)
 
 func (f factReaders) problems() (out []problem.Problem) {
 	for path, r := range f {
-		names := strings.Join(r.clusters[:min(len(r.clusters), 3)], ", ")
-		if more := len(r.clusters) - 3; more > 0 {
-			names += fmt.Sprintf(" and %d more", more)
-		}
 		slices.Sort(r.facts)
 		out = append(out, problem.Problem{
 			Reason: problem.MissingFacts, Severity: problem.Warning, Pos: r.first,
-			Subject: fmt.Sprintf("%s reads %s", path, strings.Join(r.facts, ", ")), Found: "no facts of " + names,
+			Subject: fmt.Sprintf("%s reads %s", path, few(r.facts)), Found: "no facts of " + few(r.clusters),
 			Hints: []string{"with --facts, these may make something else"},
 		})
 	}
 	return problem.Sorted(out)
+}
+
+// few are the first of several names.
+func few(names []string) string {
+	const most = 3
+	out := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
+		out += fmt.Sprintf(" and %d more", more)
+	}
+	return out
 }
