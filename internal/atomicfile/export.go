@@ -36,8 +36,11 @@ var ErrChanged = errors.New("somebody else has changed it meanwhile")
 
 // makeFolders makes a folder and its parents and returns those that it made.
 func makeFolders(root *os.Root, dir string) (made []string, err error) {
-	if dir == "." {
+	switch {
+	case dir == ".":
 		return nil, nil
+	case !fs.ValidPath(dir):
+		return nil, fmt.Errorf("folder %q: %w", dir, fs.ErrInvalid)
 	}
 	if made, err = makeFolders(root, path.Dir(dir)); err != nil {
 		return made, err

@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/expand/source"
+	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -30,8 +31,22 @@ type part struct {
 	overrides []string
 }
 
+// maxMakers is how many objects an Application may be below, each made by the next. A chart that
+// makes an Application of itself, by another name each time, would go on for ever.
+const maxMakers = 12
+
 // parts are those of an Application in this repository, and with Tools.Remote all others.
 func (h *Hub) parts(o *object.Object) []part {
+	makers := 0
+	for p := o.Parent; p != nil; p = p.Parent {
+		if makers++; makers > maxMakers {
+			h.report(problem.Problem{
+				Reason: problem.ExpansionFailed, Severity: problem.Error, Pos: o.Pos, Subject: fmt.Sprintf("%s %q", o.Kind(), o.Name()),
+				Found: fmt.Sprintf("is below more than %d Applications that make each other", maxMakers), Expected: "a chart or folder that does not make an Application of itself",
+			})
+			return nil
+		}
+	}
 	var out []part
 	for _, s := range o.Sources() {
 		p, ok := h.part(o, s)

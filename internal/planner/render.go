@@ -1,12 +1,12 @@
 package planner
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/expand/object"
@@ -136,20 +136,33 @@ func manifests(objects []*object.Object, byMaker bool) (map[string][]byte, error
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", o.Key(), err)
 		}
-		folder := plural(strings.ToLower(o.Kind()))
+		folder := []string{plural(strings.ToLower(o.Kind()))}
 		if byMaker && o.Application() && o.Parent.IsSet() {
-			folder = path.Join(folder, o.Parent.Name())
+			folder = append(folder, o.Parent.Name())
 		}
-		name := path.Join(folder, o.Name()+".yaml")
-		if ns := o.Key().Namespace; out[name] != nil {
-			name = path.Join(folder, ns, o.Name()+".yaml")
+		names := slices.Concat(folder, []string{o.Name() + ".yaml"})
+		if ns := o.Key().Namespace; ns != "" && out[path.Join(names...)] != nil {
+			names = slices.Concat(folder, []string{ns, o.Name() + ".yaml"})
 		}
-		if strings.ContainsAny(o.Name(), "/\\") || o.Name() == "" || bytes.Equal(out[name], data) {
-			return nil, failure.Usage(nil, "%s: no name for a file", o.Key())
+		refused := func(reason problem.Reason, found, expected string) (map[string][]byte, error) {
+			p := problem.Problem{Reason: reason, Severity: problem.Error, Pos: o.Pos, Subject: fmt.Sprintf("%s %q", o.Kind(), o.Name()), Found: found, Expected: expected}
+			return nil, &failure.Error{Findings: true, Err: p, Problems: []problem.Problem{p}, Hints: []string{"nothing was written"}}
+		}
+		name := path.Join(names...)
+		switch {
+		case o.Kind() == "" || o.Name() == "" || slices.ContainsFunc(names, isNoFileName):
+			return refused(problem.InvalidValue, fmt.Sprintf("has no name for a file: %q", strings.Join(names, " ")), "a kind and names as Kubernetes takes them")
+		case out[name] != nil:
+			return refused(problem.DuplicateName, "is made twice", "one object of each kind, namespace and name")
 		}
 		out[name] = data
 	}
 	return out, nil
+}
+
+// isNoFileName reports whether a text would name no file of one folder.
+func isNoFileName(text string) bool {
+	return text == "" || text == "." || text == ".." || strings.ContainsAny(text, `/\`) || strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // plural is the name of a kind's resource, as Kubernetes forms it for the kinds there are.
