@@ -45,6 +45,8 @@ type remembered struct {
 	at       int64
 	// dropped marks a query whose response is forgotten, by replicas too.
 	dropped bool
+	// most is how many inputs a query of Flux Operator takes.
+	most int
 }
 
 // newBaselines reads what a store has, if it belongs to this process alone; a shared one is read by
@@ -89,17 +91,29 @@ func (b *baselines) taken() uint64 {
 	return b.merged
 }
 
-// queries returns the remembered queries of Argo CD.
-func (b *baselines) queries() []parsedKey {
+// queries returns the remembered queries of an engine, with the most inputs that each takes.
+func (b *baselines) queries(engine string) map[queryKey]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var out []parsedKey
+	out := map[queryKey]int{}
 	for q, r := range b.byQuery {
-		if parsed, ok := q.parse(); ok && !r.dropped && parsed.Engine == forArgoCD {
-			out = append(out, parsed)
+		if parsed, ok := q.parse(); ok && !r.dropped && parsed.Engine == engine {
+			out[q] = r.most
 		}
 	}
 	return out
+}
+
+// takes remembers how many inputs a query takes, whose response is remembered.
+func (b *baselines) takes(q queryKey, most int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r := b.byQuery[q]; r != nil && r.most != most {
+		changed := *r
+		changed.most = most
+		b.add(q, &changed)
+		b.checkpoint.Changed()
+	}
 }
 
 // put remembers the response to a query, and returns how.
@@ -111,6 +125,9 @@ func (b *baselines) put(q queryKey, revision string, items []lifecycle.Item, los
 	same := last != nil && !last.dropped && slices.EqualFunc(last.items, items, isSame) && slices.Equal(last.spent, r.spent)
 	if same {
 		r.at, r.revision = last.at, last.revision
+	}
+	if last != nil {
+		r.most = last.most
 	}
 	b.add(q, r)
 	if !same {

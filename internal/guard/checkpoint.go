@@ -24,6 +24,8 @@ type savedResponse struct {
 	// At is the time of the response, in nanoseconds since 1970.
 	At      int64 `json:"at"`
 	Dropped bool  `json:"dropped,omitempty"`
+	// Most is how many inputs a query of Flux Operator takes.
+	Most int `json:"most,omitempty"`
 }
 
 // savedLoss is what earlier responses have lost: cluster, group and component, and when, in
@@ -44,7 +46,7 @@ func newCheckpoint(b *baselines, s *state.Store) *state.Replicated[savedResponse
 
 // remembered is the response that was written.
 func (s savedResponse) remembered() *remembered {
-	r := &remembered{items: make([]lifecycle.Item, len(s.Items)), revision: s.Revision, at: s.At, dropped: s.Dropped}
+	r := &remembered{items: make([]lifecycle.Item, len(s.Items)), revision: s.Revision, at: s.At, dropped: s.Dropped, most: s.Most}
 	for i, x := range s.Items {
 		r.items[i] = lifecycle.Item{Cluster: x[0], Group: x[1], Component: x[2], Release: x[3]}
 	}
@@ -56,7 +58,7 @@ func (s savedResponse) remembered() *remembered {
 
 // saved is the response as it is written.
 func (r *remembered) saved() savedResponse {
-	s := savedResponse{Revision: r.revision, Items: make([][4]string, len(r.items)), At: r.at, Dropped: r.dropped}
+	s := savedResponse{Revision: r.revision, Items: make([][4]string, len(r.items)), At: r.at, Dropped: r.dropped, Most: r.most}
 	for i, x := range r.items {
 		s.Items[i] = [4]string{x.Cluster, x.Group, x.Component, x.Release}
 	}

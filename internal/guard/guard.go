@@ -113,8 +113,9 @@ func (g *Guard) inputs(st *fleetstate.State, r query.Query) (*response.Response,
 	return response.ComposedInputs(st, r, composed)
 }
 
-// Inputs returns the response to a query of Flux Operator, as Response does.
-func (g *Guard) Inputs(st *fleetstate.State, r query.Query) ([]byte, error) {
+// Inputs returns the response to a query of Flux Operator, which takes so many inputs, as Response
+// does.
+func (g *Guard) Inputs(st *fleetstate.State, r query.Query, most int) (*response.Response, error) {
 	response, err := g.inputs(st, r)
 	if err != nil {
 		return nil, err
@@ -122,7 +123,8 @@ func (g *Guard) Inputs(st *fleetstate.State, r query.Query) ([]byte, error) {
 	if err := g.allow(proposal{st, r, response, forFlux}); err != nil {
 		return nil, err
 	}
-	return response.Bytes(), nil
+	g.baselines.takes(keyOf(r, forFlux), most)
+	return response, nil
 }
 
 // Fingerprint returns a text that is the same for two states whose responses to a query differ in

@@ -167,8 +167,8 @@ func (g *Guard) successors(p proposal, to destination) []successor {
 		}
 	}
 	if len(out) == 0 {
-		for _, q := range g.baselines.queries() {
-			if q.Request.ApplicationSet != p.query.ApplicationSet && includes(q.Request, wide) {
+		for key := range g.baselines.queries(forArgoCD) {
+			if q, _ := key.parse(); q.Request.ApplicationSet != p.query.ApplicationSet && includes(q.Request, wide) {
 				if q.Based {
 					q.Request.Base = p.query.Base // the most that is known of it
 				}

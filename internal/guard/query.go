@@ -59,9 +59,9 @@ func (q queryKey) parse() (out parsedKey, ok bool) {
 // leaves out queries about some tenants alone: a tenant's token may send any number of them.
 func (g *Guard) KnownQueries() []query.Query {
 	all := map[queryKey]query.Query{}
-	for _, k := range g.baselines.queries() {
-		if !k.Based && k.Request.Hub == g.o.Hub && !namesTenants(k.Request) {
-			all[keyOf(k.Request, forArgoCD)] = k.Request
+	for key := range g.baselines.queries(forArgoCD) {
+		if k, _ := key.parse(); !k.Based && k.Request.Hub == g.o.Hub && !namesTenants(k.Request) {
+			all[key] = k.Request
 		}
 	}
 	for name, known := range g.o.Requesters() {
@@ -75,6 +75,17 @@ func (g *Guard) KnownQueries() []query.Query {
 		out = append(out, all[key])
 	}
 	return out
+}
+
+// KnownInputs calls f for the queries of Flux Operator to the hub, as KnownQueries has those of
+// Argo CD, each with the most inputs that it takes.
+func (g *Guard) KnownInputs(f func(q query.Query, most int)) {
+	all := g.baselines.queries(forFlux)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if k, _ := key.parse(); k.Request.Hub == g.o.Hub && !namesTenants(k.Request) {
+			f(k.Request, all[key])
+		}
+	}
 }
 
 // namesTenants reports whether a query is about some tenants alone.

@@ -34,7 +34,7 @@ func Inputs(st *fleetstate.State, r query.Query) (*Response, error) {
 	for i, e := range all.sets { // beside the set: its digest is that of Respond
 		all.sets[i] = withID(e)
 	}
-	return inputsOf(st, all), nil
+	return inputsOf(st, newEncodedCluster(all.sets, all.rest())), nil
 }
 
 // withID is a set with the input's name.

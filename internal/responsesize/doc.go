@@ -10,4 +10,6 @@
 //     changes.
 //  2. What the platform's files change holds nobody. Nor does a tenant whose values shrink.
 //  3. Only responses of views with sets of single members count, and queries that are known.
+//  4. Flux Operator's inputs have its limit of bytes, and the number that a provider takes. An
+//     excess of that number is judged as one of bytes.
 package responsesize

@@ -20,13 +20,19 @@ import (
 // is left to what the platform changes.
 const tenantsPart = 75
 
+// Query is a query of an engine, with the limits beyond which it has no response.
+type Query struct {
+	query.Query
+	MaxBytes int64
+	// MaxInputs is how many inputs Flux Operator takes; 0 for a query of Argo CD.
+	MaxInputs int
+}
+
 // Options configure a Judge. All are required.
 type Options struct {
 	Hub string
-	// MaxBytes is the size beyond which no response is given.
-	MaxBytes int64
 	// Queries returns those that engines ask.
-	Queries func() []query.Query
+	Queries func() []Query
 	// Responses cache those of states.
 	Responses *response.Cache
 	Logger    *slog.Logger
@@ -66,31 +72,13 @@ func (j *Judge) Holds(previous, desired *fleetstate.State) []fleetstate.Hold {
 func (j *Judge) tooLarge(previous, desired *fleetstate.State) []fleetstate.Hold {
 	grown := tenantsWithChanges(previous, desired, j.o.Hub)
 	held := map[string]fleetstate.Hold{}
-	for _, q := range j.o.Queries() {
-		if q.View != query.Components && q.View != query.Members && q.View != query.Agents {
-			continue
-		}
-		if len(grown) == len(held) {
-			break
-		}
-		var was *response.Response // nil where there was none
-		if before, err := j.o.Responses.Get(previous, q); err == nil {
-			was = before
-		}
-		like := was
-		if !previous.Facts().Equal(desired.Facts()) {
-			like = nil
-		}
-		is, err := new(response.Cache).GetLike(desired, q, like) // the state may never be served
-		if err != nil {
-			continue
-		}
-		excess := int64(is.Len()) - j.o.MaxBytes*tenantsPart/100
+	// hold holds those that grow most of what a response has too much of.
+	hold := func(was, is *response.Response, excess int64, measure func(response.ParameterSet) int64, message string) {
 		if excess <= 0 {
-			continue
+			return
 		}
-		growth := sizes(is, grown)
-		for tenant, n := range sizes(was, grown) {
+		growth := sizes(is, grown, measure)
+		for tenant, n := range sizes(was, grown, measure) {
 			growth[tenant] -= n
 		}
 		byGrowth := slices.SortedFunc(maps.Keys(growth), func(a, b string) int {
@@ -98,15 +86,35 @@ func (j *Judge) tooLarge(previous, desired *fleetstate.State) []fleetstate.Hold 
 		})
 		for _, tenant := range byGrowth {
 			if excess <= 0 || growth[tenant] <= 0 {
-				break
+				return
 			}
 			excess -= growth[tenant]
 			if _, already := held[tenant]; !already {
 				held[tenant] = fleetstate.Hold{
-					Hub: j.o.Hub, Tenant: tenant, Members: slices.Sorted(maps.Keys(grown[tenant])), Reason: problem.TenantBudget,
-					Message: fmt.Sprintf("what its files say makes a response (%s) larger than %d%% of the %d bytes that it may have", aboutOf(q), tenantsPart, j.o.MaxBytes),
+					Hub: j.o.Hub, Tenant: tenant, Members: slices.Sorted(maps.Keys(grown[tenant])), Reason: problem.TenantBudget, Message: "what its files say " + message,
 				}
 			}
+		}
+	}
+	for _, q := range j.o.Queries() {
+		if q.View != query.Components && q.View != query.Members && q.View != query.Agents {
+			continue
+		}
+		if len(grown) == len(held) {
+			break
+		}
+		was, is := j.responses(previous, desired, q)
+		if is == nil {
+			continue
+		}
+		about := fmt.Sprintf("makes a response (%s) larger than %d%% of the %d bytes that it may have", aboutOf(q.Query), tenantsPart, q.MaxBytes)
+		if q.MaxInputs > 0 {
+			about = fmt.Sprintf("makes Flux Operator's inputs (%s) larger than %d%% of the %d bytes that they may have", aboutOf(q.Query), tenantsPart, q.MaxBytes)
+		}
+		hold(was, is, int64(is.Len())-q.MaxBytes*tenantsPart/100, func(s response.ParameterSet) int64 { return int64(s.Len()) }, about)
+		if q.MaxInputs > 0 {
+			hold(was, is, int64(is.Sets()-q.MaxInputs), func(response.ParameterSet) int64 { return 1 },
+				fmt.Sprintf("makes more inputs of Flux Operator (%s) than the %d that its provider takes", aboutOf(q.Query), q.MaxInputs))
 		}
 	}
 	out := slices.SortedFunc(maps.Values(held), func(a, b fleetstate.Hold) int { return strings.Compare(a.Tenant, b.Tenant) })
@@ -117,6 +125,26 @@ func (j *Judge) tooLarge(previous, desired *fleetstate.State) []fleetstate.Hold 
 		}
 	}
 	return out
+}
+
+// responses are those of two states to a query, nil where there is none.
+func (j *Judge) responses(previous, desired *fleetstate.State, q Query) (was, is *response.Response) {
+	if q.MaxInputs > 0 {
+		was, _ = response.Inputs(previous, q.Query)
+		is, _ = response.Inputs(desired, q.Query)
+		return was, is
+	}
+	if before, err := j.o.Responses.Get(previous, q.Query); err == nil {
+		was = before
+	}
+	like := was
+	if !previous.Facts().Equal(desired.Facts()) {
+		like = nil
+	}
+	if now, err := new(response.Cache).GetLike(desired, q.Query, like); err == nil { // the state may never be served
+		is = now
+	}
+	return was, is
 }
 
 // tenantsWithChanges are the tenants of a hub with members whose own files, in folders that the
@@ -153,8 +181,9 @@ func tenantsWithChanges(previous, desired *fleetstate.State, hub string) map[str
 	return out
 }
 
-// sizes are the bytes of a response about members of tenants, by tenant. The response may be nil.
-func sizes(r *response.Response, tenants map[string]map[string]bool) map[string]int64 {
+// sizes are the sums of a measure of a response's sets about members of tenants, by tenant. The
+// response may be nil.
+func sizes(r *response.Response, tenants map[string]map[string]bool, measure func(response.ParameterSet) int64) map[string]int64 {
 	out := map[string]int64{}
 	if r == nil {
 		return out
@@ -167,7 +196,7 @@ func sizes(r *response.Response, tenants map[string]map[string]bool) map[string]
 	}
 	r.ParameterSets(func(s response.ParameterSet) {
 		if tenant, known := of[s.Item().Cluster]; known {
-			out[tenant] += int64(s.Len())
+			out[tenant] += measure(s)
 		}
 	})
 	return out

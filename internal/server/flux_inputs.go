@@ -1,7 +1,7 @@
 package server
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,9 +10,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/responsesize"
 )
 
 // What Flux Operator's ResourceSetInputProvider of type ExternalService takes (flux-operator
@@ -49,22 +52,57 @@ func (s *Server) fluxInputs(w http.ResponseWriter, r *http.Request) *failure {
 	if f := ownerOfOthers(r, st, request.Hub, request.Owner); f != nil {
 		return f
 	}
-	answer, err := s.guard.Inputs(st, request)
+	answer, err := s.guard.Inputs(st, request, limit)
 	if err != nil {
 		return s.failureFor(r, st, err)
 	}
-	sets := countSets(answer, 2)
-	if sets > limit {
-		return &failure{code: http.StatusServiceUnavailable, message: fmt.Sprintf(
+	bytes := s.inputsLimit()
+	switch {
+	case answer.Sets() > limit:
+		return tooManyInputs(st, request.Hub, answer, fmt.Sprintf(
 			"the answer has %d inputs; the limit is %d, beyond which Flux Operator would remove what they deploy: "+
 				"raise spec.filter.limit of the provider, and limit in its url with it (at most %d), or ask for less, with component, release or selector",
-			sets, limit, maxInputs)}
+			answer.Sets(), limit, maxInputs))
+	case int64(answer.Len()) > bytes.bytes:
+		return tooManyInputs(st, request.Hub, answer, fmt.Sprintf(
+			"the answer has %d bytes; the limit is %d (%s): ask for less, with component, release or selector", answer.Len(), bytes.bytes, bytes.whose))
 	}
-	b := byteLimit{maxInputsBytes, "Flux Operator's"}
-	if s.o.MaxResponseBytes < b.bytes {
-		b = byteLimit{s.o.MaxResponseBytes, "--max-response-bytes"}
+	return s.respondWithin(w, r, st, answer, answer.Sets(), bytes)
+}
+
+// tooManyInputs refuses a response. The log, where Flux Operator's user finds the reason, names the
+// tenant that takes most of it.
+func tooManyInputs(st *fleetstate.State, hub string, answer *response.Response, message string) *failure {
+	sizes := map[string]int{}
+	most := ""
+	answer.ParameterSets(func(set response.ParameterSet) {
+		if m := st.Fleet.Member(hub, set.Item().Cluster); m != nil {
+			if sizes[m.Tenant] += set.Len(); sizes[m.Tenant] > sizes[most] {
+				most = m.Tenant
+			}
+		}
+	})
+	cause := fmt.Sprintf("%s; tenant %q has %d of the %d bytes", message, most, sizes[most], answer.Len())
+	return &failure{code: http.StatusServiceUnavailable, message: message, cause: cause}
+}
+
+// inputsLimit is the limit of a response to Flux Operator.
+func (s *Server) inputsLimit() byteLimit {
+	if s.o.MaxResponseBytes < maxInputsBytes {
+		return byteLimit{s.o.MaxResponseBytes, "--max-response-bytes"}
 	}
-	return s.respondWithin(w, r, st, bytes.NewReader(answer), sets, b)
+	return byteLimit{maxInputsBytes, "Flux Operator's"}
+}
+
+// knownQueries are the queries of engines, with the limits of their responses.
+func (s *Server) knownQueries() (out []responsesize.Query) {
+	for _, q := range s.guard.KnownQueries() {
+		out = append(out, responsesize.Query{Query: q, MaxBytes: s.o.MaxResponseBytes})
+	}
+	s.guard.KnownInputs(func(q query.Query, most int) {
+		out = append(out, responsesize.Query{Query: q, MaxBytes: s.inputsLimit().bytes, MaxInputs: cmp.Or(most, defaultInputs)})
+	})
+	return out
 }
 
 // fluxRequest returns the query in the URL, and how many inputs the requester takes.
@@ -106,26 +144,4 @@ func (s *Server) fluxRequest(r *http.Request) (request query.Query, limit int, f
 		}
 	}
 	return request, limit, nil
-}
-
-// countSets counts the parameter sets of a response for Flux Operator: the objects at a depth, two
-// in `{"inputs":[...]}`. It is much cheaper than parsing.
-func countSets(answer []byte, inside int) int {
-	depth, sets, text := 0, 0, false
-	for i := 0; i < len(answer); i++ {
-		switch c := answer[i]; {
-		case text && c == '\\':
-			i++
-		case c == '"':
-			text = !text
-		case text:
-		case c == '{' || c == '[':
-			if depth++; depth == inside+1 && c == '{' {
-				sets++
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return sets
 }

@@ -46,19 +46,3 @@ func TestPanicBreaksTheResponseOff(t *testing.T) {
 		t.Errorf("%d panics in the log:\n%s", n, log.String())
 	}
 }
-
-func TestCountSets(t *testing.T) {
-	for answer, want := range map[string]int{
-		`{"output":{"parameters":[]}}`:                                          0,
-		`{"output":{"parameters":[{}]}}`:                                        1,
-		`{"output":{"parameters":[{"a":[{},{}],"b":"}{[\"{"},{"c":{"d":{}}}]}}`: 2,
-	} {
-		if got := countSets([]byte(answer), 3); got != want {
-			t.Errorf("%s: %d, want %d", answer, got, want)
-		}
-		inputs := strings.Replace(strings.TrimSuffix(answer, "}"), `{"output":{"parameters"`, `{"inputs"`, 1)
-		if got := countSets([]byte(inputs), 2); got != want {
-			t.Errorf("%s: %d, want %d", inputs, got, want)
-		}
-	}
-}

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -82,4 +83,113 @@ func TestTenantsValuesRefuseNobodysResponse(t *testing.T) {
 	expect(22_000, 20_000, "", "five")
 	s.say(files(22_000, 20_000, "five", "addons/defaults/addons/dns/values.yaml", "replicas: 2\npad: "+strings.Repeat("p", 2_500)+"\n"))
 	expect(22_000, 20_000, "", "five")
+}
+
+// TestTenantsInputsRefuseNobodys: the same holds for the inputs of Flux Operator, with its limits
+// of bytes and of inputs, which its queries tell. A tenant beyond them is held; the provider gets
+// the inputs of all tenants, none is missing. (W2, G11)
+func TestTenantsInputsRefuseNobodys(t *testing.T) {
+	t.Parallel()
+	const members = 20
+	for name, c := range map[string]struct {
+		limit int
+		heavy map[string]string
+	}{
+		"bytes": {100, map[string]string{"addons/tenants/green/defaults/addons/dns/values.yaml": "text: " + strings.Repeat("g", 60_000) + "\n"}},
+		"inputs": {3*members + 5, map[string]string{
+			"addons/tenants/green/defaults/application-sets/addons.yaml": "own: {enabled: true, chart: {repoURL: https://charts.example, name: own, version: 1.0.0}}\n",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := func(step string, more map[string]string) map[string]string {
+				out := map[string]string{}
+				for _, tenant := range []string{"blue", "green", "red"} {
+					out["addons/tenants/"+tenant+"/defaults/addons/dns/values.yaml"] = "of: " + tenant + "\n"
+					for i := range members {
+						name := fmt.Sprintf("%s-%d", tenant, i)
+						out["fleet/fleet-members/hub-1/"+name+".yaml"] = fmt.Sprintf("clusterName: %s\ntenant: %s\nenvironment: prod\nsecretManagerSecretName: hub-1/%s\n", name, tenant, name)
+					}
+				}
+				out["addons/tenants/red/defaults/addons/dns/values.yaml"] = "step: " + step + "\n"
+				maps.Copy(out, more)
+				return repository(out)
+			}
+			dir := t.TempDir()
+			keep := func(o *server.Options) { o.Store = folderStore(t, dir) }
+			s := start(t, keep)
+			asked := provider{query: fmt.Sprintf("view=components&group=addons&hub=hub-1&limit=%d", c.limit), limit: c.limit}
+			var before map[string]map[string]any
+			expect := func(step string, held bool) {
+				t.Helper()
+				got := s.inputs(asked)
+				if before == nil {
+					before = got
+				}
+				for id, was := range before {
+					now, tenant := got[id], fmt.Sprint(was["tenant"])
+					if now == nil {
+						t.Fatalf("%s is missing", id)
+					}
+					values := fmt.Sprint(now["helmValues"])
+					switch {
+					case tenant == "red" && was["component"] == "dns" && !strings.Contains(values, "step: "+step+"\n"):
+						t.Errorf("%s: %.200s; expected step %s", id, values, step)
+					case tenant == "green" && held && (now["quarantine"] != "tenant-budget" || values != fmt.Sprint(was["helmValues"])):
+						t.Errorf("%s: %v %.200s", id, now["quarantine"], values)
+					case (tenant != "green" || !held) && now["quarantine"] != nil:
+						t.Errorf("%s is held: %v", id, now["quarantine"])
+					}
+				}
+				if n := len(got); held && n != len(before) {
+					t.Errorf("%d inputs, before %d", n, len(before))
+				}
+				if _, ready := s.readiness(); held != (len(ready.Quarantined) == members) {
+					t.Errorf("%d members are quarantined", len(ready.Quarantined))
+				}
+			}
+			s.say(files("one", nil))
+			expect("one", false)
+			s.say(files("two", c.heavy))
+			expect("two", true)
+			s.say(files("three", c.heavy))
+			expect("three", true)
+			if err := s.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			s = start(t, keep)
+			s.say(files("four", c.heavy))
+			expect("four", true)
+			s.say(files("five", nil))
+			expect("five", false)
+
+			if err := s.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			s = start(t, keep) // a restart, and the first commit comes before any query
+			s.say(files("six", c.heavy))
+			expect("six", true)
+		})
+	}
+}
+
+// TestRefusedInputsNameTheTenant: where nothing was known of a query when a tenant's values grew,
+// its response is refused, as a part of it would remove the rest; the refusal says who takes most.
+func TestRefusedInputsNameTheTenant(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"fleet/fleet-members/hub-1/a.yaml":                     "clusterName: a\ntenant: blue\nenvironment: prod\nsecretManagerSecretName: hub-1/a\n",
+		"fleet/fleet-members/hub-1/b.yaml":                     "clusterName: b\ntenant: green\nenvironment: prod\nsecretManagerSecretName: hub-1/b\n",
+		"addons/tenants/green/defaults/addons/dns/values.yaml": "text: " + strings.Repeat("g", 920<<10) + "\n",
+		"addons/tenants/blue/defaults/addons/dns/values.yaml":  "of: blue\n",
+	}
+	s := start(t)
+	s.say(repository(files))
+	r := s.get(inputs + "?view=components&group=addons&hub=hub-1&component=dns")
+	if r.code != http.StatusServiceUnavailable || !strings.Contains(r.body, `the limit is 921600 (Flux Operator's)`) || !strings.Contains(s.log.String(), `tenant \"green\" has 94`) {
+		t.Errorf("%d %s\n%s", r.code, r.body, s.log)
+	}
+	if r := s.get(inputs + "?view=components&group=addons&hub=hub-1&component=dns&limit=1"); r.code != http.StatusServiceUnavailable || !strings.Contains(r.body, "the limit is 1") {
+		t.Errorf("%d %s", r.code, r.body)
+	}
 }

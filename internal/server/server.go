@@ -117,7 +117,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.refresher, err = refresh.New(refresh.Options{
 		Source: o.Source, Mounts: o.Mounts, Facts: o.Facts, Hub: o.Hub, Store: o.Store, Patience: o.SourcePatience, Logger: o.Logger, Observe: s.refreshed,
-		Judge: responsesize.After(s.guard, responsesize.Options{Hub: o.Hub, MaxBytes: o.MaxResponseBytes, Queries: s.guard.KnownQueries, Responses: s.responses, Logger: o.Logger}),
+		Judge: responsesize.After(s.guard, responsesize.Options{Hub: o.Hub, Queries: s.knownQueries, Responses: s.responses, Logger: o.Logger}),
 	})
 	if err != nil {
 		return nil, err
