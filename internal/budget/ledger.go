@@ -10,7 +10,8 @@ import (
 // near is the part of a tenant's budget from which on a warning is given, in percent.
 const near = 50
 
-// Ledger sums the accounts of a tenant's members. Several goroutines may use it.
+// Ledger sums the accounts of a tenant's members. Several goroutines may use it. A nil Ledger sums
+// nothing.
 type Ledger struct {
 	tenant string
 	limit  Cost
@@ -25,8 +26,19 @@ func NewLedger(tenant string, members int) *Ledger {
 	return &Ledger{tenant: tenant, limit: tenantLimit(members), accounts: make([]*Account, members)}
 }
 
+// Members is the number of the tenant's members, none for no ledger.
+func (l *Ledger) Members() int {
+	if l == nil {
+		return 0
+	}
+	return len(l.accounts)
+}
+
 // Enter puts a member's account down, when the member has been computed.
 func (l *Ledger) Enter(member int, a *Account) {
+	if l == nil {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.accounts[member] = a
@@ -36,6 +48,9 @@ func (l *Ledger) Enter(member int, a *Account) {
 // IsDecided reports whether the members before this one exceed the budget by themselves: then this
 // one need not be computed.
 func (l *Ledger) IsDecided(member int) bool {
+	if l == nil {
+		return false
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, over := l.total.exceeds(l.limit); !over {

@@ -128,7 +128,7 @@ func (b *Resolver) labels(c *Cluster) {
 			c.Broken = append(c.Broken, problems...)
 			return
 		}
-		if err := b.chargeKept(c, layers); err != nil {
+		if err := tenancy.ChargeKept(b.Fleet.Layout, c.account, layers); err != nil {
 			c.Broken = append(c.Broken, problem.From(err, problem.LimitExceeded, m.Pos)...)
 			return
 		}

@@ -101,7 +101,7 @@ func (b *Resolver) ResolveCoordinates(c *Cluster, g *Group, component string) (C
 	if !out.Enabled || len(problems) > 0 {
 		return out, problems
 	}
-	r := renderer{c: c, g: g, component: component, memo: b.memoOf(out.catalogs), account: budget.NewAccount(c.Member.Name)}
+	r := renderer{c: c, g: g, component: component, memo: b.memoOf(out.catalogs), documents: b.Documents, account: budget.NewAccount(c.Member.Name)}
 	problems = b.coordinates(&r, out.Entry, false, &out)
 	return out, problems
 }
@@ -140,7 +140,7 @@ func (b *Resolver) complete(c *Cluster, g *Group, component string, base *yamldo
 	if problems := catalog.KindProblems(g.Name, component, e, out.EntryTree, b.IsDeployedByFlux(c, g.Name)); len(problems) > 0 {
 		return out, c.Attribute(problems)
 	}
-	r := renderer{c: c, g: g, component: component, memo: b.memoOf(out.catalogs), account: account}
+	r := renderer{c: c, g: g, component: component, memo: b.memoOf(out.catalogs), documents: b.Documents, account: account}
 	if problems := b.coordinates(&r, e, base != nil, &out); len(problems) > 0 {
 		return out, problems
 	}

@@ -5,6 +5,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/release"
+	"github.com/argosy-hub/argosy/internal/tenancy"
 )
 
 // Group is one group of a cluster.
@@ -38,7 +39,7 @@ func (b *Resolver) group(c *Cluster, g *Group) {
 	if err != nil {
 		fail(err)
 	}
-	if err := b.chargeKept(c, layers); err != nil {
+	if err := tenancy.ChargeKept(b.Fleet.Layout, c.account, layers); err != nil {
 		fail(err)
 	}
 	g.Errors = append(g.Errors, c.Attribute(b.memo.MapLevels(b.mapped, g.Name, layers))...)

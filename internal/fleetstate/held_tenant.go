@@ -83,12 +83,14 @@ func (p *history) held(attempt *Cluster, h Hold) *Cluster {
 		expected = "the files of its members without errors"
 	}
 	c := *last
-	c.desired, c.LastKnownGood, c.isHeld = attempt, good, true
-	c.HubProblems = nil
+	c.desired, c.LastKnownGood, c.isHeld, c.HubProblems = attempt, good, true, nil
 	c.Problems = attempt.Attribute([]problem.Problem{{
 		Reason: cmp.Or(h.Reason, problem.RemovalRefused), Severity: problem.Error, Found: h.Message, Expected: expected,
 	}})
 	c.Quarantine = quarantineText(c.Problems[0])
+	if was := p.previous(ID{h.Hub, attempt.Member.Name}); was != nil && was.isHeld && was.desired == attempt && problem.Same(was.Problems, c.Problems) {
+		return was
+	}
 	return &c
 }
 

@@ -23,7 +23,8 @@ type anew struct {
 }
 
 // takeOver takes over the clusters of a previous state, which may be nil, but for those that depend
-// on anything that has changed: they are nil still, and returned.
+// on anything that has changed: they are nil still, and returned. No member is held before it is
+// judged.
 func (st *State) takeOver(previous *State) []anew {
 	t := taking{st: st, previous: previous}
 	st.clusters = make(map[string][]*Cluster)
@@ -42,8 +43,10 @@ func (st *State) takeOver(previous *State) []anew {
 		}
 	}
 	for _, x := range previous.exceptions {
-		if d := x.cluster.Desired(); x.cluster.isHeld || d.IsOverBudget || d.Member.Provision != nil { // whether it stays so is decided anew
+		if x.cluster.Desired().Member.Provision != nil { // whether it stays so is decided again
 			t.due(x.member, true)
+		} else if at, _ := st.Fleet.Place(x.member.Hub, x.member.Name); x.cluster.isHeld && st.ClusterOf(x.member) == x.cluster {
+			st.clusters[x.member.Hub][at] = x.cluster.desired
 		}
 	}
 	if previous.resolver.Snapshot == st.resolver.Snapshot {

@@ -1,5 +1,7 @@
 package fleetstate
 
+import "github.com/argosy-hub/argosy/internal/tenancy"
+
 // A member file that one commit takes from a hub's folder to another's is the same cluster, moved.
 // The old hub gives up its workloads there, as the new one has them (D4). The commit alone says so,
 // as clusters of several hubs may have one name: a service that starts later takes it for lost.
@@ -18,19 +20,8 @@ func (st *State) movedSince(previous *State) map[ID]string {
 			out[id] = hub
 		}
 	}
-	if st.Fleet.HasMembersOf(previous.Fleet) {
-		return out
-	}
-	for m := range previous.Clusters() {
-		if st.Fleet.Member(m.Hub, m.Name) != nil {
-			continue
-		}
-		for _, hub := range st.Fleet.Hubs() {
-			if previous.Fleet.Member(hub, m.Name) == nil && st.Fleet.Member(hub, m.Name) != nil {
-				out[ID{m.Hub, m.Name}] = hub
-				break
-			}
-		}
+	for m, hub := range tenancy.Moved(previous.Fleet, st.Fleet) {
+		out[ID{m.Hub, m.Name}] = hub
 	}
 	return out
 }

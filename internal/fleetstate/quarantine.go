@@ -130,8 +130,8 @@ func (c *Cluster) isException() bool {
 func (st *State) findExceptions(previous *State, computed []anew) {
 	if previous != nil {
 		for _, x := range previous.exceptions {
-			if st.ClusterOf(x.member) == x.cluster {
-				st.exceptions = append(st.exceptions, x)
+			if c := st.ClusterOf(x.member); c == x.cluster || c != nil && c == x.cluster.desired && c.isException() {
+				st.exceptions = append(st.exceptions, exception{x.member, c})
 			}
 		}
 	}

@@ -15,6 +15,7 @@ type renderer struct {
 	g         *Group
 	component string
 	memo      *memo.Memo
+	documents *hierarchy.Cache
 	account   *budget.Account
 	ofQuery   *budget.Account // of the query's own entry: what it takes is not the tenant's
 	// ofFiles and ofEntry are the facts that catalogs see, and a query's own entry.
@@ -51,7 +52,7 @@ func (r *renderer) render(n *yamldoc.Node) (*yamldoc.Node, error) {
 		}
 		account = r.ofQuery
 	}
-	root, err := r.memo.Render(n, r.factsOf(n), account)
+	root, err := r.memo.Render(n, r.factsOf(n), r.documents, account)
 	if err == nil && root != n {
 		err = account.Charge(n.Pos(), budget.Cost{budget.Text: root.WrittenSize()})
 	}
@@ -63,7 +64,7 @@ func (r *renderer) ownTexts(e *catalog.Entry, out *Component) []problem.Problem 
 	chart, namespace, releaseName := out.Chart, out.Namespace, out.ReleaseName
 	for _, text := range e.Templates(&chart, &namespace, &releaseName) {
 		n := out.EntryTree.At(text.Path)
-		rendered, err := r.memo.Render(n, r.factsOf(n), r.account)
+		rendered, err := r.memo.Render(n, r.factsOf(n), r.documents, r.account)
 		if err != nil {
 			return r.c.Attribute(problem.From(err, problem.TemplateFailed, n.Pos()))
 		}

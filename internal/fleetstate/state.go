@@ -99,15 +99,17 @@ func newState(previous *State, before *Resolver, s *snapshot.Snapshot, f facts.S
 func (st *State) buildClusters(previous *State, p *history) {
 	st.hubProblems = p.hubFaults()
 	anew := st.takeOver(previous)
-	tenants := st.openTenants(anew)
+	tenants, over := st.openTenants(previous)
+	anew = append(anew, over...)
 	parallel.Each(len(anew), func(i int) {
 		d := anew[i]
-		if tenants.areDecided(d.member) {
+		l := tenants.of(d.member)
+		if l.IsDecided(tenants.due[d.member]) {
 			return
 		}
 		c := st.resolver.NewCluster(d.member, d.place, st.facts)
 		c.Problems = problem.Cut(st.resolver.Check(c), problem.OfCluster)
-		tenants.enter(c)
+		l.Enter(tenants.due[d.member], c.account)
 		st.clusters[d.member.Hub][d.at] = p.settle(c)
 	})
 	anew = st.closeTenants(tenants, p, anew)

@@ -6,82 +6,95 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/placement"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// A tenant's members have a budget in all (W2). Beyond it all of them are quarantined with one
-// problem, and those that need not be computed to know so are not. What a member would be is then
-// not known: its Cluster holds the problem alone, whichever of them have been computed.
+// A tenant's members have a budget in all (W2). Beyond it they are quarantined with one problem,
+// and not computed. The verdict stays as long as nothing changes that they read.
 
 // tenantBudgets are the ledgers of tenants while a State is built.
 type tenantBudgets struct {
 	ledgers map[string]*budget.Ledger
-	members map[string][]*fleet.Member // by tenant, in the State's order
+	members map[string][]*fleet.Member // of those with members to be computed, in the State's order
 	due     map[*fleet.Member]int      // the places in their ledgers of those to be computed
 }
 
-// openTenants makes the ledgers, and enters the clusters that are taken over.
-func (st *State) openTenants(anew []anew) *tenantBudgets {
-	t := &tenantBudgets{ledgers: map[string]*budget.Ledger{}, members: map[string][]*fleet.Member{}, due: make(map[*fleet.Member]int, len(anew))}
-	for m := range st.Clusters() {
+// openTenants makes the ledgers. That of a tenant stays if all members are taken over. A tenant
+// beyond its budget is counted again as a whole: its members that were taken over are returned.
+func (st *State) openTenants(previous *State) (t *tenantBudgets, over []anew) {
+	t = &tenantBudgets{ledgers: map[string]*budget.Ledger{}, members: map[string][]*fleet.Member{}, due: map[*fleet.Member]int{}}
+	isDue := map[string]bool{}
+	for m, c := range st.Clusters() {
 		if hasBudget(m) {
 			t.members[m.Tenant] = append(t.members[m.Tenant], m)
+			isDue[m.Tenant] = isDue[m.Tenant] || c == nil
 		}
 	}
 	for tenant, members := range t.members {
-		l := budget.NewLedger(tenant, len(members))
-		t.ledgers[tenant] = l
+		if previous != nil && !isDue[tenant] && previous.tenants[tenant].Members() == len(members) {
+			t.ledgers[tenant] = previous.tenants[tenant]
+			delete(t.members, tenant)
+			continue
+		}
+		t.ledgers[tenant] = budget.NewLedger(tenant, len(members))
 		for i, m := range members {
-			if c := st.ClusterOf(m); c != nil {
-				l.Enter(i, c.Desired().account)
-			} else {
+			switch c := st.ClusterOf(m); {
+			case c == nil:
 				t.due[m] = i
+			case c.Desired().IsOverBudget:
+				at, _ := st.Fleet.Place(m.Hub, m.Name)
+				over = append(over, anew{member: m, at: at, place: c.Desired().placement})
+				st.clusters[m.Hub][at], t.due[m] = nil, i
+			default:
+				t.ledgers[tenant].Enter(i, c.Desired().account)
 			}
 		}
 	}
-	return t
+	return t, over
 }
 
 // hasBudget reports whether a member is a tenant's.
 func hasBudget(m *fleet.Member) bool { return !m.IsHub && m.Tenant != "" }
 
-// areDecided reports whether it is known without a member that its tenant exceeds the budget.
-func (t *tenantBudgets) areDecided(m *fleet.Member) bool {
-	return hasBudget(m) && t.ledgers[m.Tenant].IsDecided(t.due[m])
-}
-
-// enter puts a computed member's account down.
-func (t *tenantBudgets) enter(c *Cluster) {
-	if m := c.Member; hasBudget(m) {
-		t.ledgers[m.Tenant].Enter(t.due[m], c.account)
+// of is the ledger of a member's tenant, nil for none.
+func (t *tenantBudgets) of(m *fleet.Member) *budget.Ledger {
+	if !hasBudget(m) {
+		return nil
 	}
+	return t.ledgers[m.Tenant]
 }
 
 // closeTenants quarantines the members of tenants beyond their budget. It returns all members whose
 // clusters are not taken over.
 func (st *State) closeTenants(t *tenantBudgets, p *history, computed []anew) []anew {
 	st.tenants = t.ledgers
-	for _, tenant := range slices.Sorted(maps.Keys(t.ledgers)) {
+	for _, tenant := range slices.Sorted(maps.Keys(t.members)) {
 		excess, found := t.ledgers[tenant].Problem()
 		if !found || excess.Severity != problem.Error {
 			continue
 		}
 		for _, m := range t.members[tenant] {
 			at, _ := st.Fleet.Place(m.Hub, m.Name)
+			c := st.clusters[m.Hub][at]
 			if _, due := t.due[m]; !due {
-				computed = append(computed, anew{member: m, at: at, place: st.clusters[m.Hub][at].Desired().placement})
+				computed = append(computed, anew{m, at, c.Desired().placement})
 			}
-			st.clusters[m.Hub][at] = p.settle(st.overBudget(m, excess))
+			st.clusters[m.Hub][at] = p.settle(st.overBudget(m, c, excess))
 		}
 	}
 	return computed
 }
 
-// overBudget is the cluster of a member whose tenant exceeds its budget.
-func (st *State) overBudget(m *fleet.Member, excess problem.Problem) *Cluster {
+// overBudget is the cluster of a member whose tenant exceeds its budget, computed or not (nil).
+func (st *State) overBudget(m *fleet.Member, computed *Cluster, excess problem.Problem) *Cluster {
 	c := &Cluster{Member: m, Groups: map[string]*Group{}, account: budget.NewAccount(m.Name), IsOverBudget: true}
 	c.Facts, c.Registered = st.facts.Of(m.Name)
+	if computed != nil {
+		c.account, c.placement = computed.Desired().account, computed.Desired().placement
+	} else if len(problem.Errors(m.Problems)) == 0 {
+		c.placement = placement.New(st.Fleet, st.resolver.Mounts, m, c.Facts)
+	}
 	c.Broken = c.Attribute([]problem.Problem{excess})
 	c.Problems = c.Broken
 	return c
@@ -96,16 +109,4 @@ func (st *State) TenantProblems() []problem.Problem {
 		}
 	}
 	return out
-}
-
-// chargeKept charges the layers of a tenant's levels that a cluster keeps in memory.
-func (b *Resolver) chargeKept(c *Cluster, layers []hierarchy.Layer) error {
-	for _, l := range layers {
-		if b.Fleet.Layout.OfTenant(l.Level) {
-			if err := c.account.Charge(problem.Pos{File: l.Path}, budget.Cost{budget.Kept: l.Nodes}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -28,7 +29,9 @@ type documents struct {
 	docs      *bounded[parsed]
 	templates *bounded[compiled]
 	rendered  *bounded[parsed]
+	executed  *bounded[executed]
 	large     sync.Mutex // is held while a large document is parsed
+	steps     atomic.Int64
 }
 
 // Limits of what is remembered, in bytes. A tenant's files may be many, parsed they take up to a
@@ -37,6 +40,7 @@ const (
 	maxDocs      = 512 << 20
 	maxTemplates = 64 << 20
 	maxRendered  = 128 << 20
+	maxExecuted  = 64 << 20
 )
 
 // Large is the size in bytes from which documents are parsed one after another: while one is parsed
@@ -62,12 +66,20 @@ type compiled struct {
 	err error
 }
 
+// executed is what an execution of a template has come to, with the digest of its text and lines.
+type executed struct {
+	out    tmpl.Output
+	err    error
+	digest string
+}
+
 // NewCache makes an empty cache.
 func NewCache() *Cache {
 	return &Cache{documents: &documents{
 		docs:      newBounded[parsed](budget.MemoryShare(maxDocs, 6)),
 		templates: newBounded[compiled](budget.MemoryShare(maxTemplates, 2)),
 		rendered:  newBounded[parsed](budget.MemoryShare(maxRendered, 3)),
+		executed:  newBounded[executed](budget.MemoryShare(maxExecuted, 2)),
 	}}
 }
 
@@ -95,12 +107,12 @@ func (c *Cache) read(f *snapshot.File) (parsed, error) {
 	if f.Err != nil {
 		return parsed{}, f.Err
 	}
-	return c.parse(c.docs, cacheKey{f.Path, f.Digest}, f.Data, nil)
+	return parse(c, c.docs, cacheKey{f.Path, f.Digest}, f.Data, nil)
 }
 
 // parse parses a file's content, or takes the document from the cache. Lines are those of
 // yamldoc.ParseLines. A document with duplicate keys has its size beside the error.
-func (c *Cache) parse(in *bounded[parsed], key cacheKey, data []byte, lines []int) (parsed, error) {
+func parse[T string | []byte](c *Cache, in *bounded[parsed], key cacheKey, data T, lines []int) (parsed, error) {
 	p, ok := c.known(in, key)
 	if !ok && len(data) >= Large {
 		c.large.Lock()
@@ -108,7 +120,7 @@ func (c *Cache) parse(in *bounded[parsed], key cacheKey, data []byte, lines []in
 		p, ok = c.known(in, key)
 	}
 	if !ok {
-		if p.doc, p.err = yamldoc.ParseLenient(key.path, data, lines); p.doc != nil {
+		if p.doc, p.err = yamldoc.ParseLenient(key.path, []byte(data), lines); p.doc != nil {
 			p.nodes, p.text = p.doc.Root.Size()
 			p.written = p.doc.Root.WrittenSize()
 		}
@@ -151,18 +163,61 @@ func (c *Cache) render(f *snapshot.File, facts any) (_ parsed, cost budget.Cost,
 		cost[budget.Steps] = tmpl.Parsing(string(f.Data))
 		return parsed{}, cost, t.err
 	}
-	out, err := t.t.ExecuteLines(facts)
-	cost[budget.Steps] = out.Steps
-	if err != nil {
-		return parsed{}, cost, err
+	e := c.execute(t.t, func() executed {
+		out, err := t.t.ExecuteLines(facts)
+		sum := sha256.Sum256(fmt.Append([]byte(out.Text), out.Lines))
+		return executed{out, err, hex.EncodeToString(sum[:16])}
+	}, facts)
+	cost[budget.Steps] = e.out.Steps
+	if e.err != nil {
+		return parsed{}, cost, e.err
 	}
-	cost[budget.Written] = len(out.Text)
-	sum := sha256.Sum256(fmt.Append([]byte(out.Text), out.Lines))
-	p, err := c.parse(c.rendered, cacheKey{f.Path, hex.EncodeToString(sum[:16])}, []byte(out.Text), out.Lines)
+	cost[budget.Written] = len(e.out.Text)
+	p, err := parse(c, c.rendered, cacheKey{f.Path, e.digest}, e.out.Text, e.out.Lines)
 	cost[budget.Steps] += p.nodes
 	cost[budget.Text] = p.written
 	return p, cost, err
 }
+
+// Execute executes a template, once for the same facts if that takes long.
+func (c *Cache) Execute(t *tmpl.Template, facts any) (tmpl.Output, error) {
+	e := c.execute(t, func() (e executed) {
+		e.out, e.err = t.ExecuteCounted(facts)
+		return e
+	}, facts)
+	return e.out, e.err
+}
+
+// execute remembers executions that take long, those that fail after long among them: a tenant
+// beyond its limits is found without doing the work again.
+func (c *Cache) execute(t *tmpl.Template, run func() executed, facts any) executed {
+	key, isDear := t.Key(facts)
+	if isDear {
+		c.mu.RLock()
+		known, ok := c.executed.entries[cacheKey{digest: key}]
+		c.mu.RUnlock()
+		if ok {
+			return known.value
+		}
+	}
+	e := run()
+	c.steps.Add(int64(e.out.Steps))
+	if !isDear {
+		key, isDear = t.Key(facts)
+	}
+	if isDear {
+		const besides = 1 << 10 // an error, and what is around
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if key := (cacheKey{digest: key}); c.executed.entries[key].bytes == 0 {
+			c.executed.put(key, e, len(e.out.Text)+8*len(e.out.Lines)+besides)
+		}
+	}
+	return e
+}
+
+// Steps is how many steps all executions have taken, without those that have been remembered.
+func (c *Cache) Steps() int64 { return c.steps.Load() }
 
 // template parses a template file, or takes it from the cache.
 func (c *Cache) template(f *snapshot.File) compiled {

@@ -14,6 +14,7 @@
 //     (H3).
 //  3. Rules choose another strategy by path: for lists, or for maps that replace each other (H4).
 //  4. A file named *.gotmpl is a Go template over the facts; plain files are never templates (H5).
+//     What one that takes long has come to with the same facts is remembered, errors included.
 //  5. A missing layer stays in the list as missing. It is a problem only if its level is required
 //     (H6).
 //  6. Every value of a Tree knows its place, and what it replaced (H7). Values are shared with the

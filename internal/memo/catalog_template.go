@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/budget"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/tmpl"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -12,18 +13,24 @@ import (
 // Render executes the templates in a catalog's strings (rule H5). Results stay strings, at the
 // places of the templates. Equal results are one node, so that the clusters that share them share
 // what is merged from them. What it takes is charged to the account.
-func (m *Memo) Render(n *yamldoc.Node, facts func() any, account *budget.Account) (*yamldoc.Node, error) {
+func (m *Memo) Render(n *yamldoc.Node, facts func() any, documents *hierarchy.Cache, account *budget.Account) (*yamldoc.Node, error) {
 	if !m.IsDynamic(n) {
 		return n, nil
 	}
 	var results texts
-	if err := m.renderStrings(n, facts(), &results, account); err != nil {
+	if err := m.renderStrings(n, facts(), documents, &results, account); err != nil {
 		return nil, err
 	}
 	return Remember(&m.mu, m.rendered, renderKey{n, keyOf(results.list)}, func() (*yamldoc.Node, error) {
 		m.spend(n.Memory() + textCost(results.list))
 		return replaceStrings(n, &results.list), nil
 	})
+}
+
+// parsedTemplate is a template, or why it is none.
+type parsedTemplate struct {
+	t   *tmpl.Template
+	err error
 }
 
 // texts are what templates have written.
@@ -54,20 +61,21 @@ func keyOf(texts []string) string {
 
 // renderStrings executes a node's templates, in the order in which replaceStrings puts the results
 // back.
-func (m *Memo) renderStrings(n *yamldoc.Node, facts any, results *texts, account *budget.Account) error {
+func (m *Memo) renderStrings(n *yamldoc.Node, facts any, documents *hierarchy.Cache, results *texts, account *budget.Account) error {
 	switch n.Kind {
 	case yamldoc.String:
 		if !strings.Contains(n.Text(), "{{") {
 			return nil
 		}
-		t, err := Remember(&m.mu, m.parsed, n, func() (*tmpl.Template, error) {
+		p, _ := Remember(&m.mu, m.parsed, n, func() (parsedTemplate, error) {
 			m.spend(costNode + costParse*len(n.Text()))
-			return tmpl.Parse(n.Pos(), n.Text())
+			t, err := tmpl.Parse(n.Pos(), n.Text())
+			return parsedTemplate{t, err}, nil
 		})
-		if err != nil {
-			return err
+		if p.err != nil {
+			return p.err
 		}
-		out, err := t.ExecuteCounted(facts)
+		out, err := documents.Execute(p.t, facts)
 		if over := account.Charge(n.Pos(), budget.Cost{budget.Steps: out.Steps, budget.Written: len(out.Text)}); over != nil {
 			return over
 		}
@@ -77,13 +85,13 @@ func (m *Memo) renderStrings(n *yamldoc.Node, facts any, results *texts, account
 		results.list = append(results.list, out.Text)
 	case yamldoc.Map:
 		for _, f := range n.Fields() {
-			if err := m.renderStrings(f.Value, facts, results, account); err != nil {
+			if err := m.renderStrings(f.Value, facts, documents, results, account); err != nil {
 				return err
 			}
 		}
 	case yamldoc.List:
 		for _, item := range n.Items() {
-			if err := m.renderStrings(item, facts, results, account); err != nil {
+			if err := m.renderStrings(item, facts, documents, results, account); err != nil {
 				return err
 			}
 		}

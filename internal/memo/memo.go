@@ -9,7 +9,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/tenantschema"
-	"github.com/argosy-hub/argosy/internal/tmpl"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -39,7 +38,7 @@ type Memo struct {
 	stacks    map[stackKey]stackValues
 	texts     map[*yamldoc.Node]string
 	rendered  map[renderKey]*yamldoc.Node
-	parsed    map[*yamldoc.Node]*tmpl.Template
+	parsed    map[*yamldoc.Node]parsedTemplate
 	bases     map[string]*yamldoc.Node
 	dynamic   map[*yamldoc.Node]bool
 	entries   map[*hierarchy.Tree]*catalog.Entry
@@ -74,7 +73,7 @@ func New(limit int) *Memo {
 	return &Memo{
 		needed: -1, limit: limit, documents: map[*yamldoc.Doc]struct{}{},
 		trees: map[treeKey]*hierarchy.Tree{}, stacks: map[stackKey]stackValues{}, texts: map[*yamldoc.Node]string{}, rendered: map[renderKey]*yamldoc.Node{},
-		parsed: map[*yamldoc.Node]*tmpl.Template{}, bases: map[string]*yamldoc.Node{}, dynamic: map[*yamldoc.Node]bool{},
+		parsed: map[*yamldoc.Node]parsedTemplate{}, bases: map[string]*yamldoc.Node{}, dynamic: map[*yamldoc.Node]bool{},
 		entries: map[*hierarchy.Tree]*catalog.Entry{}, shortened: map[*yamldoc.Node]*yamldoc.Node{}, without: map[withoutKey]*yamldoc.Node{},
 		catalogs: map[*yamldoc.Node][]problem.Problem{}, mapped: map[mapKey]mappedCatalog{}, forbidden: map[schemaKey][]problem.Problem{},
 	}

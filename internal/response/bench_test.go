@@ -172,3 +172,71 @@ func BenchmarkOneFile(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkBesideABrokenTenant reports how many times as long a commit of others takes beside a
+// tenant whose files are broken at much expense, against the same fleet with that tenant's files as
+// they were: the least of each of all rounds. (W2)
+func BenchmarkBesideABrokenTenant(b *testing.B) {
+	const own = "addons/tenants/tenant-0/defaults/"
+	good := fleettest.Tree(fleettest.Files(fleettest.Options{Clusters: 200, Components: 20, Tenants: 5, Overrides: 3, Seed: 1}))
+	kinds := map[string]string{
+		"versions":    `{{ range until 20000 }}{{ if semverCompare ">1 <3 || ^4" "2.0.0" }}{{ end }}{{ end }}a: 1`,
+		"expressions": `{{ range until 2000 }}{{ if regexMatch "(a|b|c)*[a-z]{50}x" (repeat 400 "a") }}{{ end }}{{ end }}a: 1`,
+		"steps":       `{{ range until 400 }}{{ range until 400 }}{{ end }}{{ end }}a: {{ repeat 900000 .cluster | sha256sum }}`,
+		"texts":       `a: {{ repeat 1000000 "x" }}`,
+		"a function":  `a: {{ derivePassword 1 "long" "p" "u" "s" }}`,
+	}
+	commits := map[string]func(round int) fleettest.Tree{
+		"another's": func(n int) fleettest.Tree {
+			return fleettest.Tree{"addons/tenants/tenant-1/defaults/addons/component-000/values.yaml": fmt.Sprintf("round: %d\n", n)}
+		},
+		"the platform's": func(n int) fleettest.Tree {
+			return fleettest.Tree{"addons/defaults/addons/component-000/values.yaml": fmt.Sprintf("round: %d\n", n)}
+		},
+	}
+	for name, text := range kinds {
+		broken := good.With(nil)
+		for i := range 20 {
+			broken[fmt.Sprintf("%saddons/component-%03d/values.yaml.gotmpl", own, i)] = text + "\n"
+		}
+		for who, change := range commits {
+			b.Run(name+" "+who, func(b *testing.B) {
+				least := map[bool]float64{}
+				states := map[bool]*fleetstate.State{}
+				next := func(n int) {
+					for is, files := range map[bool]fleettest.Tree{true: broken, false: good} {
+						s := fleettest.Snapshot(fmt.Sprint(n), files.With(change(n)))
+						runtime.GC()
+						took := timed(func() {
+							st, err := fleetstate.Build(states[is], s, facts.Set{})
+							if err != nil {
+								b.Fatal(err)
+							}
+							states[is] = st
+						})
+						if least[is] == 0 || took < least[is] {
+							least[is] = took
+						}
+					}
+				}
+				for _, files := range []fleettest.Tree{good, broken} {
+					st, err := fleetstate.Build(states[true], fleettest.Snapshot("0", files), facts.Set{})
+					if err != nil {
+						b.Fatal(err)
+					}
+					states[true] = st
+				}
+				states[false] = build(b, nil, fleettest.Snapshot("0", good))
+				n := 0
+				next(n)
+				clear(least) // the first round is the broken commit's
+				for b.Loop() {
+					n++
+					next(n)
+				}
+				b.ReportMetric(least[true]/least[false], "x-good")
+				b.ReportMetric(least[true]*1000, "ms-broken")
+			})
+		}
+	}
+}

@@ -274,6 +274,94 @@ func TestTenantHasABudget(t *testing.T) {
 	}
 }
 
+// broken are ways in which a tenant's files can be broken at much expense, by what is found then.
+var broken = map[string]fleettest.Tree{
+	"tenant-budget": bombs(6),
+	"limit-exceeded addons/tenants/red/defaults/addons/dns/values.yaml.gotmpl": {
+		"addons/tenants/red/defaults/addons/dns/values.yaml.gotmpl": "{{ range until 100000 }}{{ range until 100 }}{{ if semverCompare \">1\" \"2.0.0\" }}{{ end }}{{ end }}{{ end }}a: 1\n",
+	},
+	"limit-exceeded addons/tenants/red/defaults/application-sets/addons.yaml": {
+		"addons/tenants/red/defaults/application-sets/addons.yaml": "web: {enabled: true, values: {a: '{{ range until 100000 }}{{ range until 100 }}{{ end }}{{ end }}'}}\n",
+	},
+	"template-failed addons/tenants/red/clusters/red-0/addons/dns/values.yaml.gotmpl": {
+		"addons/tenants/red/clusters/red-0/addons/dns/values.yaml.gotmpl": "{{ range until 90000 }}{{ end }}{{ fail \"no\" }}\n",
+	},
+}
+
+// others are commits of others than tenant red.
+var others = map[string]fleettest.Tree{
+	"another tenant's values":   {"addons/tenants/blue/defaults/addons/dns/values.yaml": "from: elsewhere\n"},
+	"the platform's values":     {"addons/defaults/addons/dns/values.yaml": "from: system\n"},
+	"the platform's template":   {"addons/defaults/addons/web/values.yaml.gotmpl": "cluster: {{ .cluster }}-1\n"},
+	"the platform's catalog":    {"addons/tenants/defaults/application-sets/addons.yaml": "dns: {values: {more: true}}\n"},
+	"a member of another":       {fleettest.Member("blue-9"): "clusterName: blue-9\ntenant: blue\nenvironment: dev\nsecretManagerSecretName: hub/blue-9\n"},
+	"a file that nobody reads":  {"docs/readme.yaml": "a: 1\n"},
+	"all at once, and versions": {"addons/defaults/addons/dns/values.yaml": "from: system\n", "versions/applicationSets.yaml": "releases: {addons: [{type: default, chartRepoRevision: v9}]}\n"},
+}
+
+// TestUnchangedFilesAreNotJudgedAgain: beside a tenant whose files are broken, a commit of another
+// one has no template of that tenant executed again, and costs as much as without it. What is found
+// stays what a fresh start finds. (W2, G6)
+func TestUnchangedFilesAreNotJudgedAgain(t *testing.T) {
+	for found, files := range broken {
+		for what, change := range others {
+			t.Run(found+" "+what, func(t *testing.T) {
+				cost := func(before fleettest.Tree) (steps int64, st *fleetstate.State) {
+					st = querytest.Next(t, querytest.NoProblems(t, querytest.Build(t, twoTenants())), fleettest.Snapshot("2", before), facts.NewSet(false))
+					at := st.Resolver().Documents.Steps()
+					st = querytest.Next(t, st, fleettest.Snapshot("3", before.With(change)), facts.NewSet(false))
+					return st.Resolver().Documents.Steps() - at, st
+				}
+				files := twoTenants().With(files)
+				got, st := cost(files)
+				want, _ := cost(twoTenants())
+				if got > want*3/2 {
+					t.Errorf("%d steps, and %d without the broken tenant", got, want)
+				}
+				fresh := querytest.Next(t, querytest.NoProblems(t, querytest.Build(t, twoTenants())), fleettest.Snapshot("3", files.With(change)), facts.NewSet(false))
+				if got, want := querytest.Problems(st.Problems), querytest.Problems(fresh.Problems); got != want || !strings.Contains(want, found) {
+					t.Errorf("%s\n%s", cmp.Diff(want, got), want)
+				}
+				for _, tenant := range []string{"red", "blue"} {
+					if diff := cmp.Diff(tenantSets(t, fresh, tenant), tenantSets(t, st, tenant)); diff != "" {
+						t.Errorf("%s: %s", tenant, diff)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestTenantBeyondItsBudgetIsJudgedAgain: as soon as anything changes that its members read, or
+// their number.
+func TestTenantBeyondItsBudgetIsJudgedAgain(t *testing.T) {
+	files := twoTenants().With(bombs(5))
+	good := querytest.NoProblems(t, querytest.Build(t, twoTenants()))
+	for what, change := range map[string]fleettest.Tree{
+		"a file less":              {"addons/tenants/red/defaults/addons/bomb-0/values.yaml.gotmpl": "a: 1\n"},
+		"a file of the last":       {"addons/tenants/red/clusters/red-4/addons/dns/values.yaml": "a: 1\n"},
+		"a member file":            {fleettest.Member("red-3"): "clusterName: red-3\ntenant: red\nenvironment: prod\nsecretManagerSecretName: hub/red-3\n"},
+		"another member":           {fleettest.Member("red-8"): "clusterName: red-8\ntenant: red\nenvironment: prod\nsecretManagerSecretName: hub/red-8\n"},
+		"a member that is retired": {fleettest.Member("red-4"): "clusterName: red-4\ntenant: red\nenvironment: dev\nsecretManagerSecretName: hub/red-4\nlifecycle: retired\n"},
+		"a tenant's schema":        {"addons/defaults/application-sets/addons.yaml": "bomb-1: {enabled: false}\nbomb-2: {enabled: false}\n"},
+		"fewer members":            {fleettest.Member("red-4"): "", fleettest.Member("red-3"): ""},
+	} {
+		st := querytest.Next(t, good, fleettest.Snapshot("2", files), facts.NewSet(false))
+		if !strings.Contains(querytest.Problems(st.Problems), "tenant-budget") {
+			t.Fatal(querytest.Problems(st.Problems))
+		}
+		st = querytest.Next(t, st, fleettest.Snapshot("2b", files.With(fleettest.Tree{"docs/x.yaml": ""})), facts.NewSet(false))
+		next := fleettest.Snapshot("3", files.With(change))
+		st, fresh := querytest.Next(t, st, next, facts.NewSet(false)), querytest.Next(t, good, next, facts.NewSet(false))
+		if got, want := querytest.Problems(st.Problems), querytest.Problems(fresh.Problems); got != want {
+			t.Errorf("%s: %s", what, cmp.Diff(want, got))
+		}
+		if diff := cmp.Diff(tenantSets(t, fresh, "red"), tenantSets(t, st, "red")); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+	}
+}
+
 // TestMemberTakesTheTenantBeyondItsBudget: a State that reuses all other members of the tenant
 // finds the same as one that is built anew. (W2, G6)
 func TestMemberTakesTheTenantBeyondItsBudget(t *testing.T) {

@@ -125,20 +125,3 @@ func (m *meter) value(v reflect.Value, depth int) {
 		m.take(costValue)
 	}
 }
-
-// shallowSize is the size of a list or map without its elements, for functions that do not read
-// them.
-func shallowSize(v reflect.Value) int {
-	for v.Kind() == reflect.Interface {
-		v = v.Elem()
-	}
-	switch v.Kind() {
-	case reflect.Slice, reflect.Array:
-		return costValue * (1 + v.Len())
-	case reflect.Map:
-		return costEntry * (1 + v.Len())
-	case reflect.String:
-		return costValue + v.Len()
-	}
-	return costValue
-}

@@ -20,8 +20,6 @@ var bombs = map[string]string{
 	"indent":              `{{ indent 100000000000 "x" }}`,
 	"nindent":             `{{ nindent 100000 (repeat 500000 "\n") }}`,
 	"join":                `{{ join (repeat 100000 "x") (until 50000) }}`,
-	"wrap":                `{{ $s := repeat 900000 "x" }}{{ wrap 1 $s }}`,
-	"wrapWith":            `{{ wrapWith 1 (repeat 10000 "y") (repeat 100000 "x") }}`,
 	"regexReplaceAll":     `{{ regexReplaceAll "x" (repeat 10000 "x") (repeat 10000 "y") }}`,
 	"regexReplaceAll $0":  `{{ regexReplaceAll ".*" (repeat 10000 "x") (repeat 10000 "$0") }}`,
 	"literal":             `{{ regexReplaceAllLiteral "" (repeat 10000 "x") (repeat 10000 "y") }}`,
@@ -75,18 +73,13 @@ var bombs = map[string]string{
 	"append numbers":      `{{ $l := list }}{{ range until 50000 }}{{ $l = append $l 1 }}{{ end }}`,
 	"kept texts":          `{{ $l := list }}{{ range until 40000 }}{{ $l = list $l (repeat 100000 "x") }}{{ end }}`,
 	"kept lists":          `{{ $l := list }}{{ range until 40000 }}{{ $l = list $l (until 100000) }}{{ end }}`,
-	"split":               `{{ len (split "" (repeat 1000000 "x")) }}`,
 	"splitList":           `{{ $l := list }}{{ range until 40000 }}{{ $l = list $l (splitList "" (repeat 50000 "x")) }}{{ end }}`,
-	"uniq":                `{{ len (uniq (until 60000)) }}`,
-	"without":             `{{ without (until 60000) ` + strings.Repeat("1 ", 500) + `}}`,
 	"trimAll":             `{{ trimAll (repeat 300000 "äö") (repeat 300000 "öx") }}`,
-	"derivePassword":      `{{ range until 50 }}{{ derivePassword 1 "long" "p" "u" "s" }}{{ end }}`,
 	"sha256sum":           `{{ $s := repeat 1000000 "x" }}{{ range until 50000 }}{{ $h := sha256sum $s }}{{ end }}`,
 	"contains":            `{{ $s := repeat 500000 "x" }}{{ range until 50000 }}{{ if contains "xy" $s }}{{ end }}{{ end }}`,
 	"has":                 `{{ $l := until 60000 }}{{ range until 50000 }}{{ if has "x" $l }}{{ end }}{{ end }}`,
 	"sortAlpha":           `{{ $l := until 30000 }}{{ range until 50000 }}{{ $m := sortAlpha $l }}{{ end }}`,
 	"semver":              `{{ $v := semver (print "1.2.3-" (repeat 900000 "a")) }}{{ $l := list }}{{ range until 40000 }}{{ $l = list $l $v.String }}{{ end }}`,
-	"mulf":                `{{ mulf ` + strings.Repeat("1e300 ", 30000) + `}}`,
 	"a long list":         `{{ untilStep -9000000000000000000 9000000000000000000 1 }}`,
 	"a longer list":       `{{ untilStep 9000000000000000000 -9000000000000000000 -1 }}`,
 	"a long sequence":     `{{ seq -9000000000000000000 9000000000000000000 }}`,
@@ -127,7 +120,7 @@ func TestBombs(t *testing.T) {
 			if !errors.As(err, &p) || p.Pos.File != "f" || len(p.Error()) > 400 {
 				t.Fatalf("error %.1000v", err)
 			}
-			if strings.HasPrefix(name, "a long error") || strings.HasPrefix(name, "range") || name == "index's key" {
+			if strings.HasPrefix(name, "a long error") || strings.HasPrefix(name, "range") {
 				if p.Reason != problem.TemplateFailed {
 					t.Errorf("%s", err)
 				}

@@ -61,19 +61,23 @@ func TestExpressionsAreThoseOfSprig(t *testing.T) {
 	}
 }
 
-// TestMethodsOfAnyLengthAreLeftOut is rule 5: the account does not see what a method reads.
-func TestMethodsOfAnyLengthAreLeftOut(t *testing.T) {
+// TestVersions: a version is what sprig makes of the text, without methods: a text of any length
+// would be compared or set by them.
+func TestVersions(t *testing.T) {
 	for text, want := range map[string]string{
-		`{{ (semver "1.2.3").Compare (semver "1.2.4") }}{{ (semver "1.2.3").IncMinor.String }}`: "-11.3.0",
-		`{{ .Scan }}{{ .m.SetMetadata }}`:                        "facts",
-		`{{ (semver "1.2.3").SetPrerelease "x" }}`:               `f:1: template: method "SetPrerelease" not defined`,
-		"\n" + `{{ $v := semver "1.2.3" }}{{ "x" | $v.Scan }}`:   `f:2: template: method "Scan" not defined`,
-		`{{ with semver "1.2.3" }}{{ .SetMetadata "x" }}{{end}}`: `f:1: template: method "SetMetadata" not defined`,
+		`{{ $v := semver "v1.2.3-rc.1+b" }}{{ $v.Major }} {{ $v.Minor }} {{ $v.Patch }} {{ $v.Prerelease }} {{ $v.Metadata }} {{ $v.Original }} {{ $v }}`: "1 2 3 rc.1 b v1.2.3-rc.1+b 1.2.3-rc.1+b",
+		`{{ list (semver "1.2") | toJson }}{{ toYaml (list (semver "1")) }}`:                                                                              `["1.2.0"]- 1.0.0`,
+		`{{ semverCompare ">=1.2 <2 || ^3" "3.1.0" }}{{ semverCompare "~1.2" "1.3.0" }}`:                                                                  "truefalse",
+		`{{ semver (repeat 101 "1") }}`:                            `f:1: function "semver" is given 101 bytes; expected at most 100 bytes`,
+		`{{ semverCompare (repeat 60 ">1") "1" }}`:                 `f:1: function "semverCompare" is given 120 bytes; expected at most 100 bytes`,
+		`{{ with semver "1.2.3" }}{{ .SetMetadata "x" }}{{ end }}`: `f:1: template <.SetMetadata>: can't evaluate field SetMetadata in type tmpl.version`,
+		`{{ if semverCompare "!!" "1" }}{{ end }}`:                 `f:1: template <semverCompare "!!" "1">: error calling semverCompare: it refuses what it is given, which is withheld, as it may hold values`,
+		`{{ (semver "1.2.3").Minor | add 1 }}{{ .Scan }}`:          "3facts",
 	} {
 		tt, err := Parse(at("f", 1), text)
 		var got string
 		if err == nil {
-			got, err = tt.Execute(map[string]any{"Scan": "fa", "m": map[string]any{"SetMetadata": "cts"}})
+			got, err = tt.Execute(map[string]any{"Scan": "facts"})
 		}
 		if err != nil {
 			got = err.Error()

@@ -8,45 +8,35 @@ import (
 	"strings"
 )
 
-// Limits of regular expressions: their text, and what it is compiled to ((a{1000}){1000} is short).
+// Limits of regular expressions: of their text, of their size with each repetition as often as it
+// may be used ((a{1000}){1000} is short), and of the texts that they are looked for in. The time of
+// one search is linear in the text, that of all matches in its square.
 const (
-	maxExpression   = 1000
-	maxInstructions = 10_000
+	maxExpression     = 200
+	maxExpressionSize = 300
+	maxSearched       = 500
 )
 
-// Costs of compiling a regular expression, in bytes.
+// Costs of an expression: of parsing a byte and a class such as \pL, of compiling a part, and of
+// looking for a part at a byte of the text.
 const (
-	costClass       = 64 << 10 // \pL and its kin: some hundred ranges
-	costFold        = 1 << 20  // a range that may hold all letters there are, each to be folded
-	costInstruction = 256
-	costRune        = 8 // a bound of a range of an instruction
+	costParsed   = 64
+	costClass    = 64 << 10
+	costCompiled = 2 << 10
+	costSearched = 8
 )
-
-// expression is a compiled regular expression.
-type expression struct {
-	*regexp.Regexp
-	instructions int
-}
-
-// turn is the cost of looking for one match as if it were looked for up to the text's end, which it
-// can take: the time is quadratic in the text then.
-func (e *expression) turn(text string) int { return e.instructions * (8 + len(text)/2) }
 
 var (
-	unicodeClass = regexp.MustCompile(`\\[pP]`)
-	foldFlag     = regexp.MustCompile(`\(\?[a-zA-Z-]*i`)
-	// wideRange is a range that may end beyond ASCII, as far as the text around its hyphen tells.
-	wideRange = regexp.MustCompile(`-[\\[:^ascii:]]`)
+	class  = regexp.MustCompile(`\\[pP]`)
+	folded = regexp.MustCompile(`\(\?[a-zA-Z-]*i`)
+	// wide are ranges that may hold all letters there are, each of which would be folded.
+	wide = regexp.MustCompile(`\\[pP]|\\x\{|[^\x00-\x7F]`)
 )
 
-// parsing is the cost of parsing an expression, by its text alone: it is known before any of it is
-// spent.
-func parsing(pattern string) int {
-	cost := costText*len(pattern) + costClass*len(unicodeClass.FindAllString(pattern, -1))
-	if foldFlag.MatchString(pattern) {
-		cost += costFold * len(wideRange.FindAllString(pattern, -1))
-	}
-	return cost
+// expression is a compiled regular expression with its size.
+type expression struct {
+	*regexp.Regexp
+	size int
 }
 
 // compile compiles an expression once in an execution, and charges for it.
@@ -54,40 +44,56 @@ func (a *account) compile(name, pattern string) (*expression, error) {
 	if e := a.compiled[pattern]; e != nil {
 		return e, nil
 	}
-	if len(pattern) > maxExpression {
-		return nil, limitError{fmt.Sprintf("function %q is given an expression of %d bytes", name, len(pattern)), fmt.Sprintf("at most %d bytes", maxExpression)}
+	if err := atMost(name, len(pattern), maxExpression, "bytes of an expression"); err != nil {
+		return nil, err
 	}
-	if err := a.charge(parsing(pattern)); err != nil {
+	if folded.MatchString(pattern) && wide.MatchString(pattern) {
+		return nil, limitError{fmt.Sprintf("function %q is given an expression with other letters than those of ASCII", name), `at most letters of ASCII with (?i)`}
+	}
+	if err := a.charge(costParsed*len(pattern) + costClass*len(class.FindAllString(pattern, -1))); err != nil {
 		return nil, err
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return nil, err
 	}
-	prog, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
+	e := &expression{size: sizeOf(parsed)}
+	if err := atMost(name, e.size, maxExpressionSize, "parts of an expression, with its repetitions"); err != nil {
 		return nil, err
 	}
-	if len(prog.Inst) > maxInstructions {
-		return nil, limitError{fmt.Sprintf("function %q is given an expression of %d instructions", name, len(prog.Inst)), fmt.Sprintf("at most %d", maxInstructions)}
-	}
-	runes := 0
-	for _, inst := range prog.Inst {
-		runes += len(inst.Rune)
-	}
-	if err := a.charge(costInstruction*len(prog.Inst) + costRune*runes); err != nil {
+	if err := a.charge(costCompiled * e.size); err != nil {
 		return nil, err
 	}
-	re, err := regexp.Compile(pattern)
-	if err != nil {
+	if e.Regexp, err = regexp.Compile(pattern); err != nil {
 		return nil, err
 	}
 	if a.compiled == nil {
 		a.compiled = map[string]*expression{}
 	}
-	a.compiled[pattern] = &expression{re, len(prog.Inst)}
-	return a.compiled[pattern], nil
+	a.compiled[pattern] = e
+	return e, nil
 }
+
+// sizeOf is how many parts an expression has when each is written as often as it may be used.
+func sizeOf(e *syntax.Regexp) int {
+	size := 1 + len(e.Rune)/8
+	for _, part := range e.Sub {
+		size += sizeOf(part)
+	}
+	if e.Op == syntax.OpRepeat {
+		size *= 1 + max(e.Min, e.Max)
+	}
+	if e.Op == syntax.OpLiteral {
+		size = 1 + len(e.Rune)
+	}
+	return min(size, maxExpressionSize+1)
+}
+
+// searches are sprig's functions of a regular expression, less their prefix.
+var searches = map[string]bool{"Match": true, "Find": true, "FindAll": true, "Split": true, "ReplaceAll": true, "ReplaceAllLiteral": true}
+
+// noSearch stands for a function of a regular expression, which search makes for an account.
+func noSearch() string { return "" }
 
 // search is sprig's function of a regular expression, by an expression that the account has
 // compiled and charged for; nil for any other function.
@@ -96,7 +102,7 @@ func (a *account) search(name string) any {
 	switch does {
 	case "Match":
 		return func(pattern, text string) (bool, error) {
-			e, err := a.first(name, pattern, text)
+			e, err := a.searched(name, pattern, text, false)
 			if invalid := (*syntax.Error)(nil); name == "regexMatch" && errors.As(err, &invalid) {
 				return false, nil // as sprig v3.3.0, regex.go, regexMatch
 			}
@@ -104,7 +110,7 @@ func (a *account) search(name string) any {
 		}
 	case "Find":
 		return func(pattern, text string) (string, error) {
-			e, err := a.first(name, pattern, text)
+			e, err := a.searched(name, pattern, text, false)
 			if err != nil {
 				return "", err
 			}
@@ -112,7 +118,7 @@ func (a *account) search(name string) any {
 		}
 	case "FindAll", "Split":
 		return func(pattern, text string, n int) ([]string, error) {
-			e, _, err := a.all(name, pattern, text)
+			e, err := a.searched(name, pattern, text, true)
 			switch {
 			case err != nil:
 				return nil, err
@@ -123,9 +129,9 @@ func (a *account) search(name string) any {
 		}
 	case "ReplaceAll", "ReplaceAllLiteral":
 		return func(pattern, text, by string) (string, error) {
-			e, matches, err := a.all(name, pattern, text)
+			e, err := a.searched(name, pattern, text, true)
 			if err == nil {
-				err = makes(name, len(text)*(1+strings.Count(by, "$")), matches, len(by))
+				err = fits(name, len(text)*(1+strings.Count(by, "$")), len(text)+1, len(by))
 			}
 			switch {
 			case err != nil:
@@ -139,35 +145,18 @@ func (a *account) search(name string) any {
 	return nil
 }
 
-// first compiles an expression and charges for looking for its first match.
-func (a *account) first(name, pattern, text string) (*expression, error) {
+// searched compiles an expression and charges for looking for its first match, or for all.
+func (a *account) searched(name, pattern, text string, all bool) (*expression, error) {
+	if err := atMost(name, len(text), maxSearched, "bytes to search"); err != nil {
+		return nil, err
+	}
 	e, err := a.compile(name, pattern)
 	if err != nil {
 		return nil, err
 	}
-	return e, a.charge(e.turn(text))
-}
-
-// all is first for all matches; it counts them.
-func (a *account) all(name, pattern, text string) (e *expression, matches int, err error) {
-	if e, err = a.first(name, pattern, text); err != nil {
-		return nil, 0, err
+	times := 1
+	if all {
+		times += len(e.FindAllStringIndex(text, -1))
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			var limit limitError
-			if e, ok := r.(error); !ok || !errors.As(e, &limit) {
-				panic(r) //nolint:forbidigo // passed on
-			}
-			err = limit
-		}
-	}()
-	e.ReplaceAllStringFunc(text, func(string) string {
-		if err := a.charge(e.turn(text)); err != nil {
-			panic(err) //nolint:forbidigo // the only way out of the search
-		}
-		matches++
-		return ""
-	})
-	return e, matches, nil
+	return e, a.charge(costSearched * e.size * (8 + len(text)) * times)
 }

@@ -1,81 +1,86 @@
 package tmpl
 
 import (
-	"maps"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/Masterminds/sprig/v3"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/problem"
 )
 
-// leftOut are all functions of sprig that a template cannot call, each with its reason. A new
-// version of sprig that brings another one is noticed by TestPurity.
-var leftOut = map[string]string{
-	"now": "clock", "ago": "clock", "date": "clock and time zone", "date_in_zone": "clock and time zone", "dateInZone": "clock and time zone",
-	"date_modify": "clock", "dateModify": "clock", "mustDateModify": "clock", "must_date_modify": "clock",
-	"htmlDate": "clock and time zone", "htmlDateInZone": "clock and time zone", "toDate": "time zone", "mustToDate": "time zone",
-	"randAlphaNum": "randomness", "randAlpha": "randomness", "randAscii": "randomness", "randNumeric": "randomness", "randBytes": "randomness",
-	"randInt": "randomness", "uuidv4": "randomness", "shuffle": "randomness", "bcrypt": "random salt", "htpasswd": "random salt", "encryptAES": "random salt",
-	"genPrivateKey": "randomness", "genCA": "randomness", "genCAWithKey": "randomness", "genSelfSignedCert": "randomness",
-	"genSelfSignedCertWithKey": "randomness", "genSignedCert": "randomness", "genSignedCertWithKey": "randomness",
-	"env": "environment", "expandenv": "environment", "getHostByName": "network",
-	"set": "changes its argument", "unset": "changes its argument",
-}
-
-// known are all functions of sprig v3.3.0 that stay: a new one is to be judged before templates may
-// call it.
-var known = strings.Fields(`abbrev abbrevboth add add1 add1f addf adler32sum all any append atoi b32dec b32enc b64dec
-	b64enc base biggest buildCustomCert camelcase cat ceil chunk clean coalesce compact concat contains decryptAES deepCopy
-	deepEqual default derivePassword dict dig dir div divf duration durationRound empty ext fail first float64 floor
-	fromJson get has hasKey hasPrefix hasSuffix hello indent initial initials int int64 isAbs join kebabcase keys kindIs
-	kindOf last list lower max maxf merge mergeOverwrite min minf mod mul mulf mustAppend mustChunk mustCompact
-	mustDeepCopy mustFirst mustFromJson mustHas mustInitial mustLast mustMerge mustMergeOverwrite mustPrepend mustPush
-	mustRegexFind mustRegexFindAll mustRegexMatch mustRegexReplaceAll mustRegexReplaceAllLiteral mustRegexSplit mustRest
-	mustReverse mustSlice mustToJson mustToPrettyJson mustToRawJson mustUniq mustWithout nindent nospace omit osBase
-	osClean osDir osExt osIsAbs pick pluck plural prepend push quote regexFind regexFindAll regexMatch regexQuoteMeta
-	regexReplaceAll regexReplaceAllLiteral regexSplit repeat replace rest reverse round semver semverCompare seq sha1sum
-	sha256sum sha512sum slice snakecase sortAlpha split splitList splitn squote sub subf substr swapcase ternary title
-	toDecimal toJson toPrettyJson toRawJson toString toStrings trim trimAll trimPrefix trimSuffix trimall trunc tuple
-	typeIs typeIsLike typeOf uniq unixEpoch until untilStep untitle upper urlJoin urlParse values without wrap wrapWith`)
-
 // TestPurity is rule H5: nothing that reads the environment, the network, the clock or randomness,
-// and nothing that changes what templates share.
+// and nothing that changes what templates share. What sprig adds is not there by itself.
 func TestPurity(t *testing.T) {
-	all := sprig.GenericFuncMap()
-	ours := Funcs()
-	for name := range all {
-		_, out := leftOut[name]
-		_, in := ours[name]
-		switch {
-		case out && in:
-			t.Errorf("%s can be called: it reads %s", name, leftOut[name])
-		case !out && !slices.Contains(known, name):
-			t.Errorf("%s is new in sprig: is it pure?", name)
-		case !out && !in:
-			t.Errorf("%s cannot be called, for no stated reason", name)
-		}
-	}
-	for name := range leftOut {
-		if _, ok := all[name]; !ok {
+	all, hermetic, ours := sprig.GenericFuncMap(), sprig.HermeticTxtFuncMap(), Funcs()
+	for _, name := range allowed {
+		if all[name] == nil {
 			t.Errorf("%s is no function of sprig", name)
 		}
 	}
-	for _, name := range []string{"toYaml", "fromYaml", "required", "index"} {
-		if ours[name] == nil {
-			t.Errorf("%s is missing", name)
+	for name := range ours {
+		if all[name] != nil && hermetic[name] == nil {
+			t.Errorf("%s can be called: sprig says that it reads the environment, the network, the clock or randomness", name)
+		}
+	}
+	for _, name := range strings.Fields(`now ago date dateInZone dateModify mustDateModify htmlDate toDate duration durationRound unixEpoch
+		randAlphaNum randAlpha randAscii randNumeric randBytes randInt uuidv4 shuffle bcrypt htpasswd encryptAES genPrivateKey genCA
+		genSelfSignedCert genSignedCert env expandenv getHostByName set unset osBase derivePassword`) {
+		if ours[name] != nil {
+			t.Errorf("%s can be called", name)
+		}
+	}
+	for name, other := range instead {
+		if ours[name] != nil || !strings.Contains(other, " ") && ours[other] == nil {
+			t.Errorf("in the place of %s: %s", name, other)
 		}
 	}
 }
 
-// TestLeftOutFunctionsAreNamed: the error says which function there is not.
-func TestLeftOutFunctionsAreNamed(t *testing.T) {
-	for _, name := range slices.Sorted(maps.Keys(leftOut)) {
-		_, err := Parse(at("f", 0), "{{ "+name+" }}")
-		if err == nil || !strings.Contains(err.Error(), `function "`+name+`" not defined`) {
-			t.Errorf("%s: %v", name, err)
+// TestFunctionsAreDocumented: the reference lists all functions and no others, but for the forms
+// with must.
+func TestFunctionsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference/repository.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "### Functions\n")
+	section, _, _ = strings.Cut(section, "\n### ")
+	var listed []string
+	for _, row := range strings.Split(section, "\n") {
+		if cells := strings.Split(row, " | "); strings.HasPrefix(row, "| ") && len(cells) == 2 {
+			for _, name := range regexp.MustCompile("`([a-z]\\w*)`").FindAllStringSubmatch(cells[1], -1) {
+				listed = append(listed, name[1])
+			}
 		}
+	}
+	want := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.HasPrefix(name, "must") })
+	slices.Sort(listed)
+	if diff := cmp.Diff(want, listed); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestUnknownFunctionsAreNamed: each with its line, and what to use.
+func TestUnknownFunctionsAreNamed(t *testing.T) {
+	_, err := Parse(at("f", 0), "{{ now }}\n{{ define \"x\" }}{{ if (uper .a) }}{{ end }}{{ end }}{{ range (set .m 1) }}{{ now }}{{ end }}\n{{ wrap 1 2 | upper }}")
+	const expected = " not defined; expected a function of templates (docs/reference/repository.md#functions)"
+	var got []string
+	for _, p := range problem.From(err, "", problem.Pos{}) {
+		got = append(got, p.Error())
+	}
+	want := []string{
+		`f:1:4: template: function "now"` + expected + "; use the date itself",
+		`f:2:24: template: function "uper"` + expected + `; did you mean "upper"?`,
+		`f:2:63: template: function "set"` + expected + "; use merge",
+		`f:3:4: template: function "wrap"` + expected,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -136,22 +141,26 @@ func TestFunctions(t *testing.T) {
 		"m": map[string]any{"a": "1", "nil": nil}, "s": map[string]string{"a": "1"}, "l": []any{"x", "y"}, "n": map[string]any{"m": map[string]any{"k": "v"}},
 	}
 	for text, want := range map[string]string{
-		`{{ index .m "a" }}{{ index .m "absent" }}.`:                        "1.",
-		`{{ index .s "a" }}{{ index .s "absent" }}.`:                        "1.",
-		`{{ index .l 1 }}`:                                                  "y",
-		`{{ index .n "m" "k" }}`:                                            "v",
-		`{{ get .m "absent" }}.`:                                            ".",
-		`{{ dig "m" "absent" "d" .n }}`:                                     "d",
-		`{{ index .m "absent" | default "d" }}`:                             "d",
-		`{{ toYaml .n }}`:                                                   "m:\n  k: v",
-		`{{ (fromYaml "a: {b: 1}").a.b }}`:                                  "1",
-		`{{ required "needed" (index .m "a") }}`:                            "1",
-		`{{ keys .m | join "," }}`:                                          "a,nil",
-		`{{ values .s }}`:                                                   "",
-		`{{ until 3 }}{{ untilStep 3 0 -1 }}{{ untilStep 0 3 0 }}`:          "[0 1 2][3 2 1][]",
-		`{{ until -2 }}{{ untilStep 0 3 -1 }}{{ untilStep 3 0 1 }}`:         "[0 -1][][]",
-		`{{ seq 3 }},{{ seq 2 4 }},{{ seq 0 2 4 }},{{ seq 3 1 }},{{ seq }}`: "1 2 3,2 3 4,0 2 4,3 2 1,",
-		`{{ repeat 3 "ab" }}{{ repeat 0 "x" }}`:                             "ababab",
+		`{{ index .m "a" }}{{ index .m "absent" }}.`:                                          "1.",
+		`{{ index .s "a" }}{{ index .s "absent" }}.`:                                          "1.",
+		`{{ index .l 1 }}`:                                                                    "y",
+		`{{ index .n "m" "k" }}`:                                                              "v",
+		`{{ get .m "absent" }}.`:                                                              ".",
+		`{{ dig "m" "absent" "d" .n }}`:                                                       "d",
+		`{{ index .m "absent" | default "d" }}`:                                               "d",
+		`{{ toYaml .n }}`:                                                                     "m:\n  k: v",
+		`{{ (fromYaml "a: {b: 1}").a.b }}`:                                                    "1",
+		`{{ required "needed" (index .m "a") }}`:                                              "1",
+		`{{ keys .m | join "," }}`:                                                            "a,nil",
+		`{{ values .s }}`:                                                                     "",
+		`{{ until 3 }}{{ untilStep 3 0 -1 }}{{ untilStep 0 3 0 }}`:                            "[0 1 2][3 2 1][]",
+		`{{ until -2 }}{{ untilStep 0 3 -1 }}{{ untilStep 3 0 1 }}`:                           "[0 -1][][]",
+		`{{ seq 3 }},{{ seq 2 4 }},{{ seq 0 2 4 }},{{ seq 3 1 }},{{ seq }}`:                   "1 2 3,2 3 4,0 2 4,3 2 1,",
+		`{{ repeat 3 "ab" }}{{ repeat 0 "x" }}`:                                               "ababab",
+		`{{ uniq (list 1 "1" 1 (list 1) (list "1") (list 1) nil nil) | toJson }}`:             `[1,"1",[1],["1"],null]`,
+		`{{ without (list 1 2 "2" (dict "a" 1)) 2 (dict "a" 1) | toJson }}`:                   `[1,"2"]`,
+		`{{ trimAll "/-" "/-a/b-/" }}{{ replace "a" "bb" "aXa" }}{{ join "-" (list 1 "x") }}`: "a/bbbXbb1-x",
+		`{{ indent 2 "a\nb" }}{{ nindent 1 "c" }}`:                                            "  a\n  b\n c",
 	} {
 		tt, err := Parse(at("f", 0), text)
 		if err != nil {

@@ -8,16 +8,6 @@ import (
 	"strings"
 )
 
-// free are the functions whose cost does not depend on the size of their arguments, and which make
-// no more than a template's text holds. All other functions are charged, so that a function that
-// sprig adds is too.
-var free = strings.Fields(`default empty coalesce ternary list tuple first mustFirst last mustLast
-	kindOf kindIs typeOf typeIs all any hello required and or not len`)
-
-// shallow are the functions that do not read the elements of a list or a map.
-var shallow = strings.Fields(`append mustAppend push mustPush prepend mustPrepend concat rest mustRest initial mustInitial
-	slice mustSlice reverse mustReverse chunk mustChunk keys values pick omit pluck dict typeIsLike`)
-
 // emit is the name of the function that every action's result goes through on its way to the
 // output.
 const emit = "argosyEmit"
@@ -25,26 +15,36 @@ const emit = "argosyEmit"
 // ranged is the name of the function that what a loop goes over passes through.
 const ranged = "argosyRange"
 
+// slow are the functions that take some sixteen times as long for a byte as others.
+var slow = strings.Fields(`toYaml fromYaml`)
+
+const slowness = 16
+
+// costVersion is what parsing a version and a constraint costs.
+const costVersion = 64 << 10
+
 // function is a function of a template as the account charges for it.
 func (a *account) function(name string) any {
+	for _, own := range []func(string) any{a.lookup, a.comparison, a.search} {
+		if f := own(name); f != nil {
+			return f
+		}
+	}
 	f := funcs[name]
-	if own := a.lookup(name); own != nil {
-		return own
+	switch {
+	case f == nil:
+		return nil
+	case strings.HasPrefix(name, "semver"):
+		return a.bind(name, f, 1, costVersion)
+	case slices.Contains(slow, name):
+		return a.bind(name, f, slowness, 0)
 	}
-	if own := a.comparison(name); own != nil {
-		return own
-	}
-	if own := a.search(name); own != nil {
-		f = own
-	}
-	if f == nil || slices.Contains(free, name) {
-		return f
-	}
-	return a.bind(name, f)
+	return a.bind(name, f, 1, 0)
 }
 
-// bind wraps a function so that it charges the account for what it reads and makes.
-func (a *account) bind(name string, f any) any {
+// bind wraps a function so that it charges the account for what it is given and makes, each byte
+// some times, and a cost besides.
+func (a *account) bind(name string, f any, times, besides int) any {
 	fn := reflect.ValueOf(f)
 	t := fn.Type()
 	in := make([]reflect.Type, t.NumIn())
@@ -55,29 +55,32 @@ func (a *account) bind(name string, f any) any {
 	if t.IsVariadic() {
 		call = fn.CallSlice
 	}
-	size := deepOf
-	if slices.Contains(shallow, name) {
-		size = shallowOf
-	}
-	check := prechecks[name]
 	result := reflect.Zero(t.Out(0))
-	fail := func(err error) []reflect.Value { return []reflect.Value{result, reflect.ValueOf(&err).Elem()} }
+	charge := func(does string, values ...reflect.Value) error {
+		m := meter{left: MaxOutput}
+		for _, v := range values {
+			m.value(v, 0)
+		}
+		if m.left < 0 {
+			return immense(fmt.Sprintf("function %q %s", name, does))
+		}
+		return a.charge((MaxOutput - m.left) * times)
+	}
 	return reflect.MakeFunc(reflect.FuncOf(in, []reflect.Type{t.Out(0), errorType}, t.IsVariadic()), func(args []reflect.Value) []reflect.Value {
-		if err := a.enter(name, size, check, args, t.IsVariadic()); err != nil {
-			return fail(err)
-		}
-		out := call(args)
-		if len(out) == 2 && !out[1].IsNil() {
-			return out
-		}
-		made, err := size(name, "makes", out[0])
+		err := a.charge(besides)
 		if err == nil {
-			err = a.charge(made)
+			err = charge("is given", args...)
 		}
-		if err != nil {
-			return fail(err)
+		if err == nil {
+			out := call(args)
+			if len(out) == 2 && !out[1].IsNil() {
+				return out
+			}
+			if err = charge("makes", out[0]); err == nil {
+				return []reflect.Value{out[0], noError}
+			}
 		}
-		return []reflect.Value{out[0], noError}
+		return []reflect.Value{result, reflect.ValueOf(&err).Elem()}
 	}).Interface()
 }
 
@@ -85,62 +88,6 @@ var (
 	errorType = reflect.TypeFor[error]()
 	noError   = reflect.Zero(errorType)
 )
-
-// enter charges for a function's arguments, and refuses a result that is known to be too large
-// before the function makes it.
-func (a *account) enter(name string, size sizeFunc, check precheck, args []reflect.Value, variadic bool) error {
-	given := 0
-	count := len(args)
-	for i, arg := range args {
-		if variadic && i == len(args)-1 {
-			count += arg.Len() - 1
-			for j := range arg.Len() {
-				n, err := size(name, "is given", arg.Index(j))
-				if err != nil {
-					return err
-				}
-				given += n
-			}
-			continue
-		}
-		n, err := size(name, "is given", arg)
-		if err != nil {
-			return err
-		}
-		given += n
-	}
-	if given > MaxOutput {
-		return tooLarge(name, "is given", given)
-	}
-	if err := a.charge(given + count*count); err != nil { // with many arguments some functions take quadratic time
-		return err
-	}
-	if check == nil {
-		return nil
-	}
-	return check(a, name, args)
-}
-
-type sizeFunc func(name, does string, v reflect.Value) (int, error)
-
-func deepOf(name, does string, v reflect.Value) (int, error) {
-	if v.Kind() == reflect.Interface && v.IsNil() {
-		return costValue, nil
-	}
-	size, ok := deepSize(v.Interface())
-	if !ok {
-		return 0, immense(fmt.Sprintf("function %q %s", name, does))
-	}
-	return size, nil
-}
-
-func shallowOf(name, does string, v reflect.Value) (int, error) {
-	size := shallowSize(v)
-	if size > MaxOutput {
-		return 0, tooLarge(name, does, size)
-	}
-	return size, nil
-}
 
 // errNoValue is the error of an action that prints a value that is not there: text/template would
 // print "<no value>".

@@ -1,11 +1,16 @@
 package tmpl
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"text/template/parse"
 
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -37,10 +42,27 @@ type Template struct {
 	parsing int // what parsing has taken, in steps
 	// messages are those that an error may repeat.
 	messages []string
+	// identity tells the template and its place from all others.
+	identity [sha256.Size]byte
+	dear     atomic.Bool // an execution has taken dearSteps
+}
+
+// dearSteps are those from which an execution takes longer than Key does.
+const dearSteps = 500
+
+// Key tells an execution with facts from all others of all templates, so that its output can be
+// remembered. It reports false where that is not worth it: no execution of the template has taken
+// long.
+func (t *Template) Key(facts any) (key string, ok bool) {
+	if !t.dear.Load() {
+		return "", false
+	}
+	sum := sha256.Sum256([]byte(identity(reflect.ValueOf(facts)))) // 1 and 1.0 are two facts
+	return string(t.identity[:]) + string(sum[:]), true
 }
 
 // Parse parses a template that starts at a place; errors are problem.Problem with reason
-// template-failed, or limit-exceeded.
+// template-failed, or limit-exceeded, and a problem.List of functions that templates may not call.
 func Parse(pos problem.Pos, text string) (*Template, error) {
 	if !strings.Contains(text, "{{") {
 		return &Template{pos: pos, text: text, pure: true}, nil
@@ -48,17 +70,52 @@ func Parse(pos problem.Pos, text string) (*Template, error) {
 	if len(text) > maxSource {
 		return nil, beyond(pos, limitError{fmt.Sprintf("template of %d bytes", len(text)), fmt.Sprintf("at most %d", maxSource)})
 	}
-	trees, err := parse.Parse(name, text, "", "", funcs, builtins)
+	trees, err := parseTrees(text)
 	if err != nil {
 		return nil, failure(pos, err)
 	}
-	if err := leftOutMethods(trees); err != nil {
-		return nil, failure(pos, err)
+	switch unknown := unknownFunctions(pos, trees); len(unknown) {
+	case 0:
+	case 1:
+		return nil, unknown[0]
+	default:
+		return nil, unknown
 	}
-	t := &Template{pos: pos, parsing: Parsing(text), lines: textLines(trees, text), reads: readsOf(trees), parts: plainParts(trees), messages: messagesOf(trees)}
+	t := &Template{pos: pos, parsing: Parsing(text), lines: textLines(trees, text), reads: readsOf(trees), parts: plainParts(trees), messages: messagesOf(trees), identity: sha256.Sum256(fmt.Append(nil, pos, "\n", text))}
 	t.program = newProgram(trees)
 	t.steps = steps(trees)
 	return t, nil
+}
+
+func parseTrees(text string) (map[string]*parse.Tree, error) {
+	tree, trees := parse.New(name), map[string]*parse.Tree{}
+	tree.Mode = parse.SkipFuncCheck
+	_, err := tree.Parse(text, "", "", trees)
+	return trees, err
+}
+
+// unknownFunctions are problems of functions that a template calls and may not, at most one for
+// each.
+func unknownFunctions(pos problem.Pos, trees map[string]*parse.Tree) (out problem.List) {
+	reported := map[string]bool{}
+	for _, each := range slices.Sorted(maps.Keys(trees)) {
+		inspect(trees[each].Root, func(n parse.Node) {
+			f, ok := n.(*parse.IdentifierNode)
+			if !ok || reported[f.Ident] || slices.Contains(names, f.Ident) {
+				return
+			}
+			reported[f.Ident] = true
+			place, _ := trees[each].ErrorContext(f)
+			var p problem.Problem
+			errors.As(failure(pos, fmt.Errorf("template: %s: function %q not defined", place, shorten(f.Ident))), &p)
+			p.Expected = "a function of templates (docs/reference/repository.md#functions)"
+			if p.Hints = problem.Nearest(f.Ident, names); instead[f.Ident] != "" {
+				p.Hints = []string{"use " + instead[f.Ident]}
+			}
+			out = append(out, p)
+		})
+	}
+	return problem.Sorted(out)
 }
 
 // bytesOfStep are the bytes of a template's text that are parsed in the time of a step.
@@ -123,6 +180,9 @@ func (t *Template) ExecuteLines(data any) (Output, error) {
 // output is what an execution has written. The text of a failed one is empty.
 func (t *Template) output(w *limited, work int, lines []int, err error) (Output, error) {
 	steps := t.parsing + w.steps + work/workOfStep
+	if steps >= dearSteps {
+		t.dear.Store(true)
+	}
 	if err != nil {
 		return Output{Steps: steps}, t.failed(err)
 	}

@@ -3,6 +3,7 @@ package tmpl
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -32,7 +33,7 @@ func TestErrors(t *testing.T) {
 		{"syntax", "a\n{{ if }}", at("f", 0), "f:2: template: missing value for if"},
 		{"unclosed", "a\n{{ .a ", at("f", 0), "f:2: template: unclosed action"},
 		{"syntax in a value", "a\n{{ end }}", at("f", 7), "f:8: template: unexpected {{end}}"},
-		{"unknown function", "{{ now }}", at("f", 0), `f:1: template: function "now" not defined`},
+		{"unknown function", "{{ now }}", at("f", 0), `f:1:4: template: function "now" not defined; expected a function of templates (docs/reference/repository.md#functions); use the date itself`},
 		{"fail", `{{ fail "no" }}`, at("f", 0), `f:1:4: template <fail "no">: error calling fail: no`},
 		{"required", `{{ required "needed" "" }}`, at("f", 0), `f:1:4: template <required "needed" "">: error calling required: needed`},
 		{"index out of range", `{{ index (list 1) 3 }}`, at("f", 0), `f:1:4: template <index (list 1) 3>: error calling index: no such element in a list of 1`},
@@ -119,6 +120,40 @@ func TestPlainTextIsUntouched(t *testing.T) {
 		}
 		if got, err := tt.Execute(nil); got != text || err != nil {
 			t.Errorf("%q: %q, %v", text, got, err)
+		}
+	}
+}
+
+// TestKeys: an execution has a key once one has taken long, and another with other facts, another
+// text or another place.
+func TestKeys(t *testing.T) {
+	const long = "{{ range until 1000 }}{{ end }}"
+	seen := map[string]string{}
+	for _, text := range []string{long, long + " ", "{{ .x }}"} {
+		for _, file := range []string{"f", "g"} {
+			tt, err := Parse(at(file, 0), text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := tt.Key(nil); ok {
+				t.Error("a template that has not been executed takes long")
+			}
+			for _, x := range []any{1, 1.0, int64(1), "1", nil, true, []any{1, "2"}, []any{"1", 2}, map[string]any{"a": 1}, map[string]any{"a": 1, "b": nil}} {
+				facts := map[string]any{"x": x}
+				_, _ = tt.ExecuteCounted(facts)
+				key, ok := tt.Key(facts)
+				if ok != strings.HasPrefix(text, long) {
+					t.Errorf("%s: a key: %t", text, ok)
+				}
+				what := fmt.Sprintf("%s %s %#v %T", file, text, x, x)
+				if other := seen[key]; ok && other != "" {
+					t.Errorf("%s and %s have one key", what, other)
+				}
+				seen[key] = what
+				if again, _ := tt.Key(map[string]any{"x": x}); again != key {
+					t.Errorf("%s: two keys", what)
+				}
+			}
 		}
 	}
 }

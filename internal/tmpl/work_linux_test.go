@@ -2,7 +2,9 @@ package tmpl
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -47,6 +49,63 @@ func TestAnExecutionTakesSecondsAtMost(t *testing.T) {
 				t.Errorf("%d steps take %s: all that one execution may take would take %s (%v)", out.Steps, took, all, err)
 			}
 		})
+	}
+}
+
+// TestEveryFunctionIsCharged is rule 5 for each function alone, with large arguments of each kind:
+// what it takes is charged, so that all that one execution may take is seconds.
+func TestEveryFunctionIsCharged(t *testing.T) {
+	const (
+		most   = 10 * race.Slack * time.Second
+		rounds = 60
+		tells  = 9 * time.Millisecond // less is within the limit, with the steps of the calls alone
+	)
+	list, dict := make([]any, 300), map[string]any{}
+	for i := range list {
+		list[i], dict[fmt.Sprint("k", i)] = fmt.Sprint("v", i), fmt.Sprint("value ", i)
+	}
+	data := map[string]any{"s": strings.Repeat("aB c_d-é\n", 300), "l": list, "m": dict, "short": strings.Repeat("a", maxSearched)}
+	for name, text := range map[string]string{"j": "toJson .m", "y": "toYaml .m", "b": "b64enc .s", "b32": "b32enc .s"} {
+		tm, err := Parse(at("f", 1), "{{ "+text+" }}")
+		if err == nil {
+			data[name], err = tm.Execute(data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	calls := []string{
+		"$.s", "$.l", "$.m", "$.j", "$.y", "$.b", "$.b32", "$.s $.s", "$.s 5", "5 $.s", "$.l $.s", "$.s $.l", `"k1" $.m`, `$.m "k1" "k2"`, "$.m $.m", "$.l 5", "$.l $.l", "0 5 $.s", "1 2000 1", `2000 "ab"`,
+		`"a" "b" $.s`, `"%s %v" $.s $.l`, `"k1" "x" $.m`, "true $.s $.s", `"x*y|x" $.short`, `"(a|b|c)*[a-z]{50}" $.short`, `"a*b|a" $.short -1`, `"a*b|a" $.short "x"`, `"(?i)[a-z]*$" $.short`,
+		`">1.2.3 <2 || ^3.4" "1.2.3-rc.1+b"`, `"1.2.3-rc.1+b"`,
+	}
+	measured := 0
+	for _, name := range slices.Sorted(maps.Keys(Funcs())) {
+		ends := false
+		for _, call := range calls {
+			tm, err := Parse(at("f", 1), fmt.Sprintf("{{ range %d }}{{ $x := %s %s }}{{ end }}", rounds, name, call))
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := threadTime(t)
+			out, err := tm.ExecuteCounted(data)
+			took := threadTime(t) - began
+			runtime.UnlockOSThread()
+			runtime.UnlockOSThread()
+			if err != nil && !strings.Contains(err.Error(), "at most") {
+				continue // no arguments of this function
+			}
+			ends = ends || err == nil
+			if all := time.Duration(float64(took) * maxSteps / float64(max(1, out.Steps))); took > tells && all > most {
+				t.Errorf("%s %s: %d steps take %s: all that one execution may take would take %s (%v)", name, call, out.Steps, took, all, err)
+			}
+		}
+		if ends {
+			measured++
+		}
+	}
+	if measured < len(Funcs())*3/4 {
+		t.Errorf("%d of %d functions take one of the arguments: too few to say anything", measured, len(Funcs()))
 	}
 }
 

@@ -87,9 +87,7 @@ spec: {project: default, destination: {name: c, namespace: default}, source: {re
 
 // slowTemplate takes as long as a template may: with it at two levels, two members take seconds.
 const slowTemplate = `zone: {{ .annotations.zone }}
-{{- range list "one" "two" "three" }}
-{{ . }}: {{ derivePassword 1 "long" "password" $.cluster . | quote }}
-{{- end }}
+{{- range until 60 }}{{ $numbers := seq 100000 }}{{ end }}
 `
 
 func (m *monitored) causes(t *testing.T) []cause {

@@ -1,0 +1,415 @@
+package tmpl
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/Masterminds/semver/v3"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// own are functions that sprig has not, and those of sprig whose result, or whose time, would be
+// many times the size of their arguments.
+func own(sprig template.FuncMap) template.FuncMap {
+	toStrings := sprig["toStrings"].(func(any) []string) //nolint:errcheck // covered by a test: it is part of the program
+	merge, overwrite := onCopies(sprig["mustMerge"]), onCopies(sprig["mustMergeOverwrite"])
+	out := template.FuncMap{
+		"merge": merge, "mustMerge": merge, "mergeOverwrite": overwrite, "mustMergeOverwrite": overwrite,
+		"keys": keys, "values": values, "index": index, "uniq": uniq, "mustUniq": uniq, "without": without, "mustWithout": without,
+		"repeat": repeat, "until": until, "untilStep": untilStep, "seq": boundedSeq(sprig["seq"].(func(...int) string)), //nolint:errcheck // as above
+		"trimAll": trimAll, "trimall": trimAll, "replace": replace, "indent": indent,
+		"nindent": func(spaces int, text string) (string, error) {
+			out, err := indent(spaces, text)
+			return "\n" + out, err
+		},
+		"join": func(separator string, list any) (string, error) {
+			parts := toStrings(list)
+			size := 0
+			for _, part := range parts {
+				size += len(part)
+			}
+			if err := fits("join", size, len(parts), len(separator)); err != nil {
+				return "", err
+			}
+			return strings.Join(parts, separator), nil
+		},
+		"toYaml": func(v any) (string, error) {
+			out, err := sigsyaml.Marshal(v)
+			return strings.TrimSuffix(string(out), "\n"), err
+		},
+		"fromYaml": func(text string) (map[string]any, error) {
+			if err := aliases("fromYaml", text); err != nil {
+				return nil, err
+			}
+			var m map[string]any
+			err := sigsyaml.Unmarshal([]byte(text), &m)
+			return m, err
+		},
+		"required": func(message string, v any) (any, error) {
+			if v == nil || v == "" {
+				return nil, errors.New(message)
+			}
+			return v, nil
+		},
+		"semver": newVersion, "semverCompare": semverCompare,
+		"print": fmt.Sprint, "println": fmt.Sprintln, "printf": printf,
+		"html": template.HTMLEscaper, "js": template.JSEscaper, "urlquery": template.URLQueryEscaper,
+	}
+	for name := range searches {
+		out["regex"+name], out["mustRegex"+name] = noSearch, noSearch
+	}
+	return out
+}
+
+type mergeFunc = func(map[string]any, ...map[string]any) (any, error)
+
+// onCopies is one of sprig's merge functions working on deep copies of its arguments.
+func onCopies(f any) mergeFunc {
+	merge := f.(mergeFunc) //nolint:errcheck // covered by a test: it is part of the program
+	return func(into map[string]any, from ...map[string]any) (any, error) {
+		parts := make([]map[string]any, len(from))
+		for i, m := range from {
+			parts[i] = copyMap(m)
+		}
+		return merge(copyMap(into), parts...)
+	}
+}
+
+// copyMap is a deep copy of the maps in a map: the only values that merging changes.
+func copyMap(m map[string]any) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		if inner, ok := v.(map[string]any); ok {
+			v = copyMap(inner)
+		}
+		out[k] = v
+	}
+	return out
+}
+
+// keys are sprig's, in order: sprig's own come as the map gives them, another way each time.
+func keys(dicts ...map[string]any) []string {
+	out := []string{}
+	for _, d := range dicts {
+		out = append(out, slices.Sorted(maps.Keys(d))...)
+	}
+	return out
+}
+
+// values are a map's values in order of their keys.
+func values(d map[string]any) []any {
+	out := []any{}
+	for _, k := range slices.Sorted(maps.Keys(d)) {
+		out = append(out, d[k])
+	}
+	return out
+}
+
+// maxElements bounds the lists that a template makes (H10).
+const maxElements = 100_000
+
+func repeat(count int, text string) (string, error) {
+	if count < 0 || len(text) > 0 && count > MaxOutput/len(text) {
+		return "", limitError{"a text is repeated too often", fmt.Sprintf("at most %d bytes", MaxOutput)}
+	}
+	return strings.Repeat(text, count), nil
+}
+
+func until(count int) ([]int, error) {
+	step := 1
+	if count < 0 {
+		step = -1
+	}
+	return untilStep(0, count, step)
+}
+
+func untilStep(start, stop, step int) ([]int, error) {
+	if err := checkElements(start, stop, step); err != nil {
+		return nil, err
+	}
+	out := make([]int, 0, elements(start, stop, step))
+	for i := start; step > 0 && i < stop || step < 0 && i > stop; i += step {
+		out = append(out, i)
+		if next := i + step; (next > i) != (step > 0) {
+			break // beyond the largest integer
+		}
+	}
+	return out, nil
+}
+
+// elements is how many numbers there are from start to stop, as a floating-point number's integer:
+// the difference of two integers need not be one.
+func elements(start, stop, step int) int {
+	if step == 0 {
+		return 0
+	}
+	return int(min(maxElements+1, max(0, math.Ceil((float64(stop)-float64(start))/float64(step)))))
+}
+
+func checkElements(start, stop, step int) error {
+	if elements(start, stop, step) > maxElements {
+		return limitError{"a list of numbers is too long", fmt.Sprintf("at most %d elements", maxElements)}
+	}
+	return nil
+}
+
+// boundedSeq is sprig's seq: of end; start and end; or start, step and end.
+func boundedSeq(seq func(...int) string) func(...int) (string, error) {
+	return func(params ...int) (string, error) {
+		start, step, stop := 1, 1, 1
+		switch len(params) {
+		case 1:
+			stop = params[0]
+		case 2:
+			start, stop = params[0], params[1]
+		case 3:
+			start, step, stop = params[0], params[1], params[2]
+		}
+		if len(params) < 3 && stop < start {
+			step = -1
+		}
+		if err := checkElements(start, stop, step); err != nil {
+			return "", err
+		}
+		return seq(params...), nil
+	}
+}
+
+// index is text/template's index, but for maps of strings an absent key is "".
+func index(item any, keys ...any) (any, error) {
+	for _, key := range keys {
+		v := reflect.ValueOf(item)
+		switch v.Kind() {
+		case reflect.Map:
+			k := reflect.ValueOf(key)
+			if !k.IsValid() || !k.Type().AssignableTo(v.Type().Key()) {
+				return nil, fmt.Errorf("cannot look up a %T in a map with keys of type %s", key, v.Type().Key())
+			}
+			found := v.MapIndex(k)
+			if !found.IsValid() {
+				return "", nil
+			}
+			item = found.Interface()
+		case reflect.Slice, reflect.Array, reflect.String:
+			i, ok := key.(int)
+			if !ok || i < 0 || i >= v.Len() {
+				return nil, fmt.Errorf("no such element in a list of %d", v.Len())
+			}
+			item = v.Index(i).Interface()
+		default:
+			return nil, fmt.Errorf("cannot look up a %T in %T", key, item)
+		}
+	}
+	return item, nil
+}
+
+// fits refuses a text of size bytes that grows several times by each bytes beyond the limit.
+func fits(name string, size, times, each int) error {
+	if each > 0 && times > 0 && float64(size)+float64(times)*float64(each) > MaxOutput {
+		return tooLarge(name, "makes a text of", int(min(math.MaxInt64/2, float64(size)+float64(times)*float64(each))))
+	}
+	return nil
+}
+
+// atMost refuses more of something than a limit.
+func atMost(name string, n, limit int, what string) error {
+	if n > limit {
+		return limitError{fmt.Sprintf("function %q is given %d %s", name, n, what), fmt.Sprintf("at most %d %s", limit, what)}
+	}
+	return nil
+}
+
+func replace(before, after, text string) (string, error) {
+	if err := fits("replace", len(text), strings.Count(text, before), len(after)-len(before)); err != nil {
+		return "", err
+	}
+	return strings.ReplaceAll(text, before, after), nil
+}
+
+func indent(spaces int, text string) (string, error) {
+	if spaces < 0 {
+		return "", fmt.Errorf("%d spaces", spaces)
+	}
+	if err := fits("indent", len(text), 1+strings.Count(text, "\n"), spaces); err != nil {
+		return "", err
+	}
+	pad := strings.Repeat(" ", spaces)
+	return pad + strings.ReplaceAll(text, "\n", "\n"+pad), nil
+}
+
+// maxCutset bounds the letters that trimAll looks for, each at each place of the text.
+const maxCutset = 64
+
+func trimAll(cutset, text string) (string, error) {
+	return strings.Trim(text, cutset), atMost("trimAll", len(cutset), maxCutset, "bytes to trim")
+}
+
+// uniq is a list without what is in it before.
+func uniq(list any) ([]any, error) {
+	seen := map[string]bool{}
+	return filtered("uniq", list, func(v string) bool {
+		was := seen[v]
+		seen[v] = true
+		return !was
+	})
+}
+
+// without is a list without some values.
+func without(list any, omitted ...any) ([]any, error) {
+	isOmitted := map[string]bool{}
+	for _, v := range omitted {
+		isOmitted[identity(reflect.ValueOf(v))] = true
+	}
+	return filtered("without", list, func(v string) bool { return !isOmitted[v] })
+}
+
+// filtered are the elements of a list whose identity is to stay: sprig compares each with all
+// others.
+func filtered(name string, list any, stays func(identity string) bool) ([]any, error) {
+	l := reflect.ValueOf(list)
+	if l.Kind() != reflect.Slice && l.Kind() != reflect.Array {
+		return nil, fmt.Errorf("%s of %T; expected a list", name, list)
+	}
+	out := []any{}
+	for i := range l.Len() {
+		if stays(identity(l.Index(i))) {
+			out = append(out, l.Index(i).Interface())
+		}
+	}
+	return out, nil
+}
+
+// identity is a text that two values share if reflect.DeepEqual says that they are equal.
+func identity(v reflect.Value) string {
+	var b strings.Builder
+	writeIdentity(&b, v)
+	return b.String()
+}
+
+func writeIdentity(b *strings.Builder, v reflect.Value) {
+	for v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.Invalid:
+		b.WriteString("nil;")
+	case reflect.Slice, reflect.Array:
+		fmt.Fprintf(b, "%s %d %t[", v.Type(), v.Len(), v.Kind() == reflect.Slice && v.IsNil())
+		for i := range v.Len() {
+			writeIdentity(b, v.Index(i))
+		}
+	case reflect.Map:
+		fmt.Fprintf(b, "%s %d %t{", v.Type(), v.Len(), v.IsNil())
+		entries := make([]string, 0, v.Len())
+		for it := v.MapRange(); it.Next(); {
+			entries = append(entries, identity(it.Key())+identity(it.Value()))
+		}
+		slices.Sort(entries)
+		for _, entry := range entries {
+			b.WriteString(entry)
+		}
+	default:
+		fmt.Fprintf(b, "%s %q;", v.Type(), fmt.Sprint(v))
+	}
+}
+
+// maxVersion bounds the texts of versions and constraints, whose parser takes a microsecond a byte.
+const maxVersion = 100
+
+// version is a version as templates see it: {{ (semver "1.2.3").Minor }}.
+type version struct {
+	Major, Minor, Patch            uint64
+	Prerelease, Metadata, Original string
+	text                           string
+}
+
+func (v version) String() string { return v.text }
+
+// MarshalText has the version as a text in JSON and YAML.
+func (v version) MarshalText() ([]byte, error) { return []byte(v.text), nil }
+
+func newVersion(text string) (version, error) {
+	if err := atMost("semver", len(text), maxVersion, "bytes"); err != nil {
+		return version{}, err
+	}
+	v, err := semver.NewVersion(text)
+	if err != nil {
+		return version{}, err
+	}
+	return version{v.Major(), v.Minor(), v.Patch(), v.Prerelease(), v.Metadata(), v.Original(), v.String()}, nil
+}
+
+func semverCompare(constraint, text string) (bool, error) {
+	if err := atMost("semverCompare", max(len(constraint), len(text)), maxVersion, "bytes"); err != nil {
+		return false, err
+	}
+	c, err := semver.NewConstraint(constraint)
+	if err != nil {
+		return false, err
+	}
+	v, err := semver.NewVersion(text)
+	if err != nil {
+		return false, err
+	}
+	return c.Check(v), nil
+}
+
+// unfit are verbs that print an address, another one in each process (G6), and widths that nobody
+// has counted (H10).
+var unfit = regexp.MustCompile(`%[^a-zA-Z%]*(?:p|\*|[0-9]{5,})`)
+
+// verb is a verb of a format without its letter. The index of an argument may stand before the
+// width, before the precision and behind them (fmt, print.go, doPrintf).
+var verb = regexp.MustCompile(`%[-+# 0]*(\[\d+\])?(\d*)(?:\.(\[\d+\])?(\d*))?(\[\d+\])?`)
+
+// printf is fmt.Sprintf, with the widths of the format, and what it prints several times, within
+// the limit.
+func printf(format string, args ...any) (string, error) {
+	if bad := unfit.FindString(strings.ReplaceAll(format, "%%", "")); bad != "" {
+		return "", errors.New("a verb prints an address, or is too wide")
+	}
+	given, _ := deepSize(args)
+	size, again := len(format), 0
+	for _, m := range verb.FindAllStringSubmatch(format, -1) {
+		width, _ := strconv.Atoi(m[2])
+		precision, _ := strconv.Atoi(m[4])
+		size += width + precision
+		if m[1]+m[3]+m[5] != "" {
+			again++
+		}
+	}
+	for _, err := range []error{fits("printf", 0, 1, size), fits("printf", size, again, given)} {
+		if err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf(format, args...), nil
+}
+
+// before is what may stand before an anchor and an alias: line breaks as the parser has them, marks
+// of the byte order, and, as it also reads UTF-16, any first half of a letter.
+const before = `(^|[\s\x00\x{85}\x{2028}\x{2029}\x{FEFF}\x{FFFD}\[{,:?-])`
+
+var (
+	anchor = regexp.MustCompile(`(?m)` + before + `&[^\s\[\]{},]`)
+	alias  = regexp.MustCompile(`(?m)` + before + `\*[^\s\[\]{},]`)
+)
+
+// aliases refuses a YAML text whose aliases could stand for more than the limit: of so many uses of
+// anchors at most 3^(n/3) can multiply, three to a level.
+func aliases(name, text string) error {
+	if !anchor.MatchString(text) {
+		return nil
+	}
+	n := len(alias.FindAllStringIndex(text, -1))
+	times := math.Pow(3, math.Ceil(float64(n)/3))
+	return fits(name, 0, len(text), int(min(math.MaxInt32, times)))
+}
