@@ -263,6 +263,14 @@ walls: ## Try COMMITS generated commits of a tenant, of a mount's repository and
 	ARGOSY_CASES=$$(( ($(COMMITS) + 1999) / 2000 )) $(GO_TEST) -run '^TestNoTeamReachesAnothers$$' -v ./internal/team
 	ARGOSY_CASES=$$(( ($(COMMITS) + 299) / 300 )) $(GO_TEST) -run '^TestTeamProjectPermitsTheTeamAlone$$' -v ./test/charts
 
+# How many generated commits `make plans` plans.
+PLANS ?= 5000
+
+.PHONY: plans
+plans: ## Plan PLANS generated commits (default 5000): each names exactly what differs in the responses and the rendered objects of both revisions
+	ARGOSY_CASES=$$(( ($(PLANS) + 39) / 40 )) GOGC=400 \
+		$(GO_TEST) -timeout 120m -run '^TestPlanNamesExactlyWhatDiffers$$' -v ./internal/planner
+
 .PHONY: race
 race: ## Run the tests with the race detector (RACE names packages; default all)
 	CGO_ENABLED=1 $(GO_TEST) -race -short -timeout 30m $(TESTFLAGS) $(RACE)

@@ -31,6 +31,10 @@ const (
 
 var entryKeys = []string{KeyEnabled, KeyChart, KeyNamespace, KeyReleaseName, KeySelector, KeyValues, KeyKind, KeyDependsOn, KeySubstitute, KeyCompanions}
 
+// IsRead reports whether parameter sets are made of a key of an entry, and not ApplicationSets
+// alone.
+func IsRead(key string) bool { return slices.Contains(entryKeys, key) }
+
 // knownKeys are entryKeys and those of a chart that stand in the entry itself.
 var knownKeys = append([]string{"repoURL", "version", "path"}, entryKeys...)
 

@@ -109,6 +109,8 @@ func (c *comparison) lists(ap *object.Object, before, after []*object.Object, fo
 		if o := a[k]; b[k] == nil {
 			c.added[placeOf(o)] = lazyObject{make: func() *object.Object { return o }}
 		} else {
+			delete(c.removed, placeOf(b[k]))
+			delete(c.added, placeOf(o))
 			both = append(both, Pair{Before: b[k], After: o})
 		}
 	}
@@ -332,35 +334,116 @@ func bySetName(sets []set) (map[string]set, []string) {
 	return out, order
 }
 
-// finish pairs objects whose parent has changed, and visits those without a pair, with all objects
-// below them.
+// finish pairs objects whose parent has changed, wherever below removed and added objects they are,
+// and visits those without a pair. What stays is left behind once nothing else makes it.
 func (c *comparison) finish() {
-	for len(c.removed)+len(c.added) > 0 {
-		gone, come := c.removed, c.added
-		c.removed, c.added = map[object.Key]lazyObject{}, map[object.Key]lazyObject{}
-		all := maps.Clone(gone)
-		maps.Copy(all, come)
-		keys := slices.SortedFunc(maps.Keys(all), object.CompareKeys)
-		c.prefetchNew(gone, come, keys)
-		for _, k := range keys {
-			was, hasBeen := gone[k]
-			is, stays := come[k]
-			switch {
-			case hasBeen && stays:
-				if b, a := was.make(), is.make(); b != nil && a != nil {
-					c.objects(b, a)
-				}
-			case hasBeen && was.stays:
-				o := was.make()
-				c.visit(Pair{Before: o, Left: true})
-				c.objects(o, o)
-			case hasBeen:
-				c.single(c.before, was.make(), c.removed, func(o *object.Object, implied bool) { c.visit(Pair{Before: o, Implied: implied}) })
-			default:
-				c.single(c.after, is.make(), c.added, func(o *object.Object, implied bool) { c.visit(Pair{After: o, Implied: implied}) })
-			}
+	opened := map[*Hub]map[object.Key]bool{c.before: {}, c.after: {}}
+	for c.pairMoved() || c.open(c.before, c.removed, opened[c.before]) || c.open(c.after, c.added, opened[c.after]) || c.leaveBehind() {
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(c.removed), object.CompareKeys) {
+		c.single(c.before, c.removed[k].make(), func(o *object.Object, implied bool) { c.visit(Pair{Before: o, Implied: implied}) })
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(c.added), object.CompareKeys) {
+		c.single(c.after, c.added[k].make(), func(o *object.Object, implied bool) { c.visit(Pair{After: o, Implied: implied}) })
+	}
+}
+
+// pairMoved compares removed objects with added ones of their keys, and reports whether there are
+// any.
+func (c *comparison) pairMoved() (found bool) {
+	for _, k := range slices.SortedFunc(maps.Keys(c.removed), object.CompareKeys) {
+		was, is := c.removed[k], c.added[k]
+		if is.make == nil {
+			continue
+		}
+		found = true
+		delete(c.removed, k)
+		delete(c.added, k)
+		if b, a := was.make(), is.make(); b != nil && a != nil {
+			c.objects(b, a)
 		}
 	}
+	return found
+}
+
+// open adds the followed objects below those of one revision, and reports whether there are any of
+// these that have not been opened.
+func (c *comparison) open(h *Hub, all map[object.Key]lazyObject, opened map[object.Key]bool) bool {
+	keys := slices.SortedFunc(maps.Keys(all), object.CompareKeys)
+	keys = slices.DeleteFunc(keys, func(k object.Key) bool { return opened[k] || all[k].stays })
+	if h == c.after {
+		c.prefetchNew(all, keys)
+	}
+	for _, k := range keys {
+		opened[k] = true
+		if o := all[k].make(); o != nil && !c.seen[o.Key()] {
+			c.below(h, o, func(x *object.Object, of lazyObject) {
+				if _, known := all[x.Key()]; !known {
+					all[x.Key()] = of
+				}
+			})
+		}
+	}
+	return len(keys) > 0
+}
+
+// below are the followed objects that an object of one revision makes.
+func (c *comparison) below(h *Hub, o *object.Object, add func(*object.Object, lazyObject)) {
+	switch owner := flux.ArtifactOwner(o); {
+	case o.ApplicationSet():
+		sets, _ := h.sets(o)
+		for _, s := range sets {
+			if x := h.application(o, s); x != nil {
+				add(x, lazyObject{make: func() *object.Object { return h.application(o, s) }})
+			}
+		}
+	case o.Deploys():
+		for _, p := range h.parts(o) {
+			if !p.lives() {
+				continue
+			}
+			objects, _ := h.objects(o, p) // what fails is named, of what is new whatever it makes
+			for _, x := range objects {
+				if follows(x) {
+					add(x, lazyObject{func() *object.Object { return x }, h == c.before && !cascades(o)})
+				}
+			}
+		}
+	case owner != nil:
+		for _, x := range h.artifact(o, *owner) {
+			add(x, lazyObject{make: func() *object.Object { return x }})
+		}
+	}
+}
+
+// leaveBehind visits the removed objects that stay, and compares what they go on making. It reports
+// whether there are any.
+func (c *comparison) leaveBehind() (found bool) {
+	for _, k := range slices.SortedFunc(maps.Keys(c.removed), object.CompareKeys) {
+		was := c.removed[k]
+		if !was.stays {
+			continue
+		}
+		found = true
+		delete(c.removed, k)
+		o := was.make()
+		if o == nil || c.seen[o.Key()] {
+			continue
+		}
+		c.visit(Pair{Before: o, Left: true})
+		if len(c.added) > 0 { // what it goes on making, something else may make from now on
+			c.below(c.before, o, func(x *object.Object, _ lazyObject) {
+				if is := c.added[x.Key()]; is.make != nil {
+					delete(c.added, x.Key())
+					if a := is.make(); a != nil {
+						c.objects(x, a)
+					}
+				}
+			})
+		}
+		c.objects(o, o)
+	}
+	return found
 }
 
 // cascades reports whether the deployed objects are removed with an Application, as Argo CD's
@@ -372,9 +455,9 @@ func cascades(o *object.Object) bool {
 	return o.HasFinalizer("resources-finalizer.argocd.argoproj.io")
 }
 
-// single visits an object of one revision. Objects below it may have another parent in the other
-// revision.
-func (c *comparison) single(h *Hub, o *object.Object, below map[object.Key]lazyObject, visit func(o *object.Object, implied bool)) {
+// single visits an object of one revision, and the objects of External Secrets that come and go
+// with it.
+func (c *comparison) single(h *Hub, o *object.Object, visit func(o *object.Object, implied bool)) {
 	if o == nil || c.seen[o.Key()] {
 		return
 	}
@@ -382,33 +465,21 @@ func (c *comparison) single(h *Hub, o *object.Object, below map[object.Key]lazyO
 		c.seen[o.Key()] = true
 	}
 	visit(o, false)
-	switch owner := flux.ArtifactOwner(o); {
-	case o.ApplicationSet():
-		sets, _ := h.sets(o)
-		for _, s := range sets {
-			c.addSet(below, h, o, s)
-		}
-	case o.Deploys():
-		for _, p := range h.parts(o) {
-			if !p.lives() && h == c.before {
-				for _, x := range c.removedSecrets(o, p) {
-					visit(x, true)
-				}
-				continue
+	if !o.Deploys() {
+		return
+	}
+	for _, p := range h.parts(o) {
+		if !p.lives() && h == c.before {
+			for _, x := range c.removedSecrets(o, p) {
+				visit(x, true)
 			}
-			objects, _ := h.objects(o, p) // what fails is named, of what is new whatever it makes
-			for _, x := range objects {
-				switch {
-				case follows(x):
-					below[x.Key()] = lazyObject{func() *object.Object { return x }, h == c.before && !cascades(o)}
-				case x.OfExternalSecrets() && (h == c.after || cascades(o)):
-					visit(x, true)
-				}
-			}
+			continue
 		}
-	case owner != nil:
-		for _, x := range h.artifact(o, *owner) {
-			below[x.Key()] = lazyObject{make: func() *object.Object { return x }}
+		objects, _ := h.objects(o, p) // what fails is named, of what is new whatever it makes
+		for _, x := range objects {
+			if x.OfExternalSecrets() && (h == c.after || cascades(o)) {
+				visit(x, true)
+			}
 		}
 	}
 }

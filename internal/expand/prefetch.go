@@ -64,11 +64,10 @@ func (c *comparison) prerender(pairs []Pair) {
 }
 
 // prefetchNew fetches the charts of Applications that are in the head alone.
-func (c *comparison) prefetchNew(gone, come map[object.Key]lazyObject, keys []object.Key) {
+func (c *comparison) prefetchNew(come map[object.Key]lazyObject, fresh []object.Key) {
 	if !c.after.Renders() {
 		return
 	}
-	fresh := slices.DeleteFunc(slices.Clone(keys), func(k object.Key) bool { return gone[k].make != nil || come[k].make == nil })
 	for some := range slices.Chunk(fresh, pairsAtOnce) {
 		var todo []rendering
 		for _, k := range some {

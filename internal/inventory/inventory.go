@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/registration"
 	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/released"
+	"github.com/argosy-hub/argosy/internal/tenancy"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -65,8 +66,8 @@ type Application struct {
 	// the cluster's labels say already.
 	Values *yamldoc.Node
 	// Labels and Annotations are those that it writes onto the cluster Secret, for Members: of the
-	// Cluster's, what Git declares. For Agents of a hub that runs Flux, whose objects a plan does
-	// not compare, they are all of the Cluster's, which the agent's values have.
+	// Cluster's, what Git declares. For Agents they are all of the Cluster's, which the agent's
+	// values have.
 	Labels, Annotations map[string]string
 	// Clusters are those on a release, for Releases alone.
 	Clusters []string
@@ -166,6 +167,9 @@ func applicationsOf(st *fleetstate.State, c *fleetstate.Cluster) (out []Applicat
 		for _, component := range names {
 			g, listed := group.Component(component)
 			r, faults := st.ResolverOf(c).Resolve(c, g, component, nil)
+			if base := group.Base(component); len(faults) > 0 && base != nil { // a part that does not fit is left out of responses
+				r, faults = st.ResolverOf(c).Resolve(c, group.Group, component, base)
+			}
 			switch {
 			case len(faults) > 0:
 			case group.Lacks(r) && (r.Enabled || r.Entry == nil):
@@ -247,9 +251,9 @@ func registrationApplication(st *fleetstate.State, c *fleetstate.Cluster) Applic
 	if m.GitHubSecret {
 		a.set("githubSecretName", m.GitHubSecretName, m.KeyPos("githubSecretName"))
 	}
-	if c.Registration != nil && c.Registration.Root != nil {
-		a.Values = registration.WithoutDeclared(c.Registration.Root)
-	}
+	said := map[string]bool{"secretManagerSecretName": m.SecretManagerSecret != "", "githubSecretName": m.GitHubSecret && m.GitHubSecretName != ""}
+	values := registration.WithoutDeclared(registration.HubValues(st, c))
+	a.Values = yamldoc.MapAt(values, slices.DeleteFunc(slices.Clone(values.Fields()), func(f yamldoc.Field) bool { return said[f.Key] }))
 	return a
 }
 
@@ -267,8 +271,21 @@ func agentApplication(st *fleetstate.State, c *fleetstate.Cluster) Application {
 	for _, flag := range fleet.Flags {
 		a.set("agent."+flag, m.Flag(flag), m.KeyPos(flag))
 	}
+	a.Labels, a.Annotations = c.Labels.All, c.Annotations.All
+	values := registration.AgentValues(c) // all else of them is the labels and annotations
+	if source, ok := values["source"].(map[string]any); ok {
+		a.leaves("source.git", source["git"], func(path []string) problem.Pos {
+			switch path[0] {
+			case "url":
+				return c.Annotations.Origins["fleet_repo_url"]
+			case "ref":
+				return c.Annotations.Origins["fleet_repo_revision"]
+			}
+			return c.Registration.At([]string{tenancy.GitCredentials, registration.FleetCredentials}).Pos()
+		})
+	}
+	a.leaves("token", values["token"], func([]string) problem.Pos { return m.KeyPos("push_argo_secrets") })
 	if st.IsFluxHub(m.Hub) {
-		a.Labels, a.Annotations = c.Labels.All, c.Annotations.All
 		if rel, err := st.Fleet.FleetSecrets.Choose(c.Labels.All); err == nil { // as the registration's
 			a.set("chart.version", rel.Source.TargetRevision, rel.Pos)
 		}
@@ -306,6 +323,12 @@ func releaseApplications(st *fleetstate.State, hub string) (out []Application) {
 				a.keys(u.Release)
 				for _, component := range slices.Sorted(maps.Keys(u.Enabled)) {
 					a.set(catalog.ComponentsKey+"."+component, catalog.KeyEnabled, problem.Pos{})
+					by := st.Resolver()
+					if entry := by.OwnEntry(group, component, u.Release.Source.Path); len(entry) > 0 {
+						delete(entry, catalog.KeyEnabled)
+						r, _ := by.MergeEntry(by.Catalogs[group], component)
+						a.leaves(catalog.ComponentsKey+"."+component, entry, func(path []string) problem.Pos { return r.EntryTree.At(path).Pos() })
+					}
 				}
 				out = append(out, a)
 			}
@@ -319,6 +342,21 @@ func (a *Application) set(name string, value any, pos problem.Pos) {
 	if value != "" && value != nil {
 		a.Settings = append(a.Settings, Setting{Name: name, Value: value, Pos: pos})
 	}
+}
+
+// leaves adds what is below a name, leaf by leaf.
+func (a *Application) leaves(name string, value any, at func(path []string) problem.Pos) {
+	var add func(value any, path []string)
+	add = func(value any, path []string) {
+		below, _ := value.(map[string]any)
+		for _, key := range slices.Sorted(maps.Keys(below)) {
+			add(below[key], append(slices.Clone(path), key))
+		}
+		if len(below) == 0 && len(path) > 0 {
+			a.set(name+"."+hierarchy.FormatPath(path), value, at(path))
+		}
+	}
+	add(value, nil)
 }
 
 // keys adds the keys of a release, which Release names already.

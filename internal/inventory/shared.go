@@ -14,7 +14,7 @@ import (
 // and after a visit that returns false.
 func Shared(before, after Inventory, cluster string, visit func(Application) bool) bool {
 	switch {
-	case before.st == nil || after.st == nil, before.st.HubMember(before.Hub) != after.st.HubMember(after.Hub),
+	case before.st == nil || after.st == nil, hubOf(before) != hubOf(after),
 		(before.st.ReleaseCatalogs() == nil) != (after.st.ReleaseCatalogs() == nil):
 		return false
 	}
@@ -50,4 +50,13 @@ func Shared(before, after Inventory, cluster string, visit func(Application) boo
 		}
 	}
 	return true
+}
+
+// hubOf is the hub's own cluster, whose annotations decide on what its members' registrations have.
+func hubOf(inv Inventory) *fleetstate.Cluster {
+	self := inv.st.HubMember(inv.Hub)
+	if self == nil {
+		return nil
+	}
+	return inv.st.ClusterOf(self)
 }

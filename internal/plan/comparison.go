@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/inventory"
@@ -178,7 +179,17 @@ func (c *comparison) hub(name string) Hub {
 		})
 	}
 	_ = all.Wait() // none fails
+	said := componentsOf(clusters)
 	for i, cluster := range clusters {
+		all := cluster.Applications
+		cluster.Applications = []Application{}
+		for _, a := range all {
+			if said.repeats(&a) {
+				unchanged[i]++
+			} else {
+				cluster.Applications = append(cluster.Applications, a)
+			}
+		}
 		h.UnchangedApplications += unchanged[i]
 		if cluster.Action != "" || len(cluster.Applications) > 0 {
 			h.Clusters = append(h.Clusters, cluster)
@@ -194,6 +205,37 @@ func (c *comparison) hub(name string) Hub {
 	}
 	h.Rings = ringsOf(c.base, c.head, h)
 	return h
+}
+
+// component is one that a release of an owner deploys.
+type component struct{ owner, group, release, name string }
+
+// components are those of which an Application changes on any cluster of a hub.
+type components map[component]bool
+
+func componentsOf(clusters []Cluster) components {
+	out := components{}
+	for _, c := range clusters {
+		for _, a := range c.Applications {
+			if a.View == query.Components {
+				out[component{a.Owner, a.Group, a.Release, a.Component}] = true
+			}
+		}
+	}
+	return out
+}
+
+// repeats takes out of a release's differences what components that change say themselves, and
+// reports whether nothing else changes.
+func (c components) repeats(a *Application) bool {
+	if a.View != query.Releases || a.Action != Change {
+		return false
+	}
+	a.Differences = slices.DeleteFunc(a.Differences, func(d Difference) bool {
+		name, key := entryOf(d)
+		return catalog.IsRead(key) && c[component{a.Owner, a.Group, a.Release, name}]
+	})
+	return len(a.Differences) == 0
 }
 
 // shared counts the Applications of a cluster that both states share, of which nothing changes:

@@ -6,17 +6,42 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // differences are those of two Applications of one key, and whether the two differ. Differences of
-// the labels and annotations that a registration writes are listed with the cluster.
+// the labels and annotations that a registration or an agent has are listed with the cluster. What
+// a release says of a component comes and goes with the component.
 func differences(a, b inventory.Application) (out []Difference, differ bool) {
 	out = append(append([]Difference{}, settings(a.Settings, b.Settings)...), values(root(a.Values), root(b.Values), nil)...)
+	if a.View == query.Releases {
+		switched := map[string]bool{}
+		for _, d := range out {
+			switched[d.Name] = true
+		}
+		out = slices.DeleteFunc(out, func(d Difference) bool {
+			component, key := entryOf(d)
+			return key != "" && switched[catalog.ComponentsKey+"."+component]
+		})
+	}
 	return out, len(out) > 0 || !maps.Equal(a.Labels, b.Labels) || !maps.Equal(a.Annotations, b.Annotations)
+}
+
+// entryOf is the component whose entry a release's difference is about, and the entry's key. That
+// the component is switched on or off has no key.
+func entryOf(d Difference) (component, key string) {
+	rest, isOfComponent := strings.CutPrefix(d.Name, catalog.ComponentsKey+".")
+	if !isOfComponent {
+		return "", ""
+	}
+	component, key, _ = strings.Cut(rest, ".")
+	key, _, _ = strings.Cut(key, ".")
+	return component, key
 }
 
 // root is nil where there are no values: an empty map means the same.
@@ -69,6 +94,7 @@ func clusterDifferences(a, b inventory.Cluster) []Difference {
 			{Name: labels.Tenant, Value: m.Tenant, Pos: m.KeyPos(labels.Tenant)},
 			{Name: labels.Environment, Value: m.Environment, Pos: m.KeyPos(labels.Environment)},
 			{Name: "lifecycle", Value: m.Lifecycle, Pos: m.KeyPos("lifecycle")},
+			{Name: "deletion", Value: m.Deletion, Pos: m.KeyPos("deletion")},
 		}
 	}
 	out := settings(describe(a), describe(b))

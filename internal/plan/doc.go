@@ -18,7 +18,8 @@
 //  6. Differences name the old and the new value, and the places that set them. Values are compared
 //     leaf by leaf, and lists of the same length element by element. A list of another length is
 //     one difference. The same value set elsewhere is no difference. Labels and annotations are
-//     differences of the cluster, not of its registration.
+//     differences of the cluster; its registration and its agent change with it, and list none. A
+//     release lists what changes of a catalog entry, unless an Application of the component does.
 //  7. A release's catalog is the one at the revision that the release names
 //     (catalog.FindReleaseCatalog). Without it, a new version of the release is one difference.
 //     An Application is planned only if the catalog lists its component, because an ApplicationSet

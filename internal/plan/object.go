@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -61,7 +62,7 @@ func (p *Plan) Expand(before, after *expand.Hub, with ExpandOptions) {
 		return
 	}
 	hub := &p.Hubs[i]
-	x := &objects{before: before, after: after, changes: changesOf(*hub)}
+	x := &objects{before: before, after: after, changes: changesOf(*hub), components: componentsOf(hub.Clusters)}
 	steps, visited := rollouts{}, 0
 	secrets := newSecretComparison(with.Secrets, x)
 	for pair := range expand.Compare(before, after) {
@@ -96,6 +97,7 @@ func changesOf(h Hub) map[[2]string]Application {
 type objects struct {
 	before, after *expand.Hub
 	changes       map[[2]string]Application
+	components    components
 }
 
 // object is what a pair adds to the plan, and whether it adds anything.
@@ -124,7 +126,10 @@ func (x *objects) object(p expand.Pair) (Object, bool) {
 		return out, false // its Application lists the changed values
 	}
 	out.Counted = !isKnown && o.Application() && o.Parent.IsSet()
-	differences, more := bounded(o, slices.DeleteFunc(fieldsOf(p.Before, p.After), func(d Difference) bool { return isImplied(d, o, known, isKnown) }))
+	isBaseSaid := o.ApplicationSet() && (isKnown || x.asksForChanged(o))
+	differences, more := bounded(o, slices.DeleteFunc(fieldsOf(p.Before, p.After), func(d Difference) bool {
+		return isBaseSaid && isOfBase(d) || isImplied(d, o, known, isKnown)
+	}))
 	out.More = more
 	for _, d := range differences {
 		x.cause(&d, p)
@@ -203,13 +208,25 @@ var impliedBy = map[string][]string{
 	"namespace":      {"namespace"},
 }
 
+// isOfBase reports whether a field is of the catalog entry that an ApplicationSet sends.
+func isOfBase(d Difference) bool {
+	return strings.Contains(d.Name, ".plugin.input.parameters.base") && !strings.Contains(d.Name, "selector")
+}
+
+// asksForChanged reports whether an ApplicationSet queries for a component of which an Application
+// changes.
+func (x *objects) asksForChanged(o *object.Object) bool {
+	generators, _ := manifest.At(o.Tree, "spec", "generators").([]any)
+	return slices.ContainsFunc(generators, func(g any) bool {
+		of := func(key string) string { return manifest.Text(g, "plugin", "input", "parameters", key) }
+		return x.components[component{cmp.Or(of("owner"), o.Engine), of("group"), of("release"), of("component")}]
+	})
+}
+
 // isImplied reports whether a field's difference repeats a planned difference: values, charts and
-// names of changed Applications, the catalog entries that ApplicationSets send, labels of a move.
+// names of changed Applications, labels of a move.
 func isImplied(d Difference, o *object.Object, known Application, isKnown bool) bool {
 	field := d.Name
-	if o.ApplicationSet() {
-		return strings.Contains(field, ".plugin.input.parameters.base") && !strings.Contains(field, "selector")
-	}
 	if !isKnown || !o.Application() {
 		return false
 	}

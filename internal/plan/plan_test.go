@@ -155,8 +155,10 @@ change h/a fleet-secret-a
   value a: - > 1@addons/tenants/t/defaults/addons/web/values.yaml:1:4
 `},
 		{"an agent's credentials", tree{member("h", "a"): spoke("a", "use_remote_argo: true\n"), member("h", "b"): "", member("i", "c"): ""}, tree{secrets: "externalSecret: {labels: {tier: gold}}\nrefresh: 1h\ngitCredentials: {fleet: {type: http}}\n"}, `change h/a agent-a
+  setting source.git.credentialsSecret: - > a-git-fleet@addons/defaults/fleet/fleet-secret/values.yaml:3:25
   value gitCredentials.fleet.type: - > http@addons/defaults/fleet/fleet-secret/values.yaml:3:32
 change h/a fleet-secret-a
+  value gitCredentials.fleet.enabled: - > false@
   value gitCredentials.fleet.type: - > http@addons/defaults/fleet/fleet-secret/values.yaml:3:32
 `},
 		{"to a folder without a hub", nil, tree{member("h", "a"): "", member("i", "a"): spoke("a", "")}, `remove h/a lost

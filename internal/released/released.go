@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/team"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Group is a group of a cluster with its release's catalog in the place of the layout's.
@@ -56,6 +57,15 @@ func GroupOf(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group) G
 	return out
 }
 
+// Base is the entry of a component that the release's ApplicationSets send. It is nil where the
+// release's catalog is the layout's, or lacks the component.
+func (a Group) Base(component string) *yamldoc.Node {
+	if !a.IsOther() {
+		return nil
+	}
+	return catalog.Entries(a.Catalog.Layer.Root).Get(component)
+}
+
 // Lacks reports whether it is unknown whether a cluster gets a component, or as what: only the
 // release's catalog, which is unknown, would say where its chart is.
 func (a Group) Lacks(r fleetstate.Component) bool {
@@ -70,7 +80,7 @@ func (a Group) IsOther() bool { return a.released != a.Group }
 // is left over from before.
 func (a Group) Component(component string) (_ *fleetstate.Group, listed bool) {
 	switch {
-	case a.any || !a.HasCatalog() || a.released.InCatalog(component):
+	case a.any, a.IsUnknown, !a.IsOther() && !a.HasCatalog(), a.released.InCatalog(component):
 		return a.released, true
 	case a.InCatalog(component):
 		return a.Group, false
