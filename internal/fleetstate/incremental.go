@@ -58,9 +58,9 @@ func (st *State) takeOver(previous *State) []anew {
 		st.changedNames(previous, func(m *fleet.Member) { t.due(m, true) })
 	}
 	st.changedMounts(previous, func(m *fleet.Member) { t.due(m, true) })
-	switch changed := snapshot.Changed(previous.resolver.Snapshot, st.resolver.Snapshot); {
-	case len(changed) == 0:
-	case st.changedEverywhere(previous), !st.resolver.Snapshot.SameBrokenFolders(previous.resolver.Snapshot):
+	before, now := previous.resolver.Snapshot, st.resolver.Snapshot
+	switch changed := snapshot.Changed(before, now); {
+	case !now.SameBrokenFolders(before), len(changed) > 0 && st.changedEverywhere(previous):
 		for m := range st.Clusters() {
 			t.due(m, placed)
 		}

@@ -113,6 +113,11 @@ func (r *Reach) readBy(path string) (out []levelFile) {
 	return out
 }
 
+// Touches reports whether a path is in the folder of a level, or above one.
+func (r *Reach) Touches(path string) bool {
+	return slices.ContainsFunc(r.places, func(p place) bool { return p.files.touches(path) })
+}
+
 // isFleetsOwn reports whether the fleet reads a path for something else, too.
 func (r *Reach) isFleetsOwn(path string) bool {
 	return slices.ContainsFunc(r.places, func(p place) bool { return p.files.isFleetsOwn(path) })

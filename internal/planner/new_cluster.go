@@ -76,7 +76,7 @@ func newCluster(p planreport.Plan, classes []string, base, head *fleetstate.Stat
 			add("%s is gone", path)
 		}
 	}
-	return append(beyond, changedBeside(was, is)...)
+	return append(beyond, changedBeside(was, is, func(string) bool { return false })...)
 }
 
 // classOf is the class of a member, or why it has none.

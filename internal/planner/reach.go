@@ -35,7 +35,7 @@ func beyondReach(name string, base, head *fleetstate.State) (beyond []string) {
 			beyond = append(beyond, path+": "+waits)
 		}
 	}
-	return append(beyond, changedBeside(was, is)...)
+	return append(beyond, changedBeside(was, is, reach.Touches)...)
 }
 
 func mountOf(t *mount.Table, path string) *mount.Scope {
@@ -69,10 +69,12 @@ func brief(p problem.Problem) string {
 }
 
 // changedBeside is what differs beside files: symbolic links, with which a file is read in two
-// places, and what stands in the place of a folder or a file.
-func changedBeside(was, is *snapshot.Snapshot) (out []string) {
+// places, and what stands in the place of a folder or a file, as far as it is anybody's.
+func changedBeside(was, is *snapshot.Snapshot, isRead func(path string) bool) (out []string) {
 	for _, o := range slices.Concat(is.Obstacles(), was.Obstacles()) {
-		if a, b := was.Obstacle(o.Path), is.Obstacle(o.Path); a == nil || b == nil || a.Digest != b.Digest {
+		if a, b := was.Obstacle(o.Path), is.Obstacle(o.Path); snapshot.IsPlain(o) && !isRead(o.Path) {
+			continue
+		} else if a == nil || b == nil || a.Digest != b.Digest {
 			if text := brief(problem.From(o.Err, problem.MissingFile, problem.Pos{File: o.Path})[0]); !slices.Contains(out, text) {
 				out = append(out, text)
 			}

@@ -117,7 +117,11 @@ func (r Repository) try(before *snapshot.Snapshot, d *Draft) (*fleetstate.State,
 		d.Changes[i].Is = withLineEnds(c.Was, c.Is)
 	}
 	for _, path := range slices.Sorted(maps.Keys(d.Files)) {
-		if before.File(path) != nil {
+		switch is := before.File(path); {
+		case is == nil:
+		case is.Err != nil: // or what it would be in
+			return nil, failure.Usage([]string{nothingWritten}, "%w", is.Err)
+		default:
 			return nil, errExists(path)
 		}
 	}

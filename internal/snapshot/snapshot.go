@@ -129,7 +129,9 @@ func Of(list []*File, obstacles ...*File) *Snapshot {
 		h.Write(line)
 	}
 	for _, o := range obstacles {
-		h.Write([]byte(o.Path + "\x00" + o.Digest + "\x00"))
+		if !IsPlain(o) { // people's notes
+			h.Write([]byte(o.Path + "\x00" + o.Digest + "\x00"))
+		}
 	}
 	s.Revision = "sha256:" + hex.EncodeToString(h.Sum(nil)[:16])
 	return s.WithObstacles(obstacles)

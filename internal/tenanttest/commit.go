@@ -2,6 +2,7 @@ package tenanttest
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -16,6 +17,8 @@ type Change struct {
 	Files fleettest.Tree
 	// Links are symbolic links by path.
 	Links map[string]string
+	// Submodules are paths of other repositories.
+	Submodules []string
 	// Members tells that the commit changes files of members, not the tenant's folders alone.
 	Members bool
 }
@@ -26,8 +29,10 @@ func Commit(files fleettest.Tree, data []byte) Change {
 	c := Change{Files: maps.Clone(files), Links: map[string]string{}}
 	for range []int{1, 1, 1, 1, 2, 2, 3, 5}[d.below(8)] {
 		switch d.below(16) {
-		case 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10:
+		case 0, 1, 2, 3, 4, 5, 6, 7, 8, 9:
 			c.write(d)
+		case 10:
+			c.obstruct(d)
 		case 11:
 			c.remove(d)
 		case 12:
@@ -121,11 +126,52 @@ func (c *Change) link(d *decisions) {
 	c.Links[p] = to
 }
 
+// obstruct puts something else where a file or a folder is read.
+func (c *Change) obstruct(d *decisions) {
+	p := level(d) + d.pick("", "/addons", "/addons/dns", "/addons/dns/values.yaml", "/application-sets", "/application-sets/addons.yaml", "/fleet/fleet-secret", "/addons/dns/values.yaml.gotmpl")
+	if c.isRedMembersFolder(d) {
+		p = d.pick("fleet/members/red/hub/red-0.yaml", "fleet/members/red/hub/red-7.yaml", "fleet/members/red/hub/red-0.yaml/x")
+	}
+	if c.Files[p] != "" && d.oneIn(2) {
+		delete(c.Files, p)
+	}
+	for q := range maps.Clone(c.Files) {
+		if q == p || strings.HasPrefix(q, p+"/") || strings.HasPrefix(p, q+"/") {
+			delete(c.Files, q)
+		}
+	}
+	for q := range c.Links {
+		if q == p || strings.HasPrefix(q, p+"/") || strings.HasPrefix(p, q+"/") {
+			return
+		}
+	}
+	switch d.below(3) {
+	case 0:
+		if isRedMember(p) {
+			c.Members = true
+		}
+		c.Files[p] = "a: 1\n"
+	case 1:
+		c.Files[p+"/x.yaml"] = "a: 1\n"
+	default:
+		c.Submodules = append(c.Submodules, p)
+	}
+	c.Members = c.Members || strings.HasPrefix(p, "fleet/")
+}
+
+// hasTenantsPath reports whether the paths of member files name the tenant.
+func (c *Change) hasTenantsPath() bool { return c.Files[fleettest.Member(Hub)] == "" }
+
+func (c *Change) isRedMembersFolder(d *decisions) bool { return c.hasTenantsPath() && d.oneIn(4) }
+
 // member changes a file of one of the tenant's members, or removes it.
 func (c *Change) member(d *decisions) {
 	c.Members = true
 	name := d.pick("red-0", "red-1", "red-2")
-	p := fleettest.Member(name)
+	p := member(c.hasTenantsPath(), Red, name)
+	if c.hasTenantsPath() && d.oneIn(4) { // of another hub, or none
+		p = "fleet/members/red/" + d.pick("hub-2", "hub-2", "HUB") + "/" + name + ".yaml"
+	}
 	switch d.below(4) {
 	case 0:
 		delete(c.Files, p)
@@ -134,6 +180,9 @@ func (c *Change) member(d *decisions) {
 	default:
 		text := "clusterName: " + name + "\ntenant: " + d.pick("red", "red", "blue", "platform", "defaults") + "\nenvironment: " + d.pick("dev", "prod", "other") + "\n"
 		for range d.below(4) {
+			if c.hasTenantsPath() && d.oneIn(6) {
+				text += "fleet_member: hub-cluster\n"
+			}
 			text += d.pick("addons_repo_basepath: addons/tenants/blue\n", "fleet_repo_basepath: ../x\n", "fleet_repo_basepath: x/tenants/red\n", "labels: {tenant: blue}\n", "labels: {addonsRelease: canary}\n", "labels: {cluster_name: blue-0}\n",
 				"annotations: {cluster_name: blue-1}\n", "use_remote_argo: true\nenable_remote_addons: true\n", "remote_engine: flux\n", "lifecycle: retired\n", "lifecycle: draining\n", "deletion: cascade\n",
 				"secretManagerSecretName: hub/blue-0\n", "githubSecret: true\ngithubSecretName: github/blue/app\n", "fleet_repo_url: https://evil.example\n", "use_fleet_ack: true\n", "push_argo_secrets: true\n")
@@ -145,14 +194,17 @@ func (c *Change) member(d *decisions) {
 // Snapshot is the commit as a source reads it: with its links followed. The error is that of a
 // limit.
 func (c Change) Snapshot(revision string) (*snapshot.Snapshot, error) {
-	if len(c.Links) == 0 {
-		return fleettest.Snapshot(revision, c.Files), nil
-	}
 	t := tree.New("test", source.Limits{}.WithDefaults(), len(c.Files)+len(c.Links))
 	for p := range c.Files {
 		if err := t.Add(&tree.Node{Path: p}); err != nil {
 			return nil, err
 		}
+		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+			t.AddFolder(dir)
+		}
+	}
+	for _, p := range c.Submodules {
+		t.AddSubmodule(p)
 	}
 	for p, target := range c.Links {
 		if err := t.Add(&tree.Node{Path: p, Link: true, Target: target}); err != nil {
@@ -170,5 +222,6 @@ func (c Change) Snapshot(revision string) (*snapshot.Snapshot, error) {
 	for _, f := range broken {
 		files[f.Path] = f
 	}
-	return snapshot.New(revision, files), nil
+	obstacles := slices.CompactFunc(t.Obstacles(nil), func(a, b *snapshot.File) bool { return a.Path == b.Path })
+	return snapshot.New(revision, files).WithObstacles(obstacles), nil
 }

@@ -26,7 +26,8 @@ type Variant int
 func (v Variant) HasFlux() bool { return v&1 != 0 }
 
 // HasRules reports whether the layout has merge rules, patterns of secrets, schemas for tenants,
-// and warns of duplicate keys; and whether the hub's Applications are known.
+// folders of tenants for member files, and warns of duplicate keys; and whether the hub's
+// Applications are known.
 func (v Variant) HasRules() bool { return v&2 != 0 }
 
 // IsRed reports whether a cluster is one of tenant Red.
@@ -51,6 +52,7 @@ folder: {enabled: true, kind: manifests, chart: {repoURL: https://git.example/m,
 const rules = `apiVersion: argosy.dev/v1alpha1
 kind: Layout
 groups: {addons: {root: addons, catalog: catalog.yaml}}
+members: fleet/members/{{ .tenant }}/{{ .hub }}/{{ .cluster }}.yaml
 duplicateKeys: warn
 secretNames: {cluster: ["{{ .hub }}/{{ .cluster }}"], git: ["github/{{ .tenant }}/*"]}
 tenantSchemas: {addons/console: console.schema.json}
@@ -84,7 +86,8 @@ func Fleet(v Variant) fleettest.Tree {
 		"resources/tenants/defaults/resources/pools/values.yaml": "pools: {}\n",
 	}
 	if v.HasRules() {
-		files["fleet/layout.yaml"] = rules
+		files["fleet/layout.yaml"] = rules + "hubs: {hub: {tenant: platform, environment: prod, remote_engine: " + engine + "}}\n"
+		delete(files, fleettest.Member(Hub))
 		files["catalog.yaml"] = catalog
 		files["console.schema.json"] = `{"type": "object", "additionalProperties": false, "properties": {"title": {"type": "string"}}}`
 	} else {
@@ -96,7 +99,7 @@ func Fleet(v Variant) fleettest.Tree {
 			if v.HasFlux() {
 				keys = strings.Replace(keys, "argo: true\nenable", "argo: true\nremote_engine: flux\nenable", 1)
 			}
-			files[fleettest.Member(name)] = "clusterName: " + name + "\ntenant: " + tenant + "\nsecretManagerSecretName: hub/" + name + "\n" + keys
+			files[member(v.HasRules(), tenant, name)] = "clusterName: " + name + "\ntenant: " + tenant + "\nsecretManagerSecretName: hub/" + name + "\n" + keys
 			files[folder(tenant, "clusters/"+name)+"addons/dns/values.yaml"] = "from: " + name + "\nlist: [" + name + "]\n"
 		}
 		files[folder(tenant, "defaults")+"addons/dns/values.yaml"] = "from: " + tenant + "\n"
@@ -156,4 +159,14 @@ func isRedFile(p string) bool {
 	return strings.HasPrefix(p, "addons/tenants/red/") || strings.HasPrefix(p, "resources/tenants/red/") || isRedMember(p)
 }
 
-func isRedMember(p string) bool { return strings.HasPrefix(p, "fleet/fleet-members/hub/red-") }
+func isRedMember(p string) bool {
+	return strings.HasPrefix(p, "fleet/fleet-members/hub/red-") || strings.HasPrefix(p, "fleet/members/red/")
+}
+
+// member is the path of a member's file.
+func member(inTenants bool, tenant, name string) string {
+	if inTenants {
+		return "fleet/members/" + tenant + "/" + Hub + "/" + name + ".yaml"
+	}
+	return fleettest.Member(name)
+}
