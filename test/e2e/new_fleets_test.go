@@ -228,6 +228,8 @@ func TestFirstFleet(t *testing.T) {
 
 	p.commit(t, "A value of one cluster", map[string]string{"addons/tenants/shop/clusters/" + newMember + "/addons/podinfo/values.yaml": "replicaCount: 2\n"})
 	run("new", "component", "--name", "metrics-server", "--namespace", "kube-system", "--repo-url", charts.URL(), "--version", "3.13.0")
+	_, err = gitcmd.Run(t.Context(), fleet, "checkout", "--quiet", "--", "fleet/bootstrap") // as the hub's own installation is the test's, so are its projects
+	must(t, err)
 	p.commit(t, "A component", nil)
 	run("new", "member", "--hub", of.Name, "--name", "shop-dev-2", "--tenant", "shop")
 	must(t, argo.RegisterCluster(t.Context(), "shop-dev-2", clusters[2].Cluster, nil, nil))
