@@ -181,7 +181,6 @@ func TestHubLeavesOutAMemberWithAnError(t *testing.T) {
 		return out, querytest.Problems(problems)
 	}
 	good, _ := render(files)
-	const annotations = "addons/tenants/retail/clusters/one/fleet/fleet-secret/values.yaml"
 	const variables = "sub: {enabled: true, kind: manifests, substitute: true, chart: {repoURL: https://git.example/x, path: x, version: main}}\n"
 	for name, c := range map[string]struct {
 		file, text string
@@ -194,7 +193,7 @@ func TestHubLeavesOutAMemberWithAnError(t *testing.T) {
 		"an address of manifests":      {fleettest.OneCatalog, "sub: {enabled: true, kind: manifests, chart: {repoURL: \"https://git.example/\\nx\", path: x, version: main}}\n", nil},
 		"an address beyond all bounds": {fleettest.OneCatalog, `dns: {chart: {repoURL: 'https://e/{{ repeat 1000000 "\x01" }}'}}` + "\n", nil},
 		"a chart's name":               {fleettest.OneCatalog, "dns: {chart: {name: " + strings.Repeat("a", 2049) + "}}\n", nil},
-		"a variable's name":            {annotations, "externalSecret: {annotations: {? " + strings.Repeat("a", 240) + ".io/x : x}}\n", fleettest.Tree{fleettest.OneCatalog: variables}},
+		"a variable's name":            {fleettest.Member("one"), "clusterName: one\ntenant: retail\nenvironment: prod\nannotations: {? " + strings.Repeat("a", 240) + ".io/x : x}\n", fleettest.Tree{fleettest.OneCatalog: variables}},
 	} {
 		now, problems := render(files.With(c.more).With(fleettest.Tree{c.file: c.text}))
 		if !strings.Contains(problems, c.file) {
