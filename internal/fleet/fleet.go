@@ -199,7 +199,7 @@ func (f *Fleet) loadMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previo
 	if previous.sameMembers(s, f.Layout) {
 		f.hubs, f.byPath, f.ofHubs = previous.hubs, previous.byPath, previous.ofHubs
 	} else {
-		f.readMembers(s, cache, previous)
+		f.readMembers(cache, previous)
 	}
 	f.Problems = append(f.Problems, f.ofHubs...)
 }
@@ -232,7 +232,7 @@ func (f *Fleet) sameMembers(s *snapshot.Snapshot, layout *Layout) bool {
 	return found == len(f.byPath)
 }
 
-func (f *Fleet) readMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) {
+func (f *Fleet) readMembers(cache *hierarchy.Cache, previous *Fleet) {
 	for _, file := range f.files {
 		hubName, name, ok := f.Layout.Members.Match(file.Path)
 		if !ok {

@@ -44,6 +44,7 @@ func TestReachOfTeam(t *testing.T) {
 }
 
 func reachOfTeam(t *testing.T, before fleettest.Tree) {
+	t.Helper()
 	base, err := fleetstate.Build(nil, fleettest.Snapshot("base", before), facts.Set{})
 	if err != nil || len(base.Problems) > 0 {
 		t.Fatal(err, base.Problems)
