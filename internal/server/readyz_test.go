@@ -61,7 +61,7 @@ func TestReadyzIsOpenInCodesAndNumbers(t *testing.T) {
 		},
 		"a store that is damaged": {
 			change: func(o *server.Options) { o.Store, o.StoreProblems = damaged, []string{"s3cret-file: damaged"} },
-			say:    []map[string]string{repository(nil)}, until: refresh.Status.Ready, count: `"stateProblems":1}`, why: "s3cret-file",
+			say:    []map[string]string{repository(nil)}, until: refresh.Status.Ready, count: `"stateProblems":1,`, why: "s3cret-file",
 		},
 		"facts that cannot be read": {
 			change: func(o *server.Options) {
