@@ -401,7 +401,7 @@ func TestGeneratorPluginBadValues(t *testing.T) {
 		"source: {git: {url: 'https://u:p@example.com/a'}}":                                       "source.git.url holds credentials",
 		"facts: {from: file}":                                                                     "facts.configMap is required with facts.from: file",
 		"facts: {configMap: x}":                                                                   "facts.configMap has no effect with facts.from: kubernetes",
-		"token: {existingSecret: a, value: 0123456789abcdef0123456789abcdef}":                                    "token.existingSecret and token.value contradict each other",
+		"token: {existingSecret: a, value: 0123456789abcdef0123456789abcdef}":                     "token.existingSecret and token.value contradict each other",
 		"token: {value: short}":                                                                   "token.value: 5 characters, at least 22 are needed; openssl rand -hex 16 makes a token",
 		"token: {value: '$secret:key-of-sixteen'}":                                                "token.value must not begin with $",
 		"tls: {enabled: true}":                                                                    "tls.secretName is required with tls.enabled: true",
