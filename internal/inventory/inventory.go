@@ -240,7 +240,7 @@ func registrationApplication(st *fleetstate.State, c *fleetstate.Cluster) Applic
 		View: query.Members, Name: catalog.ApplicationName(fleetstate.Registration, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: st.HubEngine(m.Hub),
 		Group: fleetstate.FleetGroup, Component: fleetstate.Registration, Labels: c.Labels.Declared, Annotations: c.Annotations.Declared,
 	}
-	rel, err := st.Fleet.FleetSecrets.Choose(c.Labels.All)
+	rel, err := st.ResolverOf(c).Fleet.FleetSecrets.Choose(c.Labels.All)
 	if err != nil {
 		return a
 	}
@@ -286,7 +286,7 @@ func agentApplication(st *fleetstate.State, c *fleetstate.Cluster) Application {
 	}
 	a.leaves("token", values["token"], func([]string) problem.Pos { return m.KeyPos("push_argo_secrets") })
 	if st.IsFluxHub(m.Hub) {
-		if rel, err := st.Fleet.FleetSecrets.Choose(c.Labels.All); err == nil { // as the registration's
+		if rel, err := st.ResolverOf(c).Fleet.FleetSecrets.Choose(c.Labels.All); err == nil { // as the registration's
 			a.set("chart.version", rel.Source.TargetRevision, rel.Pos)
 		}
 	}

@@ -46,29 +46,33 @@ func TestPlanNamesExactlyWhatDiffers(t *testing.T) {
 		return next
 	}
 	next, ownNext := of(original, fleettest.Component(0)), of(own, "cert-manager")
-	first, n := uint64(0), cases.Times(40)
+	seeds := []uint64{1248} // a draining member's release changes
+	for i := range uint64(cases.Times(40)) {
+		seeds = append(seeds, i)
+	}
 	if text := os.Getenv("ARGOSY_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, n = seed, 1
+		seeds = []uint64{seed}
 	}
 	var mu sync.Mutex
 	var sum tally
 	var all errgroup.Group
 	all.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range uint64(n) {
+	n := len(seeds)
+	for _, seed := range seeds {
 		all.Go(func() error {
-			w, next := newWorld(rand.New(rand.NewPCG(11, first+i)), original), next
+			w, next := newWorld(rand.New(rand.NewPCG(11, seed)), original), next
 			if !w.rooted {
 				next = nil // its ApplicationSets are in another repository, whose catalogs nobody knows
 			}
-			if (first+i)%50 == 45 {
-				w, next = newOwnWorld(rand.New(rand.NewPCG(11, first+i)), own), ownNext
+			if seed%50 == 45 {
+				w, next = newOwnWorld(rand.New(rand.NewPCG(11, seed)), own), ownNext
 			}
 			before, after := w.commit()
-			found := checkCommit(t, fmt.Sprintf("ARGOSY_SEED=%d: %s", first+i, strings.Join(w.done, "; ")), before, after, next)
+			found := checkCommit(t, fmt.Sprintf("ARGOSY_SEED=%d: %s", seed, strings.Join(w.done, "; ")), before, after, next)
 			mu.Lock()
 			defer mu.Unlock()
 			sum.add(found)
