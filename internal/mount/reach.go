@@ -3,6 +3,7 @@ package mount
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -14,9 +15,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// Reach says of files of the fleet repository whether a team's own components alone could ever read
-// them. It goes by paths and contents, and not by what a change does today: what a cluster reads
-// later, or with other facts, counts the same.
+// Reach decides whether only a team's own components could ever read a file of the fleet
+// repository. It looks at paths and contents, not at what a change does today: a cluster may read a
+// file later, or with other facts.
 type Reach struct {
 	scope  *Scope
 	places []place
@@ -28,8 +29,8 @@ type place struct {
 	files levelFiles
 }
 
-// NewReach is the reach of a team, by what the fleet repository says before the change. The error
-// is why it has none.
+// NewReach returns the reach of a team by the fleet repository before the change. It fails without
+// a valid team file.
 func NewReach(b Bounds, name string) (*Reach, error) {
 	s := &Scope{Mount: fleet.Mount{Team: name}, table: newTable(b)}
 	if s.team = b.Teams.Team(name); s.team == nil || s.team.IsBroken() {
@@ -67,13 +68,13 @@ func rootsOf(f *fleet.Fleet, group string) []string {
 	return out
 }
 
-// Beyond is how the change of one file leaves the reach; either side is nil where there is no such
-// file.
+// Beyond returns why a change of one file is not within the reach. Before is nil for a new file,
+// after for a removed one.
 func (r *Reach) Beyond(path string, before, after *snapshot.File) []problem.Problem {
 	rd := reader{Scope: r.scope, layout: r.scope.table.fleet.Layout}
 	read := r.readBy(path)
-	if len(read) == 0 || !isPlain(path) || r.isFleetsOwn(path) {
-		rd.add(problem.Pos{File: path}, "", "is no file of a level, which the team's applications alone read", "")
+	if len(read) == 0 || !isPlain(path) || r.scope.table.files.isFleetsOwn(path) {
+		rd.add(problem.Pos{File: path}, "", "is not a level's file that only the team's applications read", "")
 		return rd.problems
 	}
 	for _, of := range read {
@@ -99,7 +100,7 @@ func (r *Reach) Beyond(path string, before, after *snapshot.File) []problem.Prob
 	return rd.problems
 }
 
-// readBy are the readers that a path may have.
+// readBy returns every level and group by which a path may be read.
 func (r *Reach) readBy(path string) (out []levelFile) {
 	for _, p := range r.places {
 		for _, of := range p.files.of(path) {
@@ -118,11 +119,6 @@ func (r *Reach) Touches(path string) bool {
 	return slices.ContainsFunc(r.places, func(p place) bool { return p.files.touches(path) })
 }
 
-// isFleetsOwn reports whether the fleet reads a path for something else, too.
-func (r *Reach) isFleetsOwn(path string) bool {
-	return slices.ContainsFunc(r.places, func(p place) bool { return p.files.isFleetsOwn(path) })
-}
-
 // root is the content of a plain file; nil where there is none, or with a problem.
 func (r *reader) root(f *snapshot.File) *yamldoc.Node {
 	if f == nil {
@@ -136,8 +132,8 @@ func (r *reader) root(f *snapshot.File) *yamldoc.Node {
 	return doc.Root
 }
 
-// changedEntries checks what differs between two contents of a catalog. Entries that are the same
-// are whose they are.
+// changedEntries checks the entries that differ between two contents of a catalog. Unchanged
+// entries may belong to other teams.
 func (r *reader) changedEntries(of []levelFile, before, after *yamldoc.Node) {
 	if len(r.problems) > 0 {
 		return
@@ -156,12 +152,12 @@ func (r *reader) compareEntries(of []levelFile, before, after *yamldoc.Node) {
 		r.add(after.Pos(), "a catalog", "is a "+after.Kind.String(), "a map of components")
 		return
 	}
-	if !Same(beside(before, was), beside(after, is)) {
+	if !same(beside(before, was), beside(after, is)) {
 		r.add(problem.Pos{File: after.Pos().File}, "a catalog", "changes beside its "+catalog.ComponentsKey, "")
 	}
 	seen := map[string]bool{}
 	for _, f := range slices.Concat(is.Fields(), was.Fields()) {
-		if seen[f.Key] || Same(was.Get(f.Key), is.Get(f.Key)) {
+		if seen[f.Key] || same(was.Get(f.Key), is.Get(f.Key)) {
 			continue
 		}
 		seen[f.Key] = true
@@ -197,14 +193,9 @@ func beside(root, entries *yamldoc.Node) *yamldoc.Node {
 	return yamldoc.MapAt(root, fields)
 }
 
-// Same reports whether two values are written alike. Values that cannot be written are not.
-func Same(a, b *yamldoc.Node) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	x, errA := a.YAML()
-	y, errB := b.YAML()
-	return errA == nil && errB == nil && bytes.Equal(x, y)
+// same reports whether two values are equal and written alike: a name is the text of a number.
+func same(a, b *yamldoc.Node) bool {
+	return hierarchy.Equal(a, b) && reflect.DeepEqual(a.AnyAsWritten(), b.AnyAsWritten())
 }
 
 func hasTemplate(n *yamldoc.Node) bool {
@@ -212,9 +203,9 @@ func hasTemplate(n *yamldoc.Node) bool {
 	return err != nil || bytes.Contains(text, []byte("{{"))
 }
 
-// Waits is why clusters do not take the change of a file at once, although others read it then:
-// what that does to them is somebody else's decision. Folders are those that a member's components
-// of Group read.
+// Waits returns why a change of a file takes effect later, by another person's decision: a draining
+// cluster reads it, or no cluster does yet. It is empty for a change that takes effect at once. The
+// members come with the folders that their components of Group read.
 func (r *Reach) Waits(path string, members func(yield func(*fleet.Member, []hierarchy.Folder) bool)) string {
 	read, waits := false, ""
 	for m, folders := range members {

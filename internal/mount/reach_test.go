@@ -175,3 +175,24 @@ func answer(t *testing.T, files fleettest.Tree, f facts.Set) (all map[string]str
 	}
 	return all, problems
 }
+
+// A number is a name as it is written: another team's entry changes although YAML reads the same.
+func TestReachSeesWhatIsWritten(t *testing.T) {
+	base, err := fleetstate.Build(nil, fleettest.Snapshot("base", sharedFiles(true)), facts.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reach, err := mount.NewReach(base.Resolver().Bounds(), "cart")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "workloads/tenants/shop/defaults/application-sets/workloads.yaml"
+	file := func(name string) *snapshot.File {
+		return snapshot.NewFile(path, []byte("card-web: {releaseName: "+name+"}\n"), snapshot.MaxFileSize)
+	}
+	for text, beyond := range map[string]int{"0123": 0, "83": 1, `"0123"`: 1} {
+		if got := reach.Beyond(path, file("0123"), file(text)); len(got) != beyond {
+			t.Errorf("0123 to %s: %v", text, got)
+		}
+	}
+}

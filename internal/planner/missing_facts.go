@@ -2,22 +2,23 @@ package planner
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/mount"
 	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/report/planreport"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/tmpl"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// missingFacts warns of templates that the change concerns and that read what only a cluster's
-// Secret says, where the facts given do not have the cluster: the files that differ, and all that a
-// cluster reads whose member file differs. Without such facts they may do something else.
+// missingFacts warns of templates that read facts of a cluster which the plan was not given. It
+// looks at changed templates, and at all templates of a cluster whose member file changed. With the
+// facts, such a template may make something else.
 func missingFacts(base, head *fleetstate.State) []problem.Problem {
 	was, is := base.Resolver().Snapshot, head.Resolver().Snapshot
 	changed := map[string]bool{}
@@ -32,7 +33,8 @@ func missingFacts(base, head *fleetstate.State) []problem.Problem {
 		}
 		all := changed[m.Pos.File]
 		b := head.ResolverOf(c)
-		for _, g := range c.Groups {
+		for _, name := range slices.Sorted(maps.Keys(c.Groups)) { // the first place found is reported
+			g := c.Groups[name]
 			for _, component := range g.Components() {
 				r, problems := b.ResolveEntry(c, g, component, nil)
 				if !r.Known || len(problems) > 0 {
@@ -40,7 +42,7 @@ func missingFacts(base, head *fleetstate.State) []problem.Problem {
 				}
 				for _, l := range g.Catalogs {
 					entry := catalog.Entries(l.Root).Get(component)
-					if changed[l.Path] && !mount.Same(entryOf(base.Cluster(m.Hub, m.Name), g.Name, l.Path, component), entry) {
+					if changed[l.Path] && !hierarchy.Equal(entryOf(base.Cluster(m.Hub, m.Name), g.Name, l.Path, component), entry) {
 						f.selector(c, entry.Get(catalog.KeySelector))
 						f.texts(c, entry)
 					} else if r.Enabled && all {
@@ -155,19 +157,9 @@ func (f factReaders) problems() (out []problem.Problem) {
 		slices.Sort(r.facts)
 		out = append(out, problem.Problem{
 			Reason: problem.MissingFacts, Severity: problem.Warning, Pos: r.first,
-			Subject: fmt.Sprintf("%s reads %s", path, few(r.facts)), Found: "no facts of " + few(r.clusters),
+			Subject: fmt.Sprintf("%s reads %s", path, planreport.Named(r.facts)), Found: "no facts of " + planreport.Named(r.clusters),
 			Hints: []string{"with --facts, these may make something else"},
 		})
 	}
 	return problem.Sorted(out)
-}
-
-// few are the first of several names.
-func few(names []string) string {
-	const most = 3
-	out := strings.Join(names[:min(len(names), most)], ", ")
-	if more := len(names) - most; more > 0 {
-		out += fmt.Sprintf(" and %d more", more)
-	}
-	return out
 }

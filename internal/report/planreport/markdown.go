@@ -144,7 +144,7 @@ func onClusters(clusters []string) string {
 	if len(clusters) == 1 {
 		return escape(clusters[0])
 	}
-	return fmt.Sprintf("%d: %s", len(clusters), escape(named(clusters)))
+	return fmt.Sprintf("%d: %s", len(clusters), escape(Named(clusters)))
 }
 
 // details are one line's differences, folded.
@@ -154,7 +154,7 @@ func details(hub string, l condensed, clusters []string) string {
 	if len(clusters) > 1 {
 		on = report.Count(len(clusters), "cluster")
 	}
-	fmt.Fprintf(&b, "\n<details><summary>%s: %s %s on %s</summary>\n\n", escape(hub), l.action, escape(named(l.titles)), escape(on))
+	fmt.Fprintf(&b, "\n<details><summary>%s: %s %s on %s</summary>\n\n", escape(hub), l.action, escape(Named(l.titles)), escape(on))
 	for _, part := range l.parts {
 		b.WriteString(strings.TrimSpace("- "+code(part.titles[0])+" "+escape(strings.Join(part.notes(), " "))) + "\n")
 	}
@@ -190,7 +190,7 @@ func codes(names []string) string {
 	for _, n := range names {
 		out = append(out, code(n))
 	}
-	return named(out)
+	return Named(out)
 }
 
 // code is text as code in a table's cell. What would end a code span there goes into HTML's own

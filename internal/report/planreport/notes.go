@@ -29,7 +29,7 @@ func (p Plan) loud() []string {
 	if len(names) == 0 {
 		return append(out, "incomplete: there are errors")
 	}
-	return append(out, fmt.Sprintf("incomplete: %s cannot be computed: %s", report.Count(len(names), "cluster"), named(names)))
+	return append(out, fmt.Sprintf("incomplete: %s cannot be computed: %s", report.Count(len(names), "cluster"), Named(names)))
 }
 
 // removed names the removed Applications and counts them. The lost ones come first, and those of a
@@ -68,7 +68,7 @@ func (p Plan) removed() string {
 	if all == 0 {
 		return ""
 	}
-	return fmt.Sprintf("removes %d: %s", all, named(names))
+	return fmt.Sprintf("removes %d: %s", all, Named(names))
 }
 
 // notKnown are the lines about what the plan lacks: broken members, errors, and objects that it
@@ -97,7 +97,7 @@ func (p Plan) notKnown() []string {
 	}
 	out = append(out, p.notRequested()...)
 	for _, found := range order {
-		out = append(out, strings.Join(append([]string{begins[found] + found + ": " + named(warned[found])}, hints[found]...), "; "))
+		out = append(out, strings.Join(append([]string{begins[found] + found + ": " + Named(warned[found])}, hints[found]...), "; "))
 	}
 	return out
 }
@@ -144,7 +144,7 @@ func (p Plan) broken() []string {
 			what = "keeps what it has until it is fixed"
 		}
 		if n := len(names); n > 1 {
-			who, what, they = fmt.Sprintf("%d clusters, %s,", n, named(names)), "are not in this plan", "they"
+			who, what, they = fmt.Sprintf("%d clusters, %s,", n, Named(names)), "are not in this plan", "they"
 			if b.kept {
 				what = "keep what they have until they are fixed"
 			}
@@ -179,7 +179,7 @@ func (p Plan) errors() []string {
 		if of == bothRevisions {
 			of = "base and the head"
 		}
-		x.Message = named(subjects[alike(x)]) + strings.TrimPrefix(x.Message, x.Subject)
+		x.Message = Named(subjects[alike(x)]) + strings.TrimPrefix(x.Message, x.Subject)
 		out = append(out, fmt.Sprintf("error of the %s: %s", of, x.line()))
 	}
 	return out
@@ -201,11 +201,11 @@ func (p Plan) rollouts() []string {
 			var steps []string
 			for i, s := range r.Steps {
 				if len(s.Applications) > 0 {
-					steps = append(steps, fmt.Sprintf("step %d (%s): %s", i+1, s.Selector, named(s.Applications)))
+					steps = append(steps, fmt.Sprintf("step %d (%s): %s", i+1, s.Selector, Named(s.Applications)))
 				}
 			}
 			if len(r.Outside) > 0 {
-				steps = append(steps, "no step, so not by itself: "+named(r.Outside))
+				steps = append(steps, "no step, so not by itself: "+Named(r.Outside))
 			}
 			out = append(out, h.Name+": "+r.ApplicationSet+" syncs in order: "+strings.Join(steps, "; then "))
 		}
@@ -213,7 +213,7 @@ func (p Plan) rollouts() []string {
 			var steps []string
 			for _, s := range r.Rings {
 				if len(s.Clusters) > 0 {
-					steps = append(steps, fmt.Sprintf("ring %s: %s", s.Ring, named(s.Clusters)))
+					steps = append(steps, fmt.Sprintf("ring %s: %s", s.Ring, Named(s.Clusters)))
 				}
 			}
 			out = append(out, h.Name+": "+r.Rollout+" goes in order: "+strings.Join(steps, "; then "))

@@ -13,7 +13,7 @@ func secretLine(a plan.SecretAccess) planLine {
 	switch a.Verb {
 	case plan.AssumeRole:
 		l.titles = []string{a.Store.String()}
-		l.about = "assumes " + named(a.Names)
+		l.about = "assumes " + Named(a.Names)
 		return l
 	case plan.WriteSecret:
 		verb, store = "writes ", "to "+a.Store.String()
@@ -21,7 +21,7 @@ func secretLine(a plan.SecretAccess) planLine {
 	if len(a.Roles) > 0 {
 		store += " as " + strings.Join(a.Roles, ", ")
 	}
-	l.titles = []string{verb + named(a.Names)}
+	l.titles = []string{verb + Named(a.Names)}
 	l.about = store + ", by " + a.Kind + " " + a.Name
 	if a.Namespace != "" {
 		l.about += " in " + a.Namespace

@@ -188,10 +188,10 @@ func about(a plan.Application, cluster string) string {
 		parts = append(parts, "with its cluster")
 	}
 	if len(a.WaitsFor) > 0 {
-		parts = append(parts, "waits for "+named(a.WaitsFor))
+		parts = append(parts, "waits for "+Named(a.WaitsFor))
 	}
 	if n := len(a.Clusters); n > 0 && (n > 1 || a.Clusters[0] != cluster) {
-		parts = append(parts, fmt.Sprintf("for %s: %s", report.Count(n, "cluster"), named(a.Clusters)))
+		parts = append(parts, fmt.Sprintf("for %s: %s", report.Count(n, "cluster"), Named(a.Clusters)))
 	}
 	if a.RenamedFrom != "" {
 		parts = append(parts, "renamed from "+other(a, a.RenamedFrom, cluster))
@@ -218,8 +218,8 @@ func other(a plan.Application, name, cluster string) string {
 	return name
 }
 
-// named are the first names of a list, and how many more there are.
-func named(names []string) string {
+// Named lists the first names, and says how many more there are: "a, b and 3 more".
+func Named(names []string) string {
 	if len(names) <= maxNames+1 {
 		return strings.Join(names, ", ")
 	}

@@ -54,7 +54,7 @@ func Write(w io.Writer, p Plan, s report.Style, short bool) error {
 }
 
 func (p printer) section(hub string, s section) {
-	head := named(s.clusters)
+	head := Named(s.clusters)
 	if n := len(s.clusters); n > 1 {
 		head = fmt.Sprintf("%d clusters: %s", n, head)
 	}
