@@ -176,23 +176,60 @@ func answer(t *testing.T, files fleettest.Tree, f facts.Set) (all map[string]str
 	return all, problems
 }
 
-// A number is a name as it is written: another team's entry changes although YAML reads the same.
-func TestReachSeesWhatIsWritten(t *testing.T) {
-	base, err := fleetstate.Build(nil, fleettest.Snapshot("base", sharedFiles(true)), facts.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	reach, err := mount.NewReach(base.Resolver().Bounds(), "cart")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const path = "workloads/tenants/shop/defaults/application-sets/workloads.yaml"
-	file := func(name string) *snapshot.File {
-		return snapshot.NewFile(path, []byte("card-web: {releaseName: "+name+"}\n"), snapshot.MaxFileSize)
-	}
-	for text, beyond := range map[string]int{"0123": 0, "83": 1, `"0123"`: 1} {
-		if got := reach.Beyond(path, file("0123"), file(text)); len(got) != beyond {
-			t.Errorf("0123 to %s: %v", text, got)
+// TestBeyondReach has a row for each rule: a change of one file, and why it is beyond the reach of
+// team cart, or nothing.
+func TestBeyondReach(t *testing.T) {
+	const (
+		tenant = "workloads/tenants/shop/defaults/"
+		one    = "workloads/tenants/shop/clusters/shop-1/"
+		apps   = "application-sets/workloads.yaml"
+		values = "workloads/cart-web/values.yaml"
+	)
+	for name, c := range map[string]struct {
+		path, before, after, want string
+	}{
+		"own values":                       {tenant + values, "a: 1\n", "a: 2\n", ""},
+		"own values go":                    {tenant + values, "a: 1\n", "", ""},
+		"own entry beside another's":       {tenant + apps, "card-web: {enabled: true}\n", "card-web: {enabled: true}\ncart-web: {releaseName: x}\n", ""},
+		"another's entry":                  {tenant + apps, "card-web: {enabled: true}\n", "card-web: {enabled: false}\n", "is not of team cart"},
+		"another's number":                 {tenant + apps, "card-web: {releaseName: 0123}\n", "card-web: {releaseName: 83}\n", "is not of team cart"},
+		"another's number in quotes":       {tenant + apps, "card-web: {releaseName: 0123}\n", "card-web: {releaseName: '0123'}\n", "is not of team cart"},
+		"a template in an entry":           {one + apps, "", "cart-web: {releaseName: '{{ .server }}'}\n", "has a template"},
+		"a template of values":             {one + values + ".gotmpl", "", "a: 1\n", "is a template"},
+		"a template goes":                  {one + values + ".gotmpl", "a: 1\n", "", ""},
+		"on where the team is":             {one + apps, "", "cart-web: {enabled: true}\n", ""},
+		"on where the team may not be":     {tenant + apps, "", "cart-web: {enabled: true}\n", "is switched on where other clusters"},
+		"off where the team may not be":    {tenant + apps, "", "cart-web: {enabled: false}\n", ""},
+		"a catalog of the layout":          {"workloads/defaults/" + apps, "", "cart-web: {releaseName: x}\n", "is not a level's file"},
+		"a key beside components":          {tenant + apps, "components: {}\n", "components: {}\ndefaults: {a: 1}\n", "changes beside its components"},
+		"a file of no level":               {"workloads/tenants/shop/notes.yaml", "", "a: 1\n", "is not a level's file"},
+		"a broken file":                    {tenant + values, "", "a: [\n", "expected"},
+		"another tenant's level":           {"workloads/tenants/bank/defaults/" + values, "", "a: 1\n", `team "cart" is of tenant "shop"`},
+		"a cluster that is not the team's": {"workloads/tenants/shop/clusters/shop-2/" + values, "", "a: 1\n", "does not reach the cluster"},
+	} {
+		files := sharedFiles(false)
+		files["fleet/layout.yaml"] = strings.Replace(files["fleet/layout.yaml"], "catalogs/workloads.yaml", "catalogs/workloads.yaml, workloads/defaults/application-sets/workloads.yaml", 1)
+		files["workloads/defaults/application-sets/workloads.yaml"] = "{}\n"
+		base, err := fleetstate.Build(nil, fleettest.Snapshot("base", files), facts.Set{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reach, err := mount.NewReach(base.Resolver().Bounds(), "cart")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := func(text string) *snapshot.File {
+			if text == "" {
+				return nil
+			}
+			return snapshot.NewFile(c.path, []byte(text), snapshot.MaxFileSize)
+		}
+		got := ""
+		for _, p := range reach.Beyond(c.path, file(c.before), file(c.after)) {
+			got += p.Error() + "\n"
+		}
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: got %q; expected %q", name, got, c.want)
 		}
 	}
 }
