@@ -6,7 +6,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/memo"
+	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/tenantschema"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Forms are keys of a catalog entry that may not fit the entry of a query, fewest first.
@@ -16,9 +18,18 @@ var Forms = [][]string{
 	{catalog.KeyKind, catalog.KeySubstitute, catalog.KeyChart, catalog.KeyCompanions, catalog.KeyDependsOn, catalog.KeyNamespace, catalog.KeyReleaseName},
 }
 
+// Memory remembers what is computed from a file.
+type Memory interface {
+	// Without returns a catalog that has a component's entry without some keys.
+	Without(entry *yamldoc.Node, component string, keys []string) *yamldoc.Node
+	// Forbidden returns the values of a file that a schema does not allow; subject names the file's
+	// component in the problems.
+	Forbidden(schema *tenantschema.Schema, root *yamldoc.Node, subject string) []problem.Problem
+}
+
 // WithoutKeys are catalogs in which tenants' levels say nothing of some keys of a component, or of
 // its chart. No level's null removes the entry either.
-func WithoutKeys(m *memo.Memo, layout *fleet.Layout, catalogs catalog.Layers, component string, keys []string) catalog.Layers {
+func WithoutKeys(m Memory, layout *fleet.Layout, catalogs catalog.Layers, component string, keys []string) catalog.Layers {
 	out := slices.Clone(catalogs)
 	for i, l := range out {
 		if e := catalog.Entries(l.Root).Get(component); e != nil && layout.OfTenant(l.Level) {

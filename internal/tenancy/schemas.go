@@ -8,7 +8,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/memo"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -117,7 +116,7 @@ func isElsewhere(patch *yamldoc.Node) bool {
 
 // ForbiddenValues are the values of a tenant's levels that the component's schema does not allow
 // there. The memo remembers what a schema finds in a file.
-func (s Schemas) ForbiddenValues(remembered *memo.Memo, layout *fleet.Layout, group, component string, layers []hierarchy.Layer) []problem.Problem {
+func (s Schemas) ForbiddenValues(remembered Memory, layout *fleet.Layout, group, component string, layers []hierarchy.Layer) []problem.Problem {
 	schema := s.of(group, component)
 	if schema == nil {
 		return nil
@@ -134,7 +133,7 @@ func (s Schemas) ForbiddenValues(remembered *memo.Memo, layout *fleet.Layout, gr
 
 // Companion judges the value files of a companion: where its component lands on the hub, it does,
 // too, and a tenant's level may set nothing of it. The error is a problem.List.
-func (s Schemas) Companion(remembered *memo.Memo, layout *fleet.Layout, m *fleet.Member, group, component string) func([]hierarchy.Layer, error) ([]hierarchy.Layer, error) {
+func (s Schemas) Companion(remembered Memory, layout *fleet.Layout, m *fleet.Member, group, component string) func([]hierarchy.Layer, error) ([]hierarchy.Layer, error) {
 	return func(layers []hierarchy.Layer, err error) ([]hierarchy.Layer, error) {
 		if err != nil || m.IsHub || !s.Has(group, component) {
 			return layers, err
