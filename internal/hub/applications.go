@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 )
@@ -31,7 +33,10 @@ const applicationSetKind = "ApplicationSet"
 var applications = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}
 
 // trimApplication keeps the metadata of an Application that facts need.
-func trimApplication(o any) (any, error) {
+func trimApplication(o any) (any, error) { return new(digestWrites).trim(o) }
+
+// trim keeps the metadata of an Application that facts need.
+func (w *digestWrites) trim(o any) (any, error) {
 	m, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok {
 		return o, nil // a tombstone
@@ -40,9 +45,10 @@ func trimApplication(o any) (any, error) {
 		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
 		Labels: only(m.Labels, clusterLabel, groupLabel, componentLabel, releaseLabel, facts.GrantLabel),
 	}
-	if digest := m.Annotations[facts.DigestAnnotation]; digest != "" || isLookedAt(m) {
+	isLookedAt := w.isLookedAt(m)
+	if digest := m.Annotations[facts.DigestAnnotation]; digest != "" || isLookedAt {
 		out.Annotations = map[string]string{facts.DigestAnnotation: digest}
-		if isLookedAt(m) {
+		if isLookedAt {
 			out.Annotations[lookedAt] = "true"
 		}
 	}
@@ -67,28 +73,57 @@ const (
 // written.
 const lookedAt = "looked-at"
 
+// digestWrites remembers the Applications that were seen with a new digest and an older status, by
+// the time at which the digest was written. The zero value is ready.
+type digestWrites struct {
+	mu   sync.Mutex
+	seen map[types.UID]time.Time
+}
+
+// maxDigestWrites bounds what is remembered of Applications that have been deleted since.
+const maxDigestWrites = 100_000
+
 // isLookedAt reports whether Argo CD has written an Application's status after the ApplicationSet
 // controller has written its digest: until then the status is about what was there before. The API
-// server notes when a manager has changed its fields, in seconds. Where it does not say, or where
-// one manager has both, the status counts.
+// server notes when a manager has changed its fields, in seconds. A status of the digest's own
+// second counts if the Application was seen with the digest and an older status before.
+func (w *digestWrites) isLookedAt(m *metav1.PartialObjectMetadata) bool {
+	status, digest, isSyncing := times(m)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch written, isSeen := w.seen[m.UID]; {
+	case digest.IsZero() || status.After(digest):
+		delete(w.seen, m.UID)
+		return !isSyncing
+	case status.Before(digest):
+		if w.seen == nil || len(w.seen) >= maxDigestWrites {
+			w.seen = map[types.UID]time.Time{}
+		}
+		w.seen[m.UID] = digest
+		return false
+	default:
+		return !isSyncing && isSeen && written.Equal(digest)
+	}
+}
+
+// times returns when an Application's status and digest were written, and whether a sync is to begin
+// or runs. Where the API server does not say, or where one manager has both, the digest's time is
+// zero: the status counts.
 //
 // The ApplicationSet controller owns the empty parts of the status, since it has made the
-// Application. So the status is what a comparison alone writes (argo-cd v2.14 and v3.2,
+// Application. So the status is what only a comparison writes (argo-cd v2.14 and v3.2,
 // controller/appcontroller.go, ReconciledAt). The application controller first writes the operation
 // of an automated sync, and then the status that says why: while there is an operation, the time of
 // its fields says nothing of the status.
-func isLookedAt(m *metav1.PartialObjectMetadata) bool {
-	var status, digest time.Time
+func times(m *metav1.PartialObjectMetadata) (status, digest time.Time, isSyncing bool) {
 	for _, f := range m.ManagedFields {
 		if f.FieldsV1 == nil || f.Time == nil {
 			continue
 		}
-		if hasOperation(f.FieldsV1.Raw) {
-			return false
-		}
+		isSyncing = isSyncing || hasOperation(f.FieldsV1.Raw)
 		hasStatus, hasDigest := bytes.Contains(f.FieldsV1.Raw, []byte(comparedAt)), bytes.Contains(f.FieldsV1.Raw, []byte(`"f:`+facts.DigestAnnotation+`"`))
 		if hasStatus && hasDigest {
-			return true
+			return f.Time.Time, time.Time{}, isSyncing
 		}
 		if hasStatus && f.Time.After(status) {
 			status = f.Time.Time
@@ -97,7 +132,7 @@ func isLookedAt(m *metav1.PartialObjectMetadata) bool {
 			digest = f.Time.Time
 		}
 	}
-	return digest.IsZero() || status.After(digest)
+	return status, digest, isSyncing
 }
 
 // hasOperation reports whether a manager's fields have the operation of an Application itself: the

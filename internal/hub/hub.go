@@ -87,7 +87,7 @@ func New(o Options) (*Hub, error) {
 	}
 	h.secrets = follow(secrets, followed{what: "cluster secrets", permission: "list and watch on secrets", selector: clusterSecrets, trim: trim})
 	h.applications = follow(applications, followed{
-		what: "applications", permission: "list and watch on applications.argoproj.io", selector: clusterLabel, trim: trimApplication, same: sameApplication,
+		what: "applications", permission: "list and watch on applications.argoproj.io", selector: clusterLabel, trim: new(digestWrites).trim, same: sameApplication,
 	})
 	o.Log = nil // the follower logs what both lack
 	statuses, failed := NewApplicationStatuses(o)

@@ -168,7 +168,8 @@ func TestStatusOfColumns(t *testing.T) {
 }
 
 // TestHealthCountsAfterTheDigest: a status that Argo CD wrote before the ApplicationSet controller
-// wrote the digest, or in the same second, is about what was there before. (P1)
+// wrote the digest is about what was there before. One of the same second counts only where it was
+// seen to be written after the digest. (P1)
 func TestHealthCountsAfterTheDigest(t *testing.T) {
 	const (
 		digest = `{"f:metadata":{"f:annotations":{"f:argosy.dev/digest":{}}},"f:spec":{}}`
@@ -185,23 +186,49 @@ func TestHealthCountsAfterTheDigest(t *testing.T) {
 		return metav1.ManagedFieldsEntry{Time: &when, FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
 	}
 	for name, c := range map[string]struct {
-		fields []metav1.ManagedFieldsEntry
-		want   bool
+		fields  []metav1.ManagedFieldsEntry
+		want    bool
+		earlier [][]metav1.ManagedFieldsEntry // what was seen of it before
 	}{
-		"before":          {[]metav1.ManagedFieldsEntry{at(5, status), at(6, digest)}, false},
-		"the same second": {[]metav1.ManagedFieldsEntry{at(6, status), at(6, digest)}, false},
-		"after":           {[]metav1.ManagedFieldsEntry{at(7, status), at(6, digest)}, true},
-		"no status":       {[]metav1.ManagedFieldsEntry{at(6, digest)}, false},
-		"before, with an empty status of its maker": {[]metav1.ManagedFieldsEntry{at(5, status), at(6, made)}, false},
-		"after, with an empty status of its maker":  {[]metav1.ManagedFieldsEntry{at(7, status), at(6, made)}, true},
-		"made, and nobody has looked":               {[]metav1.ManagedFieldsEntry{at(6, made)}, false},
-		"a sync begins, and the status is older":    {[]metav1.ManagedFieldsEntry{at(7, syncing), at(6, digest)}, false},
-		"a sync has ended":                          {[]metav1.ManagedFieldsEntry{at(7, synced), at(6, digest)}, true},
-		"no digest":                                 {[]metav1.ManagedFieldsEntry{at(5, status)}, true},
-		"one manager":                               {[]metav1.ManagedFieldsEntry{at(6, both)}, true},
-		"nothing is known":                          {nil, true},
+		"before":          {fields: []metav1.ManagedFieldsEntry{at(5, status), at(6, digest)}},
+		"the same second": {fields: []metav1.ManagedFieldsEntry{at(6, status), at(6, digest)}},
+		"after":           {fields: []metav1.ManagedFieldsEntry{at(7, status), at(6, digest)}, want: true},
+		"no status":       {fields: []metav1.ManagedFieldsEntry{at(6, digest)}},
+		"before, with an empty status of its maker": {fields: []metav1.ManagedFieldsEntry{at(5, status), at(6, made)}},
+		"after, with an empty status of its maker":  {fields: []metav1.ManagedFieldsEntry{at(7, status), at(6, made)}, want: true},
+		"made, and nobody has looked":               {fields: []metav1.ManagedFieldsEntry{at(6, made)}},
+		"a sync begins, and the status is older":    {fields: []metav1.ManagedFieldsEntry{at(7, syncing), at(6, digest)}},
+		"a sync has ended":                          {fields: []metav1.ManagedFieldsEntry{at(7, synced), at(6, digest)}, want: true},
+		"no digest":                                 {fields: []metav1.ManagedFieldsEntry{at(5, status)}, want: true},
+		"one manager":                               {fields: []metav1.ManagedFieldsEntry{at(6, both)}, want: true},
+		"nothing is known":                          {want: true},
+		"the same second, seen in order": {
+			earlier: [][]metav1.ManagedFieldsEntry{{at(5, status), at(6, digest)}},
+			fields:  []metav1.ManagedFieldsEntry{at(6, status), at(6, digest)}, want: true,
+		},
+		"the same second, seen in order, and a sync begins": {
+			earlier: [][]metav1.ManagedFieldsEntry{{at(5, status), at(6, digest)}},
+			fields:  []metav1.ManagedFieldsEntry{at(6, syncing), at(6, digest)},
+		},
+		"the same second, seen in order over a sync": {
+			earlier: [][]metav1.ManagedFieldsEntry{{at(5, status), at(6, digest)}, {at(6, syncing), at(6, digest)}},
+			fields:  []metav1.ManagedFieldsEntry{at(6, synced), at(6, digest)}, want: true,
+		},
+		"the same second, and an earlier digest was seen": {
+			earlier: [][]metav1.ManagedFieldsEntry{{at(4, status), at(5, digest)}},
+			fields:  []metav1.ManagedFieldsEntry{at(6, status), at(6, digest)},
+		},
+		"the same second, and the digest came after the status": {
+			earlier: [][]metav1.ManagedFieldsEntry{{at(6, status), at(5, digest)}},
+			fields:  []metav1.ManagedFieldsEntry{at(6, status), at(6, digest)},
+		},
 	} {
-		if got := isLookedAt(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ManagedFields: c.fields}}); got != c.want {
+		var writes digestWrites
+		for _, fields := range c.earlier {
+			writes.isLookedAt(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "a", ManagedFields: fields}})
+		}
+		writes.isLookedAt(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "b", ManagedFields: []metav1.ManagedFieldsEntry{at(5, status), at(6, digest)}}})
+		if got := writes.isLookedAt(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "a", ManagedFields: c.fields}}); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
