@@ -10,7 +10,7 @@ import (
 )
 
 // What all packages do before main does anything. A package that is linked anew, and does much,
-// shows here (docs/design/0043-start-and-size.md has the figures).
+// shows here.
 func TestStartIsShort(t *testing.T) {
 	t.Parallel()
 	const mostBytes, mostCollections = 17 << 20, 1

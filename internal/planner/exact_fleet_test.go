@@ -272,7 +272,7 @@ func (w *world) editCatalog() {
 		case 2:
 			text = strings.Replace(text, "enabled: true", "enabled: false", 1)
 		case 3:
-			if file == catalogue { // that of a chart does not switch on (docs/design/0002-catalog.md)
+			if file == catalogue { // that of a chart does not switch on
 				text = strings.Replace(text, "enabled: false", "enabled: true", 1)
 			}
 		case 4:

@@ -17,7 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 )
 
-// Each test here is a lesson of docs/design/0007-lessons.md.
+// Each test here is a lesson: a mistake that nested generator templates make silently.
 
 // TestEveryLevelIsRead, lesson 1: templates read three of five levels, and the two most general
 // files were read by nobody (H1, H6).

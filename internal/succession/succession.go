@@ -1,7 +1,7 @@
 // Package succession tells whether one of the states that followed one another is an earlier one.
 //
 // A memory that outlives a state changes by the newest state alone: a question about an earlier one
-// may come late (docs/design/0064-late-questions.md).
+// may come late.
 package succession
 
 import (

@@ -11,7 +11,7 @@
 //  4. What should be there is what the last good commit asks for. An Application that is deleted,
 //     or marked to go with what it runs, is a wrong deletion. One that another ApplicationSet has
 //     taken over is not: it has moved (D4). Nor is the Application of a release that no cluster is
-//     on any more: the ApplicationSets that it made stay (docs/design/0011), and each cluster is on
+//     on any more: the ApplicationSets that it made stay, and each cluster is on
 //     another release.
 //     With a removal budget, it is one where more members lose something by one commit than the
 //     budget allows.

@@ -28,7 +28,7 @@ const (
 	askAgain = "argosy.dev/campaign"
 
 	// moves is how long an Application may be gone that another ApplicationSet takes over: that one
-	// is refreshed when the Application is gone, and not before (docs/design/0012).
+	// is refreshed when the Application is gone, and not before.
 	moves = 30 * time.Second
 
 	look = 10 * time.Millisecond // between two looks at another process

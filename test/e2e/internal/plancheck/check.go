@@ -1,4 +1,4 @@
-// Package plancheck compares the offline pipeline (docs/design/0024-expansion.md) with real
+// Package plancheck compares the offline pipeline with real
 // engines: the API server has what `argosy render` writes, field by field, and the changes since
 // the last check are those that `argosy plan` lists. Both commands run as a user runs them: in a
 // clone, with the facts that `argosy facts export` reads from the hub.
