@@ -125,100 +125,16 @@ func hasTest(t *testing.T, folder, name string) bool {
 	return false
 }
 
-// The tests that topologies.md names exist, with their parts and scripts, and each row has one.
-func TestTopologiesHaveTheirTests(t *testing.T) {
+// Only rules.md names tests: elsewhere a reader has no use for them, and names change.
+func TestOnlyTheRulesNameTests(t *testing.T) {
 	t.Parallel()
-	const page = "docs/topologies.md"
-	_, table, _ := strings.Cut(read(t, page), "\n| part | page | proof |\n")
-	tests, rows := allTests(t), strings.Split(strings.TrimSpace(table), "\n")[1:]
-	flows := ""
-	files, err := filepath.Glob(filepath.Join(root, "test/e2e/*_test.go"))
-	if err != nil || len(files) == 0 {
-		t.Fatal("no flows", err)
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		flows += string(data)
-	}
-	isPart := func(test, part string) bool {
-		if test == "TestScripts" {
-			_, err := os.Stat(filepath.Join(root, "cmd/argosy/testdata/script", part+".txtar"))
-			return err == nil
-		}
-		return part == "" || strings.Contains(flows, `{"`+part+`", `)
-	}
-	for _, row := range rows {
-		names := regexp.MustCompile("`(Test\\w+)(/[^`]+)?`").FindAllStringSubmatch(row, -1)
-		if len(names) == 0 {
-			t.Errorf("%s: a row without a test: %s", page, row)
-		}
-		for _, name := range names {
-			if !tests[name[1]] || !isPart(name[1], strings.TrimPrefix(name[2], "/")) {
-				t.Errorf("%s: no test %s%s", page, name[1], name[2])
-			}
-		}
-	}
-}
-
-// The tests and scripts that security.md names exist, and each of its sections about protection
-// has a table of them, no row of which is without.
-func TestSecurityPromisesHaveTheirTests(t *testing.T) {
-	t.Parallel()
-	const page = "docs/security.md"
-	tests := allTests(t)
-	row := regexp.MustCompile(`(?m)^\| (.+) \| ([^|]*) \|$`)
-	quoted := regexp.MustCompile("`([^`]+)`")
-	for _, name := range regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(read(t, page), -1) {
-		if !tests[name[1]] {
-			t.Errorf("%s: no test %s", page, name[1])
-		}
-	}
-	_, text, _ := strings.Cut(read(t, page), "\n## Who can do what\n")
-	text, _, _ = strings.Cut(text, "\n## Before you go live\n")
-	for _, section := range regexp.MustCompile(`(?m)^###? `).Split(text, -1)[1:] {
-		title, content, _ := strings.Cut(section, "\n")
-		_, table, found := strings.Cut(content, "| promise | test |\n")
-		if !found {
-			t.Errorf("%s: section %q has no table of promises and tests", page, title)
+	name := regexp.MustCompile(`\b(Test|Fuzz|Benchmark)[A-Z]\w+`)
+	for file, text := range pages(t) {
+		if file == rulesPage || file == "CONTRIBUTING.md" {
 			continue
 		}
-		table, _, _ = strings.Cut(table, "\n\n")
-		for _, m := range row.FindAllStringSubmatch(table, -1) {
-			names := quoted.FindAllStringSubmatch(m[2], -1)
-			if len(names) == 0 {
-				t.Errorf("%s: section %q: no test of %q", page, title, m[1])
-			}
-			for _, name := range names {
-				_, err := os.Stat(filepath.Join(root, "cmd/argosy/testdata/script", name[1]+".txtar"))
-				if err != nil && !tests[name[1]] {
-					t.Errorf("%s: section %q: no test or script %s", page, title, name[1])
-				}
-			}
+		for _, found := range name.FindAllString(text, -1) {
+			t.Errorf("%s names the test %s; cite the rule that it proves", file, found)
 		}
 	}
-}
-
-// allTests are the names of all tests and fuzz targets of the repository.
-func allTests(t *testing.T) map[string]bool {
-	t.Helper()
-	declared, all := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`), map[string]bool{}
-	for _, folder := range []string{"cmd", "hack", "internal", "test"} {
-		err := filepath.WalkDir(filepath.Join(root, folder), func(p string, _ fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(p, "_test.go") {
-				return err
-			}
-			data, err := os.ReadFile(p)
-			for _, m := range declared.FindAllStringSubmatch(string(data), -1) {
-				all[m[1]] = true
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return all
 }
