@@ -70,10 +70,11 @@ type Section struct {
 	Lines []Line `json:"lines"`
 }
 
-// Link is a name, and the address of its page or file; empty for none.
+// Link is a name, and the address of its page; empty for none. The JSON of lines that are alike on
+// several clusters is the same.
 type Link struct {
 	Name string `json:"name"`
-	URL  string `json:"url,omitempty"`
+	URL  string `json:"-"`
 }
 
 // Line is one change.
@@ -84,6 +85,13 @@ type Line struct {
 	Fields []Field  `json:"fields"`
 	// More counts further fields.
 	More int `json:"more,omitempty"`
+	// Unit is what the line is one of, for where several without fields are counted as one: an
+	// Application, for example; empty for the cluster itself. Such lines have the same Why, which
+	// may be one of the notes.
+	Unit string `json:"-"`
+	Why  string `json:"-"`
+	// Parts are the lines that this one counts; none for a single one.
+	Parts []Line `json:"-"`
 }
 
 // Field is what differs, before and after; nil where there is nothing.
@@ -91,6 +99,8 @@ type Field struct {
 	Name   string `json:"name"`
 	Before *Side  `json:"before,omitempty"`
 	After  *Side  `json:"after,omitempty"`
+	// Caused is set if a position is what the change comes from, not where a side is set.
+	Caused bool `json:"-"`
 }
 
 // Side is a value, and the place that sets it.

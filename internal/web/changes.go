@@ -50,13 +50,13 @@ func (q *request) planPage(step overview.Step) planpage.Plan {
 		for _, l := range lines {
 			counts[l.Action]++
 		}
-		key := sectionKey(c.Hub, lines)
-		i, ok := at[key]
+		key, _ := json.Marshal(lines) // of texts and numbers
+		i, ok := at[c.Hub+string(key)]
 		if !ok {
 			if i = len(p.Sections); i == maxSections {
 				continue
 			}
-			at[key] = i
+			at[c.Hub+string(key)] = i
 			p.Sections = append(p.Sections, planpage.Section{Hub: c.Hub, Lines: lines})
 		}
 		s := &p.Sections[i]
@@ -92,20 +92,6 @@ func (q *request) planPage(step overview.Step) planpage.Plan {
 	warn(step.Trimmed, "details of some commits are forgotten: argosy plan shows all")
 	warn(len(p.Sections) == maxSections, "the first %d sections are shown; the JSON has all", maxSections)
 	return p
-}
-
-// sectionKey is the same for clusters of a hub that change alike.
-func sectionKey(hub string, lines []planpage.Line) string {
-	plain := make([]planpage.Line, len(lines))
-	for i, l := range lines {
-		plain[i] = l
-		plain[i].Titles = nil
-		for _, t := range l.Titles {
-			plain[i].Titles = append(plain[i].Titles, planpage.Link{Name: t.Name})
-		}
-	}
-	text, _ := json.Marshal(plain) // of texts and numbers
-	return hub + string(text)
 }
 
 // lines are the changes of one cluster.

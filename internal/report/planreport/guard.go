@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/plan"
+	"github.com/argosy-hub/argosy/internal/planpage"
 	"github.com/argosy-hub/argosy/internal/report"
 	"github.com/argosy-hub/argosy/internal/report/approval"
 )
@@ -156,49 +157,12 @@ func (r Refusal) text() string {
 	return out + ": " + r.Message
 }
 
-// guard writes the responses that the service would refuse.
-func (p printer) guard(g Guard) {
-	for _, text := range firstOf(g.Moved) {
-		p.Line("moved: %s", text)
-	}
-	for _, text := range firstOf(g.Undecided) {
-		p.Line("undecided: %s", text)
-	}
-	if held := g.held(); len(held) > 0 {
-		p.Line("")
-		p.Line("%s", p.Bold(p.Red(g.heldHeadline())))
-		for _, text := range firstOf(held) {
-			p.Line("  %s", text)
-		}
-	}
-	for _, v := range verdicts {
-		if refused, lines := g.refused(v), g.lines(v); len(lines) > 0 {
-			p.Line("")
-			p.Line("%s", p.Bold(p.Red(headline(v, len(refused)))))
-			for _, text := range lines {
-				p.Line("  %s", text)
-			}
-		}
-	}
-	if g.Approval == nil {
-		return
-	}
-	p.Line("To approve, commit this with a reason, as a file in the folder of approvals:")
-	p.Line("")
-	var b strings.Builder
-	_ = approval.Write(&b, g.Approval) // into memory
-	p.Write(b.String())
-}
-
-// maxRefused is how many refusals text and Markdown list before they count.
-const maxRefused = 8
-
 // firstOf are the first of some lines, and how many more there are.
-func firstOf(lines []string) []string {
-	if len(lines) <= maxRefused+1 {
+func firstOf(most int, lines []string) []string {
+	if len(lines) <= most+1 {
 		return lines
 	}
-	return append(slices.Clone(lines[:maxRefused]), fmt.Sprintf("and %d more", len(lines)-maxRefused))
+	return append(slices.Clone(lines[:most]), fmt.Sprintf("and %d more", len(lines)-most))
 }
 
 // lines are the refusals for a reason: why the change as a whole is refused, and the responses that
@@ -220,7 +184,7 @@ func (g Guard) lines(v guard.Verdict) []string {
 			out = append(out, r.text())
 		}
 	}
-	return firstOf(out)
+	return out
 }
 
 // heldHeadline counts the tenants that are held, each once, whatever the number of its hubs.
@@ -245,52 +209,23 @@ func (g Guard) held() []string {
 	return out
 }
 
-// verdicts are the reasons of refusals in the order in which they are shown: what an approval is
-// for comes last, before it.
-var verdicts = []guard.Verdict{guard.Broken, guard.Pending, guard.OverBudget}
-
-func headline(v guard.Verdict, n int) string {
-	switch v {
-	case guard.Broken:
-		return fmt.Sprintf("broken: the service would refuse %s, and nothing of it changes, until that is fixed", report.Count(n, "response"))
-	case guard.Pending:
-		return fmt.Sprintf("hand-over: the service would refuse %s, and nothing of it is removed, until the new owner can answer", report.Count(n, "response"))
+// refusals are what the service would refuse, by reason: what an approval is for comes last, before
+// it.
+func (g Guard) refusals() []planpage.Refused {
+	out := []planpage.Refused{{Headline: g.heldHeadline(), Lines: g.held()}}
+	for _, v := range []guard.Verdict{guard.Broken, guard.Pending, guard.OverBudget} {
+		out = append(out, planpage.Refused{Headline: headline(v, len(g.refused(v))), Lines: g.lines(v)})
 	}
-	return fmt.Sprintf("removal budget: the service would refuse %s, and nothing of it is removed, until a commit approves", report.Count(n, "response"))
+	return out
 }
 
-// guard adds the responses that the service would refuse.
-func (m *markdown) guard(g Guard) {
-	var b strings.Builder
-	for _, text := range firstOf(g.Moved) {
-		fmt.Fprintf(&b, "\nmoved: %s\n", escape(text))
+func headline(v guard.Verdict, n int) string {
+	text := "removal budget: the service would refuse %s, and nothing of it is removed, until a commit approves"
+	switch v {
+	case guard.Broken:
+		text = "broken: the service would refuse %s, and nothing of it changes, until that is fixed"
+	case guard.Pending:
+		text = "hand-over: the service would refuse %s, and nothing of it is removed, until the new owner can answer"
 	}
-	for _, text := range firstOf(g.Undecided) {
-		fmt.Fprintf(&b, "\nundecided: %s\n", escape(text))
-	}
-	if held := g.held(); len(held) > 0 {
-		fmt.Fprintf(&b, "\n**%s**\n\n", escape(g.heldHeadline()))
-		for _, text := range firstOf(held) {
-			fmt.Fprintf(&b, "- %s\n", escape(text))
-		}
-	}
-	for _, v := range verdicts {
-		if refused, lines := g.refused(v), g.lines(v); len(lines) > 0 {
-			fmt.Fprintf(&b, "\n**%s**\n\n", escape(headline(v, len(refused))))
-			for _, text := range lines {
-				fmt.Fprintf(&b, "- %s\n", escape(text))
-			}
-		}
-	}
-	if b.Len() > 0 {
-		m.add(b.String())
-	}
-	if g.Approval == nil {
-		return
-	}
-	b.Reset()
-	b.WriteString("\n<details><summary>To approve, commit this with a reason, as a file in the folder of approvals</summary>\n\n```yaml\n")
-	_ = approval.Write(&b, g.Approval) // into memory
-	b.WriteString("```\n\n</details>\n")
-	m.add(b.String())
+	return fmt.Sprintf(text, report.Count(n, "response"))
 }

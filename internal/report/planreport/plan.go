@@ -1,5 +1,5 @@
-// Package planreport writes what changes between two revisions of a repository as JSON, text and
-// Markdown.
+// Package planreport writes what changes between two revisions of a repository: as JSON, and as
+// text, Markdown and HTML, which are three templates of one view (planpage.Plan).
 package planreport
 
 import (

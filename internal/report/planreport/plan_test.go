@@ -82,9 +82,9 @@ func TestSections(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var b strings.Builder
 			for _, s := range sections(plan.Hub{Name: "h", Clusters: c.clusters}) {
-				for _, l := range s.lines {
-					fmt.Fprintf(&b, "%s: %s %s", strings.Join(s.clusters, " "), l.action, strings.Join(l.titles, " "))
-					if n := len(l.differences); n > 0 {
+				for _, l := range s.Lines {
+					fmt.Fprintf(&b, "%s: %s %s", strings.Join(names(s.Clusters), " "), l.Action, strings.Join(names(l.Titles), " "))
+					if n := len(l.Fields); n > 0 {
 						fmt.Fprintf(&b, " (%d)", n)
 					}
 					b.WriteByte('\n')

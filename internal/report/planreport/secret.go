@@ -4,40 +4,29 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/plan"
+	"github.com/argosy-hub/argosy/internal/planpage"
 )
 
+// access is the unit of lines about secrets.
+const access = "access"
+
 // secretLine is an access to secrets as a line of its cluster.
-func secretLine(a plan.SecretAccess) planLine {
-	l := planLine{action: a.Action, secret: true, position: a.Position.String()}
+func secretLine(a plan.SecretAccess) planpage.Line {
 	verb, store := "reads ", "from "+a.Store.String()
 	switch a.Verb {
 	case plan.AssumeRole:
-		l.titles = []string{a.Store.String()}
-		l.about = "assumes " + Named(a.Names)
-		return l
+		return line(a.Action, access, a.Store.String(), nil, "assumes "+Named(a.Names), at(a.Position))
 	case plan.WriteSecret:
 		verb, store = "writes ", "to "+a.Store.String()
 	}
 	if len(a.Roles) > 0 {
 		store += " as " + strings.Join(a.Roles, ", ")
 	}
-	l.titles = []string{verb + Named(a.Names)}
-	l.about = store + ", by " + a.Kind + " " + a.Name
+	about := store + ", by " + a.Kind + " " + a.Name
 	if a.Namespace != "" {
-		l.about += " in " + a.Namespace
+		about += " in " + a.Namespace
 	}
-	return l
-}
-
-// unit is what a line without differences counts.
-func (l planLine) unit() string {
-	switch {
-	case l.secret:
-		return "access"
-	case l.object:
-		return "object"
-	}
-	return "Application"
+	return line(a.Action, access, verb+Named(a.Names), nil, about, at(a.Position))
 }
 
 // Accesses are numbers of remote names that clusters newly read or write, or roles that stores
@@ -57,7 +46,7 @@ func (s *Accesses) add(a plan.SecretAccess) {
 
 // String ends the line that sums a plan up.
 func (s Accesses) String() string {
-	text := phrase{{s.New, "new"}, {s.Removed, "no longer"}}.String()
+	text := phrase([]planpage.Count{{Number: s.New, What: "new"}, {Number: s.Removed, What: "no longer"}})
 	if text == "" {
 		return ""
 	}

@@ -9,162 +9,181 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/plan"
+	"github.com/argosy-hub/argosy/internal/planpage"
+	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
-// section is everything that changes alike on a set of clusters. A change at the level of the
-// system over a thousand clusters is one section with one line.
-type section struct {
-	clusters []string
-	lines    []planLine
+// change is a line of one cluster. Own is a note that is shown for one cluster alone.
+type change struct {
+	cluster, own string
+	line         planpage.Line
 }
-
-// planLine is one change, the same for all clusters of its section.
-type planLine struct {
-	action   plan.Action
-	cause    plan.Cause
-	detail   string
-	deletion string
-	position string
-	// own is the position where it is another one for each cluster: shown for one alone.
-	own string
-	// titles are what changes: GROUP/COMPONENT, or an Application's or a cluster's name. There are
-	// several when they have the same differences.
-	titles      []string
-	about       string
-	differences []plan.Difference
-	more        int  // further differences
-	secret      bool // an access to a secret, which is no Application
-	object      bool // an object beside Applications
-	left        bool // which nothing removes
-}
-
-// clusterTitle stands for a cluster itself; no Application's title is without a slash or hyphen but
-// "agent".
-const clusterTitle = "cluster"
 
 // sections groups the changes of one hub: the same ones of several clusters into one line, and
-// lines for the same clusters into one section. Sections for more clusters come first.
-func sections(h plan.Hub) []section {
-	type group struct {
-		line     planLine
+// lines for the same clusters into one section. A change at the level of the system over a thousand
+// clusters is one section with one line. Sections for more clusters come first.
+func sections(h plan.Hub) (out []planpage.Section) {
+	type sharedLine struct {
+		line     planpage.Line
 		clusters []string
 	}
-	groups := map[string]*group{}
-	var order []*group
-	add := func(line planLine, cluster string) {
-		key := line.key(true)
-		g := groups[key]
-		if g == nil {
-			g = &group{line: line}
-			groups[key] = g
-			order = append(order, g)
+	var lines []sharedLine
+	for _, same := range grouped(changes(h), func(c change) string { return key(c.line) }) {
+		l := sharedLine{line: same[0].line}
+		for _, c := range same {
+			l.clusters = append(l.clusters, report.Printable(c.cluster))
 		}
-		if n := len(g.clusters); n == 0 || g.clusters[n-1] != cluster {
-			g.clusters = append(g.clusters, cluster)
+		if l.clusters = slices.Compact(l.clusters); len(l.clusters) == 1 && same[0].own != "" {
+			l.line.Notes = append(l.line.Notes, same[0].own)
 		}
+		lines = append(lines, l)
 	}
-	for _, c := range h.Clusters {
-		for _, line := range planLines(c) {
-			add(line, c.Name)
+	for _, same := range grouped(lines, func(l sharedLine) string { return strings.Join(l.clusters, " ") }) {
+		on := same[0].clusters
+		s := planpage.Section{Hub: report.Printable(h.Name), More: max(0, len(on)-maxClusters)}
+		for _, c := range on[:len(on)-s.More] {
+			s.Clusters = append(s.Clusters, planpage.Link{Name: c})
 		}
-	}
-	lines, clusters := objectLines(h)
-	for i, line := range lines {
-		add(line, clusters[i])
-	}
-	for _, a := range h.Secrets {
-		add(secretLine(a), a.Cluster)
-	}
-	byClusters := map[string]int{}
-	var out []section
-	for _, g := range order {
-		if len(g.clusters) == 1 {
-			g.line.position = cmp.Or(g.line.position, g.line.own)
+		for _, l := range same {
+			s.Lines = append(s.Lines, l.line)
 		}
-		key := strings.Join(g.clusters, " ")
-		i, ok := byClusters[key]
-		if !ok {
-			i = len(out)
-			byClusters[key] = i
-			out = append(out, section{clusters: g.clusters})
-		}
-		out[i].lines = append(out[i].lines, g.line)
-	}
-	for i := range out {
-		slices.SortStableFunc(out[i].lines, func(a, b planLine) int {
-			return cmp.Or(cmp.Compare(a.rank(), b.rank()), strings.Compare(a.titles[0], b.titles[0]))
+		slices.SortStableFunc(s.Lines, func(a, b planpage.Line) int {
+			return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.Titles[0].Name, b.Titles[0].Name))
 		})
-		out[i].lines = joinTitles(out[i].lines)
+		s.Lines = joinTitles(s.Lines)
+		out = append(out, s)
 	}
-	slices.SortStableFunc(out, func(a, b section) int {
-		return cmp.Or(cmp.Compare(len(b.clusters), len(a.clusters)), slices.Compare(a.clusters, b.clusters))
+	slices.SortStableFunc(out, func(a, b planpage.Section) int {
+		return cmp.Or(cmp.Compare(len(b.Clusters)+b.More, len(a.Clusters)+a.More), slices.Compare(names(a.Clusters), names(b.Clusters)))
 	})
 	return out
 }
 
-// joinTitles makes lines with the same differences one line.
-func joinTitles(lines []planLine) []planLine {
-	seen := map[string]int{}
-	var out []planLine
-	for _, l := range lines {
-		if len(l.differences) == 0 {
-			out = append(out, l)
-			continue
+// changes are all lines of a hub.
+func changes(h plan.Hub) (out []change) {
+	for _, c := range h.Clusters {
+		if c.Action != "" {
+			about := ""
+			if c.Action == plan.Create {
+				about = fleet.Affiliation(c.Tenant, c.Environment)
+			}
+			out = append(out, change{c.Name, at(c.Position), line(c.Action, "", "cluster", c.Differences, about, why(c.Cause, "", ""))})
 		}
-		key := l.key(false)
-		if i, ok := seen[key]; ok {
-			out[i].titles = append(out[i].titles, l.titles...)
-			continue
+		for _, a := range c.Applications {
+			l := line(a.Action, "Application", applicationTitle(a), a.Differences, about(a, c.Name), why(a.Cause, a.Detail, a.Deletion), at(a.Position))
+			l.Why = why(a.Cause, "", a.Deletion)
+			out = append(out, change{cluster: c.Name, line: l})
 		}
-		seen[key] = len(out)
-		out = append(out, l)
+	}
+	for _, o := range h.Objects {
+		cluster := cmp.Or(o.Cluster, h.Name)
+		out = append(out, change{cluster: cluster, line: objectLine(o, cluster)})
+	}
+	for _, a := range h.Secrets {
+		out = append(out, change{cluster: a.Cluster, line: secretLine(a)})
 	}
 	return out
 }
 
+// grouped are all with the same key together, in the order in which they first appear. What has no
+// key is by itself.
+func grouped[T any](all []T, key func(T) string) (out [][]T) {
+	at := map[string]int{}
+	for _, x := range all {
+		k := key(x)
+		i, ok := at[k]
+		if !ok || k == "" {
+			i = len(out)
+			at[k] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], x)
+	}
+	return out
+}
+
+// joinTitles makes lines with the same differences one line, and shortens what is long.
+func joinTitles(lines []planpage.Line) (out []planpage.Line) {
+	for _, same := range grouped(lines, func(l planpage.Line) string {
+		if len(l.Fields) == 0 {
+			return ""
+		}
+		l.Titles = nil
+		return key(l)
+	}) {
+		for _, l := range same[1:] {
+			same[0].Titles = append(same[0].Titles, l.Titles...)
+		}
+		for i := range same[0].Fields {
+			shorten(&same[0].Fields[i])
+		}
+		out = append(out, same[0])
+	}
+	return out
+}
+
+// shorten shows of long values what differs.
+func shorten(f *planpage.Field) {
+	none := &planpage.Side{}
+	old, updated := cmp.Or(f.Before, none), cmp.Or(f.After, none)
+	a, b := report.Pair(old.Text, updated.Text)
+	old.Text, updated.Text = report.Printable(a), report.Printable(b)
+}
+
 // rank puts a cluster's own change first, then those of its Applications, and its secrets last.
-func (l planLine) rank() int {
-	switch {
-	case l.secret:
+func rank(l planpage.Line) int {
+	switch l.Unit {
+	case access:
 		return 2
-	case l.titles[0] == clusterTitle:
+	case "":
 		return 0
 	}
 	return 1
 }
 
 // key is the same for lines that say the same.
-func (l planLine) key(titles bool) string {
-	parts := []any{l.action, l.cause, l.detail, l.deletion, l.position, l.about, l.differences, l.more}
-	if titles {
-		parts = append(parts, l.titles)
-	}
-	text, err := json.Marshal(parts)
-	if err != nil {
-		return fmt.Sprintf("%v", parts) // with pointers: like nothing else. (YAML holds nothing that JSON cannot.)
-	}
+func key(l planpage.Line) string {
+	text, _ := json.Marshal(l) // of texts and numbers
 	return string(text)
 }
 
-// planLines are a cluster's changes, its own first.
-func planLines(c plan.Cluster) []planLine {
-	var out []planLine
-	if c.Action != "" {
-		l := planLine{action: c.Action, cause: c.Cause, own: c.Position.String(), titles: []string{clusterTitle}, differences: c.Differences}
-		if c.Action == plan.Create {
-			l.about = fleet.Affiliation(c.Tenant, c.Environment)
+// line is a change with the notes that are not empty.
+func line(action plan.Action, unit, title string, differences []plan.Difference, notes ...string) planpage.Line {
+	l := planpage.Line{Action: string(action), Unit: unit, Titles: []planpage.Link{{Name: report.Printable(title)}}, Notes: notEmpty(notes...), Fields: []planpage.Field{}}
+	for _, d := range differences {
+		name := d.Name
+		if d.Kind == plan.Label || d.Kind == plan.Annotation { // values and settings speak for themselves
+			name = string(d.Kind) + " " + name
 		}
-		out = append(out, l)
+		l.Fields = append(l.Fields, planpage.Field{Name: report.Printable(name), Before: side(d.Old, d.Kind), After: side(d.New, d.Kind), Caused: d.Kind == plan.Field})
 	}
-	for _, a := range c.Applications {
-		out = append(out, planLine{
-			action: a.Action, cause: a.Cause, detail: a.Detail, deletion: a.Deletion, position: a.Position.String(), titles: []string{applicationTitle(a)}, about: about(a, c.Name),
-			differences: a.Differences,
-		})
+	return l
+}
+
+// side is one side of a difference: JSON for the chart's values, where types matter.
+func side(s *plan.Side, kind plan.Kind) *planpage.Side {
+	if s == nil {
+		return nil
 	}
-	return out
+	text, ok := s.Value.(string)
+	if !ok || kind == plan.Value {
+		text = report.JSON(s.Value)
+	}
+	return &planpage.Side{Text: text, Position: s.Position}
+}
+
+func notEmpty(notes ...string) []string {
+	return printable("", slices.DeleteFunc(notes, func(n string) bool { return n == "" }))
+}
+
+// at is a note of a place.
+func at(p problem.Pos) string {
+	if p.IsZero() {
+		return ""
+	}
+	return "(" + p.String() + ")"
 }
 
 // applicationTitle is an Application's name for people: as explain takes it where it can.
@@ -218,56 +237,46 @@ func other(a plan.Application, name, cluster string) string {
 	return name
 }
 
-// Named lists the first names, and says how many more there are: "a, b and 3 more".
-func Named(names []string) string {
-	if len(names) <= maxNames+1 {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
-}
-
-// why is a removal's cause in words, with what becomes of what runs.
-func (l planLine) why() string {
-	out := string(l.cause)
+// why is a removal's cause in words, with what becomes of what runs; empty without a cause.
+func why(cause plan.Cause, detail, deletion string) string {
+	out := string(cause)
 	switch {
-	case l.detail == "" && l.cause == plan.Lost:
+	case detail != "":
+		out += ": " + detail
+	case cause == plan.Lost:
 		out += ": its files are gone"
-	case l.detail != "":
-		out += ": " + l.detail
 	}
-	switch l.deletion {
-	case fleet.Cascade:
+	switch {
+	case cause == "":
+	case deletion == fleet.Cascade:
 		out += "; what runs is removed"
-	case fleet.Orphan:
+	case deletion == fleet.Orphan:
 		out += "; what runs stays"
 	}
 	return out
 }
 
-// objectLines are a hub's objects as lines, by the cluster that they are shown for.
-func objectLines(h plan.Hub) (lines []planLine, clusters []string) {
-	for _, o := range h.Objects {
-		by := cmp.Or(strings.TrimSuffix(o.From, "-"+cmp.Or(o.Cluster, h.Name)), "hand")
-		name, cluster := o.Name, cmp.Or(o.Cluster, h.Name)
-		if short, ok := strings.CutSuffix(name, "-"+cluster); ok {
-			name = short
-		}
-		l := planLine{action: o.Action, titles: []string{o.Kind + " " + name}, differences: o.Differences, more: o.More, object: true, left: o.Left}
-		switch {
-		case o.Left:
-			l.about = "left behind: nobody makes it any more, and nothing removes it"
-		case o.Action == plan.Create:
-			l.about = "by " + by
-		case o.Action == plan.Remove:
-			l.about = "was made by " + by
-		}
-		if o.Action != plan.Change {
-			l.position = o.Position.String()
-		}
-		if o.Owner != fleet.OwnerHub && o.Owner != cluster {
-			l.about = strings.TrimPrefix(l.about+", on "+o.Owner, ", ")
-		}
-		lines, clusters = append(lines, l), append(clusters, cluster)
+// objectLine is an object as a line of the cluster that it is shown for.
+func objectLine(o plan.Object, cluster string) planpage.Line {
+	by := cmp.Or(strings.TrimSuffix(o.From, "-"+cluster), "hand")
+	name := strings.TrimSuffix(o.Name, "-"+cluster)
+	var about, left, position string
+	switch {
+	case o.Left:
+		left = "left behind: nobody makes it any more, and nothing removes it"
+		about = left
+	case o.Action == plan.Create:
+		about = "by " + by
+	case o.Action == plan.Remove:
+		about = "was made by " + by
 	}
-	return lines, clusters
+	if o.Action != plan.Change {
+		position = at(o.Position)
+	}
+	if o.Owner != fleet.OwnerHub && o.Owner != cluster {
+		about = strings.TrimPrefix(about+", on "+o.Owner, ", ")
+	}
+	l := line(o.Action, "object", o.Kind+" "+name, o.Differences, about, position)
+	l.Why, l.More = left, o.More
+	return l
 }

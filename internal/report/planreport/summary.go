@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/plan"
+	"github.com/argosy-hub/argosy/internal/planpage"
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
@@ -100,21 +101,26 @@ func (r *Removals) add(c plan.Cause) {
 	}
 }
 
+func (s Summary) clusters() []planpage.Count {
+	return []planpage.Count{{Action: planpage.Create, Number: s.Clusters.Create, What: "new"}, {Action: planpage.Change, Number: s.Clusters.Change, What: "changed"}, {Action: planpage.Remove, Number: s.Clusters.Remove, What: "removed"}}
+}
+
+func (s Summary) applications() []planpage.Count {
+	return []planpage.Count{
+		{Action: planpage.Create, Number: s.Applications.Create, What: "to create"},
+		{Action: planpage.Change, Number: s.Applications.Change, What: "to change"},
+		{Action: planpage.Move, Number: s.Applications.Move, What: "to move"},
+		{Action: planpage.Remove, Number: s.Applications.Remove, What: "to remove"},
+	}
+}
+
 // String sums a plan up in one line.
 func (s Summary) String() string {
-	clusters := phrase{{s.Clusters.Create, "new"}, {s.Clusters.Change, "changed"}, {s.Clusters.Remove, "removed"}}.String()
-	applications := phrase{
-		{s.Applications.Create, "to create"},
-		{s.Applications.Change, "to change"},
-		{s.Applications.Move, "to move"},
-		{s.Applications.Remove, "to remove"},
-	}.String()
-	removals := phrase{
-		{s.Removals.Moved, "moved"},
-		{s.Removals.Disabled, "disabled"},
-		{s.Removals.Retired, "retired"},
-		{s.Removals.Lost, "lost"},
-	}.String()
+	clusters, applications := phrase(s.clusters()), phrase(s.applications())
+	removals := phrase([]planpage.Count{
+		{Number: s.Removals.Moved, What: "moved"}, {Number: s.Removals.Disabled, What: "disabled"},
+		{Number: s.Removals.Retired, What: "retired"}, {Number: s.Removals.Lost, What: "lost"},
+	})
 	if removals != "" {
 		applications += " (" + removals + ")"
 	}
@@ -138,17 +144,29 @@ func (s Summary) notFollowed() string {
 }
 
 // phrase lists the numbers that are not 0.
-type phrase []struct {
-	n    int
-	what string
-}
-
-func (p phrase) String() string {
+func phrase(all []planpage.Count) string {
 	var parts []string
-	for _, x := range p {
-		if x.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
+	for _, c := range all {
+		if c.Number > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.Number, c.What))
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// counts are the numbers that are not zero.
+func (s Summary) counts() (out []planpage.Count) {
+	add := func(noun string, all ...planpage.Count) {
+		for _, c := range all {
+			if c.Number > 0 {
+				_, nouns, _ := strings.Cut(report.Count(c.Number, noun), " ")
+				c.What = nouns + " " + c.What
+				out = append(out, c)
+			}
+		}
+	}
+	add("cluster", s.clusters()...)
+	add("Application", s.applications()...)
+	add("further object", planpage.Count{Action: planpage.Change, Number: s.Objects, What: "changed"})
+	return out
 }
