@@ -225,7 +225,7 @@ func stateOf(t *testing.T, files map[string][]byte) *fleetstate.State {
 func lintFleet(t *testing.T, r *importer.Result) *fleetstate.State {
 	t.Helper()
 	st := stateOf(t, r.Files)
-	for _, p := range findings(st) {
+	for _, p := range (&options{charts: helm.New()}).findings(st) {
 		if p.Reason != problem.NoEffect || !slices.Contains(r.Kept, p.Pos.File) {
 			t.Errorf("lint: %s", p.Error())
 		}

@@ -62,7 +62,7 @@ are described in docs/reference/problems.md. With any problem the exit status is
 			if err != nil {
 				problems = problem.From(err, problem.InvalidLayout, problem.Pos{})
 			} else {
-				problems = problem.Relocate(findings(st), s.Locate)
+				problems = problem.Relocate(o.findings(st), s.Locate)
 				hubCount, clusterCount = len(st.Fleet.Hubs()), len(inventory.Summaries(st))
 			}
 			if records != "" {
@@ -118,7 +118,7 @@ func writeLint(cmd *cobra.Command, r lintreport.Report, output string) error {
 }
 
 // findings are all that is to be said of a state, also of what its members' engines cannot express.
-func findings(st *fleetstate.State) []problem.Problem {
-	all := slices.Concat(lint.Run(st), flux.Lint(st), guard.Lint(st, time.Now()))
+func (o *options) findings(st *fleetstate.State) []problem.Problem {
+	all := slices.Concat(lint.Run(st, o.tools()), flux.Lint(st), guard.Lint(st, time.Now()))
 	return problem.OnePerPlace(problem.Sorted(lint.Ignore(st, all)))
 }

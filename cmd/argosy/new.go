@@ -36,7 +36,7 @@ func (o *options) write(cmd *cobra.Command, dryRun bool, draft func(scaffold.Rep
 	} else if ref != "" {
 		return failure.Usage([]string{"--repo takes the folder of a clone"}, "%q has no folder to write a file to", o.repo.Location)
 	}
-	d, err := draft(scaffold.Repository{Folder: o.repo.Location, Findings: findings, Layout: o.repo.LayoutFile})
+	d, err := draft(scaffold.Repository{Folder: o.repo.Location, Findings: o.findings, Tools: o.tools(), Layout: o.repo.LayoutFile})
 	if err != nil {
 		return planner.ReadError(err)
 	}

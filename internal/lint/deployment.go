@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/companion"
+	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -40,8 +41,8 @@ func (l *linter) deploys(m *fleet.Member, group, component string, r fleetstate.
 	l.deployed[m.Hub] = append(l.deployed[m.Hub], deployed{group, component, m.Tenant, r.EntryTree.Root.Pos(), missing, repositories})
 }
 
-// deployment reports what of a fleet nobody deploys, as far as the files of its hubs' bootstrap
-// say.
+// deployment reports what of a fleet nobody deploys, as far as the roots of its hubs can be
+// followed.
 func (l *linter) deployment() {
 	for _, name := range l.st.Fleet.Hubs() {
 		if l.st.HubEngine(name) == fleet.EngineFlux {
@@ -56,7 +57,7 @@ func (l *linter) deployment() {
 		h.releases()
 		h.repositories()
 		h.charts()
-		if h.Open { // package expand sees more
+		if h.Open {
 			continue
 		}
 		h.notDeployed()
@@ -73,11 +74,11 @@ type hubRoots struct {
 	hub string
 }
 
-// rootsOf reads the roots of a hub, once.
+// rootsOf follows the roots of a hub, once.
 func (l *linter) rootsOf(hub string) hubRoots {
 	r, known := l.hubRoots[hub]
 	if !known {
-		r = roots.Read(l.st.Resolver().Snapshot, hub)
+		r = roots.Of(expand.New(expand.Options{State: l.st, Snapshot: l.st.Resolver().Snapshot, Hub: hub, Tools: l.tools}))
 		l.hubRoots[hub] = r
 	}
 	return hubRoots{l: l, hub: hub, Roots: r}
@@ -104,7 +105,7 @@ func (h hubRoots) declared() (url string, pos problem.Pos) {
 // bootstrap of other hubs may be elsewhere.
 func (h hubRoots) withoutRoots() {
 	if url, pos := h.declared(); url != "" {
-		file := roots.Folder + "/" + h.hub
+		file := expand.Bootstrap + "/" + h.hub
 		h.warn(problem.Problem{
 			Reason: problem.MissingRoots, Pos: pos, Subject: fmt.Sprintf("hub %q", h.hub), Found: "has no roots, so that nothing is deployed",
 			Expected: "Applications or ApplicationSets in " + file, Hints: []string{"argosy new hub writes them; charts/hub without a file of this repository makes them, too"},
@@ -181,32 +182,13 @@ func (h hubRoots) repositories() {
 // charts reports an installation of charts/hub for another hub.
 func (h hubRoots) charts() {
 	for _, c := range h.Charts {
-		if c.Hub != "" && c.Hub != h.hub {
+		if c.Text != h.hub {
 			h.warn(problem.Problem{
-				Reason: problem.UnknownQuery, Pos: c.Pos, Subject: "value service.hub of charts/hub", Found: fmt.Sprintf("%q", c.Hub),
+				Reason: problem.UnknownQuery, Pos: c.Pos, Subject: "value service.hub of charts/hub", Found: fmt.Sprintf("%q", c.Text),
 				Expected: fmt.Sprintf("%q, the hub of this folder", h.hub),
 			})
 		}
 	}
-}
-
-// asks reports whether some root queries for a view, and of the groups' for a group and component.
-// Based says that none but those that send a catalog entry do.
-func (h hubRoots) asks(view query.View, group, component string) (asks, based bool) {
-	based = true
-	for _, q := range h.Queries {
-		if q.Hub != "" && q.Hub != h.hub && !strings.Contains(q.Hub, "{{") {
-			continue
-		}
-		fits := func(asked, is string) bool { return asked == "" || asked == is || strings.Contains(asked, "{{") }
-		switch {
-		case strings.Contains(q.View, "{{"):
-			return true, true
-		case q.View == string(view) && fits(q.Group, group) && fits(q.Component, component):
-			asks, based = true, based && q.Based
-		}
-	}
-	return asks, based && asks
 }
 
 // notDeployed reports components, registrations and agents that no root queries for, and components
@@ -218,10 +200,10 @@ func (h hubRoots) notDeployed() {
 	byGroup := map[string]deployed{}
 	count := map[string]map[string]bool{}
 	for _, d := range h.l.deployed[h.hub] {
-		if released, _ := h.asks(query.Releases, d.group, ""); released {
+		if released, _ := h.Asks(query.Releases, d.group, ""); released {
 			continue // the chart of the release has its own
 		}
-		asked, based := h.asks(query.Components, d.group, d.component)
+		asked, based := h.Asks(query.Components, d.group, d.component)
 		subject := fmt.Sprintf("component %q of group %q", d.component, d.group)
 		switch {
 		case asked && !based && d.noChart != "":
@@ -244,7 +226,7 @@ func (h hubRoots) notDeployed() {
 			"a root with the view releases or components of the group")
 	}
 	for _, view := range []query.View{query.Members, query.Agents} {
-		if asked, _ := h.asks(view, "", ""); asked {
+		if asked, _ := h.Asks(view, "", ""); asked {
 			continue
 		}
 		for _, m := range h.l.st.Fleet.Members(h.hub) {
@@ -316,13 +298,13 @@ func (h hubRoots) reaches() {
 	for _, tenant := range slices.Sorted(maps.Keys(h.Reaches)) {
 		for _, name := range h.Reaches[tenant] {
 			i := slices.IndexFunc(members, func(m *fleet.Member) bool {
-				is, err := path.Match(name.Text(), m.Name)
+				is, err := path.Match(name.Text, m.Name)
 				return is && err == nil && !m.IsHub && m.Tenant != "" && m.Tenant != tenant
 			})
-			if tenants[tenant] && i >= 0 && name.Text() != "*" {
+			if tenants[tenant] && i >= 0 && name.Text != "*" {
 				h.warn(problem.Problem{
-					Reason: problem.WideProject, Pos: name.Pos(), Subject: fmt.Sprintf("AppProject %q", tenant), Related: []problem.Pos{members[i].Pos},
-					Found:    fmt.Sprintf("%s reaches %s, which is a cluster of the tenant %s", name.Text(), members[i].Name, members[i].Tenant),
+					Reason: problem.WideProject, Pos: name.Pos, Subject: fmt.Sprintf("AppProject %q", tenant), Related: []problem.Pos{members[i].Pos},
+					Found:    fmt.Sprintf("%s reaches %s, which is a cluster of the tenant %s", name.Text, members[i].Name, members[i].Tenant),
 					Expected: "names of the tenant's own clusters",
 				})
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/companion"
+	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
@@ -21,9 +22,10 @@ import (
 )
 
 // Run returns every finding about a state's snapshot, errors and warnings, in order of position:
-// those of the state, and those that do not change a response but are most likely not meant.
-func Run(st *fleetstate.State) []problem.Problem {
-	l := linter{st: st, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}, files: map[*hierarchy.Tree]bool{}, catalogs: map[string]bool{}, deployed: map[string][]deployed{}, hubRoots: map[string]*roots.Roots{}}
+// those of the state, and those that do not change a response but are most likely not meant. The
+// tools follow what the hubs' roots deploy; a fleet without roots needs none.
+func Run(st *fleetstate.State, tools expand.Tools) []problem.Problem {
+	l := linter{st: st, tools: tools, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}, files: map[*hierarchy.Tree]bool{}, catalogs: map[string]bool{}, deployed: map[string][]deployed{}, hubRoots: map[string]*roots.Roots{}}
 	l.problems = slices.Concat(st.Problems, st.Fleet.Problems, st.Fleet.ApprovalProblems, st.Resolver().Mounts.Problems())
 	for _, folder := range st.Resolver().Snapshot.BrokenFolders() { // whether anybody reads it or not
 		l.reachable[folder.Path] = true
@@ -65,6 +67,7 @@ func Run(st *fleetstate.State) []problem.Problem {
 
 type linter struct {
 	st        *fleetstate.State
+	tools     expand.Tools
 	reachable map[string]bool // files that some cluster and component can reach, of those that are there
 	folders   map[string]bool // folders of levels, true if one is there
 	names     map[nameKey]namedBy
@@ -163,7 +166,7 @@ func (l *linter) listed(c *fleetstate.Cluster, g *fleetstate.Group, component st
 		return
 	}
 	if m := c.Member; m.Owner(g.Name) == fleet.OwnerHub {
-		if asked, _ := l.rootsOf(m.Hub).asks(query.Components, g.Name, component); asked {
+		if asked, _ := l.rootsOf(m.Hub).Asks(query.Components, g.Name, component); asked {
 			return
 		}
 	}

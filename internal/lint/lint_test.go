@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/lint"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -104,7 +105,7 @@ invalid-value addons/tenants/retail/clusters/one/application-sets/addons.yaml:1:
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(c.more)))
-			if diff := cmp.Diff(c.want, querytest.Problems(lint.Run(st))); diff != "" {
+			if diff := cmp.Diff(c.want, querytest.Problems(lint.Run(st, expand.Tools{}))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -121,7 +122,7 @@ func TestConflictsOfSharedLayersAreFoundOnce(t *testing.T) {
 	}
 	files := fleettest.Small().With(fleettest.Tree{"addons/defaults/addons/dns/values.yaml": system.String(), "addons/tenants/retail/defaults/addons/dns/values.yaml": tenant.String()})
 	conflicts := 0
-	for _, p := range lint.Run(querytest.Build(t, files)) {
+	for _, p := range lint.Run(querytest.Build(t, files), expand.Tools{}) {
 		if p.Reason == problem.TypeConflict {
 			conflicts++
 			if p.Severity != problem.Warning {
@@ -140,7 +141,7 @@ func TestMemberBeyondItsLimitIsNotResolvedAgain(t *testing.T) {
 	const cluster = "addons/tenants/retail/clusters/one/addons/"
 	more := fleettest.Tree{fleettest.SystemCatalog: entryOf("a", "b", "c", "d", "e", "z"), "addons/defaults/addons/z/values.yaml": "k: {}\n", cluster + "z/values.yaml": "k: text\n"}
 	conflicts := func() int {
-		found := lint.Run(querytest.Build(t, fleettest.Small().With(more)))
+		found := lint.Run(querytest.Build(t, fleettest.Small().With(more)), expand.Tools{})
 		return len(slices.DeleteFunc(found, func(p problem.Problem) bool { return p.Reason != problem.TypeConflict }))
 	}
 	if n := conflicts(); n != 1 {
@@ -189,7 +190,7 @@ func TestDependencyCycleNamesBothPlaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, p := range lint.Run(querytest.Build(t, fleettest.Small().With(c.files))) {
+			for _, p := range lint.Run(querytest.Build(t, fleettest.Small().With(c.files)), expand.Tools{}) {
 				if p.Severity == problem.Error {
 					got = append(got, p.Error())
 				}
@@ -228,7 +229,7 @@ func TestManyDependenciesTakeATimeOfTheirNumber(t *testing.T) {
 	for name, tail := range map[string]string{"no cycle": last(""), "a cycle": last(", dependsOn: [x0-0]")} {
 		st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.OneCatalog: b.String() + tail})))
 		began := time.Now()
-		problems := lint.Run(st)
+		problems := lint.Run(st, expand.Tools{})
 		took := time.Since(began)
 		cycles := slices.ContainsFunc(problems, func(p problem.Problem) bool { return strings.Contains(p.Found, "leads back to it") })
 		if took > most || cycles != (name == "a cycle") {
@@ -245,7 +246,7 @@ func TestLintOfDependencies(t *testing.T) {
 		fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + "}\nquotas: {enabled: true, " + fleettest.DNSChart + ", dependsOn: [dsn, dns]}\n",
 	})))
 	want := `no-effect ` + fleettest.SystemCatalog + `:2:105: dependsOn of component "quotas": names "dsn", which no catalog has; expected components of the same cluster, as component or group/component; did you mean "dns"?`
-	if got := querytest.Problems(lint.Run(st)); got != want {
+	if got := querytest.Problems(lint.Run(st, expand.Tools{})); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -268,7 +269,7 @@ func TestSecretPoliciesJudgeAppsAndKinds(t *testing.T) {
 			fleettest.Member("shop-1"):      "{clusterName: shop-1, tenant: shop, environment: prod, secretManagerSecretName: s}\n",
 			"addons/defaults/fleet/fleet-secret/values.yaml": "gitCredentials:\n  app: {type: githubApp, url: https://git.example/shop, secretName: s, data: {githubAppEnterpriseBaseUrl: https://evil.example/api/v3, githubAppBaseURL: https://evil.example/api/v3}}\n" +
 				"  host: {type: http, url: https://git.example, secretName: s}\n",
-		})))
+		}), expand.Tools{}))
 		if strings.Contains(policies, "git.example") && strings.Contains(got, `"gitCredentials.host"`) {
 			t.Errorf("%s: the chart writes the host's address with a slash: %s", policies, got)
 		}

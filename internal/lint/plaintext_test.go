@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/lint"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -55,7 +56,7 @@ func TestPlaintextSecrets(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := ""
-			for _, p := range lint.Run(querytest.Build(t, fleettest.Small().With(fleettest.Tree{dns: c.text}))) {
+			for _, p := range lint.Run(querytest.Build(t, fleettest.Small().With(fleettest.Tree{dns: c.text})), expand.Tools{}) {
 				if p.Reason == problem.PlaintextSecret {
 					got += fmt.Sprintf("%d:%d %s", p.Pos.Line, p.Pos.Column, p.Subject)
 					if p.Severity != problem.Warning || p.Pos.File != dns {
@@ -83,7 +84,7 @@ func TestPlaintextSecretsInOtherFiles(t *testing.T) {
 		"addons/tenants/retail/defaults/application-sets/addons.yaml": "dns: {values: {token: hunter2}}\n",
 	})
 	found := map[string]bool{}
-	for _, p := range lint.Run(querytest.Build(t, files)) {
+	for _, p := range lint.Run(querytest.Build(t, files), expand.Tools{}) {
 		if p.Reason == problem.PlaintextSecret {
 			found[p.Pos.String()] = true
 		}

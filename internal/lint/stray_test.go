@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/lint"
 	"github.com/argosy-hub/argosy/internal/querytest"
@@ -31,7 +32,7 @@ func TestStrayFileHintsAtItsNeighbour(t *testing.T) {
 	}
 	st := querytest.Build(t, files)
 	began := time.Now()
-	problems := lint.Run(st)
+	problems := lint.Run(st, expand.Tools{})
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("took %s", took)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/report/planreport"
+	"github.com/argosy-hub/argosy/internal/roots"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
@@ -210,7 +211,7 @@ func knownState(s *snapshot.Snapshot, f facts.Set) (*fleetstate.State, error) {
 // dropUndeliveredGrants leaves ownership grants out of the dry run where the hub's ApplicationSets
 // are known and none queries for any.
 func (c *comparison) dropUndeliveredGrants(h *expand.Hub) {
-	if h.Requests().Has(query.Grants, "") {
+	if roots.Of(h).MayAsk(query.Grants, "") {
 		return
 	}
 	c.dryRun = slices.DeleteFunc(c.dryRun, func(x guard.Decision) bool { return x.Hub == h.Name() && x.View == query.Grants })

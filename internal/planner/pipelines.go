@@ -18,6 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/plan"
 	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/roots"
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	snapshots "github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
@@ -100,22 +101,22 @@ func (p *Pipelines) hubs(st *fleetstate.State, s *snapshot.Snapshot, only string
 // requestedBy reports of an Application of a hub's engine whether an ApplicationSet of the hub
 // queries for it, before or after a change.
 func requestedBy(base, head map[string]*expand.Hub) plan.Requested {
-	requests := func(of, other map[string]*expand.Hub) map[string]expand.Requests {
-		out := map[string]expand.Requests{}
+	requests := func(of, other map[string]*expand.Hub) map[string]*roots.Roots {
+		out := map[string]*roots.Roots{}
 		for name, h := range of {
 			if len(h.Roots()) == 0 && other[name] != nil && len(other[name].Roots()) > 0 {
-				out[name] = expand.Requests{} // the hub's bootstrap is in this repository, and there is none
+				out[name] = &roots.Roots{} // the hub's bootstrap is in this repository, and there is none
 				continue
 			}
-			out[name] = h.Requests()
+			out[name] = roots.Of(h)
 		}
 		return out
 	}
 	before, after := requests(base, head), requests(head, base)
 	return func(hub string, a inventory.Application) (bool, bool) {
-		has := func(all map[string]expand.Requests) bool {
+		has := func(all map[string]*roots.Roots) bool {
 			r, known := all[hub]
-			return !known || a.Owner != fleet.OwnerHub || r.Has(a.View, a.Group)
+			return !known || a.Owner != fleet.OwnerHub || r.MayAsk(a.View, a.Group)
 		}
 		if _, is := before[hub]; !is { // a new hub: no ApplicationSet of before goes on querying
 			return has(after), has(after)
@@ -135,7 +136,7 @@ func (p *Pipelines) Explain(st *fleetstate.State, t explain.Target, path []strin
 	if t.Group == fleetstate.FleetGroup && t.Component == fleetstate.Registration {
 		view = query.Members
 	}
-	if !p.hub(st, st.Resolver().Snapshot, e.Hub, &p.cache, nil).Requests().Has(view, t.Group) {
+	if !roots.Of(p.hub(st, st.Resolver().Snapshot, e.Hub, &p.cache, nil)).MayAsk(view, t.Group) {
 		e.State = explain.NotRequested
 	}
 	return e, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/argosy-hub/argosy/charts"
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/facts"
@@ -16,7 +17,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/roots"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -90,10 +90,10 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 	case !owner.Remote:
 		return nil, nil, failure.Usage(append([]string{"--owner hub renders what the hub deploys to it"}, hints...), "--owner: member %q has no engine of its own", q.Owner)
 	}
-	if problems := chartRoots(snap, q.Hub); len(problems) > 0 {
+	h := p.hub(st, snap, q.Hub, &expand.RenderCache{}, nil)
+	if problems := chartRoots(p.hub(st, snap, q.Hub, &p.cache, nil)); len(problems) > 0 {
 		return nil, nil, &failure.Error{Findings: true, Err: problems[0], Problems: problems, Hints: hints}
 	}
-	h := p.hub(st, snap, q.Hub, &expand.RenderCache{}, nil)
 	objects := map[string]func(string) []*object.Object{FormApplications: h.Static, FormLists: h.Lists, FormPipeline: h.Pipeline}
 	found := objects[q.Form](q.Owner)
 	if problems := h.Problems(); len(problems) > 0 {
@@ -104,18 +104,24 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 
 // chartRoots reports the roots that charts/hub makes at another version than this program's:
 // without the chart, nothing is known of them but what they query.
-func chartRoots(s *snapshot.Snapshot, hub string) (out []problem.Problem) {
-	for _, c := range roots.Read(s, hub).Charts {
-		if c.IsOwn || len(c.Queries()) == 0 {
+func chartRoots(h *expand.Hub) (out []problem.Problem) {
+	objects, _ := h.Reached()
+	for _, o := range objects {
+		if !o.ApplicationSet() || o.Parent == nil {
 			continue
 		}
-		out = append(out, problem.Problem{
-			Reason: problem.NotExpanded, Severity: problem.Error, Pos: c.Pos, Hub: hub, Subject: "Application of charts/hub", Found: "makes the roots, which render does not have",
-			Expected: "install.roots: false, and the ApplicationSets in " + path.Join(expand.Bootstrap, hub),
-			Hints:    []string{"argosy init --minimal writes a fleet with them"},
-		})
+		for _, s := range o.Parent.Sources() {
+			if !expand.IsHubChart(s) || charts.IsOwn(s.RepoURL, s.Chart, s.Revision) {
+				continue
+			}
+			out = append(out, problem.Problem{
+				Reason: problem.NotExpanded, Severity: problem.Error, Pos: roots.At(o), Hub: h.Name(), Subject: "Application of charts/hub", Found: "makes the roots, which render does not have",
+				Expected: "install.roots: false, and the ApplicationSets in " + path.Join(expand.Bootstrap, h.Name()),
+				Hints:    []string{"argosy init --minimal writes a fleet with them"},
+			})
+		}
 	}
-	return out
+	return problem.OnePerPlace(out)
 }
 
 // OnlyHub is the fleet's hub where there is one alone.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
@@ -53,7 +54,7 @@ func TestManyProblemsAreBounded(t *testing.T) {
 	if len(found) > 1000 || !strings.Contains(querytest.Problems(found), "more problems are not listed") {
 		t.Errorf("%d findings:\n%.2000s", len(found), querytest.Problems(found))
 	}
-	if n := len(lint.Run(st)); n > 1000 {
+	if n := len(lint.Run(st, expand.Tools{})); n > 1000 {
 		t.Errorf("lint has %d findings", n)
 	}
 	runtime.KeepAlive(st)

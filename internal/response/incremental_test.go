@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/cases"
+	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -23,7 +24,7 @@ import (
 // explanations with their levels, findings and summaries.
 func everything(t testing.TB, st *fleetstate.State) map[string]string {
 	t.Helper()
-	out := map[string]string{"problems": querytest.Problems(st.Problems), "lint": querytest.Problems(lint.Run(st))}
+	out := map[string]string{"problems": querytest.Problems(st.Problems), "lint": querytest.Problems(lint.Run(st, expand.Tools{}))}
 	parameters := []string{
 		`{"view":"members"}`, `{"view":"agents"}`, `{"view":"members","owner":"one"}`,
 		`{"view":"components","group":"addons","component":"dns","base":{"enabled":true,"chart":{"repoURL":"r","name":"n","version":"1"},"values":{"cluster":"{{ .cluster }}","base":1}}}`,

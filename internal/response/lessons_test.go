@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -37,11 +38,11 @@ func TestEveryLevelIsRead(t *testing.T) {
 	if n := len(one["valueFiles"].([]any)); n != 5 {
 		t.Errorf("%d value files", n)
 	}
-	for _, p := range lint.Run(st) {
+	for _, p := range lint.Run(st, expand.Tools{}) {
 		t.Errorf("%s %s", p.Reason, p.Error())
 	}
 	st = querytest.Build(t, files.With(fleettest.Tree{"addons/tenants/retail/enviroments/prod/addons/dns/values.yaml": "a: 1\n"}))
-	if got := querytest.Problems(lint.Run(st)); !strings.Contains(got, "unreachable-file addons/tenants/retail/enviroments/prod/addons/dns/values.yaml: no cluster and no component reads this file") {
+	if got := querytest.Problems(lint.Run(st, expand.Tools{})); !strings.Contains(got, "unreachable-file addons/tenants/retail/enviroments/prod/addons/dns/values.yaml: no cluster and no component reads this file") {
 		t.Errorf("a file that nobody reads is not reported: %s", got)
 	}
 }

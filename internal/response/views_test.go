@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
@@ -61,7 +62,7 @@ func checkArchive(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]string{"lint": querytest.Problems(lint.Run(st)) + "\n"}
+	got := map[string]string{"lint": querytest.Problems(lint.Run(st, expand.Tools{})) + "\n"}
 	for line := range strings.Lines(string(a.Comment)) {
 		rest, ok := strings.CutPrefix(line, "ask ")
 		if !ok {

@@ -1,18 +1,18 @@
 package roots
 
 import (
-	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/expand/object"
 	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
-
-// Folder is the folder of the roots: a file and a folder for each hub.
-const Folder = "fleet/bootstrap"
 
 // Query is what a generator asks the plugin.
 type Query struct {
@@ -38,6 +38,12 @@ type Project struct {
 	Pos         problem.Pos
 }
 
+// Name is a name, or a pattern of names, and its place.
+type Name struct {
+	Text string
+	Pos  problem.Pos
+}
+
 // Roots are those of a hub. The zero value is that of a hub without any.
 type Roots struct {
 	// Any says that there is an object.
@@ -45,113 +51,60 @@ type Roots struct {
 	Queries  []Query
 	Sources  []Source
 	Projects map[string]problem.Pos
-	// Admits are the repositories that a project admits, or patterns of them, where they are known.
+	// Admits are the repositories that a project admits, or patterns of them.
 	Admits map[string][]string
-	// Reaches are the names of clusters, or patterns of them, among a project's destinations.
-	Reaches map[string][]*yamldoc.Node
+	// Reaches are the clusters among a project's destinations.
+	Reaches map[string][]Name
 	Uses    []Project
-	// Charts are the Applications of charts/hub.
-	Charts []Chart
+	// Platform is the project of charts/hub for the hub itself; empty if the chart makes none.
+	Platform string
+	// Charts are the installations of charts/hub, by the hub that their values name.
+	Charts []Name
 	// Open says that something else may make ApplicationSets and projects.
 	Open bool
+
+	hub string
 }
 
-// Read reads the roots of a hub.
-func Read(s *snapshot.Snapshot, hub string) *Roots {
-	r := &Roots{Projects: map[string]problem.Pos{}, Admits: map[string][]string{}, Reaches: map[string][]*yamldoc.Node{}}
-	own := path.Join(Folder, hub)
-	files := s.Under(own)
-	if s.File(own+".yaml") != nil {
-		files = append([]string{own + ".yaml"}, files...)
-	}
-	for _, p := range files {
-		switch base := path.Base(p); {
-		case base == "kustomization.yaml" || base == "kustomization.yml" || base == "Chart.yaml":
-			r.Open = true
-		case slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(p)):
-			for _, doc := range documents(s.File(p)) {
-				r.object(doc, own)
-			}
+// Of reads what a hub's roots lead to.
+func Of(h *expand.Hub) *Roots {
+	objects, complete := h.Reached()
+	r := &Roots{Any: len(h.Roots()) > 0, Open: !complete, Projects: map[string]problem.Pos{}, Admits: map[string][]string{}, Reaches: map[string][]Name{}, hub: h.Name()}
+	for _, o := range objects {
+		switch {
+		case o.Kind() == "AppProject":
+			r.project(o)
+		case o.Application():
+			r.application(o)
+		case o.ApplicationSet():
+			r.applicationSet(o)
 		}
 	}
 	return r
 }
 
-// documents are those of a file that can be read; package expand reports the others.
-func documents(f *snapshot.File) (out []*yamldoc.Node) {
-	if f == nil || f.Err != nil {
-		return nil
-	}
-	lines := strings.SplitAfter(string(f.Data), "\n")
-	first := 0
-	add := func(until int) {
-		doc, err := yamldoc.ParseLenient(f.Path, []byte(strings.Repeat("\n", first)+strings.Join(lines[first:until], "")), nil)
-		if err == nil && doc.Root.IsMap() {
-			out = append(out, doc.Root)
+func (r *Roots) project(o *object.Object) {
+	name := o.Name()
+	r.Projects[name] = At(o, "metadata", "name")
+	r.Admits[name] = manifest.Strings(manifest.At(o.Tree, "spec", "sourceRepos"))
+	destinations, _ := manifest.At(o.Tree, "spec", "destinations").([]any)
+	for i, d := range destinations {
+		if cluster := manifest.Text(d, "name"); cluster != "" {
+			r.Reaches[name] = append(r.Reaches[name], Name{cluster, At(o, "spec", "destinations", strconv.Itoa(i), "name")})
+		} else if ofHubChart(o) {
+			r.Platform = name
 		}
-	}
-	for i, line := range lines {
-		if yamldoc.Separates(line) {
-			add(i)
-			first = i + 1
-		}
-	}
-	add(len(lines))
-	return out
-}
-
-// object adds a Kubernetes object.
-func (r *Roots) object(n *yamldoc.Node, own string) {
-	kind := text(n, "kind")
-	if kind == "" {
-		return
-	}
-	r.Any = true
-	switch {
-	case strings.HasSuffix(kind, "List"):
-		if items := n.Get("items"); items != nil {
-			for _, item := range items.Items() {
-				r.object(item, own)
-			}
-		}
-	case kind == "AppProject":
-		name := text(n, "metadata", "name")
-		r.Projects[name] = at(n, "metadata", "name").Pos()
-		r.Admits[name] = texts(at(n, "spec", "sourceRepos"))
-		if to := at(n, "spec", "destinations"); to != nil {
-			for _, d := range to.Items() {
-				if cluster := d.Get("name"); cluster != nil {
-					r.Reaches[name] = append(r.Reaches[name], cluster)
-				}
-			}
-		}
-	case kind == "Application":
-		r.application(n, own)
-	case kind == "ApplicationSet":
-		r.applicationSet(n)
 	}
 }
 
-func (r *Roots) applicationSet(n *yamldoc.Node) {
-	from := len(r.Queries)
-	if !r.generators(at(n, "spec", "generators")) {
-		r.Open = true // its Applications may be anything
+func (r *Roots) application(o *object.Object) {
+	if project := manifest.Text(o.Tree, "spec", "project"); project != "" {
+		r.Uses = append(r.Uses, Project{Name: project, Pos: At(o, "spec", "project")})
 	}
-	for i := range r.Queries[from:] {
-		r.Queries[from+i].TakesChart = takesChart(n.Get("spec"))
-	}
-	project := at(n, "spec", "template", "spec", "project")
-	var of Query
-	if len(r.Queries) > from {
-		of = r.Queries[from]
-	}
-	if project != nil {
-		r.Uses = append(r.Uses, Project{Name: project.Text(), View: of.View, Group: of.Group, Pos: project.Pos()})
-	}
-	// The chart of the group's ApplicationSets gets their project as a value.
-	if values := at(n, "spec", "template", "spec", "source", "helm", "values"); values != nil {
-		if name, ok := quotedProject(values.Text()); ok && of.View == "releases" {
-			r.Uses = append(r.Uses, Project{Name: name, View: "components", Group: of.Group, Pos: values.Pos()})
+	for _, s := range o.Sources() {
+		r.Sources = append(r.Sources, Source{RepoURL: s.RepoURL, Path: s.Path, Pos: At(o, append(slices.Clone(s.Field), "repoURL")...)})
+		if hub, is := strings.CutPrefix(s.Path, expand.Bootstrap+"/"); is && ofHubChart(o) {
+			r.Charts = append(r.Charts, Name{hub, At(o)})
 		}
 	}
 }
@@ -159,15 +112,28 @@ func (r *Roots) applicationSet(n *yamldoc.Node) {
 // chartOfRelease matches a template that takes the address of a release's chart.
 var chartOfRelease = regexp.MustCompile(`\.(source|chartRepo|chartRepoUrl)\b`)
 
-// takesChart reports whether an ApplicationSet's Applications have the chart of a parameter set.
-func takesChart(spec *yamldoc.Node) bool {
-	of := at(spec, "template", "spec")
-	sources := []*yamldoc.Node{of.Get("source")}
-	if several := of.Get("sources"); several != nil {
-		sources = append(sources, several.Items()...)
+func (r *Roots) applicationSet(o *object.Object) {
+	template := manifest.At(o.Tree, "spec", "template")
+	app := &object.Object{Tree: map[string]any{"spec": manifest.At(template, "spec")}}
+	takesChart := chartOfRelease.MatchString(manifest.Text(o.Tree, "spec", "templatePatch"))
+	for _, s := range app.Sources() {
+		takesChart = takesChart || chartOfRelease.MatchString(s.RepoURL)
 	}
-	return chartOfRelease.MatchString(text(spec, "templatePatch")) ||
-		slices.ContainsFunc(sources, func(s *yamldoc.Node) bool { return chartOfRelease.MatchString(text(s, "repoURL")) })
+	from := len(r.Queries)
+	if !r.generators(o, manifest.At(o.Tree, "spec", "generators"), takesChart, "spec", "generators") {
+		r.Open = true // its Applications may deploy ApplicationSets
+	}
+	var of Query
+	if len(r.Queries) > from {
+		of = r.Queries[from]
+	}
+	if project := manifest.Text(template, "spec", "project"); project != "" {
+		r.Uses = append(r.Uses, Project{Name: project, View: of.View, Group: of.Group, Pos: At(o, "spec", "template", "spec", "project")})
+	}
+	// The chart of the group's ApplicationSets gets their project as a value.
+	if name, ok := quotedProject(manifest.Text(template, "spec", "source", "helm", "values")); ok && of.View == string(query.Releases) {
+		r.Uses = append(r.Uses, Project{Name: name, View: string(query.Components), Group: of.Group, Pos: At(o, "spec", "template", "spec", "source", "helm", "values")})
+	}
 }
 
 // quotedProject is the project in the values of charts/application-sets, which a root writes as
@@ -181,79 +147,79 @@ func quotedProject(values string) (string, bool) {
 	return name, found
 }
 
-// generators adds the queries of generators, and reports whether the plugin is all that they ask.
-func (r *Roots) generators(list *yamldoc.Node) bool {
-	only := true
-	if list == nil {
-		return only
-	}
-	for _, g := range list.Items() {
-		if !g.IsMap() {
-			continue
+// generators adds the queries of generators, and reports whether there are any.
+func (r *Roots) generators(o *object.Object, list any, takesChart bool, place ...string) (found bool) {
+	items, _ := list.([]any)
+	for i, g := range items {
+		here := append(slices.Clone(place), strconv.Itoa(i))
+		if p := manifest.At(g, "plugin", "input", "parameters"); p != nil {
+			r.Queries = append(r.Queries, Query{
+				View: manifest.Text(p, "view"), Group: manifest.Text(p, "group"), Hub: manifest.Text(p, "hub"), Component: manifest.Text(p, "component"),
+				Based: manifest.At(p, "base") != nil, TakesChart: takesChart, Pos: At(o, slices.Concat(here, []string{"plugin", "input", "parameters", "view"})...),
+			})
+			found = true
 		}
-		for _, f := range g.Fields() {
-			switch f.Key {
-			case "plugin":
-				if p := at(f.Value, "input", "parameters"); p != nil {
-					q := Query{View: text(p, "view"), Group: text(p, "group"), Hub: text(p, "hub"), Component: text(p, "component"), Based: p.Get("base") != nil, Pos: p.Pos()}
-					if v := p.Get("view"); v != nil {
-						q.Pos = v.Pos()
-					}
-					r.Queries = append(r.Queries, q)
-				}
-			case "matrix", "merge":
-				only = r.generators(f.Value.Get("generators")) && only
-			case "selector":
-			default:
-				only = false
-			}
+		for _, combined := range []string{"matrix", "merge"} {
+			found = r.generators(o, manifest.At(g, combined, "generators"), takesChart, slices.Concat(here, []string{combined, "generators"})...) || found
 		}
 	}
-	return only
+	return found
 }
 
-func (r *Roots) application(n *yamldoc.Node, own string) {
-	spec := n.Get("spec")
-	sources := []*yamldoc.Node{spec.Get("source")}
-	if several := spec.Get("sources"); several != nil {
-		sources = several.Items()
-	}
-	if p := spec.Get("project"); p != nil {
-		r.Uses = append(r.Uses, Project{Name: p.Text(), Pos: p.Pos()})
-	}
-	for _, s := range sources {
-		if !s.IsMap() {
+// Asks reports whether some root queries for a view, and of the groups' for a group and component,
+// where those are given. Based says that none but those that send a catalog entry do.
+func (r *Roots) Asks(view query.View, group, component string) (asks, based bool) {
+	based = true
+	for _, q := range r.Queries {
+		if q.Hub != "" && q.Hub != r.hub && !strings.Contains(q.Hub, "{{") {
 			continue
 		}
-		if url := s.Get("repoURL"); url != nil {
-			r.Sources = append(r.Sources, Source{RepoURL: url.Text(), Path: text(s, "path"), Pos: url.Pos()})
+		fits := func(asked, is string) bool {
+			return asked == "" || is == "" || asked == is || strings.Contains(asked, "{{")
 		}
-		if chart, ok := readChart(s); ok {
-			r.chart(chart)
-			continue
-		}
-		if path.Clean(text(s, "path")) != own {
-			r.Open = true
+		switch {
+		case strings.Contains(q.View, "{{"):
+			return true, true
+		case q.View == string(view) && fits(q.Group, group) && fits(q.Component, component):
+			asks, based = true, based && q.Based
 		}
 	}
+	return asks, based && asks
 }
 
-func at(n *yamldoc.Node, keys ...string) *yamldoc.Node {
-	for _, key := range keys {
-		n = n.Get(key)
+// MayAsk reports whether a view is queried, for a group where the view has groups, as far as is
+// known.
+func (r *Roots) MayAsk(view query.View, group string) bool {
+	asks, _ := r.Asks(view, group, "")
+	if view == query.Components && !asks { // the ApplicationSets of a release query for the components
+		asks, _ = r.Asks(query.Releases, group, "")
 	}
-	return n
+	return asks || r.Open
 }
 
-// texts are the texts of a list.
-func texts(n *yamldoc.Node) []string {
-	out := []string{}
-	if !n.IsNull() {
-		for _, item := range n.Items() {
-			out = append(out, item.Text())
+// ofHubChart reports whether charts/hub makes an object.
+func ofHubChart(o *object.Object) bool {
+	return !o.Written() && o.Parent != nil && slices.ContainsFunc(o.Parent.Sources(), expand.IsHubChart)
+}
+
+// At is the place of a field: in the file that holds the object, or else the source of the
+// Application there that leads to it.
+func At(o *object.Object, place ...string) problem.Pos {
+	for !o.Written() && o.Parent != nil {
+		o, place = o.Parent, []string{"spec", "source"}
+	}
+	if !o.Written() {
+		return o.Pos
+	}
+	n := o.Document.Root
+	for _, key := range place {
+		if i, err := strconv.Atoi(key); err == nil && n.Kind == yamldoc.List && i < len(n.Items()) {
+			n = n.Items()[i]
+		} else if next := n.Get(key); next != nil {
+			n = next
 		}
 	}
-	return out
+	return n.Pos()
 }
 
 // Admit reports whether a list of an AppProject's sourceRepos admits a repository, as Argo CD does:
@@ -281,11 +247,4 @@ func covers(pattern, repoURL string) bool {
 	}
 	is, err := regexp.MatchString("^"+strings.Join(parts, ".*")+"$", plain(repoURL))
 	return is && err == nil
-}
-
-func text(n *yamldoc.Node, keys ...string) string {
-	if v := at(n, keys...); !v.IsNull() {
-		return v.Text()
-	}
-	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/atomicfile"
+	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -28,10 +29,12 @@ const nothingWritten = "nothing was written"
 // Findings lists all findings of a state.
 type Findings func(*fleetstate.State) []problem.Problem
 
-// Repository is the folder of a fleet repository. Folder and Findings are required.
+// Repository is the folder of a fleet repository. Folder and Findings are required, and Tools where
+// a hub's roots are charts.
 type Repository struct {
 	Folder   string
 	Findings Findings
+	Tools    expand.Tools
 	// Layout reads the file to use instead of the repository's own layout; nil, and a nil file, for
 	// none.
 	Layout func() (*snapshot.File, error)

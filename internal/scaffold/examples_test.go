@@ -10,7 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/charts"
+	"github.com/argosy-hub/argosy/internal/expand"
+	"github.com/argosy-hub/argosy/internal/expand/helm"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lint"
+	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 //go:generate go test . -run TestExamples -update
@@ -21,7 +25,7 @@ var update = flag.Bool("update", false, "write examples/fleet and examples/minim
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	for dir, minimal := range map[string]bool{"fleet": false, "minimal": true} {
-		d, err := NewFleet(t.Context(), Repository{Folder: t.TempDir(), Findings: lint.Run}, Fleet{
+		d, err := NewFleet(t.Context(), Repository{Folder: t.TempDir(), Findings: findings}, Fleet{
 			Installation: Installation{
 				Hub: "hub", RepoURL: "https://git.example.com/platform/fleet.git", Revision: "main", Platform: Platform, HubEnvironment: "prod",
 				Charts: Charts, Version: charts.Version(), Minimal: minimal,
@@ -64,4 +68,8 @@ func TestExamples(t *testing.T) {
 			t.Errorf("examples/%s: %v", dir, d.Warnings)
 		}
 	}
+}
+
+func findings(st *fleetstate.State) []problem.Problem {
+	return lint.Run(st, expand.Tools{Charts: helm.New()})
 }

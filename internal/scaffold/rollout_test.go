@@ -3,7 +3,6 @@ package scaffold
 import (
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/lint"
 	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/source/sourcetest"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
@@ -28,7 +27,7 @@ func TestRollbackTakesEffect(t *testing.T) {
 				"fleet/rollouts/prod.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: Rollout\nrings:\n" +
 					"  - {name: eu, selector: {matchLabels: {environment: prod}}}\npins:\n" + pin,
 			})
-			d, err := ChangeRollout(t.Context(), Repository{Folder: dir, Findings: lint.Run}, RolloutChange{
+			d, err := ChangeRollout(t.Context(), Repository{Folder: dir, Findings: findings}, RolloutChange{
 				Name: "prod", Pin: &rollout.FilePin{Ring: "eu", Revision: "9b1e0d2", Reason: "worse"},
 			})
 			if err != nil {

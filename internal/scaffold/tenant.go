@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/charts"
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/roots"
+	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Tenant describes a new tenant of a hub: its project in Argo CD.
@@ -24,7 +26,7 @@ type Tenant struct {
 type tenantProject struct {
 	Tenant
 	Repositories []string
-	Kinds        []roots.ClusterKind
+	Kinds        []clusterKind
 }
 
 // NewTenant makes the Argo CD project of a tenant.
@@ -53,7 +55,7 @@ func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 	if t.Tenant == "default" {
 		return nil, failure.Usage([]string{nothingWritten}, "--name: %q is Argo CD's own project, which permits everything", t.Tenant)
 	}
-	hubRoots := roots.Read(before, t.Hub)
+	hubRoots := roots.Of(expand.New(expand.Options{State: st, Snapshot: before, Hub: t.Hub, Tools: r.Tools}))
 	if pos, there := hubRoots.Projects[t.Tenant]; there {
 		return nil, failure.Usage([]string{nothingWritten}, "tenant %q is there already: hub %s has its project at %s", t.Tenant, t.Hub, pos)
 	}
@@ -72,10 +74,8 @@ func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 		}
 	}
 	d := &Draft{Files: map[string]string{}}
-	p := tenantProject{Tenant: t, Repositories: chartRepositories(st, t.Hub, func(string) bool { return true }), Kinds: roots.ClusterKinds()}
-	for _, c := range hubRoots.Charts {
-		p.Repositories = append(p.Repositories, c.SourceRepos()...)
-	}
+	p := tenantProject{Tenant: t, Repositories: chartRepositories(st, t.Hub, func(string) bool { return true }), Kinds: clusterKinds()}
+	p.Repositories = append(p.Repositories, hubRoots.Admits[hubRoots.Platform]...)
 	if url, _, err := r.declared(before); err == nil && url != "" {
 		p.Repositories = append(p.Repositories, url)
 	}
@@ -92,4 +92,20 @@ func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 		fmt.Sprintf("argosy new member --hub %s --name %s --tenant %s --environment ENVIRONMENT", t.Hub, strings.ReplaceAll(t.ClusterPatterns[0], "*", "NAME"), t.Tenant),
 	}
 	return d, nil
+}
+
+// clusterKind is a kind without a namespace, or a pattern of kinds.
+type clusterKind struct{ Group, Kind string }
+
+// clusterKinds are those that the projects of charts/hub admit by default.
+func clusterKinds() (out []clusterKind) {
+	data, _ := charts.Files.ReadFile("hub/values.yaml") // it is embedded
+	doc, err := yamldoc.Parse("hub/values.yaml", data)
+	if err != nil {
+		return nil // a test reads it
+	}
+	for _, kind := range doc.Root.Get("projects").Get("clusterResources").Items() {
+		out = append(out, clusterKind{kind.Get("group").Text(), kind.Get("kind").Text()})
+	}
+	return out
 }
