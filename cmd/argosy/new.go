@@ -2,12 +2,18 @@ package main
 
 import (
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-hub/argosy/cmd/argosy/apps"
+	"github.com/argosy-hub/argosy/cmd/argosy/draft"
+	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/planner"
+	"github.com/argosy-hub/argosy/internal/provision"
 	"github.com/argosy-hub/argosy/internal/report"
 	"github.com/argosy-hub/argosy/internal/scaffold"
 )
@@ -49,4 +55,175 @@ func (o *options) write(cmd *cobra.Command, dryRun bool, draft func(scaffold.Rep
 	}
 	_, err = io.WriteString(report.PrintableWriter{W: cmd.OutOrStdout()}, d.Report())
 	return err
+}
+
+func newHub(o *options) *cobra.Command {
+	var h scaffold.Installation
+	cmd := &cobra.Command{
+		Use:   "hub --name NAME",
+		Short: "Write a further hub: its member file and its installation",
+		Long: `New hub writes the member file of a hub and the Application by which the hub installs itself, in
+fleet/bootstrap/NAME. A fleet without releases gets its ApplicationSets there, too. It builds the fleet with
+the files first, and writes them only if the fleet has no further error. It never overwrites a file.`,
+		Example: `  argosy new hub --name hub-us
+  argosy new hub --name hub-us --repo-url https://git.example.com/platform/fleet.git --hub-environment staging`,
+	}
+	hubFlags(cmd, &h, "name", "")
+	cmd.Flags().Lookup("repo-url").Usage += " (default that of another hub)"
+	cmd.Flags().Lookup("revision").Usage += " (default that of another hub)"
+	return draft.Command(o.write, cmd, &h, scaffold.NewHub, "name")
+}
+
+func newMember(o *options) *cobra.Command {
+	var m scaffold.Member
+	cmd := &cobra.Command{
+		Use:   "member --hub HUB --name NAME --tenant TENANT",
+		Short: "Write the file that registers a cluster",
+		Long: `New member writes the file that registers a cluster, at the path of the repository's layout. It builds the
+fleet with the file first, and writes it only if the fleet has no further error. It never overwrites a file.
+
+Afterwards it names the components that the cluster would get.`,
+		Example: `  argosy new member --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod \
+      --secret hub-eu/retail-prod-eu-3 --label region=eu-west-1
+  argosy new member --hub hub-eu --name payments-prod-eu-2 --tenant payments --environment prod \
+      --secret hub-eu/payments-prod-eu-2 --label region=eu-west-1 --agent argocd --enable-remote addons,resources
+  argosy new member --hub hub-ap --name hub-ap --tenant platform --environment prod --label region=ap-south-1 --hub-cluster
+  argosy new member --hub hub-eu --name try --tenant retail --environment dev --label region=eu-west-1 --dry-run`,
+	}
+	o.memberFlags(cmd, &m)
+	flags := cmd.Flags()
+	flags.BoolVar(&m.HubCluster, "hub-cluster", false, "the file describes the hub itself")
+	flags.StringVar(&m.Secret, "secret", "", "`name` or ARN of its credential in the secret store")
+	flags.StringVar(&m.GitHubSecret, "github-secret", "", "`name` of the repository credentials in the secret store")
+	return draft.Command(o.write, cmd, &m, scaffold.NewMember, "hub", "name", "tenant")
+}
+
+// memberFlags are what each file of a member needs, with their completions.
+func (o *options) memberFlags(cmd *cobra.Command, m *scaffold.Member) {
+	flags := cmd.Flags()
+	flags.StringVar(&m.Hub, "hub", "", "the hub that manages the cluster")
+	flags.StringVar(&m.Name, "name", "", "the cluster's name, also the file's")
+	flags.StringVar(&m.Tenant, "tenant", "", "whose cluster it is")
+	flags.StringVar(&m.Environment, "environment", "", "its environment, for example dev, staging or prod; none has no level and no label of it")
+	flags.StringVar(&m.Agent, "agent", "", "the cluster has an engine of its own: argocd or flux")
+	flags.StringSliceVar(&m.EnableRemote, "enable-remote", nil, "with --agent: the `groups` that the cluster's engine owns")
+	flags.StringArrayVar(&m.Labels, "label", nil, "a label of the cluster, `key=value`; may be repeated")
+	flags.StringArrayVar(&m.Annotations, "annotation", nil, "an annotation of the cluster, `key=value`; may be repeated")
+	complete(cmd, "agent", func() []string { return scaffold.Engines })
+	o.completeFleet(cmd, "hub", hubs)
+	o.completeFleet(cmd, "enable-remote", groups)
+	o.completeFleet(cmd, "tenant", tenants)
+	o.completeFleet(cmd, "environment", func(st *fleetstate.State) []string {
+		return identities(st, func(m *fleet.Member) string { return m.Environment })
+	})
+}
+
+func tenants(st *fleetstate.State) []string {
+	return identities(st, func(m *fleet.Member) string { return m.Tenant })
+}
+
+func identities(st *fleetstate.State, of func(*fleet.Member) string) []string {
+	var out []string
+	for _, h := range hubs(st) {
+		for _, m := range st.Fleet.Members(h) {
+			out = append(out, of(m))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func newCluster(o *options) *cobra.Command {
+	var m scaffold.Member
+	cmd := &cobra.Command{
+		Use:   "cluster --class CLASS --version VERSION --hub HUB --name NAME --tenant TENANT",
+		Short: "Write the file of a cluster that the hub makes",
+		Long: `New cluster writes the member file of a cluster that the hub provisions: one file says what the cluster is,
+registers it and places it in the hierarchy. It builds the fleet with the file first, and refuses a class
+that is not offered, a version that the class does not offer, and a second cluster of a name.
+
+After the merge the hub makes the cluster, registers it by the kubeconfig that the class writes, and
+deploys the components that the command names.`,
+		Example: `  argosy new cluster --class eks-kro --version 1.33 --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod --label region=eu-west-1 \
+      --account 111122223333 --region eu-west-1 --input nodeCount=3`,
+	}
+	o.memberFlags(cmd, &m)
+	flags := cmd.Flags()
+	flags.StringVar(&m.Class, "class", "", "the class of the cluster, a component of the group provisioning")
+	flags.StringVar(&m.Version, "version", "", "Kubernetes' `version` of the control plane")
+	flags.StringVar(&m.NodesVersion, "nodes-version", "", "that of the nodes (default the control plane's)")
+	flags.StringVar(&m.Account, "account", "", "the cloud account (default the class's)")
+	flags.StringVar(&m.Region, "region", "", "the cloud region (default the class's)")
+	flags.StringArrayVar(&m.Inputs, "input", nil, "an input of the class, `key=value`; may be repeated")
+	o.completeFleet(cmd, "class", func(st *fleetstate.State) []string {
+		return slices.DeleteFunc(catalog.Layers(st.Resolver().Catalogs[provision.Group]).Components(), provision.IsForNodes)
+	})
+	return draft.Command(o.write, cmd, &m, scaffold.NewMember, "hub", "name", "tenant", "class", "version")
+}
+
+func newTenant(o *options) *cobra.Command {
+	var t scaffold.Tenant
+	cmd := &cobra.Command{
+		Use:   "tenant --name NAME",
+		Short: "Write a tenant's project in Argo CD",
+		Long: `New tenant writes the Argo CD project of a tenant, in fleet/bootstrap/HUB. The tenant's Applications reach
+the project's clusters and no others. It refuses a tenant that the hub has, and clusters of another tenant.`,
+		Example: `  argosy new tenant --name logistics
+  argosy new tenant --hub hub-eu --name logistics --cluster legacy-7 --cluster 'logistics-*'`,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&t.Tenant, "name", "", "the tenant's name")
+	flags.StringVar(&t.Hub, "hub", "", "the hub; may be left out if the fleet has one")
+	flags.StringArrayVar(&t.ClusterPatterns, "cluster", nil, "a cluster's `name`, with * for any text; may be repeated (default NAME-*)")
+	o.completeFleet(cmd, "hub", hubs)
+	return draft.Command(o.write, cmd, &t, scaffold.NewTenant, "name")
+}
+
+func newTeam(o *options) *cobra.Command {
+	var t scaffold.Team
+	cmd := &cobra.Command{
+		Use:   "team --name NAME --tenant TENANT --owner GROUP --repository URL",
+		Short: "Write the file of a team",
+		Long: `New team writes the file of a team, fleet/teams/NAME.yaml: who owns it, on which of its tenant's clusters it
+is, in which namespaces, and from where it may deploy. It builds the fleet with the file first, and
+refuses a namespace that is another's.`,
+		Example: `  argosy new team --name checkout --tenant payments --owner payments-checkout --repository https://git.example.com/checkout/app
+  argosy new team --name checkout --tenant payments --owner payments-checkout --viewer payments --clusters environment=dev \
+      --namespace checkout --namespace checkout-cards=isolated --repository 'https://git.example.com/checkout/*'`,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&t.Name, "name", "", "the team's name, also the file's")
+	flags.StringVar(&t.Tenant, "tenant", "", "whose team it is")
+	flags.StringArrayVar(&t.Owners, "owner", nil, "a `group` of the identity provider that owns the team; may be repeated")
+	flags.StringArrayVar(&t.Viewers, "viewer", nil, "a `group` that may look; may be repeated")
+	flags.StringVar(&t.Selector, "clusters", "", "the tenant's clusters by `labels` of their files, as for kubectl (default all)")
+	flags.StringArrayVar(&t.Namespaces, "namespace", nil, "a namespace, `NAME or NAME=PRESET`; may be repeated (default the team's name)")
+	flags.StringVar(&t.Preset, "preset", "small", "the preset of namespaces without one")
+	flags.StringArrayVar(&t.Repositories, "repository", nil, "a repository's `URL`, with * for any text after the host; may be repeated")
+	o.completeFleet(cmd, "tenant", tenants)
+	return draft.Command(o.write, cmd, &t, scaffold.NewTeam, "name", "tenant", "owner", "repository")
+}
+
+func newComponent(o *options) *cobra.Command {
+	var c scaffold.Component
+	cmd := &cobra.Command{
+		Use:   "component --name NAME --repo-url URL --version VERSION",
+		Short: "Add a component to a group's catalog",
+		Long: `New component adds an entry, switched on, to the last catalog that the layout names for the group, or
+without one to the catalog of the first level. It builds the fleet with the entry first, refuses a component
+that a catalog has, and names the clusters that get it. Everything else in the file stays as it is.`,
+		Example: `  argosy new component --name podinfo --repo-url https://stefanprodan.github.io/podinfo --version 6.9.0
+  argosy new component --name quotas --repo-url https://git.example.com/platform/quotas.git --path base --manifests --version v1.2.0`,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&c.Name, "name", "", "the component's name")
+	flags.StringVar(&c.Group, "group", "addons", "its group")
+	flags.StringVar(&c.RepoURL, "repo-url", "", "`URL` of the Helm repository, the OCI registry or the Git repository")
+	flags.StringVar(&c.Chart, "chart", "", "the chart's `name` there (default: the component's)")
+	flags.StringVar(&c.Path, "path", "", "instead of a chart: a `folder` in Git")
+	flags.StringVar(&c.Version, "version", "", "the chart's version; of a folder in Git the revision")
+	flags.StringVar(&c.Namespace, "namespace", "", "where it is deployed (default: the component's name)")
+	flags.BoolVar(&c.Manifests, "manifests", false, "the folder has manifests or a kustomization, not a chart")
+	o.completeFleet(cmd, "group", groups)
+	return draft.Command(o.write, cmd, &c, scaffold.NewComponent, "name", "repo-url", "version")
 }
