@@ -1,13 +1,19 @@
 package charts_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/argoproj/argo-cd/v2/util/db"
+	"github.com/argoproj/argo-cd/v2/util/settings"
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
 	genv1alpha1 "github.com/external-secrets/external-secrets/apis/generators/v1alpha1"
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
 )
 
 // Lesson 13: registries' objects are named by endpoint, so their order means nothing, and
@@ -78,10 +84,10 @@ func TestGitCredentials(t *testing.T) {
 			"repo-creds",
 		},
 		"properties": {
-			`{gitCredentials: {x: {type: githubApp, secretName: git/named, url: "https://github.com/acme",
+			`{gitCredentials: {x: {type: githubApp, kind: repository, secretName: git/named, url: "https://github.com/acme/shop",
 			 properties: {githubAppID: app-id, githubAppInstallationID: installation, githubAppPrivateKey: key}, data: {project: retail}}}}`, "x",
-			map[string]string{"type": "git", "url": "https://github.com/acme", "githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "k", "project": "retail"},
-			"repo-creds",
+			map[string]string{"type": "git", "url": "https://github.com/acme/shop", "githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "k", "project": "retail"},
+			"repository",
 		},
 		"of GitHub Enterprise, for Argo CD and for Flux": {
 			`{gitCredentials: {x: {type: githubApp, secretName: git/app, url: "https://github.com/acme", data: {githubAppEnterpriseBaseUrl: "https://ghe.example/api/v3"}}}}`, "x",
@@ -159,4 +165,52 @@ func TestTemplateWithAURLFromTheStoreEndsAtItsHost(t *testing.T) {
 			t.Errorf("%s: a template for all that begins with %q; expected %q", stored, got, want)
 		}
 	}
+}
+
+// TestProjectOfGitCredentials: Argo CD's own reader gives the credentials of a repository with a
+// project to that project's Applications only, and admits the repository there. It ignores the
+// project of a template, which the chart refuses.
+func TestProjectOfGitCredentials(t *testing.T) {
+	const url = "https://git.example.com/shop.git"
+	remote := map[string]string{"git/token": `{"username":"bot","password":"p"}`}
+	for name, c := range map[string]struct {
+		entry     string
+		with      []string // the projects whose Applications get the credentials
+		admitting []string // the projects that Argo CD lets read the repository by itself
+	}{
+		"shared":     {"kind: repository", []string{"retail", "team-shop", "platform"}, nil},
+		"a tenant's": {"kind: repository, data: {project: retail}", []string{"retail"}, []string{"retail"}},
+		"template":   {"kind: repo-creds", []string{"retail", "team-shop", "platform"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			values := "gitCredentials: {x: {type: http, secretName: git/token, url: \"" + url + "\", " + c.entry + "}}"
+			secret, err := reconcile(t, one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, member, values), "retail-dev-eu-1-git-x"), remote, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			secret.Namespace = "argocd"
+			client := fake.NewClientset(secret, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+				Name: "argocd-cm", Namespace: "argocd", Labels: map[string]string{"app.kubernetes.io/part-of": "argocd"},
+			}})
+			argocd := db.NewDB("argocd", settings.NewSettingsManager(t.Context(), client, "argocd"), client)
+			for _, project := range []string{"retail", "team-shop", "platform"} {
+				repository, err := argocd.GetRepository(t.Context(), url, project)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := repository.Password == "p", slices.Contains(c.with, project); got != want {
+					t.Errorf("project %s gets the credentials: %v; expected %v", project, got, want)
+				}
+				admitted, err := argocd.GetProjectRepositories(t.Context(), project)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := len(admitted) == 1, slices.Contains(c.admitting, project); got != want {
+					t.Errorf("project %s is admitted: %v; expected %v", project, got, want)
+				}
+			}
+		})
+	}
+	rendering{}.fails(t, `Git credentials "x": data.project has no effect with kind repo-creds`, fleetSecret, member, `gitCredentials: {x: {type: http, secretName: git/token, data: {project: retail}}}`)
+	rendering{}.fails(t, `Git credentials "github": data.project has no effect with kind repo-creds`, fleetSecret, member, `{githubSecret: true, githubSecretName: git/app, github: {data: {project: retail}}}`)
 }

@@ -111,6 +111,11 @@ auth:
 {{- end -}}
 {{- $_ := set $all "github" (merge (dict "secretName" .Values.githubSecretName "local" (include "fleet-secret.local" .Values.github)) .Values.github $defaults) -}}
 {{- end -}}
+{{- range $name, $entry := $all -}}
+{{- if and (eq $entry.kind "repo-creds") (get $entry.data "project") -}}
+{{- fail (printf "Git credentials %q: data.project has no effect with kind repo-creds: Argo CD gives these to the Applications of every project; set kind: repository, with the URL of one repository, or remove project" $name) -}}
+{{- end -}}
+{{- end -}}
 {{- toJson $all -}}
 {{- end -}}
 
