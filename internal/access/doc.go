@@ -1,5 +1,5 @@
 // Package access decides who may query the service: it reads the tokens, knows the scope of each,
-// and bounds how often the bearer of a token, or an address without a good one, may query.
+// and bounds how often the bearer of a token may query, and how many queries are worked on at once.
 //
 //	token file ───────────────┐ read again once in a while
 //	tokens file ─> declared ──┼─> table of hashes ─> Find(presented) ─> Bearer ─> Route, Ask, ...
@@ -24,5 +24,4 @@
 //     a value: it stays with the token that had it, or is good for neither.
 //  7. A presented token is compared with all tokens by hash, in constant time.
 //  8. Errors name tokens, files and queries, never a value (G5: one cause, one text).
-//  9. All that is remembered of addresses and tokens is bounded.
 package access

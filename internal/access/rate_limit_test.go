@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,54 +10,6 @@ import (
 
 	"golang.org/x/time/rate"
 )
-
-// Rule 9: however many addresses fail, no more than so many are remembered, and those that go on
-// failing stay among them.
-func TestAttemptsAreBounded(t *testing.T) {
-	t.Parallel()
-	a := NewAttempts(0.001, 2)
-	const busy = "10.0.0.1:1"
-	for range 2 {
-		if _, tooMany := a.Failed(busy); tooMany {
-			t.Fatal("too soon")
-		}
-	}
-	for i := range 3 * maxAddresses {
-		if _, tooMany := a.Failed(fmt.Sprintf("192.%d.%d.%d:99", i>>16, i>>8&255, i&255)); tooMany {
-			t.Fatal("an address that failed once")
-		}
-		if i%(maxAddresses/2) == 0 {
-			if retry, tooMany := a.Failed(busy); !tooMany || retry <= 0 {
-				t.Fatalf("after %d others: forgotten", i)
-			}
-		}
-	}
-	if n := a.limiters.Len(); n != maxAddresses {
-		t.Errorf("%d addresses are remembered", n)
-	}
-}
-
-// One site of IPv6 is one address, and so is what is none.
-func TestAttemptsByPlace(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		a, b string
-		same bool
-	}{
-		{"10.0.0.1:1", "10.0.0.1:2", true},
-		{"10.0.0.1:1", "10.0.0.2:1", false},
-		{"10.0.0.1:1", "[::ffff:10.0.0.1]:1", true},
-		{"[2001:db8::1]:1", "[2001:db8::2:3:4:5]:1", true},
-		{"[2001:db8::1]:1", "[2001:db8:0:1::1]:1", false},
-		{"[fe80::1%eth0]:1", "[fe80::1%eth1]:1", true},
-		{"@", "", true},
-		{"@", "10.0.0.1:1", false},
-	} {
-		if got := prefixOf(c.a) == prefixOf(c.b); got != c.same {
-			t.Errorf("%s and %s: %v", c.a, c.b, got)
-		}
-	}
-}
 
 func TestPace(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -14,17 +13,45 @@ import (
 	"github.com/argosy-hub/argosy/internal/overview"
 )
 
-// admit is nil if a request may use a route now. The handler finds the bearer, with its scope, by
-// bearerOf (rule 11).
-func (s *Server) admit(r *http.Request, route, presented string) *failure {
-	if f := s.verifyClient(r); f != nil {
-		return s.countFailure(r, f)
+// withToken admits requests with a token that is good for the route.
+func (s *Server) withToken(route string, presented func(*http.Request) string, next handle) handle {
+	return func(w http.ResponseWriter, r *http.Request) *failure {
+		if f := s.verifyClient(r); f != nil {
+			return s.countFailure(r, f)
+		}
+		bearer, f := s.identify(route, presented(r))
+		if f != nil {
+			return s.countFailure(r, f)
+		}
+		return s.admit(w, r, route, bearer, next)
 	}
-	bearer, f := s.identify(route, presented)
-	if f != nil {
-		return s.countFailure(r, f)
+}
+
+// admit responds to a request if its bearer may use the route now. The handler finds the bearer,
+// with its scope, by bearerOf (rule 11). A request waits shortly for its token's rate and for a
+// slot: after a refusal Argo CD waits for three minutes.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request, route string, bearer *access.Bearer, next handle) *failure {
+	info(r).bearer = bearer
+	crowded := func() *failure {
+		return busy(5*time.Second, fmt.Sprintf("too many requests at once with token %q; the limit for all tokens is %d (--max-concurrent)", bearer.Label(), s.o.MaxConcurrent))
 	}
-	return s.authorize(r, route, bearer)
+	leave, ok := s.slots.Enter(bearer.Label())
+	if !ok {
+		return crowded()
+	}
+	defer leave()
+	if retry, ok := bearer.Pace(r.Context(), s.o.MaxWait); !ok {
+		return busy(retry, fmt.Sprintf("too many requests with token %q; the limit is %g a second (--token-rate)", bearer.Label(), s.o.TokenRate))
+	}
+	if f := denial(bearer.Route(route)); f != nil {
+		return f
+	}
+	release, ok := s.slots.Take(r.Context(), bearer.Label(), s.o.MaxWait)
+	if !ok {
+		return crowded()
+	}
+	defer release()
+	return next(w, r)
 }
 
 // verifyClient is nil if the client's certificate is good, or the service needs none.
@@ -56,43 +83,19 @@ func (s *Server) identify(route, presented string) (*access.Bearer, *failure) {
 	return bearer, nil
 }
 
-// authorize is nil if a bearer's rate and scope allow a route now.
-func (s *Server) authorize(r *http.Request, route string, bearer *access.Bearer) *failure {
-	n := info(r)
-	n.bearer = bearer
-	if retry, ok := s.pace(r.Context(), bearer); !ok {
-		return busy(retry, fmt.Sprintf("too many requests with token %q; the limit is %g a second (--token-rate)", bearer.Label(), s.o.TokenRate))
-	}
-	return denial(bearer.Route(route))
-}
-
-// pace waits until a bearer's rate allows a request. A request that waits holds a connection, so
-// with tokens without priority no more wait than are worked on at once.
-func (s *Server) pace(ctx context.Context, b *access.Bearer) (retry time.Duration, ok bool) {
-	if b.HasPriority() {
-		return b.Pace(ctx, s.o.MaxWait)
-	}
-	if retry, ok = b.Pace(ctx, -1); ok || !s.paced.Take(ctx, b.Name, false, -1) {
-		return retry, ok
-	}
-	defer s.paced.Release(b.Name)
-	return b.Pace(ctx, s.o.MaxWait)
-}
-
-// countFailure counts a failed attempt. Beyond the limit of its address the client gets 429, and
-// the log no line. Requests with a good token never come here, so that nobody who shares an address
-// with Argo CD locks it out. A token that is a reference is a mistake in the configuration, not an
-// attempt; its response stays the same (G5).
+// countFailure counts a failed attempt. Beyond the limit of all the client gets 429, and the log no
+// line. Requests with a good token never come here, so that nobody locks Argo CD out. A token that
+// is a reference is a mistake in the configuration, not an attempt; its response stays the same
+// (G5).
 func (s *Server) countFailure(r *http.Request, f *failure) *failure {
 	if f.reference || info(r).expected {
 		return f
 	}
-	retry, tooMany := s.attempts.Failed(r.RemoteAddr)
-	if !tooMany {
+	if s.failures.Allow() {
 		return f
 	}
 	info(r).expected = true
-	return busy(retry, "too many failed attempts from this address; the last one: "+f.message)
+	return busy(time.Second, "too many failed attempts; the last one: "+f.message)
 }
 
 // denial is an error of access as 403, nil for none.

@@ -16,8 +16,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
-// auditRequest writes the audit log's line of a request. Failed attempts beyond the limit of their
-// address have no line, so that nobody fills a disk.
+// auditRequest writes the audit log's line of a request. Failed attempts beyond their limit have
+// no line, so that nobody fills a disk.
 func (s *Server) auditRequest(r *http.Request, n *requestInfo, code int, took time.Duration) {
 	record := n.audit
 	record.ID, record.Token, record.ApplicationSet = n.id, n.bearer.Label(), n.applicationSet

@@ -23,7 +23,7 @@
 //  4. Token files, the certificate and the client authorities are read again as they change; a bad
 //     file leaves the last good one in use.
 //  5. Requests, their headers, responses, concurrency, rates and times are bounded (H10). Of the
-//     requests that are worked on at once each token has its share (access.Slots).
+//     requests that are worked on at once one token gets half (access.Slots).
 //  6. Neither tokens nor bodies are logged.
 //  7. Stop drains: /readyz says 503 first, while requests still get responses. Then Stop waits for
 //     those under way.
@@ -35,10 +35,8 @@
 //     while, so that one pull sees one state.
 //  11. Each route but /healthz, /readyz and /metrics asks internal/access whether the token is good
 //     for it, and whether the query is in the token's scope; a refusal is 403 and names what is not
-//     allowed. A good token is never refused because of others: failed attempts are counted apart,
-//     by address.
+//     allowed. A good token is never refused because of others: failed attempts are counted apart.
 //  12. Every response forbids caches to store it and browsers to render it.
-//  13. Connections are bounded. Beyond the bound the one that has waited longest is closed, and
-//     requests are refused while there is still room for probes and metrics. Before a token is
-//     known to be good, nothing of a request but its header is kept.
+//  13. Connections are bounded: beyond, a new one waits for another to end. Before a token is known
+//     to be good, nothing of a request but its header is kept.
 package server

@@ -106,27 +106,30 @@ const (
 // readyz says whether clients should send requests here, and which revision is served. A request
 // with a token gets the reasons too, or is refused.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) *failure {
-	isDetailed := r.Header.Get("Authorization") != ""
-	if isDetailed {
-		if f := s.admit(r, access.FleetRoute, tokenOrPassword(r)); f != nil {
-			return f
-		}
-		if f := denial(bearerOf(r).Whole(s.o.Hub)); f != nil {
-			return f
-		}
-		info(r).audit.Tenants = []string{audit.All}
+	if r.Header.Get("Authorization") != "" {
+		return s.withToken(access.FleetRoute, tokenOrPassword, s.detailedReadyz)(w, r)
 	}
 	body := s.readiness()
-	code := http.StatusOK
-	if !body.Ready {
-		code = http.StatusServiceUnavailable
-	}
-	if isDetailed {
-		respond(w, code, encode(body))
-	} else {
-		respond(w, code, encode(body.Probe))
-	}
+	respond(w, body.code(), encode(body.Probe))
 	return nil
+}
+
+func (s *Server) detailedReadyz(w http.ResponseWriter, r *http.Request) *failure {
+	if f := denial(bearerOf(r).Whole(s.o.Hub)); f != nil {
+		return f
+	}
+	info(r).audit.Tenants = []string{audit.All}
+	body := s.readiness()
+	respond(w, body.code(), encode(body))
+	return nil
+}
+
+// code is the status that tells load balancers the same.
+func (b Readiness) code() int {
+	if !b.Ready {
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusOK
 }
 
 // readiness collects the body of /readyz, with the message of either audience.

@@ -225,8 +225,8 @@ func TestArgoCDIsNeverRefusedForItsRate(t *testing.T) {
 	}
 }
 
-// Failed attempts are counted by address; a good token from the same address is served all the
-// same, and a token that Argo CD could not resolve gets the same message each time (G5).
+// Failed attempts of all are counted together; a good token is served all the same, and a token
+// that Argo CD could not resolve gets the same message each time (G5).
 func TestRatesOfFailedAttempts(t *testing.T) {
 	s := serving(t, func(o *server.Options) { o.FailureRate, o.FailureBurst = 0.001, 3 })
 	wrong := func() reply { return s.ask(`{"view":"members"}`, "Authorization", "Bearer wrong") }
@@ -238,7 +238,7 @@ func TestRatesOfFailedAttempts(t *testing.T) {
 	logged := strings.Count(s.log.String(), "level=WARN msg=request")
 	for range 5 {
 		r := wrong()
-		if r.code != 429 || r.message() != "too many failed attempts from this address; the last one: the bearer token is wrong" || r.header.Get("Retry-After") == "" {
+		if r.code != 429 || r.message() != "too many failed attempts; the last one: the bearer token is wrong" || r.header.Get("Retry-After") == "" {
 			t.Errorf("%d %s %v", r.code, r.body, r.header)
 		}
 	}

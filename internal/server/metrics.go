@@ -128,13 +128,12 @@ var (
 	baselines   = prometheus.NewDesc("argosy_removal_baselines", "Responses that are remembered to compare the next ones with.", nil, nil)
 	storeDesc   = prometheus.NewDesc("argosy_removal_baseline_failures_total",
 		"Remembered responses that were damaged, could not be written, or were given up because there were too many.", []string{"failure"}, nil)
-	openDesc   = prometheus.NewDesc("argosy_http_connections", "Open connections.", nil, nil)
-	closedDesc = prometheus.NewDesc("argosy_http_connections_closed_total", "Connections that were closed without a request under way, to make room for others.", nil, nil)
+	openDesc = prometheus.NewDesc("argosy_http_connections", "Open connections.", nil, nil)
 )
 
 // Describe names the metrics.
 func (stateMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, computing, staleDesc, mountDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, replacedDesc, stateDesc, expiryDesc, membersDesc, ringsDesc, refusedDesc, baselines, storeDesc, openDesc, closedDesc} {
+	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, computing, staleDesc, mountDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, replacedDesc, stateDesc, expiryDesc, membersDesc, ringsDesc, refusedDesc, baselines, storeDesc, openDesc} {
 		ch <- d
 	}
 }
@@ -147,9 +146,7 @@ func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	counter := func(d *prometheus.Desc, v float64, of ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, of...)
 	}
-	open, closed := c.s.listener.Figures()
-	gauge(openDesc, float64(open))
-	counter(closedDesc, float64(closed))
+	gauge(openDesc, float64(c.s.connections.Load()))
 	removals := c.s.guard.Stats()
 	for view, n := range removals.Refused {
 		gauge(refusedDesc, float64(n), string(view))

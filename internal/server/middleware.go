@@ -155,38 +155,6 @@ func (s *Server) withRecovery(next http.Handler) http.Handler {
 	})
 }
 
-// withConnection refuses a request when the remaining connections are kept for probes and metrics
-// (rule 13).
-func (s *Server) withConnection(next handle) handle {
-	return func(w http.ResponseWriter, r *http.Request) *failure {
-		end, ok := s.listener.Begin(r)
-		if !ok {
-			return &failure{
-				code: http.StatusServiceUnavailable, header: map[string]string{"Retry-After": "5", "Connection": "close"},
-				message: fmt.Sprintf("too many connections at once; the limit is %d (--max-connections)", s.o.MaxConnections),
-			}
-		}
-		defer end()
-		return next(w, r)
-	}
-}
-
-// withSlot bounds the requests that are worked on at once, and gives each token its share. It waits
-// shortly for a slot: after a refusal Argo CD waits for three minutes.
-func (s *Server) withSlot(next handle) handle {
-	return func(w http.ResponseWriter, r *http.Request) *failure {
-		bearer := bearerOf(r)
-		if !s.slots.Take(r.Context(), bearer.Name, bearer.HasPriority(), s.o.MaxWait) {
-			return &failure{
-				code: http.StatusTooManyRequests, header: map[string]string{"Retry-After": "5"},
-				message: fmt.Sprintf("too many requests at once with token %q; the limit for all tokens is %d (--max-concurrent)", bearer.Label(), s.o.MaxConcurrent),
-			}
-		}
-		defer s.slots.Release(bearer.Name)
-		return next(w, r)
-	}
-}
-
 // logError is promhttp's logger.
 type logError struct{ log *slog.Logger }
 

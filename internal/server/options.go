@@ -30,6 +30,8 @@ const (
 	DefaultMaxConcurrent    = 32
 	DefaultMaxConnections   = 1024
 	DefaultMaxWait          = 5 * time.Second
+	DefaultFailureRate      = 10
+	DefaultFailureBurst     = 1000
 	DefaultShutdownTimeout  = 15 * time.Second
 )
 
@@ -109,8 +111,7 @@ type Options struct {
 	// once. Beyond, a request waits for MaxWait and is then refused with 429.
 	TokenRate  float64
 	TokenBurst int
-	// FailureRate and FailureBurst bound the requests without a good token from one address, which
-	// do not wait.
+	// FailureRate and FailureBurst bound the requests without a good token, which do not wait.
 	FailureRate  float64
 	FailureBurst int
 	// TLSCert and TLSKey are PEM files; without both, the server speaks plain HTTP.
@@ -135,10 +136,8 @@ type Options struct {
 	// before it is refused with 429; a negative MaxWait does not wait.
 	MaxConcurrent int
 	MaxWait       time.Duration
-	// MaxConnections bounds the open connections, at least MinConnections. Beyond, the server
-	// closes the one that has waited longest for its next request or a whole header. Some are kept
-	// for probes and metrics: other requests are refused with 503 when only 64 are left, or a
-	// quarter of fewer than 256.
+	// MaxConnections bounds the open connections, at least MinConnections. Beyond, a new one waits
+	// for another to end.
 	MaxConnections int
 
 	// DrainDelay is how long Stop still serves after /readyz has turned to 503; default none.
@@ -172,7 +171,7 @@ func Defaults() Options {
 	return Options{
 		Facts: refresh.StaticFacts{}, Now: time.Now, Listen: DefaultListen, TokensReload: access.DefaultReload,
 		TokenRate: access.DefaultRate, TokenBurst: access.DefaultBurst,
-		FailureRate: access.DefaultFailureRate, FailureBurst: access.DefaultFailureBurst,
+		FailureRate: DefaultFailureRate, FailureBurst: DefaultFailureBurst,
 		MaxRequestBytes: DefaultMaxRequestBytes, MaxResponseBytes: DefaultMaxResponseBytes, MaxWebhookBytes: DefaultMaxWebhookBytes,
 		MaxHeaderBytes: DefaultMaxHeaderBytes, WebhookTimeout: DefaultWebhookTimeout, ReadHeaderTimeout: DefaultReadHeaderTimeout,
 		ReadTimeout: DefaultReadTimeout, WriteTimeout: DefaultWriteTimeout, IdleTimeout: DefaultIdleTimeout,

@@ -12,15 +12,13 @@ import (
 // registry answers below /v2/ (rule 10).
 func (s *Server) registry(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Docker-Distribution-Api-Version", "registry/2.0")
-	f := s.registryAuthorized(r)
-	if f == nil && r.Method != http.MethodGet && r.Method != http.MethodHead {
-		f = &failure{code: http.StatusMethodNotAllowed, message: "the registry is read-only", header: map[string]string{"Allow": "GET, HEAD"}}
-	}
-	if f == nil {
-		f = s.withConnection(s.withSlot(s.pull))(w, r)
-	}
+	info(r).expected = registryToken(r) == "" // so clients ask how to authenticate
+	f := s.withToken(access.Registry, registryToken, s.pull)(w, r)
 	if f == nil {
 		return
+	}
+	if f.code == http.StatusUnauthorized {
+		f.header = map[string]string{"WWW-Authenticate": `Basic realm="argosy"`}
 	}
 	recordFailure(r, f)
 	for name, value := range f.header {
@@ -29,23 +27,20 @@ func (s *Server) registry(w http.ResponseWriter, r *http.Request) {
 	respond(w, f.code, encode(ociregistry.NewErrorBody(f.code, f.message)))
 }
 
-// registryAuthorized takes the token as anybody's password, or as a bearer's. The challenge is
-// Basic alone: clients that see Bearer look for a token service (go-containerregistry v0.21,
+// registryToken is the token as anybody's password, or as a bearer's. The challenge is Basic alone:
+// clients that see Bearer look for a token service (go-containerregistry v0.21,
 // pkg/v1/remote/transport; oras-go v2.5, registry/remote/auth).
-func (s *Server) registryAuthorized(r *http.Request) *failure {
-	presented := access.BearerToken(r)
+func registryToken(r *http.Request) string {
 	if _, password, ok := r.BasicAuth(); ok {
-		presented = password
+		return password
 	}
-	info(r).expected = presented == "" // so clients ask how to authenticate
-	f := s.admit(r, access.Registry, presented)
-	if f != nil && f.code == http.StatusUnauthorized {
-		f.header = map[string]string{"WWW-Authenticate": `Basic realm="argosy"`}
-	}
-	return f
+	return access.BearerToken(r)
 }
 
 func (s *Server) pull(w http.ResponseWriter, r *http.Request) *failure {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return &failure{code: http.StatusMethodNotAllowed, message: "the registry is read-only", header: map[string]string{"Allow": "GET, HEAD"}}
+	}
 	if r.URL.Path == "/v2/" || r.URL.Path == "/v2" {
 		respond(w, http.StatusOK, []byte("{}\n"))
 		return nil

@@ -12,7 +12,7 @@ import (
 // handler routes all requests.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	open := func(method, path, name string, h http.Handler) {
+	route := func(method, path, name string, h http.Handler) {
 		mux.Handle(method+" "+path, withEndpoint(name, h))
 		allow := method
 		if method == http.MethodGet {
@@ -22,16 +22,15 @@ func (s *Server) handler() http.Handler {
 			return &failure{code: http.StatusMethodNotAllowed, message: "method not allowed; expected " + method, header: map[string]string{"Allow": allow}}
 		})))
 	}
-	route := func(method, path, name string, h handle) { open(method, path, name, s.withConnection(h)) }
-	route(http.MethodPost, "/api/v1/getparams.execute", "getparams", s.withToken(access.GetParams, access.BearerToken, s.withSlot(s.getparams)))
-	route(http.MethodPost, "/api/v1/webhook", "webhook", s.webhook)
-	route(http.MethodGet, "/api/v1/fleet", "fleet", s.withToken(access.FleetRoute, access.BearerToken, s.withSlot(s.fleet)))
-	route(http.MethodGet, "/api/v1/rollouts", "rollouts", s.withToken(access.FleetRoute, access.BearerToken, s.withSlot(s.rollouts)))
-	route(http.MethodGet, "/api/v1/explain", "explain", s.withToken(access.Explain, access.BearerToken, s.withSlot(s.explain)))
-	route(http.MethodGet, "/api/v1/flux/inputs", "flux-inputs", s.withToken(access.FluxInputs, tokenOrPassword, s.withSlot(s.fluxInputs)))
-	open(http.MethodGet, "/healthz", "healthz", handle(s.healthz))
-	open(http.MethodGet, "/readyz", "readyz", handle(s.readyz))
-	open(http.MethodGet, "/metrics", "metrics", inMemory(promhttp.HandlerFor(s.o.Gatherer, promhttp.HandlerOpts{
+	route(http.MethodPost, "/api/v1/getparams.execute", "getparams", s.withToken(access.GetParams, access.BearerToken, s.getparams))
+	route(http.MethodPost, "/api/v1/webhook", "webhook", handle(s.webhook))
+	route(http.MethodGet, "/api/v1/fleet", "fleet", s.withToken(access.FleetRoute, access.BearerToken, s.fleet))
+	route(http.MethodGet, "/api/v1/rollouts", "rollouts", s.withToken(access.FleetRoute, access.BearerToken, s.rollouts))
+	route(http.MethodGet, "/api/v1/explain", "explain", s.withToken(access.Explain, access.BearerToken, s.explain))
+	route(http.MethodGet, "/api/v1/flux/inputs", "flux-inputs", s.withToken(access.FluxInputs, tokenOrPassword, s.fluxInputs))
+	route(http.MethodGet, "/healthz", "healthz", handle(s.healthz))
+	route(http.MethodGet, "/readyz", "readyz", handle(s.readyz))
+	route(http.MethodGet, "/metrics", "metrics", inMemory(promhttp.HandlerFor(s.o.Gatherer, promhttp.HandlerOpts{
 		ErrorLog: logError{s.o.Logger}, MaxRequestsInFlight: 4,
 	})))
 	mux.Handle("/v2/", withEndpoint("registry", http.HandlerFunc(s.registry)))
@@ -47,16 +46,6 @@ func withEndpoint(name string, h http.Handler) http.Handler {
 		info(r).endpoint = name
 		h.ServeHTTP(w, r)
 	})
-}
-
-// withToken admits requests with a token that is good for the route.
-func (s *Server) withToken(route string, presented func(*http.Request) string, next handle) handle {
-	return func(w http.ResponseWriter, r *http.Request) *failure {
-		if f := s.admit(r, route, presented(r)); f != nil {
-			return f
-		}
-		return next(w, r)
-	}
 }
 
 // inMemory has a handler write into memory first, so that it holds nothing while a client is slow.

@@ -8,14 +8,16 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/netutil"
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/appsets"
-	"github.com/argosy-hub/argosy/internal/connlimit"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
@@ -42,18 +44,18 @@ type Server struct {
 	lastKnownFacts *refresh.LastKnownFacts // nil where they are not stored
 	guarding       func()                  // ends the guard
 	tokens         *access.Tokens
-	attempts       *access.Attempts
+	failures       *rate.Limiter          // of requests without a good token
 	clients        *tlsreload.Authorities // nil where clients need no certificate
 	tlsConfig      *tls.Config            // nil without TLS
 	metrics        *metrics
-	slots          *access.Slots[string]       // by token
-	paced          *access.Slots[string]       // of requests that wait for the rate of their token
-	webhooks       *access.Slots[netip.Prefix] // of signed bodies that are read, by address
+	slots          *access.Slots       // by token
+	webhooks       *semaphore.Weighted // of signed bodies that are read
 	deliveries     *webhook.Deliveries
 	queries        queryCache
 	artifacts      *ociregistry.Registry
 	http           *http.Server
-	listener       *connlimit.Listener // Start sets its listener
+	listener       net.Listener // Start sets it
+	connections    atomic.Int64 // that are open
 	draining       atomic.Bool
 	failed         chan error
 	stop           sync.Once
@@ -73,7 +75,7 @@ func New(o Options) (*Server, error) {
 		registry := newRegistry()
 		o.Registerer, o.Gatherer = registry, registry
 	}
-	s := &Server{o: o, slots: access.NewSlots[string](o.MaxConcurrent), paced: access.NewSlots[string](o.MaxConcurrent), webhooks: access.NewSlots[netip.Prefix](maxWebhooks), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}, listener: connlimit.New(o.MaxConnections)}
+	s := &Server{o: o, slots: access.NewSlots(o.MaxConcurrent), webhooks: semaphore.NewWeighted(maxWebhooks), failures: rate.NewLimiter(rate.Limit(o.FailureRate), o.FailureBurst), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}}
 	var err error
 	s.tokens, err = access.Open(access.Options{
 		TokenFile: o.TokenFile, TokensFile: o.TokensFile, TokensDir: o.TokensDir, Reload: o.TokensReload,
@@ -82,7 +84,6 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.attempts = access.NewAttempts(o.FailureRate, o.FailureBurst)
 	if s.tlsConfig, err = s.tls(); err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func New(o Options) (*Server, error) {
 	s.http = &http.Server{
 		Handler: s.handler(), TLSConfig: s.tlsConfig.Clone(), ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: o.ReadHeaderTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
-		MaxHeaderBytes: o.MaxHeaderBytes, DisableGeneralOptionsHandler: true, ConnState: s.listener.Changed, ConnContext: s.listener.Context, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		MaxHeaderBytes: o.MaxHeaderBytes, DisableGeneralOptionsHandler: true, ConnState: s.count, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 	}
 	return s, nil
 }
@@ -163,7 +164,7 @@ func (s *Server) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.listener.On(listener)
+	s.listener = netutil.LimitListener(listener, s.o.MaxConnections)
 	s.notify(context.WithoutCancel(ctx))
 	s.guarding = background(context.WithoutCancel(ctx), s.guard.Run, s.order.Run, s.rings.Run)
 	s.refresher.Start(context.WithoutCancel(ctx)) // it goes on while the server drains
@@ -180,6 +181,16 @@ func (s *Server) Start(ctx context.Context) error {
 	}()
 	s.o.Logger.Info("listening", "address", s.Addr(), "source", s.o.Source.String(), "hub", s.o.Hub)
 	return nil
+}
+
+// count is http.Server.ConnState.
+func (s *Server) count(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.connections.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		s.connections.Add(-1)
+	}
 }
 
 // refreshed follows a reconciliation of the refresher, whose new state is served by now.

@@ -12,15 +12,12 @@ import (
 )
 
 // maxWebhooks bounds the signed bodies that are read at once. Anybody may send one, and it has to
-// be read before its signature can be verified. Each address has its share of them.
+// be read before its signature can be verified.
 const maxWebhooks = 16
 
-// webhook makes the service look at the source at once. However many pushes come meanwhile, it
-// looks once more after them.
-func (s *Server) webhook(w http.ResponseWriter, r *http.Request) *failure {
-	if f := s.webhookAuthorized(w, r); f != nil {
-		return f
-	}
+// look makes the service look at the source at once. However many pushes come meanwhile, it looks
+// once more after them.
+func (s *Server) look(w http.ResponseWriter, r *http.Request) *failure {
 	event, push := webhook.Event(r.Header)
 	info(r).request = cut(event)
 	code, message := http.StatusAccepted, "refresh triggered"
@@ -36,16 +33,16 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) *failure {
 	return nil
 }
 
-// webhookAuthorized accepts a token as a bearer's, as GitLab's secret token, as the key of a
-// signature, or as Azure DevOps' password.
-func (s *Server) webhookAuthorized(w http.ResponseWriter, r *http.Request) *failure {
+// webhook accepts a token as a bearer's, as GitLab's secret token, as the key of a signature, or as
+// Azure DevOps' password.
+func (s *Server) webhook(w http.ResponseWriter, r *http.Request) *failure {
 	token := cmp.Or(r.Header.Get("X-Gitlab-Token"), access.BearerToken(r))
 	signature, signed := webhook.Signature(r.Header)
 	if !signed && token == "" { // with a signature, user and password are for a proxy before us
 		_, token, _ = r.BasicAuth()
 	}
 	if !signed || token != "" {
-		return s.admit(r, access.Webhook, token)
+		return s.withToken(access.Webhook, func(*http.Request) string { return token }, s.look)(w, r)
 	}
 	if f := s.verifyClient(r); f != nil {
 		return s.countFailure(r, f)
@@ -54,24 +51,32 @@ func (s *Server) webhookAuthorized(w http.ResponseWriter, r *http.Request) *fail
 	if r.ContentLength > limit {
 		return tooLarge(fmt.Sprintf("the webhook's body has %d bytes; the limit is %d (--max-webhook-bytes)", r.ContentLength, limit))
 	}
-	from := access.Site(r.RemoteAddr)
-	if !s.webhooks.Take(r.Context(), from, true, -1) {
-		return busy(s.o.MaxWait, fmt.Sprintf("too many signed webhooks at once from this address; the limit for all is %d", maxWebhooks))
+	if !s.webhooks.TryAcquire(1) {
+		return busy(s.o.MaxWait, fmt.Sprintf("too many signed webhooks at once; the limit is %d", maxWebhooks))
 	}
-	defer s.webhooks.Release(from)
+	bearer, f := s.signer(w, r, signature, limit)
+	s.webhooks.Release(1)
+	if f != nil {
+		return f
+	}
+	return s.admit(w, r, access.Webhook, bearer, s.look)
+}
+
+// signer is whose token has signed a body.
+func (s *Server) signer(w http.ResponseWriter, r *http.Request, signature []byte, limit int64) (*access.Bearer, *failure) {
 	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(s.o.WebhookTimeout, s.o.ReadTimeout))); err != nil {
-		return &failure{code: http.StatusInternalServerError, message: "the connection has no time limit", cause: err.Error()}
+		return nil, &failure{code: http.StatusInternalServerError, message: "the connection has no time limit", cause: err.Error()}
 	}
 	secrets, bearers := s.tokens.Signing()
 	by, err := webhook.Signer(secrets, signature, http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return tooLarge(fmt.Sprintf("the webhook's body is larger than the limit of %d bytes (--max-webhook-bytes)", limit))
+		return nil, tooLarge(fmt.Sprintf("the webhook's body is larger than the limit of %d bytes (--max-webhook-bytes)", limit))
 	case err != nil:
-		return &failure{code: http.StatusBadRequest, message: "the request's body broke off"}
+		return nil, &failure{code: http.StatusBadRequest, message: "the request's body broke off"}
 	case by < 0:
-		return s.countFailure(r, unauthorized("the webhook's signature is wrong: its secret has to be the service's token"))
+		return nil, s.countFailure(r, unauthorized("the webhook's signature is wrong: its secret has to be the service's token"))
 	}
-	return s.authorize(r, access.Webhook, bearers[by])
+	return bearers[by], nil
 }

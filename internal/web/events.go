@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
-	"github.com/argosy-hub/argosy/internal/connlimit"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
@@ -111,7 +110,6 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer remove()
-	defer connlimit.Hold(r)()
 	out := http.NewResponseController(w)
 	_ = out.SetReadDeadline(time.Time{}) // the server's is for a request, not for a stream
 	w.Header().Set("Content-Type", "text/event-stream")

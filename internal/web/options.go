@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
@@ -74,7 +76,7 @@ const (
 	maxForm        = 4 << 10          // bytes of a form
 	maxToken       = 1 << 10          // bytes of a token
 	sessionAge     = 12 * time.Hour   // of a cookie
-	failureRate    = 1                // failed attempts a second from one address
+	failureRate    = 1                // failed attempts a second
 	failureBurst   = 30               // of them at once
 	readTimeout    = 10 * time.Second // of a request
 	writeTimeout   = 30 * time.Second // of a response
@@ -92,8 +94,8 @@ type Site struct {
 	sessions    *sessionKeys
 	source      sourceLinks
 	proxies     []netip.Prefix
-	attempts    *access.Attempts
-	slots       *access.Slots[string] // by token, or by address
+	failures    *rate.Limiter // of attempts without a good token
+	slots       *access.Slots // by token
 	streams     *streams
 	version     version
 	handler     http.Handler
@@ -139,7 +141,7 @@ func New(o Options) (*Site, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Site{o: o, source: source, proxies: proxies, attempts: access.NewAttempts(failureRate, failureBurst), slots: access.NewSlots[string](maxAtOnce), streams: newStreams()}
+	s := &Site{o: o, source: source, proxies: proxies, failures: rate.NewLimiter(failureRate, failureBurst), slots: access.NewSlots(maxAtOnce), streams: newStreams()}
 	s.saved = s.newRecord()
 	s.sessions = newSessionKeys(o)
 	s.handler = s.routes()

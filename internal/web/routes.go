@@ -107,22 +107,21 @@ func (s *Site) secured(next http.Handler) http.Handler {
 	})
 }
 
-// bounded bounds the requests that are worked on at once, and shares them between tokens. Strangers
-// share them between addresses, and leave the last quarter to tokens (H10).
+// bounded bounds the requests that are worked on at once, and shares them between tokens. All
+// strangers have the share of one (H10).
 func (s *Site) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		by := access.Site(r.RemoteAddr).String()
 		bearer, _ := s.bearer(r)
-		if bearer != nil {
-			by = "token " + bearer.Label()
+		if leave, ok := s.slots.Enter(bearer.Label()); ok {
+			defer leave()
+			if release, ok := s.slots.Take(r.Context(), bearer.Label(), maxWait); ok {
+				defer release()
+				next.ServeHTTP(w, r)
+				return
+			}
 		}
-		if !s.slots.Take(r.Context(), by, bearer != nil, maxWait) {
-			w.Header().Set("Retry-After", "5")
-			http.Error(w, "too many requests at once; try again in a moment", http.StatusTooManyRequests)
-			return
-		}
-		defer s.slots.Release(by)
-		next.ServeHTTP(w, r)
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "too many requests at once; try again in a moment", http.StatusTooManyRequests)
 	})
 }
 

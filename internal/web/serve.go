@@ -10,23 +10,22 @@ import (
 	"sync"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/connlimit"
+	"golang.org/x/net/netutil"
 )
 
 // MaxConnections bounds the open connections: file descriptors are left to the engines. Beside the
-// streams, there is room for requests. Beyond it, the connection goes that has been silent longest.
+// streams, there is room for requests. Beyond it, a new connection waits for another to end.
 const MaxConnections = maxStreams + 256
 
 // Serve serves the pages on a listener until the context ends, or the listener fails.
 func (s *Site) Serve(ctx context.Context, listener net.Listener) error {
-	connections := connlimit.New(MaxConnections).On(listener)
-	listener = connections
+	listener = netutil.LimitListener(listener, MaxConnections)
 	if s.o.TLS != nil {
 		listener = tls.NewListener(listener, s.o.TLS)
 	}
 	server := &http.Server{
 		Handler: s, ErrorLog: slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelDebug), ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout,
-		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ConnState: connections.Changed, ConnContext: connections.Context,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 	}
 	var following sync.WaitGroup
 	defer following.Wait()

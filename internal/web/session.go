@@ -148,7 +148,7 @@ func (s *Site) authenticate(r *http.Request) (*access.Bearer, *failure) {
 	case f == nil:
 		return s.admit(r, bearer)
 	case f.code == http.StatusUnauthorized && access.BearerToken(r) != "":
-		return nil, s.failed(r, f)
+		return nil, s.failed(f)
 	}
 	return nil, f
 }
@@ -183,10 +183,10 @@ func (s *Site) admit(r *http.Request, bearer *access.Bearer) (*access.Bearer, *f
 	return bearer, nil
 }
 
-// failed counts a failed attempt of an address, which gets 429 beyond its limit.
-func (s *Site) failed(r *http.Request, f *failure) *failure {
-	if _, tooMany := s.attempts.Failed(r.RemoteAddr); tooMany {
-		return &failure{code: http.StatusTooManyRequests, message: "too many failed attempts from this address; try again in a minute"}
+// failed counts a failed attempt; beyond the limit of all it gets 429.
+func (s *Site) failed(f *failure) *failure {
+	if !s.failures.Allow() {
+		return &failure{code: http.StatusTooManyRequests, message: "too many failed attempts; try again in a minute"}
 	}
 	return f
 }
@@ -210,7 +210,7 @@ func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
 	case token == "" || len(token) > maxToken:
 		code, model.Message = http.StatusBadRequest, "Enter a token."
 	case bearer == nil:
-		f := s.failed(r, &failure{code: code, message: "This token is not known. Check that you copied all of it, or ask the platform team for a new one."})
+		f := s.failed(&failure{code: code, message: "This token is not known. Check that you copied all of it, or ask the platform team for a new one."})
 		code, model.Message = f.code, f.message
 	case bearer.Route(access.Web) != nil:
 		code, model.Message = http.StatusForbidden, bearer.Route(access.Web).Error()+". Ask the platform team for a token with this route."
