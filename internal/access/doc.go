@@ -1,5 +1,5 @@
 // Package access decides who may query the service: it reads the tokens, knows the scope of each,
-// and bounds how often the bearer of a token may query, and how many queries are worked on at once.
+// and bounds how often the bearer of a token may query.
 //
 //	token file ───────────────┐ read again once in a while
 //	tokens file ─> declared ──┼─> table of hashes ─> Find(presented) ─> Bearer ─> Route, Ask, ...

@@ -1,15 +1,12 @@
 package server
 
 import (
-	"fmt"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/overview"
 )
 
@@ -17,40 +14,28 @@ import (
 func (s *Server) withToken(route string, presented func(*http.Request) string, next handle) handle {
 	return func(w http.ResponseWriter, r *http.Request) *failure {
 		if f := s.verifyClient(r); f != nil {
-			return s.countFailure(r, f)
+			return f
 		}
-		bearer, f := s.identify(route, presented(r))
+		bearer, f := s.identify(r, route, presented(r))
 		if f != nil {
-			return s.countFailure(r, f)
+			return f
 		}
 		return s.admit(w, r, route, bearer, next)
 	}
 }
 
 // admit responds to a request if its bearer may use the route now. The handler finds the bearer,
-// with its scope, by bearerOf (rule 11). A request waits shortly for its token's rate and for a
-// slot: after a refusal Argo CD waits for three minutes.
+// with its scope, by bearerOf (rule 11).
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, route string, bearer *access.Bearer, next handle) *failure {
 	info(r).bearer = bearer
-	crowded := func() *failure {
-		return busy(5*time.Second, fmt.Sprintf("too many requests at once with token %q; the limit for all tokens is %d (--max-concurrent)", bearer.Label(), s.o.MaxConcurrent))
-	}
-	leave, ok := s.slots.Enter(bearer.Label())
-	if !ok {
-		return crowded()
-	}
-	defer leave()
-	if retry, ok := bearer.Pace(r.Context(), s.o.MaxWait); !ok {
-		return busy(retry, fmt.Sprintf("too many requests with token %q; the limit is %g a second (--token-rate)", bearer.Label(), s.o.TokenRate))
-	}
-	if f := denial(bearer.Route(route)); f != nil {
+	leave, f := s.gate.Enter(r.Context(), bearer)
+	if f != nil {
 		return f
 	}
-	release, ok := s.slots.Take(r.Context(), bearer.Label(), s.o.MaxWait)
-	if !ok {
-		return crowded()
+	defer leave()
+	if f := httpserver.Denial(bearer.Route(route)); f != nil {
+		return f
 	}
-	defer release()
 	return next(w, r)
 }
 
@@ -59,64 +44,40 @@ func (s *Server) verifyClient(r *http.Request) *failure {
 	if s.clients == nil {
 		return nil
 	}
-	return denial(s.clients.Verify(r.TLS))
+	if err := s.clients.Verify(r.TLS); err != nil {
+		return s.countFailure(r, httpserver.Denial(err))
+	}
+	return nil
 }
 
-// identify returns the bearer of a presented token.
-func (s *Server) identify(route, presented string) (*access.Bearer, *failure) {
+// identify returns the bearer of a presented token. A token that is a reference is a mistake in the
+// configuration and no attempt; its response stays the same (G5).
+func (s *Server) identify(r *http.Request, route, presented string) (*access.Bearer, *failure) {
+	wrong := "the bearer token is wrong"
 	switch {
 	case presented == "" && route == access.FluxInputs:
-		return nil, unauthorized(`no token: expected the header "Authorization: Bearer <token>", or Basic with the token as password`)
+		wrong = `no token: expected the header "Authorization: Bearer <token>", or Basic with the token as password`
 	case presented == "" && route == access.Registry:
-		return nil, unauthorized("no token: expected it as the password of any user, or as a bearer's")
+		wrong = "no token: expected it as the password of any user, or as a bearer's"
 	case presented == "":
-		return nil, unauthorized(`no bearer token: expected the header "Authorization: Bearer <token>"`)
+		wrong = `no bearer token: expected the header "Authorization: Bearer <token>"`
 	case strings.HasPrefix(presented, "$"):
-		f := forbidden("the bearer token is refused: " + access.ReferenceHint)
-		f.reference = true
-		return nil, f
+		return nil, &failure{Code: http.StatusForbidden, Message: "the bearer token is refused: " + access.ReferenceHint}
+	default:
+		if bearer := s.tokens.Find(presented); bearer != nil {
+			return bearer, nil
+		}
 	}
-	bearer := s.tokens.Find(presented)
-	if bearer == nil {
-		return nil, unauthorized("the bearer token is wrong")
-	}
-	return bearer, nil
+	return nil, s.countFailure(r, httpserver.Unauthorized(wrong))
 }
 
-// countFailure counts a failed attempt. Beyond the limit of all the client gets 429, and the log no
-// line. Requests with a good token never come here, so that nobody locks Argo CD out. A token that
-// is a reference is a mistake in the configuration, not an attempt; its response stays the same
-// (G5).
+// countFailure counts a failed attempt. Beyond the limit the log has no line.
 func (s *Server) countFailure(r *http.Request, f *failure) *failure {
-	if f.reference || info(r).expected {
+	if info(r).expected {
 		return f
 	}
-	if s.failures.Allow() {
-		return f
-	}
-	info(r).expected = true
-	return busy(time.Second, "too many failed attempts; the last one: "+f.message)
-}
-
-// denial is an error of access as 403, nil for none.
-func denial(err error) *failure {
-	if err == nil {
-		return nil
-	}
-	return forbidden(err.Error())
-}
-
-func forbidden(message string) *failure {
-	return &failure{code: http.StatusForbidden, message: message}
-}
-
-func unauthorized(message string) *failure {
-	return &failure{code: http.StatusUnauthorized, message: message, header: map[string]string{"WWW-Authenticate": "Bearer"}}
-}
-
-func busy(retry time.Duration, message string) *failure {
-	seconds := strconv.Itoa(max(1, int(math.Ceil(retry.Seconds()))))
-	return &failure{code: http.StatusTooManyRequests, message: message, header: map[string]string{"Retry-After": seconds}}
+	f, info(r).expected = s.gate.Failed(f)
+	return f
 }
 
 // bearerOf is who sends a request.
@@ -126,7 +87,7 @@ func bearerOf(r *http.Request) *access.Bearer { return info(r).bearer }
 // token does not see. What is an owner or a cluster.
 func ofOthers(r *http.Request, st *fleetstate.State, what, hub, name string) *failure {
 	if c := st.Cluster(hub, name); c != nil && !overview.Visible(bearerOf(r), c) {
-		return denial(bearerOf(r).Hidden(what, name))
+		return httpserver.Denial(bearerOf(r).Hidden(what, name))
 	}
 	return nil
 }
@@ -152,9 +113,9 @@ const withheld = "the fleet cannot be computed, for a reason outside of what thi
 // failureFor is failureOf without what is outside the scope of the request's token.
 func (s *Server) failureFor(r *http.Request, st *fleetstate.State, err error) *failure {
 	f := failureOf(err)
-	if f.code != http.StatusBadRequest && (bearerOf(r).Withholds(problemsOf(err), st.Fleet) || shown(r, st, f.message) != f.message) {
-		f.cause = f.message
-		f.message = withheld
+	if f.Code != http.StatusBadRequest && (bearerOf(r).Withholds(problemsOf(err), st.Fleet) || shown(r, st, f.Message) != f.Message) {
+		f.Cause = f.Message
+		f.Message = withheld
 	}
 	return f
 }

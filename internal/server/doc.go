@@ -23,7 +23,7 @@
 //  4. Token files, the certificate and the client authorities are read again as they change; a bad
 //     file leaves the last good one in use.
 //  5. Requests, their headers, responses, concurrency, rates and times are bounded (H10). Of the
-//     requests that are worked on at once one token gets half (access.Slots).
+//     requests that are worked on at once one token gets half (httpserver.Gate).
 //  6. Neither tokens nor bodies are logged.
 //  7. Stop drains: /readyz says 503 first, while requests still get responses. Then Stop waits for
 //     those under way.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
@@ -21,7 +22,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) *failure {
 		switch name {
 		case "cluster", "hub", "group", "component", "path":
 		default:
-			return &failure{code: http.StatusBadRequest, message: "unknown query parameter; expected cluster, hub, group, component, path"}
+			return &failure{Code: http.StatusBadRequest, Message: "unknown query parameter; expected cluster, hub, group, component, path"}
 		}
 	}
 	group, component := q.Get("group"), q.Get("component")
@@ -29,11 +30,11 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) *failure {
 		group, component, _ = strings.Cut(component, "/")
 	}
 	if q.Get("cluster") == "" || group == "" || component == "" {
-		return &failure{code: http.StatusBadRequest, message: "expected the query parameters cluster, group and component"}
+		return &failure{Code: http.StatusBadRequest, Message: "expected the query parameters cluster, group and component"}
 	}
 	path, err := hierarchy.ParsePath(q.Get("path"))
 	if err != nil {
-		return &failure{code: http.StatusBadRequest, message: "path: " + err.Error()}
+		return &failure{Code: http.StatusBadRequest, Message: "path: " + err.Error()}
 	}
 	st, f := s.state(r)
 	if f != nil {
@@ -43,7 +44,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) *failure {
 	auditCluster(r, st.Fleet, q.Get("hub"), q.Get("cluster"))
 	hub, err := bearerOf(r).Cluster(q.Get("hub"), q.Get("cluster"), group, st.Fleet)
 	if err != nil {
-		return denial(err)
+		return httpserver.Denial(err)
 	}
 	auditCluster(r, st.Fleet, hub, q.Get("cluster"))
 	if f := ofOthers(r, st, "cluster", hub, q.Get("cluster")); f != nil {
@@ -54,14 +55,14 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) *failure {
 	var missing *explain.PathError
 	if errors.As(err, &missing) {
 		message := strings.Join(append([]string{missing.Error()}, missing.Hints...), "; ")
-		return &failure{code: http.StatusBadRequest, message: message}
+		return &failure{Code: http.StatusBadRequest, Message: message}
 	}
 	if err != nil {
 		return s.failureFor(r, st, err)
 	}
 	var b bytes.Buffer
 	if err := report.WriteJSON(&b, explanation); err != nil {
-		return &failure{code: http.StatusInternalServerError, message: "the explanation cannot be written as JSON"}
+		return &failure{Code: http.StatusInternalServerError, Message: "the explanation cannot be written as JSON"}
 	}
 	respond(w, http.StatusOK, b.Bytes())
 	return nil

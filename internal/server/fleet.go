@@ -6,6 +6,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/order"
@@ -43,7 +44,7 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 	}
 	hub := r.URL.Query().Get("hub")
 	info(r).audit.Tenants = scopeTenants(bearerOf(r))
-	if f := denial(bearerOf(r).Hub(hub)); f != nil {
+	if f := httpserver.Denial(bearerOf(r).Hub(hub)); f != nil {
 		return f
 	}
 	body := Fleet{APIVersion: apiVersion, Kind: "Fleet", Revision: st.Revision, Clusters: []inventory.Summary{}, RefusedRemovals: []guard.RefusedRemoval{}, Waiting: []order.Wait{}}
@@ -82,7 +83,7 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 			body.Waiting = append(body.Waiting, wait)
 		}
 	}
-	respond(w, http.StatusOK, encode(body))
+	respond(w, http.StatusOK, httpserver.Encode(body))
 	return nil
 }
 

@@ -40,39 +40,31 @@ func (s *Server) fluxInputs(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
-	recordQuery(r, request)
-	st, f := s.state(r)
+	st, f := s.stateFor(r, request)
 	if f != nil {
-		return f
-	}
-	auditQuery(r, request, st.Fleet)
-	if f := denial(bearerOf(r).Ask(request, st.Fleet)); f != nil {
-		return f
-	}
-	if f := ownerOfOthers(r, st, request.Hub, request.Owner); f != nil {
 		return f
 	}
 	answer, err := s.guard.Inputs(st, request, limit)
 	if err != nil {
 		return s.failureFor(r, st, err)
 	}
-	bytes := s.inputsLimit()
-	switch {
-	case answer.Sets() > limit:
-		return tooManyInputs(st, request.Hub, answer, fmt.Sprintf(
+	if answer.Sets() > limit {
+		f = &failure{Code: http.StatusServiceUnavailable, Message: fmt.Sprintf(
 			"the answer has %d inputs; the limit is %d, beyond which Flux Operator would remove what they deploy: "+
 				"raise spec.filter.limit of the provider, and limit in its url with it (at most %d), or ask for less, with component, release or selector",
-			answer.Sets(), limit, maxInputs))
-	case int64(answer.Len()) > bytes.bytes:
-		return tooManyInputs(st, request.Hub, answer, fmt.Sprintf(
-			"the answer has %d bytes; the limit is %d (%s): ask for less, with component, release or selector", answer.Len(), bytes.bytes, bytes.whose))
+			answer.Sets(), limit, maxInputs)}
+	} else {
+		f = s.respondWithin(w, r, st, answer, answer.Sets(), s.inputsLimit())
 	}
-	return s.respondWithin(w, r, st, answer, answer.Sets(), bytes)
+	if f != nil {
+		f.Cause = causeOf(f, st, request.Hub, answer)
+	}
+	return f
 }
 
-// tooManyInputs refuses a response. The log, where Flux Operator's user finds the reason, names the
-// tenant that takes most of it.
-func tooManyInputs(st *fleetstate.State, hub string, answer *response.Response, message string) *failure {
+// causeOf is why a response is refused, for the log, where Flux Operator's user finds the reason:
+// it names the tenant that takes most of it.
+func causeOf(f *failure, st *fleetstate.State, hub string, answer *response.Response) string {
 	sizes := map[string]int{}
 	most := ""
 	answer.ParameterSets(func(set response.ParameterSet) {
@@ -82,8 +74,7 @@ func tooManyInputs(st *fleetstate.State, hub string, answer *response.Response, 
 			}
 		}
 	})
-	cause := fmt.Sprintf("%s; tenant %q has %d of the %d bytes", message, most, sizes[most], answer.Len())
-	return &failure{code: http.StatusServiceUnavailable, message: message, cause: cause}
+	return fmt.Sprintf("%s; tenant %q has %d of the %d bytes", f.Message, most, sizes[most], answer.Len())
 }
 
 // inputsLimit is the limit of a response to Flux Operator.
@@ -108,7 +99,7 @@ func (s *Server) knownQueries() (out []responsesize.Query) {
 // fluxRequest returns the query in the URL, and how many inputs the requester takes.
 func (s *Server) fluxRequest(r *http.Request) (request query.Query, limit int, f *failure) {
 	bad := func(format string, args ...any) *failure {
-		return &failure{code: http.StatusBadRequest, message: fmt.Sprintf(format, args...)}
+		return &failure{Code: http.StatusBadRequest, Message: fmt.Sprintf(format, args...)}
 	}
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
 )
@@ -27,15 +29,8 @@ func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
-	st, f := s.state(r)
+	st, f := s.stateFor(r, request)
 	if f != nil {
-		return f
-	}
-	auditQuery(r, request, st.Fleet)
-	if f := denial(bearerOf(r).Ask(request, st.Fleet)); f != nil {
-		return f
-	}
-	if f := ownerOfOthers(r, st, request.Hub, request.Owner); f != nil {
 		return f
 	}
 	resp, err := s.guard.Response(st, request)
@@ -46,13 +41,27 @@ func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	return s.respondWithin(w, r, st, resp, resp.Sets(), byteLimit{s.o.MaxResponseBytes, "--max-response-bytes"})
 }
 
+// stateFor is the state that a query is answered from, if the token's scope allows the query.
+func (s *Server) stateFor(r *http.Request, q query.Query) (*fleetstate.State, *failure) {
+	recordQuery(r, q)
+	st, f := s.state(r)
+	if f != nil {
+		return nil, f
+	}
+	auditQuery(r, q, st.Fleet)
+	if f := httpserver.Denial(bearerOf(r).Ask(q, st.Fleet)); f != nil {
+		return nil, f
+	}
+	return st, ownerOfOthers(r, st, q.Hub, q.Owner)
+}
+
 // body reads the request's JSON text within its bounds.
 func (s *Server) body(r *http.Request) ([]byte, *failure) {
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
-		return nil, &failure{code: http.StatusUnsupportedMediaType, message: "expected Content-Type: application/json"}
+		return nil, &failure{Code: http.StatusUnsupportedMediaType, Message: "expected Content-Type: application/json"}
 	}
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return nil, &failure{code: http.StatusUnsupportedMediaType, message: "expected a body without Content-Encoding"}
+		return nil, &failure{Code: http.StatusUnsupportedMediaType, Message: "expected a body without Content-Encoding"}
 	}
 	limit := s.o.MaxRequestBytes
 	if r.ContentLength > limit {
@@ -61,7 +70,7 @@ func (s *Server) body(r *http.Request) ([]byte, *failure) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	switch {
 	case err != nil:
-		return nil, &failure{code: http.StatusBadRequest, message: "the request's body broke off"}
+		return nil, &failure{Code: http.StatusBadRequest, Message: "the request's body broke off"}
 	case int64(len(body)) > limit:
 		return nil, tooLarge(fmt.Sprintf("the request is larger than the limit of %d bytes (--max-request-bytes)", limit))
 	}
@@ -70,31 +79,21 @@ func (s *Server) body(r *http.Request) ([]byte, *failure) {
 
 // tooLarge closes the connection, as what is left of the body is not read.
 func tooLarge(message string) *failure {
-	return &failure{code: http.StatusRequestEntityTooLarge, message: message, header: map[string]string{"Connection": "close"}}
+	return &failure{Code: http.StatusRequestEntityTooLarge, Message: message, Header: map[string]string{"Connection": "close"}}
 }
 
 // request returns the query in the body.
 func (s *Server) request(r *http.Request, body []byte) (query.Query, *failure) {
-	q, known := s.queries.get(body)
-	var f *failure
-	if !known {
-		if q, f = s.parse(body); f == nil {
-			s.queries.put(body, q)
-		}
-	}
+	q, f := s.parse(body)
 	info(r).applicationSet = cut(q.ApplicationSet)
-	if f != nil {
-		return q, f
-	}
-	recordQuery(r, q)
-	return q, nil
+	return q, f
 }
 
 // parse reads a query; of a bad one it returns at least the ApplicationSet. Argo CD may add keys
 // around input.parameters.
 func (s *Server) parse(body []byte) (q query.Query, f *failure) {
 	bad := func(message string) (query.Query, *failure) {
-		return q, &failure{code: http.StatusBadRequest, message: message}
+		return q, &failure{Code: http.StatusBadRequest, Message: message}
 	}
 	var outer struct {
 		ApplicationSetName string `json:"applicationSetName"`

@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/audit"
 	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/refresh"
 )
@@ -110,17 +111,17 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) *failure {
 		return s.withToken(access.FleetRoute, tokenOrPassword, s.detailedReadyz)(w, r)
 	}
 	body := s.readiness()
-	respond(w, body.code(), encode(body.Probe))
+	respond(w, body.code(), httpserver.Encode(body.Probe))
 	return nil
 }
 
 func (s *Server) detailedReadyz(w http.ResponseWriter, r *http.Request) *failure {
-	if f := denial(bearerOf(r).Whole(s.o.Hub)); f != nil {
+	if f := httpserver.Denial(bearerOf(r).Whole(s.o.Hub)); f != nil {
 		return f
 	}
 	info(r).audit.Tenants = []string{audit.All}
 	body := s.readiness()
-	respond(w, body.code(), encode(body))
+	respond(w, body.code(), httpserver.Encode(body))
 	return nil
 }
 

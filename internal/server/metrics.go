@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/refresh"
@@ -75,10 +76,10 @@ func (m *metrics) register(r prometheus.Registerer, s *Server) error {
 	return nil
 }
 
-func (m *metrics) served(n *requestInfo, rec *recorder, took time.Duration) {
-	m.requests.WithLabelValues(n.endpoint, n.view, strconv.Itoa(rec.code)).Inc()
+func (m *metrics) served(n *requestInfo, rec *httpserver.Recorder, took time.Duration) {
+	m.requests.WithLabelValues(n.endpoint, n.view, strconv.Itoa(rec.Code)).Inc()
 	m.durations.WithLabelValues(n.endpoint, n.view).Observe(took.Seconds())
-	m.sizes.WithLabelValues(n.endpoint, n.view).Observe(float64(rec.bytes))
+	m.sizes.WithLabelValues(n.endpoint, n.view).Observe(float64(rec.Bytes))
 	if n.sets >= 0 {
 		m.sets.WithLabelValues(n.view).Observe(float64(n.sets))
 	}
@@ -146,7 +147,7 @@ func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	counter := func(d *prometheus.Desc, v float64, of ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, of...)
 	}
-	gauge(openDesc, float64(c.s.connections.Load()))
+	gauge(openDesc, float64(c.s.http.Connections()))
 	removals := c.s.guard.Stats()
 	for view, n := range removals.Refused {
 		gauge(refusedDesc, float64(n), string(view))

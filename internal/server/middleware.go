@@ -6,14 +6,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"regexp"
-	"runtime/debug"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/audit"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 )
 
 // requestInfo collects for log and metrics what handlers learn of a request.
@@ -50,55 +49,29 @@ func requestID(r *http.Request) string {
 	return hex.EncodeToString(b[:])
 }
 
-// recorder sees what is written.
-type recorder struct {
-	http.ResponseWriter
-	code  int
-	bytes int
-}
-
-func (r *recorder) WriteHeader(code int) {
-	if r.code == 0 {
-		r.code = code
-	}
-	r.ResponseWriter.WriteHeader(code)
-}
-
-func (r *recorder) Write(b []byte) (int, error) {
-	if r.code == 0 {
-		r.code = http.StatusOK
-	}
-	n, err := r.ResponseWriter.Write(b)
-	r.bytes += n
-	return n, err
-}
-
-// Unwrap is for http.ResponseController.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
-
 // withLog gives each request an id, and writes log and metrics (rule 6: neither tokens nor bodies).
 func (s *Server) withLog(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		n := &requestInfo{id: requestID(r), sets: -1}
 		w.Header().Set("X-Request-Id", n.id)
-		rec := &recorder{ResponseWriter: w}
+		rec := &httpserver.Recorder{ResponseWriter: w}
 		defer func() { // also when a panic breaks the connection off
 			took := time.Since(began)
 			s.metrics.served(n, rec, took)
 			s.logRequest(r, n, rec, took)
-			s.auditRequest(r, n, rec.code, took)
+			s.auditRequest(r, n, rec.Code, took)
 		}()
 		next.ServeHTTP(rec, r.WithContext(context.WithValue(r.Context(), infoKey{}, n)))
 	})
 }
 
-func (s *Server) logRequest(r *http.Request, n *requestInfo, rec *recorder, took time.Duration) {
+func (s *Server) logRequest(r *http.Request, n *requestInfo, rec *httpserver.Recorder, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
 	case n.expected:
 		level = slog.LevelDebug
-	case rec.code >= 400 && (n.endpoint != "readyz" || n.failure != ""):
+	case rec.Code >= 400 && (n.endpoint != "readyz" || n.failure != ""):
 		level = slog.LevelWarn
 	case n.endpoint == "healthz" || n.endpoint == "readyz" || n.endpoint == "metrics":
 		level = slog.LevelDebug
@@ -107,7 +80,7 @@ func (s *Server) logRequest(r *http.Request, n *requestInfo, rec *recorder, took
 		return
 	}
 	attrs := append(make([]slog.Attr, 0, 11), slog.String("id", n.id), slog.String("method", r.Method), slog.String("endpoint", n.endpoint),
-		slog.Int("code", rec.code), slog.Int("bytes", rec.bytes), slog.Duration("took", took))
+		slog.Int("code", rec.Code), slog.Int("bytes", rec.Bytes), slog.Duration("took", took))
 	for _, a := range [][2]string{{"applicationSet", n.applicationSet}, {"request", n.request}, {"token", n.bearer.Label()}, {"message", n.failure}} {
 		if a[1] != "" {
 			attrs = append(attrs, slog.String(a[0], a[1]))
@@ -117,42 +90,6 @@ func (s *Server) logRequest(r *http.Request, n *requestInfo, rec *recorder, took
 		attrs = append(attrs, slog.Int("sets", n.sets))
 	}
 	s.o.Logger.LogAttrs(r.Context(), level, "request", attrs...)
-}
-
-// withSecurityHeaders sets no-store and a restrictive Content-Security-Policy: responses are data
-// of the fleet, and none is a page (rule 12).
-func withSecurityHeaders(next http.Handler) http.Handler {
-	fixed := http.Header{
-		"Cache-Control":           {"no-store"},
-		"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
-		"Referrer-Policy":         {"no-referrer"},
-		"X-Content-Type-Options":  {"nosniff"},
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		maps.Copy(w.Header(), fixed) // whose values nobody changes: Set puts others in their place
-		next.ServeHTTP(w, r)
-	})
-}
-
-// withRecovery turns a panic into 500. If the response has begun, it breaks the connection off, so
-// that nobody takes a part for the whole (rule 1).
-func (s *Server) withRecovery(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() {
-			p := recover()
-			if p == nil {
-				return
-			}
-			if p != http.ErrAbortHandler { //nolint:errorlint // the value itself, by its documentation
-				s.o.Logger.Error("panic", "id", info(r).id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			}
-			if rec, ok := w.(*recorder); !ok || rec.code != 0 {
-				panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break a connection off
-			}
-			write(w, r, &failure{code: http.StatusInternalServerError, message: "internal error; see the service's log"})
-		}()
-		next.ServeHTTP(w, r)
-	})
 }
 
 // logError is promhttp's logger.

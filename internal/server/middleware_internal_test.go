@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/argosy-hub/argosy/internal/httpserver"
 )
 
 // A panic is 500 when nothing has been written; an answer that has begun is broken off, never ended
@@ -22,7 +24,7 @@ func TestPanicBreaksTheResponseOff(t *testing.T) {
 		_, _ = io.WriteString(w, `{"output":{"parameters":[`+strings.Repeat(" ", 1<<20))
 		panic("boom")
 	})
-	server := httptest.NewServer(s.withLog(s.withRecovery(mux)))
+	server := httptest.NewServer(s.withLog(httpserver.Recovered(s.o.Logger, write, mux)))
 	defer server.Close()
 
 	resp, err := http.Get(server.URL + "/before")

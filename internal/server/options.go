@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/audit"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -21,37 +22,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
-// Defaults of Options.
+// Defaults that others name.
 const (
-	DefaultListen           = "127.0.0.1:4355"
-	DefaultMaxRequestBytes  = 1 << 20
-	DefaultMaxResponseBytes = 64 << 20
-	DefaultMaxWebhookBytes  = 25 << 20
-	DefaultMaxConcurrent    = 32
-	DefaultMaxConnections   = 1024
-	DefaultMaxWait          = 5 * time.Second
-	DefaultFailureRate      = 10
-	DefaultFailureBurst     = 1000
-	DefaultShutdownTimeout  = 15 * time.Second
+	DefaultMaxWebhookBytes = 25 << 20
+	DefaultMaxConcurrent   = 32
 )
 
-// Defaults of the time limits and of the size of a request's header. By default Argo CD gives up
-// after 30 seconds; GitHub gives up a webhook after 10 (docs.github.com, "Best practices for using
-// webhooks").
-const (
-	DefaultReadHeaderTimeout = 5 * time.Second
-	DefaultReadTimeout       = 30 * time.Second
-	DefaultWebhookTimeout    = 10 * time.Second
-	DefaultWriteTimeout      = 60 * time.Second
-	DefaultIdleTimeout       = 2 * time.Minute
-	DefaultMaxHeaderBytes    = 32 << 10
-)
-
-// MinConnections is the smallest MaxConnections that leaves room for probes.
+// MinConnections is the smallest MaxConnections.
 const MinConnections = 8
-
-// maxStreams bounds the requests that one HTTP/2 connection makes at once.
-const maxStreams = 32
 
 // Options say what to serve: Defaults with Source, Hub and TokenFile, which are required.
 type Options struct {
@@ -98,7 +76,7 @@ type Options struct {
 	// default it does.
 	GrantHealth func(context.Context) string
 
-	// Listen is the address to listen on; default DefaultListen. Port 0 takes a free one.
+	// Listen is the address to listen on. Port 0 takes a free one.
 	Listen string
 	// TokenFile holds the bearer token that may query everything.
 	TokenFile string
@@ -111,9 +89,6 @@ type Options struct {
 	// once. Beyond, a request waits for MaxWait and is then refused with 429.
 	TokenRate  float64
 	TokenBurst int
-	// FailureRate and FailureBurst bound the requests without a good token, which do not wait.
-	FailureRate  float64
-	FailureBurst int
 	// TLSCert and TLSKey are PEM files; without both, the server speaks plain HTTP.
 	TLSCert, TLSKey string
 	// TLSClientCA is a PEM file of authorities. Clients have to present a certificate of one;
@@ -125,20 +100,10 @@ type Options struct {
 	// MaxWebhookBytes bounds a webhook's signed body, which is read before its sender is known. The
 	// default is GitHub's own limit.
 	MaxWebhookBytes int64
-	// MaxHeaderBytes bounds headers (net/http adds 4 KiB); beyond, 431.
-	MaxHeaderBytes int
 	// WebhookTimeout is how long a webhook's signed body may take.
 	WebhookTimeout time.Duration
-	// ReadHeaderTimeout, ReadTimeout and WriteTimeout bound the time of a header, a whole request
-	// and a response; IdleTimeout, the time that a connection waits for the next request.
-	ReadHeaderTimeout, ReadTimeout, WriteTimeout, IdleTimeout time.Duration
-	// MaxConcurrent bounds the requests that are worked on at once. Another one waits for MaxWait
-	// before it is refused with 429; a negative MaxWait does not wait.
-	MaxConcurrent int
-	MaxWait       time.Duration
-	// MaxConnections bounds the open connections, at least MinConnections. Beyond, a new one waits
-	// for another to end.
-	MaxConnections int
+	// Limits of the listener, with at least MinConnections.
+	httpserver.Limits
 
 	// DrainDelay is how long Stop still serves after /readyz has turned to 503; default none.
 	DrainDelay time.Duration
@@ -166,17 +131,20 @@ type Grants interface {
 	Report(health map[string]string)
 }
 
-// Defaults are Options with the defaults of everything that has one.
+// Defaults are Options with the defaults of everything that has one. By default Argo CD gives up
+// after 30 seconds; GitHub gives up a webhook after 10 (docs.github.com, "Best practices for using
+// webhooks").
 func Defaults() Options {
 	return Options{
-		Facts: refresh.StaticFacts{}, Now: time.Now, Listen: DefaultListen, TokensReload: access.DefaultReload,
+		Facts: refresh.StaticFacts{}, Now: time.Now, Listen: "127.0.0.1:4355", TokensReload: access.DefaultReload,
 		TokenRate: access.DefaultRate, TokenBurst: access.DefaultBurst,
-		FailureRate: DefaultFailureRate, FailureBurst: DefaultFailureBurst,
-		MaxRequestBytes: DefaultMaxRequestBytes, MaxResponseBytes: DefaultMaxResponseBytes, MaxWebhookBytes: DefaultMaxWebhookBytes,
-		MaxHeaderBytes: DefaultMaxHeaderBytes, WebhookTimeout: DefaultWebhookTimeout, ReadHeaderTimeout: DefaultReadHeaderTimeout,
-		ReadTimeout: DefaultReadTimeout, WriteTimeout: DefaultWriteTimeout, IdleTimeout: DefaultIdleTimeout,
-		MaxConcurrent: DefaultMaxConcurrent, MaxWait: DefaultMaxWait, MaxConnections: DefaultMaxConnections,
-		ShutdownTimeout: DefaultShutdownTimeout, Logger: slog.Default(),
+		MaxRequestBytes: 1 << 20, MaxResponseBytes: 64 << 20, MaxWebhookBytes: DefaultMaxWebhookBytes,
+		WebhookTimeout: 10 * time.Second, ShutdownTimeout: 15 * time.Second, Logger: slog.Default(),
+		Limits: httpserver.Limits{
+			ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+			MaxHeaderBytes: 32 << 10, MaxConnections: 1024, MaxConcurrent: DefaultMaxConcurrent, MaxWait: 5 * time.Second,
+			FailureRate: 10, FailureBurst: 1000,
+		},
 	}
 }
 

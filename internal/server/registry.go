@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/ociregistry"
 	"github.com/argosy-hub/argosy/internal/query"
 )
@@ -17,14 +18,14 @@ func (s *Server) registry(w http.ResponseWriter, r *http.Request) {
 	if f == nil {
 		return
 	}
-	if f.code == http.StatusUnauthorized {
-		f.header = map[string]string{"WWW-Authenticate": `Basic realm="argosy"`}
+	if f.Code == http.StatusUnauthorized {
+		f.Header = map[string]string{"WWW-Authenticate": `Basic realm="argosy"`}
 	}
 	recordFailure(r, f)
-	for name, value := range f.header {
+	for name, value := range f.Header {
 		w.Header().Set(name, value)
 	}
-	respond(w, f.code, encode(ociregistry.NewErrorBody(f.code, f.message)))
+	respond(w, f.Code, httpserver.Encode(ociregistry.NewErrorBody(f.Code, f.Message)))
 }
 
 // registryToken is the token as anybody's password, or as a bearer's. The challenge is Basic alone:
@@ -39,13 +40,13 @@ func registryToken(r *http.Request) string {
 
 func (s *Server) pull(w http.ResponseWriter, r *http.Request) *failure {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return &failure{code: http.StatusMethodNotAllowed, message: "the registry is read-only", header: map[string]string{"Allow": "GET, HEAD"}}
+		return &failure{Code: http.StatusMethodNotAllowed, Message: "the registry is read-only", Header: map[string]string{"Allow": "GET, HEAD"}}
 	}
 	if r.URL.Path == "/v2/" || r.URL.Path == "/v2" {
 		respond(w, http.StatusOK, []byte("{}\n"))
 		return nil
 	}
-	unknown := func(message string) *failure { return &failure{code: http.StatusNotFound, message: message} }
+	unknown := func(message string) *failure { return &failure{Code: http.StatusNotFound, Message: message} }
 	ref, ok := ociregistry.Parse(r.URL.Path)
 	if !ok {
 		return unknown("no such repository; expected flux/<hub>/<owner>, where the owner is a member's name or hub")
@@ -55,7 +56,7 @@ func (s *Server) pull(w http.ResponseWriter, r *http.Request) *failure {
 		return f
 	}
 	auditQuery(r, query.Query{Hub: ref.Hub, Owner: ref.Owner}, st.Fleet)
-	if f := denial(bearerOf(r).Repository(ref.Hub, ref.Owner, st.Fleet)); f != nil {
+	if f := httpserver.Denial(bearerOf(r).Repository(ref.Hub, ref.Owner, st.Fleet)); f != nil {
 		return f
 	}
 	if f := ownerOfOthers(r, st, ref.Hub, ref.Owner); f != nil {
@@ -70,8 +71,8 @@ func (s *Server) pull(w http.ResponseWriter, r *http.Request) *failure {
 		return unknown(missing.Error())
 	}
 	f = s.failureFor(r, st, err)
-	if f.code == http.StatusBadRequest { // an owner that has no artifact; else Flux keeps what it has (G1)
-		f.code = http.StatusNotFound
+	if f.Code == http.StatusBadRequest { // an owner that has no artifact; else Flux keeps what it has (G1)
+		f.Code = http.StatusNotFound
 	}
 	return f
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,26 +9,13 @@ import (
 	"strconv"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 )
 
 // failure is a refused request.
-type failure struct {
-	code    int
-	message string
-	header  map[string]string
-	cause   string // for the log, where it is more than the message
-	// reference says that the token is an unresolved reference to a Secret's key.
-	reference bool
-}
-
-// body is the JSON object from which Argo CD takes the condition's text.
-func (f *failure) body() []byte {
-	return encode(struct {
-		Message string `json:"message"`
-	}{f.message})
-}
+type failure = httpserver.Failure
 
 // handle responds to a request. With a failure it has written nothing.
 type handle func(w http.ResponseWriter, r *http.Request) *failure
@@ -43,16 +29,16 @@ func (h handle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func write(w http.ResponseWriter, r *http.Request, f *failure) {
 	recordFailure(r, f)
-	for name, value := range f.header {
+	for name, value := range f.Header {
 		w.Header().Set(name, value)
 	}
-	respond(w, f.code, f.body())
+	respond(w, f.Code, f.Body())
 }
 
 // recordFailure records a failure for the log.
 func recordFailure(r *http.Request, f *failure) {
-	if info(r).failure = f.message; f.cause != "" {
-		info(r).failure = f.cause
+	if info(r).failure = f.Message; f.Cause != "" {
+		info(r).failure = f.Cause
 	}
 }
 
@@ -70,17 +56,6 @@ func respondWith(w http.ResponseWriter, code int, body responseBody) {
 	_, _ = body.WriteTo(w) // the client may be gone
 }
 
-// encode is JSON without HTML escaping, with a newline at the end.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(err) //nolint:forbidigo // plain types of ours
-	}
-	return b.Bytes()
-}
-
 // byteLimit is a bound of a response's size, and whose it is.
 type byteLimit struct {
 	bytes int64
@@ -96,7 +71,7 @@ type responseBody interface {
 // respondWithin writes a whole response, or none if it is beyond its limit (rule 1).
 func (s *Server) respondWithin(w http.ResponseWriter, r *http.Request, st *fleetstate.State, body responseBody, sets int, limit byteLimit) *failure {
 	if int64(body.Len()) > limit.bytes {
-		return &failure{code: http.StatusServiceUnavailable, message: fmt.Sprintf(
+		return &failure{Code: http.StatusServiceUnavailable, Message: fmt.Sprintf(
 			"the answer has %d bytes; the limit is %d (%s): ask for less, with component, release or selector", body.Len(), limit.bytes, limit.whose)}
 	}
 	info(r).sets = sets
@@ -107,10 +82,10 @@ func (s *Server) respondWithin(w http.ResponseWriter, r *http.Request, st *fleet
 
 // failureOf is a resolver's error as HTTP.
 func failureOf(err error) *failure {
-	f := &failure{code: http.StatusServiceUnavailable, message: err.Error()}
+	f := &failure{Code: http.StatusServiceUnavailable, Message: err.Error()}
 	var e *queryerr.Error
 	if errors.As(err, &e) && e.Kind == queryerr.KindBadRequest {
-		f.code = http.StatusBadRequest
+		f.Code = http.StatusBadRequest
 	}
 	return f
 }

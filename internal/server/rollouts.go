@@ -6,6 +6,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/rings"
@@ -43,7 +44,7 @@ func (s *Server) rollouts(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
-	if f := denial(bearerOf(r).Hub(s.o.Hub)); f != nil {
+	if f := httpserver.Denial(bearerOf(r).Hub(s.o.Hub)); f != nil {
 		return f
 	}
 	body := s.rings.Report()
@@ -53,6 +54,6 @@ func (s *Server) rollouts(w http.ResponseWriter, r *http.Request) *failure {
 		}, b.SeesGroup)
 	}
 	info(r).audit.Tenants = scopeTenants(bearerOf(r))
-	respondWith(w, http.StatusOK, bytes.NewReader(encode(body)))
+	respondWith(w, http.StatusOK, bytes.NewReader(httpserver.Encode(body)))
 	return nil
 }

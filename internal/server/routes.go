@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 )
 
 // handler routes all requests.
@@ -19,7 +20,7 @@ func (s *Server) handler() http.Handler {
 			allow += ", HEAD"
 		}
 		mux.Handle(path, withEndpoint(name, handle(func(http.ResponseWriter, *http.Request) *failure {
-			return &failure{code: http.StatusMethodNotAllowed, message: "method not allowed; expected " + method, header: map[string]string{"Allow": allow}}
+			return &failure{Code: http.StatusMethodNotAllowed, Message: "method not allowed; expected " + method, Header: map[string]string{"Allow": allow}}
 		})))
 	}
 	route(http.MethodPost, "/api/v1/getparams.execute", "getparams", s.withToken(access.GetParams, access.BearerToken, s.getparams))
@@ -35,9 +36,10 @@ func (s *Server) handler() http.Handler {
 	})))
 	mux.Handle("/v2/", withEndpoint("registry", http.HandlerFunc(s.registry)))
 	mux.Handle("/", withEndpoint("other", handle(func(http.ResponseWriter, *http.Request) *failure {
-		return &failure{code: http.StatusNotFound, message: "no such page; the API is POST /api/v1/getparams.execute"}
+		return &failure{Code: http.StatusNotFound, Message: "no such page; the API is POST /api/v1/getparams.execute"}
 	})))
-	return withSecurityHeaders(s.withLog(s.withRecovery(mux)))
+	// Responses are data of the fleet, and none is a page (rule 12).
+	return httpserver.Secured("default-src 'none'; frame-ancestors 'none'", s.withLog(httpserver.Recovered(s.o.Logger, write, mux)))
 }
 
 // withEndpoint records the endpoint of a request.

@@ -5,21 +5,19 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/netutil"
 	"golang.org/x/sync/semaphore"
-	"golang.org/x/time/rate"
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/appsets"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/ociregistry"
 	"github.com/argosy-hub/argosy/internal/order"
@@ -44,18 +42,15 @@ type Server struct {
 	lastKnownFacts *refresh.LastKnownFacts // nil where they are not stored
 	guarding       func()                  // ends the guard
 	tokens         *access.Tokens
-	failures       *rate.Limiter          // of requests without a good token
+	gate           *httpserver.Gate
 	clients        *tlsreload.Authorities // nil where clients need no certificate
 	tlsConfig      *tls.Config            // nil without TLS
 	metrics        *metrics
-	slots          *access.Slots       // by token
 	webhooks       *semaphore.Weighted // of signed bodies that are read
 	deliveries     *webhook.Deliveries
-	queries        queryCache
 	artifacts      *ociregistry.Registry
-	http           *http.Server
-	listener       net.Listener // Start sets it
-	connections    atomic.Int64 // that are open
+	http           *httpserver.Server
+	address        net.Addr // Start sets it
 	draining       atomic.Bool
 	failed         chan error
 	stop           sync.Once
@@ -75,7 +70,8 @@ func New(o Options) (*Server, error) {
 		registry := newRegistry()
 		o.Registerer, o.Gatherer = registry, registry
 	}
-	s := &Server{o: o, slots: access.NewSlots(o.MaxConcurrent), webhooks: semaphore.NewWeighted(maxWebhooks), failures: rate.NewLimiter(rate.Limit(o.FailureRate), o.FailureBurst), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}}
+	s := &Server{o: o, webhooks: semaphore.NewWeighted(maxWebhooks), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}}
+	s.gate = httpserver.NewGate(o.Limits, " (--max-concurrent)")
 	var err error
 	s.tokens, err = access.Open(access.Options{
 		TokenFile: o.TokenFile, TokensFile: o.TokensFile, TokensDir: o.TokensDir, Reload: o.TokensReload,
@@ -126,11 +122,7 @@ func New(o Options) (*Server, error) {
 	if err := s.metrics.register(o.Registerer, s); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	s.http = &http.Server{
-		Handler: s.handler(), TLSConfig: s.tlsConfig.Clone(), ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
-		ReadHeaderTimeout: o.ReadHeaderTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, IdleTimeout: o.IdleTimeout,
-		MaxHeaderBytes: o.MaxHeaderBytes, DisableGeneralOptionsHandler: true, ConnState: s.count, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
-	}
+	s.http = httpserver.New(s.handler(), s.tlsConfig, o.Limits, o.Logger)
 	return s, nil
 }
 
@@ -164,33 +156,17 @@ func (s *Server) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.listener = netutil.LimitListener(listener, s.o.MaxConnections)
+	s.address = listener.Addr()
 	s.notify(context.WithoutCancel(ctx))
 	s.guarding = background(context.WithoutCancel(ctx), s.guard.Run, s.order.Run, s.rings.Run)
 	s.refresher.Start(context.WithoutCancel(ctx)) // it goes on while the server drains
 	go func() {
-		var err error
-		if s.o.TLSCert != "" {
-			err = s.http.ServeTLS(s.listener, "", "")
-		} else {
-			err = s.http.Serve(s.listener)
-		}
-		if !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(listener); err != nil {
 			s.failed <- err
 		}
 	}()
 	s.o.Logger.Info("listening", "address", s.Addr(), "source", s.o.Source.String(), "hub", s.o.Hub)
 	return nil
-}
-
-// count is http.Server.ConnState.
-func (s *Server) count(_ net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		s.connections.Add(1)
-	case http.StateClosed, http.StateHijacked:
-		s.connections.Add(-1)
-	}
 }
 
 // refreshed follows a reconciliation of the refresher, whose new state is served by now.
@@ -236,7 +212,7 @@ func (s *Server) Addr() string {
 	if s.o.TLSCert != "" {
 		scheme = "https"
 	}
-	return scheme + "://" + s.listener.Addr().String()
+	return scheme + "://" + s.address.String()
 }
 
 // Refresher keeps the served state up to date.
@@ -261,9 +237,9 @@ func (s *Server) state(r *http.Request) (*fleetstate.State, *failure) {
 	if err == nil { // it has just come
 		return s.refresher.State(), nil
 	}
-	f := &failure{code: http.StatusServiceUnavailable, message: err.Error(), header: map[string]string{"Retry-After": "5"}}
+	f := &failure{Code: http.StatusServiceUnavailable, Message: err.Error(), Header: map[string]string{"Retry-After": "5"}}
 	if bearerOf(r).Restricted() != nil {
-		f.message, f.cause = withheld, f.message
+		f.Message, f.Cause = withheld, f.Message
 	}
 	return nil, f
 }
@@ -282,13 +258,7 @@ func (s *Server) Stop(ctx context.Context) error {
 			}
 			timer.Stop()
 		}
-		finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.ShutdownTimeout)
-		defer cancel()
-		err := s.http.Shutdown(finish)
-		if err != nil {
-			err = fmt.Errorf("requests still ran after %s", s.o.ShutdownTimeout)
-			_ = s.http.Close()
-		}
+		err := s.http.Stop(ctx, s.o.ShutdownTimeout)
 		s.stopped = errors.Join(err, s.refresher.Stop())
 		s.notifying()
 		s.guarding()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/webhook"
 )
 
@@ -29,7 +30,7 @@ func (s *Server) look(w http.ResponseWriter, r *http.Request) *failure {
 	default:
 		s.refresher.Trigger()
 	}
-	respond(w, code, (&failure{message: message}).body())
+	respond(w, code, (&failure{Message: message}).Body())
 	return nil
 }
 
@@ -45,14 +46,14 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) *failure {
 		return s.withToken(access.Webhook, func(*http.Request) string { return token }, s.look)(w, r)
 	}
 	if f := s.verifyClient(r); f != nil {
-		return s.countFailure(r, f)
+		return f
 	}
 	limit := s.o.MaxWebhookBytes
 	if r.ContentLength > limit {
 		return tooLarge(fmt.Sprintf("the webhook's body has %d bytes; the limit is %d (--max-webhook-bytes)", r.ContentLength, limit))
 	}
 	if !s.webhooks.TryAcquire(1) {
-		return busy(s.o.MaxWait, fmt.Sprintf("too many signed webhooks at once; the limit is %d", maxWebhooks))
+		return httpserver.Busy(s.o.MaxWait, fmt.Sprintf("too many signed webhooks at once; the limit is %d", maxWebhooks))
 	}
 	bearer, f := s.signer(w, r, signature, limit)
 	s.webhooks.Release(1)
@@ -65,7 +66,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) *failure {
 // signer is whose token has signed a body.
 func (s *Server) signer(w http.ResponseWriter, r *http.Request, signature []byte, limit int64) (*access.Bearer, *failure) {
 	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(s.o.WebhookTimeout, s.o.ReadTimeout))); err != nil {
-		return nil, &failure{code: http.StatusInternalServerError, message: "the connection has no time limit", cause: err.Error()}
+		return nil, &failure{Code: http.StatusInternalServerError, Message: "the connection has no time limit", Cause: err.Error()}
 	}
 	secrets, bearers := s.tokens.Signing()
 	by, err := webhook.Signer(secrets, signature, http.MaxBytesReader(w, r.Body, limit))
@@ -74,9 +75,9 @@ func (s *Server) signer(w http.ResponseWriter, r *http.Request, signature []byte
 	case errors.As(err, &large):
 		return nil, tooLarge(fmt.Sprintf("the webhook's body is larger than the limit of %d bytes (--max-webhook-bytes)", limit))
 	case err != nil:
-		return nil, &failure{code: http.StatusBadRequest, message: "the request's body broke off"}
+		return nil, &failure{Code: http.StatusBadRequest, Message: "the request's body broke off"}
 	case by < 0:
-		return nil, s.countFailure(r, unauthorized("the webhook's signature is wrong: its secret has to be the service's token"))
+		return nil, s.countFailure(r, httpserver.Unauthorized("the webhook's signature is wrong: its secret has to be the service's token"))
 	}
 	return bearers[by], nil
 }

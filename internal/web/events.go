@@ -103,10 +103,16 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 		s.writeFailure(w, r, nil, f)
 		return
 	}
+	leave, f := s.gate.Enter(r.Context(), bearer) // an open stream takes no place of a request
+	if f != nil {
+		s.writeFailure(w, r, nil, f)
+		return
+	}
+	leave()
 	remove, ok := s.streams.add(bearer)
 	if !ok {
 		w.Header().Set("Retry-After", "60")
-		s.writeFailure(w, r, nil, &failure{code: http.StatusServiceUnavailable, message: "too many open pages: this one polls"})
+		s.writeFailure(w, r, nil, &failure{Code: http.StatusServiceUnavailable, Message: "too many open pages: this one polls"})
 		return
 	}
 	defer remove()

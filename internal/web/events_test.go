@@ -2,7 +2,12 @@ package web_test
 
 import (
 	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -49,6 +54,65 @@ func stream(t *testing.T, server *httptest.Server, headers ...string) (code int,
 }
 
 type event struct{ Revision, State, Version, text string }
+
+// TestPagesSpeakHTTP2: with TLS an open page and the pages share one connection.
+func TestPagesSpeakHTTP2(t *testing.T) {
+	t.Parallel()
+	example := httptest.NewTLSServer(http.NotFoundHandler()) // has a certificate
+	defer example.Close()
+	f := wide(t)
+	s, err := web.New(web.Options{Fleet: f, Tokens: tokensOf(t), TLS: &tls.Config{Certificates: example.TLS.Certificates, MinVersion: tls.VersionTLS12}, Heartbeat: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, listener) }()
+	roots := x509.NewCertPool()
+	roots.AddCert(example.Certificate())
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true}}
+	ask := func(path string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+listener.Addr().String()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+secret)
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.ProtoMajor != 2 || resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s %s", path, resp.Proto, resp.Status)
+		}
+		return resp
+	}
+	open := ask("/api/v1/events")
+	events := bufio.NewReader(open.Body)
+	for i := range 2 {
+		if line, err := events.ReadString('}'); err != nil || !strings.Contains(line, "data: {") {
+			t.Errorf("event %d: %q, %v", i, line, err)
+		}
+		if i == 0 {
+			page := ask("/")
+			_ = page.Body.Close()
+			change(t, f)
+		}
+	}
+	stop()
+	if _, err := io.Copy(io.Discard, events); err != nil {
+		t.Error("the stream ends:", err)
+	}
+	_ = open.Body.Close()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	client.CloseIdleConnections()
+}
 
 // An open page learns of a commit at once, whatever its token may see, and of no cluster.
 func TestEventsFollowTheState(t *testing.T) {

@@ -9,11 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/order"
 	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/refresh"
@@ -71,18 +70,15 @@ const DefaultStale = 10 * time.Minute
 
 // Limits of one replica.
 const (
-	maxAtOnce      = 16               // requests that are worked on
-	maxWait        = 5 * time.Second  // for one of them
-	maxForm        = 4 << 10          // bytes of a form
-	maxToken       = 1 << 10          // bytes of a token
-	sessionAge     = 12 * time.Hour   // of a cookie
-	failureRate    = 1                // failed attempts a second
-	failureBurst   = 30               // of them at once
-	readTimeout    = 10 * time.Second // of a request
-	writeTimeout   = 30 * time.Second // of a response
-	idleTimeout    = 2 * time.Minute  // of a connection
-	maxHeaderBytes = 16 << 10
+	maxForm    = 4 << 10        // bytes of a form
+	maxToken   = 1 << 10        // bytes of a token
+	sessionAge = 12 * time.Hour // of a cookie
 )
+
+var limits = httpserver.Limits{
+	MaxConcurrent: 16, MaxWait: 5 * time.Second, FailureRate: 1, FailureBurst: 30, MaxConnections: maxStreams + 256, MaxHeaderBytes: 16 << 10,
+	ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+}
 
 // Site serves the pages.
 type Site struct {
@@ -94,8 +90,7 @@ type Site struct {
 	sessions    *sessionKeys
 	source      sourceLinks
 	proxies     []netip.Prefix
-	failures    *rate.Limiter // of attempts without a good token
-	slots       *access.Slots // by token
+	gate        *httpserver.Gate
 	streams     *streams
 	version     version
 	handler     http.Handler
@@ -141,7 +136,7 @@ func New(o Options) (*Site, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Site{o: o, source: source, proxies: proxies, failures: rate.NewLimiter(failureRate, failureBurst), slots: access.NewSlots(maxAtOnce), streams: newStreams()}
+	s := &Site{o: o, source: source, proxies: proxies, gate: httpserver.NewGate(limits, ""), streams: newStreams()}
 	s.saved = s.newRecord()
 	s.sessions = newSessionKeys(o)
 	s.handler = s.routes()

@@ -51,7 +51,7 @@ func (s *Site) proxied(r *http.Request) (*access.Bearer, *failure) {
 		return nil, nil
 	}
 	refused := func(format string, args ...any) *failure {
-		return &failure{code: http.StatusForbidden, message: fmt.Sprintf(format, args...), hint: "Ask the platform team for a token in the tokens file that has the name of your group and the route \"web\"."}
+		return &failure{Code: http.StatusForbidden, Message: fmt.Sprintf(format, args...), Hint: "Ask the platform team for a token in the tokens file that has the name of your group and the route \"web\"."}
 	}
 	if len(lines) > 1 {
 		return nil, refused("the header %s is there %d times: the proxy has to replace its users' own", s.o.ProxyHeader, len(lines))

@@ -170,7 +170,7 @@ var assetVersion = func() string {
 func (s *Site) asset(w http.ResponseWriter, r *http.Request) {
 	a, ok := assets[r.PathValue("file")]
 	if !ok {
-		s.writeFailure(w, r, nil, &failure{code: http.StatusNotFound, message: "no such file"})
+		s.writeFailure(w, r, nil, &failure{Code: http.StatusNotFound, Message: "no such file"})
 		return
 	}
 	if r.URL.Query().Get("v") == assetVersion { // during an update, a request for those of another version may come

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/refresh"
@@ -70,33 +70,19 @@ func (s *Site) routes() http.Handler {
 	mux.Handle("POST /signout", http.HandlerFunc(s.signOut))
 	mux.Handle("GET /api/v1/freshness", http.HandlerFunc(s.freshnessAPI))
 	mux.Handle("/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.writeFailure(w, r, nil, &failure{code: http.StatusNotFound, message: "no such page", hint: "The matrix shows all clusters and components."})
+		s.writeFailure(w, r, nil, &failure{Code: http.StatusNotFound, Message: "no such page", Hint: "The matrix shows all clusters and components."})
 	}))
 	all := http.NewServeMux()
 	all.Handle("GET /api/v1/events", http.HandlerFunc(s.events)) // a stream takes no place of a request
 	all.Handle("/", s.bounded(mux))
-	return s.secured(http.NewCrossOriginProtection().Handler(all))
+	fail := func(w http.ResponseWriter, r *http.Request, f *failure) { s.writeFailure(w, r, nil, f) }
+	return httpserver.Secured("default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+		httpserver.Recovered(s.o.Logger, fail, s.verified(http.NewCrossOriginProtection().Handler(all))))
 }
 
-// secured sets the headers of every response, and turns a panic into an error.
-func (s *Site) secured(next http.Handler) http.Handler {
+// verified demands a good client certificate, where one is needed.
+func (s *Site) verified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store")
-		defer func() {
-			p := recover()
-			if p == nil {
-				return
-			}
-			if p != http.ErrAbortHandler { //nolint:errorlint // the value itself, by its documentation
-				s.o.Logger.Error("panic", "page", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			}
-			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to break a connection off
-		}()
 		if verify := s.o.VerifyClient; verify != nil {
 			if err := verify(r.TLS); err != nil {
 				http.Error(w, err.Error(), http.StatusForbidden)
@@ -112,16 +98,13 @@ func (s *Site) secured(next http.Handler) http.Handler {
 func (s *Site) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		bearer, _ := s.bearer(r)
-		if leave, ok := s.slots.Enter(bearer.Label()); ok {
-			defer leave()
-			if release, ok := s.slots.Take(r.Context(), bearer.Label(), maxWait); ok {
-				defer release()
-				next.ServeHTTP(w, r)
-				return
-			}
+		leave, f := s.gate.Enter(r.Context(), bearer)
+		if f != nil {
+			s.writeFailure(w, r, nil, f)
+			return
 		}
-		w.Header().Set("Retry-After", "5")
-		http.Error(w, "too many requests at once; try again in a moment", http.StatusTooManyRequests)
+		defer leave()
+		next.ServeHTTP(w, r)
 	})
 }
 
@@ -134,7 +117,7 @@ func (s *Site) prepare(r *http.Request, v view) (*request, *failure) {
 	q := &request{Values: r.URL.Query(), bearer: bearer, status: s.o.Fleet.Status(), state: s.o.Fleet.State(), site: s}
 	for name, values := range q.Values {
 		if !slices.Contains(v.parameters, name) || len(values) > 1 {
-			return q, &failure{code: http.StatusBadRequest, message: fmt.Sprintf("query parameter %q is not known here, or is there twice", cut(name)), hint: "Open the page from the menu."}
+			return q, &failure{Code: http.StatusBadRequest, Message: fmt.Sprintf("query parameter %q is not known here, or is there twice", cut(name)), Hint: "Open the page from the menu."}
 		}
 	}
 	if q.state == nil {
@@ -142,7 +125,7 @@ func (s *Site) prepare(r *http.Request, v view) (*request, *failure) {
 		if err := q.status.Err(); err != nil && bearer.Restricted() == nil {
 			message = err.Error()
 		}
-		return q, &failure{code: http.StatusServiceUnavailable, message: message, hint: "The service has no state of the repository yet. This page is there as soon as it has read one."}
+		return q, &failure{Code: http.StatusServiceUnavailable, Message: message, Hint: "The service has no state of the repository yet. This page is there as soon as it has read one."}
 	}
 	s.remember() // what comes from here on is known to the timeline
 	q.index, q.live = s.index.Of(q.state), s.o.Live()
@@ -172,13 +155,13 @@ func (q *request) failure(err error) *failure {
 	var e *queryerr.Error
 	switch {
 	case errors.As(err, &missing):
-		return &failure{code: http.StatusNotFound, message: missing.Error(), hint: "Leave the path empty to see all values."}
+		return &failure{Code: http.StatusNotFound, Message: missing.Error(), Hint: "Leave the path empty to see all values."}
 	case errors.As(err, &e) && e.Kind == queryerr.KindUnavailable:
-		f := &failure{code: http.StatusServiceUnavailable, message: e.Error(), hint: "Held back says what has to be fixed, and where."}
-		if q.bearer.Withholds(e.Problems, q.state.Fleet) || overview.Text(q.state, q.bearer, q.complete(), f.message) != f.message {
-			f.message = "the fleet cannot be computed, for a reason outside of what this token may see"
+		f := &failure{Code: http.StatusServiceUnavailable, Message: e.Error(), Hint: "Held back says what has to be fixed, and where."}
+		if q.bearer.Withholds(e.Problems, q.state.Fleet) || overview.Text(q.state, q.bearer, q.complete(), f.Message) != f.Message {
+			f.Message = "the fleet cannot be computed, for a reason outside of what this token may see"
 		}
 		return f
 	}
-	return &failure{code: http.StatusNotFound, message: err.Error(), hint: "Look for it in the matrix."}
+	return &failure{Code: http.StatusNotFound, Message: err.Error(), Hint: "Look for it in the matrix."}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
@@ -144,13 +145,14 @@ func (s *Site) sessionToken(r *http.Request) string {
 // authenticate finds who sends a request (rule 4), and counts what a wrong token has failed.
 func (s *Site) authenticate(r *http.Request) (*access.Bearer, *failure) {
 	bearer, f := s.bearer(r)
-	switch {
-	case f == nil:
-		return s.admit(r, bearer)
-	case f.code == http.StatusUnauthorized && access.BearerToken(r) != "":
-		return nil, s.failed(f)
+	if f == nil {
+		if err := bearer.Route(access.Web); err != nil {
+			return nil, &failure{Code: http.StatusForbidden, Message: err.Error(), Hint: "A token for these pages has the route \"web\" in the tokens file."}
+		}
+	} else if f.Code == http.StatusUnauthorized && access.BearerToken(r) != "" {
+		f, _ = s.gate.Failed(f)
 	}
-	return nil, f
+	return bearer, f
 }
 
 // bearer is who sends a request. A trusted proxy's word counts first, then the header
@@ -164,31 +166,12 @@ func (s *Site) bearer(r *http.Request) (*access.Bearer, *failure) {
 		token = s.sessionToken(r)
 	}
 	if token == "" {
-		return nil, &failure{code: http.StatusUnauthorized, message: "no token: sign in, or send the header \"Authorization: Bearer <token>\""}
+		return nil, httpserver.Unauthorized("no token: sign in, or send the header \"Authorization: Bearer <token>\"")
 	}
 	if bearer := s.o.Tokens.Find(token); bearer != nil {
 		return bearer, nil
 	}
-	return nil, &failure{code: http.StatusUnauthorized, message: "the token is wrong, or has been revoked"}
-}
-
-// admit bounds the rate of a bearer's requests, and requires the route.
-func (s *Site) admit(r *http.Request, bearer *access.Bearer) (*access.Bearer, *failure) {
-	if _, ok := bearer.Pace(r.Context(), maxWait); !ok {
-		return nil, &failure{code: http.StatusTooManyRequests, message: "too many requests with this token; try again in a moment"}
-	}
-	if err := bearer.Route(access.Web); err != nil {
-		return nil, &failure{code: http.StatusForbidden, message: err.Error(), hint: "A token for these pages has the route \"web\" in the tokens file."}
-	}
-	return bearer, nil
-}
-
-// failed counts a failed attempt; beyond the limit of all it gets 429.
-func (s *Site) failed(f *failure) *failure {
-	if !s.failures.Allow() {
-		return &failure{code: http.StatusTooManyRequests, message: "too many failed attempts; try again in a minute"}
-	}
-	return f
+	return nil, httpserver.Unauthorized("the token is wrong, or has been revoked")
 }
 
 // signInPage shows the form. What it was asked for first is shown after signing in.
@@ -210,8 +193,8 @@ func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
 	case token == "" || len(token) > maxToken:
 		code, model.Message = http.StatusBadRequest, "Enter a token."
 	case bearer == nil:
-		f := s.failed(&failure{code: code, message: "This token is not known. Check that you copied all of it, or ask the platform team for a new one."})
-		code, model.Message = f.code, f.message
+		f, _ := s.gate.Failed(&failure{Code: code, Message: "This token is not known. Check that you copied all of it, or ask the platform team for a new one."})
+		code, model.Message = f.Code, f.Message
 	case bearer.Route(access.Web) != nil:
 		code, model.Message = http.StatusForbidden, bearer.Route(access.Web).Error()+". Ask the platform team for a token with this route."
 	default:
