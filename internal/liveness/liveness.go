@@ -8,9 +8,8 @@
 //     read. A probe sends nothing secret, reads no body, and follows no redirect.
 //  3. A member responds only as long as its last response is recent. So a service that has just
 //     started, or whose probes hang, takes nothing for true.
-//  4. A failed probe is repeated once. Probes at once and their time are bounded, those of members
-//     that failed before apart from the others: however many hang, one that responds is probed in
-//     time. The probes of a second are spread over it.
+//  4. A failed probe is repeated once. Probes at once and their time are bounded. After a failed
+//     one a member has less time, so that thousands hang before one that responds is late.
 package liveness
 
 import (
@@ -25,18 +24,19 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
 	// DefaultInterval is the time between two probes of a member.
 	DefaultInterval = 45 * time.Second
 
-	timeout = 10 * time.Second // of one probe
-	pause   = 2 * time.Second  // before a failed one is repeated
-	tick    = time.Second      // between two looks at which members are due
-	atOnce  = 256
-	// failedAtOnce are the probes at once of members whose last one failed.
-	failedAtOnce = 128
+	timeout       = 10 * time.Second // of one probe
+	failedTimeout = 3 * time.Second  // after one that failed
+	pause         = 2 * time.Second  // before a failed one is repeated
+	tick          = time.Second      // between two looks at which members are due
+	atOnce        = 512
 )
 
 // Options are what a Prober needs. Members is required.
@@ -50,9 +50,8 @@ type Options struct {
 
 // Prober knows which members respond.
 type Prober struct {
-	o             Options
-	client        *http.Client
-	slots, failed chan struct{}
+	o      Options
+	client *http.Client
 
 	mu      sync.RWMutex
 	members map[string]*member
@@ -65,9 +64,7 @@ type member struct {
 	// seen is the last response; next is when a probe is due.
 	seen, next   time.Time
 	busy, silent bool
-	// repeats reports that the first of two probes has failed.
-	repeats bool
-	problem string
+	problem      string
 }
 
 // target is a member to probe.
@@ -86,7 +83,7 @@ func New(o Options) *Prober {
 		o.Now = time.Now
 	}
 	dialer := &net.Dialer{Timeout: timeout}
-	return &Prober{o: o, members: map[string]*member{}, slots: make(chan struct{}, atOnce), failed: make(chan struct{}, failedAtOnce), client: &http.Client{
+	return &Prober{o: o, members: map[string]*member{}, client: &http.Client{
 		Timeout:       timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
@@ -99,30 +96,18 @@ func New(o Options) *Prober {
 
 // Run probes until the context ends.
 func (p *Prober) Run(ctx context.Context) {
-	var running sync.WaitGroup
-	defer running.Wait()
+	var probes errgroup.Group
+	probes.SetLimit(atOnce)
+	defer func() { _ = probes.Wait() }()
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for {
-		due := p.due()
-		next := time.NewTicker(tick / time.Duration(len(due)+1)) // hundreds of handshakes at once take memory
-		for _, t := range due {
-			slots, isFree := p.take(ctx, t)
-			if isFree {
-				running.Go(func() {
-					defer func() { <-slots }()
-					p.record(t, p.ask(ctx, t.address))
-				})
-			} else {
-				p.putBack(t)
-			}
-			select {
-			case <-next.C:
-			case <-ctx.Done():
-				return
-			}
+		for _, t := range p.due() {
+			probes.Go(func() error {
+				p.record(t, p.probe(ctx, t))
+				return nil
+			})
 		}
-		next.Stop()
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -131,31 +116,22 @@ func (p *Prober) Run(ctx context.Context) {
 	}
 }
 
-// take takes a slot. A member that failed before waits for none: the others are probed meanwhile.
-func (p *Prober) take(ctx context.Context, t target) (slots chan struct{}, isFree bool) {
-	if t.hasFailed {
+// probe asks a member. One that responded until now is asked twice.
+func (p *Prober) probe(ctx context.Context, t target) error {
+	if !t.hasFailed {
+		err := p.ask(ctx, t.address)
+		if err == nil {
+			return nil
+		}
 		select {
-		case p.failed <- struct{}{}:
-			return p.failed, true
-		default:
-			return nil, false
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
 		}
 	}
-	select {
-	case p.slots <- struct{}{}:
-		return p.slots, true
-	case <-ctx.Done():
-		return nil, false
-	}
-}
-
-// putBack makes a member due again that was not probed.
-func (p *Prober) putBack(t target) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if m := p.members[t.name]; m != nil && m.address == t.address {
-		m.busy = false
-	}
+	ctx, end := context.WithTimeout(ctx, failedTimeout)
+	defer end()
+	return p.ask(ctx, t.address)
 }
 
 // due are the members to probe now, in no order.
@@ -206,10 +182,6 @@ func (p *Prober) record(t target, err error) {
 		return
 	}
 	m.busy = false
-	if m.repeats = err != nil && !t.hasFailed && !m.repeats; m.repeats {
-		m.next = now.Add(pause)
-		return
-	}
 	next := p.o.Interval
 	if m.seen.IsZero() && err == nil { // the first ones are spread over the interval
 		next = time.Duration(rand.Int64N(int64(next)))
