@@ -1,13 +1,15 @@
 package server
 
 import (
+	"context"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
-	"github.com/argosy-hub/argosy/internal/audit"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/labels"
@@ -16,39 +18,66 @@ import (
 	"github.com/argosy-hub/argosy/internal/query"
 )
 
-// auditRequest writes the audit log's line of a request. Failed attempts beyond their limit have
-// no line, so that nobody fills a disk.
+// allTenants stands for every tenant.
+const allTenants = "*"
+
+// newAuditLog writes who asked for what, and which removals an approval let pass: one line of JSON
+// each. A line never holds a token, a request's body or a response.
+func newAuditLog(w io.Writer) *slog.Logger {
+	if w == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewJSONHandler(w, nil)).With("log", "audit")
+}
+
+// auditRequest writes the audit log's line of a request, also of one that is refused; probes and
+// metrics have none. Failed attempts beyond their limit have no line, so that nobody fills a disk.
 func (s *Server) auditRequest(r *http.Request, n *requestInfo, code int, took time.Duration) {
-	record := n.audit
-	record.ID, record.Token, record.ApplicationSet = n.id, n.bearer.Label(), n.applicationSet
-	record.Denied = n.failure
-	switch n.endpoint {
-	case "healthz", "metrics":
+	isProbe := n.endpoint == "healthz" || n.endpoint == "metrics" || n.endpoint == "readyz" && n.bearer == nil && n.failure == ""
+	if n.expected || isProbe || n.endpoint == "" || !s.audit.Enabled(r.Context(), slog.LevelInfo) {
 		return
-	case "readyz":
-		if n.bearer == nil && record.Denied == "" { // the probe without a token
-			return
+	}
+	address, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		address = r.RemoteAddr
+	}
+	request := "query"
+	if n.endpoint == "webhook" {
+		request = "event"
+	}
+	attributes := []slog.Attr{slog.String("id", n.id), slog.String("method", r.Method), slog.String("route", n.endpoint), slog.Int("code", code), slog.String("address", address)}
+	for _, a := range [][2]string{
+		{"token", n.bearer.Label()}, {"certificate", certificate(r)}, {"applicationSet", n.applicationSet}, {request, n.request},
+		{"cluster", n.cluster}, {"denied", n.failure},
+	} {
+		if a[1] != "" {
+			attributes = append(attributes, slog.String(a[0], cut(a[1])))
 		}
-	case "webhook":
-		record.Event = n.request
-	default:
-		record.Query = n.request
 	}
-	if !n.expected {
-		record.Route = n.endpoint
+	if len(n.tenants) > 0 {
+		attributes = append(attributes, slog.Any("tenants", n.tenants))
 	}
-	s.o.Audit.Request(r, record, code, took)
+	s.audit.LogAttrs(r.Context(), slog.LevelInfo, "request", append(attributes, slog.Duration("took", took))...)
+}
+
+// certificate names the client's certificate: its subject and its serial number.
+func certificate(r *http.Request) string {
+	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+		return ""
+	}
+	c := r.TLS.PeerCertificates[0]
+	return strings.TrimSpace(c.Subject.String() + " " + c.SerialNumber.Text(16))
 }
 
 // auditQuery hands the audit log the tenants that a query is about: those of its selector or its
 // owner, else those of the token's scope, else all.
 func auditQuery(r *http.Request, q query.Query, f *fleet.Fleet) {
-	record := &info(r).audit
-	record.Tenants = scopeTenants(bearerOf(r))
+	n := info(r)
+	n.tenants = scopeTenants(bearerOf(r))
 	if selector, _ := q.Selector.(map[string]any); selector != nil {
 		demanded, _ := selector["matchLabels"].(map[string]any)
 		if tenant, _ := demanded[labels.Tenant].(string); tenant != "" {
-			record.Tenants = []string{cut(tenant)}
+			n.tenants = []string{cut(tenant)}
 		}
 	}
 	if q.Owner != "" && q.Owner != fleet.OwnerHub {
@@ -58,10 +87,10 @@ func auditQuery(r *http.Request, q query.Query, f *fleet.Fleet) {
 
 // auditCluster hands the audit log the one cluster that a request is about.
 func auditCluster(r *http.Request, f *fleet.Fleet, hub, cluster string) {
-	record := &info(r).audit
-	record.Cluster = cut(cluster)
+	n := info(r)
+	n.cluster = cut(cluster)
 	if m := f.Member(hub, cluster); m != nil {
-		record.Tenants = []string{m.Tenant}
+		n.tenants = []string{m.Tenant}
 	}
 }
 
@@ -69,7 +98,7 @@ func scopeTenants(b *access.Bearer) []string {
 	if scope := b.Restricted(); scope != nil && scope.Tenants != nil {
 		return scope.Tenants
 	}
-	return []string{audit.All}
+	return []string{allTenants}
 }
 
 // auditApproval writes that an approval lets a removal pass.
@@ -81,11 +110,11 @@ func (s *Server) auditApproval(st *fleetstate.State, hub string, removal lifecyc
 	if m := st.Fleet.Member(hub, removal.Cluster); m != nil {
 		attributes = append(attributes, slog.Any("tenants", []string{m.Tenant}))
 	}
-	s.o.Audit.Event("approval used", append(attributes, slog.String("approval", approval.String()))...)
+	s.audit.LogAttrs(context.Background(), slog.LevelInfo, "approval used", append(attributes, slog.String("approval", approval.String()))...)
 }
 
 // rotated returns what writes that a secret has a new value: a token by its name, a certificate by
 // its file.
 func (s *Server) rotated(kind string) func(name string) {
-	return func(name string) { s.o.Audit.Event("rotated", slog.String(kind, name)) }
+	return func(name string) { s.audit.Info("rotated", kind, name) }
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/audit"
 	"github.com/argosy-hub/argosy/internal/server"
 )
 
@@ -42,12 +41,11 @@ func audited(t *testing.T, log *lockedBuffer) []string {
 
 // TestAuditLogSaysWhoAskedForWhat: each request of the API is a line with token, address, query and
 // tenants, whether it is answered or refused; probes and metrics are none, and no line has a token.
-// (Rules 1 and 2 of package audit.)
 func TestAuditLogSaysWhoAskedForWhat(t *testing.T) {
 	t.Parallel()
 	k := tokensOf(t, map[string]string{"tenant": "{routes: [getparams, fleet, explain], tenants: [payments]}", "forge": "{routes: [webhook]}"})
 	log := &lockedBuffer{}
-	s := serving(t, k.use, func(o *server.Options) { o.Audit = audit.New(log) })
+	s := serving(t, k.use, func(o *server.Options) { o.Audit = log })
 	s.say(tenants(nil))
 	as := func(name string) []string { return []string{"Authorization", "Bearer " + k.values[name]} }
 	s.ask(`{"view":"members"}`)
@@ -107,7 +105,7 @@ func TestAuditLogNamesCertificatesAndRotations(t *testing.T) {
 	}
 	k := tokensOf(t, map[string]string{"forge": "{routes: [webhook]}"})
 	s := start(t, k.use, func(o *server.Options) {
-		o.TLSCert, o.TLSKey, o.TLSClientCA, o.Audit = certFile, keyFile, caFile, audit.New(log)
+		o.TLSCert, o.TLSKey, o.TLSClientCA, o.Audit = certFile, keyFile, caFile, log
 	})
 	s.say(repository(nil))
 	mine := ours.client(x509.ExtKeyUsageClientAuth, time.Now().Add(time.Hour))
@@ -126,7 +124,7 @@ func TestAuditLogNamesUsedApprovals(t *testing.T) {
 	t.Parallel()
 	log := &lockedBuffer{}
 	s := guarded(t, nil, func(o *server.Options) {
-		o.Now, o.Audit = func() time.Time { return today }, audit.New(log)
+		o.Now, o.Audit = func() time.Time { return today }, log
 	})
 	s.say(twelve(with(half(), approved("2026-11-21"))))
 	s.gives(ofDNS, askDNS, dozen/2)

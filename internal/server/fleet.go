@@ -43,7 +43,7 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 		return f
 	}
 	hub := r.URL.Query().Get("hub")
-	info(r).audit.Tenants = scopeTenants(bearerOf(r))
+	info(r).tenants = scopeTenants(bearerOf(r))
 	if f := httpserver.Denial(bearerOf(r).Hub(hub)); f != nil {
 		return f
 	}

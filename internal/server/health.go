@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
-	"github.com/argosy-hub/argosy/internal/audit"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/inventory"
@@ -119,7 +118,7 @@ func (s *Server) detailedReadyz(w http.ResponseWriter, r *http.Request) *failure
 	if f := httpserver.Denial(bearerOf(r).Whole(s.o.Hub)); f != nil {
 		return f
 	}
-	info(r).audit.Tenants = []string{audit.All}
+	info(r).tenants = []string{allTenants}
 	body := s.readiness()
 	respond(w, body.code(), httpserver.Encode(body))
 	return nil

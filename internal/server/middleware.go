@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/access"
-	"github.com/argosy-hub/argosy/internal/audit"
 	"github.com/argosy-hub/argosy/internal/httpserver"
 )
 
@@ -21,9 +20,10 @@ type requestInfo struct {
 	applicationSet, request string
 	failure                 string
 	bearer                  *access.Bearer
-	expected                bool // the failure is part of the client's protocol
-	audit                   audit.Record
-	sets                    int // -1 without a response of parameter sets
+	expected                bool     // the failure is part of the client's protocol
+	cluster                 string   // that the request is about, for the audit log
+	tenants                 []string // that it is about
+	sets                    int      // -1 without a response of parameter sets
 }
 
 type infoKey struct{}

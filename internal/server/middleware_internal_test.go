@@ -17,7 +17,7 @@ import (
 // (G1).
 func TestPanicBreaksTheResponseOff(t *testing.T) {
 	var log bytes.Buffer
-	s := &Server{o: Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, metrics: newMetrics()}
+	s := &Server{o: Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, metrics: newMetrics(), audit: newAuditLog(nil)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/before", func(http.ResponseWriter, *http.Request) { panic("boom") })
 	mux.HandleFunc("/within", func(w http.ResponseWriter, _ *http.Request) {

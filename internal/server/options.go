@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -11,7 +12,6 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/appsets"
-	"github.com/argosy-hub/argosy/internal/audit"
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/httpserver"
@@ -112,8 +112,8 @@ type Options struct {
 
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
-	// Audit gets a line for each request, rotation and used approval; default none.
-	Audit *audit.Log
+	// Audit gets a line of JSON for each request, rotation and used approval; default none.
+	Audit io.Writer
 	// Registerer and Gatherer default to a registry of the server's own.
 	Registerer prometheus.Registerer
 	Gatherer   prometheus.Gatherer

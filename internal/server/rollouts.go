@@ -53,7 +53,7 @@ func (s *Server) rollouts(w http.ResponseWriter, r *http.Request) *failure {
 			return b.Sees(m.Hub, m.Name, m.Tenant) && ofOthers(r, st, "cluster", m.Hub, m.Name) == nil
 		}, b.SeesGroup)
 	}
-	info(r).audit.Tenants = scopeTenants(bearerOf(r))
+	info(r).tenants = scopeTenants(bearerOf(r))
 	respondWith(w, http.StatusOK, bytes.NewReader(httpserver.Encode(body)))
 	return nil
 }

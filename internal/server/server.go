@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -46,6 +47,7 @@ type Server struct {
 	clients        *tlsreload.Authorities // nil where clients need no certificate
 	tlsConfig      *tls.Config            // nil without TLS
 	metrics        *metrics
+	audit          *slog.Logger
 	webhooks       *semaphore.Weighted // of signed bodies that are read
 	deliveries     *webhook.Deliveries
 	artifacts      *ociregistry.Registry
@@ -70,7 +72,7 @@ func New(o Options) (*Server, error) {
 		registry := newRegistry()
 		o.Registerer, o.Gatherer = registry, registry
 	}
-	s := &Server{o: o, webhooks: semaphore.NewWeighted(maxWebhooks), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}}
+	s := &Server{o: o, webhooks: semaphore.NewWeighted(maxWebhooks), audit: newAuditLog(o.Audit), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}}
 	s.gate = httpserver.NewGate(o.Limits, " (--max-concurrent)")
 	var err error
 	s.tokens, err = access.Open(access.Options{
