@@ -27,7 +27,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/responsesize"
 	"github.com/argosy-hub/argosy/internal/rings"
 	"github.com/argosy-hub/argosy/internal/tlsreload"
-	"github.com/argosy-hub/argosy/internal/webhook"
 )
 
 // Server responds from the newest good state.
@@ -49,7 +48,6 @@ type Server struct {
 	metrics        *metrics
 	audit          *slog.Logger
 	webhooks       *semaphore.Weighted // of signed bodies that are read
-	deliveries     *webhook.Deliveries
 	artifacts      *ociregistry.Registry
 	http           *httpserver.Server
 	address        net.Addr // Start sets it
@@ -72,7 +70,7 @@ func New(o Options) (*Server, error) {
 		registry := newRegistry()
 		o.Registerer, o.Gatherer = registry, registry
 	}
-	s := &Server{o: o, webhooks: semaphore.NewWeighted(maxWebhooks), audit: newAuditLog(o.Audit), deliveries: webhook.NewDeliveries(), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}}
+	s := &Server{o: o, webhooks: semaphore.NewWeighted(maxWebhooks), audit: newAuditLog(o.Audit), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}}
 	s.gate = httpserver.NewGate(o.Limits, " (--max-concurrent)")
 	var err error
 	s.tokens, err = access.Open(access.Options{

@@ -22,13 +22,10 @@ func (s *Server) look(w http.ResponseWriter, r *http.Request) *failure {
 	event, push := webhook.Event(r.Header)
 	info(r).request = cut(event)
 	code, message := http.StatusAccepted, "refresh triggered"
-	switch {
-	case !push:
-		code, message = http.StatusOK, fmt.Sprintf("the event %q is no push: nothing to refresh", cut(event))
-	case s.deliveries.Repeated(bearerOf(r).Label(), webhook.Delivery(r.Header), time.Now()):
-		code, message = http.StatusOK, "this delivery has come before: nothing to refresh"
-	default:
+	if push {
 		s.refresher.Trigger()
+	} else {
+		code, message = http.StatusOK, fmt.Sprintf("the event %q is no push: nothing to refresh", cut(event))
 	}
 	respond(w, code, (&failure{Message: message}).Body())
 	return nil

@@ -15,7 +15,6 @@ const webhookPath = "/api/v1/webhook"
 // What the service says to webhooks.
 const (
 	triggered = "refresh triggered"
-	repeated  = "this delivery has come before: nothing to refresh"
 	wrongSign = "the webhook's signature is wrong: its secret has to be the service's token"
 	wrongOne  = "the bearer token is wrong"
 	noBearer  = `no bearer token: expected the header "Authorization: Bearer <token>"`
@@ -26,7 +25,6 @@ type forge struct {
 	name        string
 	push, other string // events; "" for none
 	body        string
-	delivery    string                                 // the header of its name
 	header      func(key, body, event string) []string // what else there is
 	refusal     string                                 // of another key
 }
@@ -42,71 +40,70 @@ func bare(key, body string) string { return strings.TrimPrefix(signed(key, body)
 func forges() []forge {
 	const pushed = `{"ref":"refs/heads/main","before":"28e1879d029cb852e4844d9c718537df08844e03","after":"bffeb74224043ba2feb48d137756c8a9331c449a","repository":{"full_name":"example/fleet"}}`
 	return []forge{
-		{"GitHub", "push", "ping", pushed, "X-GitHub-Delivery", func(key, body, event string) []string {
+		{"GitHub", "push", "ping", pushed, func(key, body, event string) []string {
 			return []string{"User-Agent", "GitHub-Hookshot/044aadd", "X-GitHub-Event", event, "X-GitHub-Hook-ID", "292430182", "X-Hub-Signature", sha1, "X-Hub-Signature-256", signed(key, body)}
 		}, wrongSign},
-		{"GitHub, a form", "push", "issues", "payload=%7B%22ref%22%3A%22refs%2Fheads%2Fmain%22%7D", "X-GitHub-Delivery", func(key, body, event string) []string {
+		{"GitHub, a form", "push", "issues", "payload=%7B%22ref%22%3A%22refs%2Fheads%2Fmain%22%7D", func(key, body, event string) []string {
 			return []string{"Content-Type", "application/x-www-form-urlencoded", "X-GitHub-Event", event, "X-Hub-Signature-256", signed(key, body)}
 		}, wrongSign},
-		{"Gitea", "push", "pull_request", pushed, "X-Gitea-Delivery", func(key, body, event string) []string {
+		{"Gitea", "push", "pull_request", pushed, func(key, body, event string) []string {
 			return []string{
 				"X-Gitea-Event", event, "X-Gogs-Event", event, "X-GitHub-Event", event, "X-GitHub-Event-Type", event,
 				"X-Gitea-Signature", bare(key, body), "X-Gogs-Signature", bare(key, body), "X-Hub-Signature", sha1, "X-Hub-Signature-256", signed(key, body),
 			}
 		}, wrongSign},
-		{"Gitea, an old one", "push", "issues", pushed, "X-Gitea-Delivery", func(key, body, event string) []string {
+		{"Gitea, an old one", "push", "issues", pushed, func(key, body, event string) []string {
 			return []string{"X-Gitea-Event", event, "X-Gitea-Signature", bare(key, body)}
 		}, wrongSign},
-		{"Gitea, a header instead of a secret", "push", "issues", pushed, "X-Gitea-Delivery", func(key, _, event string) []string {
+		{"Gitea, a header instead of a secret", "push", "issues", pushed, func(key, _, event string) []string {
 			return []string{"Authorization", "Bearer " + key, "X-Gitea-Event", event, "X-Gitea-Signature", "", "X-Hub-Signature", "sha1=", "X-Hub-Signature-256", "sha256="}
 		}, wrongOne},
-		{"Forgejo", "push", "release", pushed, "X-Forgejo-Delivery", func(key, body, event string) []string {
+		{"Forgejo", "push", "release", pushed, func(key, body, event string) []string {
 			return []string{"X-Forgejo-Event", event, "X-Forgejo-Signature", bare(key, body)}
 		}, wrongSign},
-		{"Gogs", "push", "issues", pushed, "X-Gogs-Delivery", func(key, body, event string) []string {
+		{"Gogs", "push", "issues", pushed, func(key, body, event string) []string {
 			return []string{"User-Agent", "GogsServer", "X-Github-Event", event, "X-Gogs-Event", event, "X-Gogs-Signature", bare(key, body)}
 		}, wrongSign},
-		{"Gogs alone", "push", "create", pushed, "X-Gogs-Delivery", func(key, body, event string) []string {
+		{"Gogs alone", "push", "create", pushed, func(key, body, event string) []string {
 			return []string{"X-Gogs-Event", event, "X-Gogs-Signature", bare(key, body)}
 		}, wrongSign},
-		{"GitLab", "Push Hook", "Merge Request Hook", `{"object_kind":"push","ref":"refs/heads/main"}`, "Idempotency-Key", func(key, _, event string) []string {
+		{"GitLab", "Push Hook", "Merge Request Hook", `{"object_kind":"push","ref":"refs/heads/main"}`, func(key, _, event string) []string {
 			return []string{"User-Agent", "GitLab/17.4.0", "X-Gitlab-Instance", "https://gitlab.com", "X-Gitlab-Event", event, "X-Gitlab-Event-UUID", "13792a34-cac6-4fda-95a8-c58e00a3954e", "X-Gitlab-Token", key}
 		}, wrongOne},
-		{"GitLab, tags", "Tag Push Hook", "Note Hook", `{"object_kind":"tag_push"}`, "Idempotency-Key", func(key, _, event string) []string {
+		{"GitLab, tags", "Tag Push Hook", "Note Hook", `{"object_kind":"tag_push"}`, func(key, _, event string) []string {
 			return []string{"X-Gitlab-Event", event, "X-Gitlab-Token", key}
 		}, wrongOne},
-		{"GitLab, the system's", "System Hook", "", `{"event_name":"push"}`, "Idempotency-Key", func(key, _, event string) []string {
+		{"GitLab, the system's", "System Hook", "", `{"event_name":"push"}`, func(key, _, event string) []string {
 			return []string{"X-Gitlab-Event", event, "X-Gitlab-Token", key}
 		}, wrongOne},
-		{"Bitbucket Cloud", "repo:push", "pullrequest:created", `{"push":{"changes":[{"new":{"name":"main"}}]}}`, "X-Request-UUID", func(key, body, event string) []string {
+		{"Bitbucket Cloud", "repo:push", "pullrequest:created", `{"push":{"changes":[{"new":{"name":"main"}}]}}`, func(key, body, event string) []string {
 			return []string{"User-Agent", "Bitbucket-Webhooks/2.0", "X-Event-Key", event, "X-Hook-UUID", "60fae8c1-e7d9-4cf1-8f32-ec3b4d8b1b1f", "X-Attempt-Number", "1", "X-Hub-Signature", signed(key, body)}
 		}, wrongSign},
-		{"Bitbucket Data Center", "repo:refs_changed", "diagnostics:ping", `{"eventKey":"repo:refs_changed","changes":[{"refId":"refs/heads/main"}]}`, "X-Request-Id", func(key, body, event string) []string {
+		{"Bitbucket Data Center", "repo:refs_changed", "diagnostics:ping", `{"eventKey":"repo:refs_changed","changes":[{"refId":"refs/heads/main"}]}`, func(key, body, event string) []string {
 			return []string{"Content-Type", "application/json; charset=utf-8", "X-Event-Key", event, "X-Hub-Signature", signed(key, body)}
 		}, wrongSign},
-		{"Bitbucket Data Center, a mirror", "mirror:repo_synchronized", "pr:merged", "{}", "X-Request-Id", func(key, body, event string) []string {
+		{"Bitbucket Data Center, a mirror", "mirror:repo_synchronized", "pr:merged", "{}", func(key, body, event string) []string {
 			return []string{"X-Event-Key", event, "X-Hub-Signature", signed(key, body)}
 		}, wrongSign},
-		{"Azure DevOps", "", "", `{"eventType":"git.push","resource":{}}`, "Idempotency-Key", func(key, _, _ string) []string {
+		{"Azure DevOps", "", "", `{"eventType":"git.push","resource":{}}`, func(key, _, _ string) []string {
 			return []string{"Authorization", "Basic " + basic("any", key)}
 		}, wrongOne},
-		{"Azure DevOps, no user", "", "", `{"eventType":"git.push"}`, "Idempotency-Key", func(key, _, _ string) []string {
+		{"Azure DevOps, no user", "", "", `{"eventType":"git.push"}`, func(key, _, _ string) []string {
 			return []string{"Authorization", "Basic " + basic("", key)}
 		}, wrongOne},
-		{"GitHub, behind a proxy with a password", "push", "ping", pushed, "X-GitHub-Delivery", func(key, body, event string) []string {
+		{"GitHub, behind a proxy with a password", "push", "ping", pushed, func(key, body, event string) []string {
 			return []string{"Authorization", "Basic " + basic("proxy", "of-the-proxy"), "X-GitHub-Event", event, "X-Hub-Signature-256", signed(key, body)}
 		}, wrongSign},
-		{"anybody", "", "", "{}", "Idempotency-Key", func(key, _, _ string) []string { return []string{"Authorization", "Bearer " + key} }, wrongOne},
+		{"anybody", "", "", "{}", func(key, _, _ string) []string { return []string{"Authorization", "Bearer " + key} }, wrongOne},
 	}
 }
 
 // sends makes a request of a body, which has the signature of another one.
-func (f forge) sends(s *service, key, body, signedBody, event, id string) func() *http.Request {
+func (f forge) sends(s *service, key, body, signedBody, event string) func() *http.Request {
 	header := f.header(key, signedBody, event)
 	if !slices.Contains(header, "Authorization") {
 		header = append(header, "Authorization", "")
 	}
-	header = append(header, f.delivery, id)
 	return func() *http.Request { return s.request("POST", webhookPath, body, header...) }
 }
 
@@ -128,30 +125,24 @@ func (s *service) webhookTold(what string, request func() *http.Request, code in
 	}
 }
 
-// Each forge's push makes the source look, once for each delivery; what is no push, or not of one
-// of our tokens, does not.
+// Each forge's push makes the source look; what is no push, or not of one of our tokens, does not.
 func TestWebhook(t *testing.T) {
 	s := serving(t)
-	for i, f := range forges() {
-		named := func(name string) string { return fmt.Sprintf("%d-%s", i, name) }
-		sends := func(event, id string) func() *http.Request { return f.sends(s, secret, f.body, f.body, event, id) }
-		s.webhookTold(f.name, sends(f.push, named("first")), 202, triggered)
-		s.webhookTold(f.name+", again", sends(f.push, named("first")), 200, repeated)
-		s.webhookTold(f.name+", another", sends(f.push, named("second")), 202, triggered)
-		s.webhookTold(f.name+", without a name", sends(f.push, ""), 202, triggered)
-		s.webhookTold(f.name+", without a name, another", sends(f.push, ""), 202, triggered)
+	for _, f := range forges() {
+		sends := func(event string) func() *http.Request { return f.sends(s, secret, f.body, f.body, event) }
+		s.webhookTold(f.name, sends(f.push), 202, triggered)
+		s.webhookTold(f.name+", again", sends(f.push), 202, triggered)
 		if f.other != "" {
-			s.webhookTold(f.name+", no push", sends(f.other, named("third")), 200, fmt.Sprintf("the event %q is no push: nothing to refresh", f.other))
-			s.expect(f.name+", no push, other key", f.sends(s, "wrong", f.body, f.body, f.other, named("fourth")), 401, f.refusal)
+			s.webhookTold(f.name+", no push", sends(f.other), 200, fmt.Sprintf("the event %q is no push: nothing to refresh", f.other))
+			s.expect(f.name+", no push, other key", f.sends(s, "wrong", f.body, f.body, f.other), 401, f.refusal)
 		}
-		s.expect(f.name+", other key", f.sends(s, "wrong", f.body, f.body, f.push, named("fourth")), 401, f.refusal)
+		s.expect(f.name+", other key", f.sends(s, "wrong", f.body, f.body, f.push), 401, f.refusal)
 		if f.signs() {
-			s.expect(f.name+", other body", f.sends(s, secret, f.body+" ", f.body, f.push, named("fourth")), 401, wrongSign)
-			s.expect(f.name+", no body", f.sends(s, secret, "", f.body, f.push, named("fourth")), 401, wrongSign)
+			s.expect(f.name+", other body", f.sends(s, secret, f.body+" ", f.body, f.push), 401, wrongSign)
+			s.expect(f.name+", no body", f.sends(s, secret, "", f.body, f.push), 401, wrongSign)
 			large := strings.Repeat("x", 3<<20) // a push of many commits, beyond the limit of other requests
-			s.webhookTold(f.name+", large", f.sends(s, secret, large, large, f.push, ""), 202, triggered)
+			s.webhookTold(f.name+", large", f.sends(s, secret, large, large, f.push), 202, triggered)
 		}
-		s.webhookTold(f.name+", a delivery that was refused", sends(f.push, named("fourth")), 202, triggered)
 	}
 }
 
@@ -202,21 +193,18 @@ func TestWebhookIsRefused(t *testing.T) {
 	}
 }
 
-// H10: a token's bearer may send so many webhooks and no more; what a delivery is called is its
-// forge's own affair.
+// H10: a token's bearer may send so many webhooks and no more.
 func TestWebhooksOfTokens(t *testing.T) {
 	k := tokensOf(t, map[string]string{"one": "{routes: [webhook]}", "two": "{routes: [webhook]}"})
-	s := serving(t, k.use, func(o *server.Options) { o.TokenRate, o.TokenBurst, o.MaxWait = 1e-3, 3, -1 })
-	one, two := k.values["one"], k.values["two"]
-	sends := func(key, id string) func() *http.Request {
+	s := serving(t, k.use, func(o *server.Options) { o.TokenRate, o.TokenBurst, o.MaxWait = 1e-3, 2, -1 })
+	sends := func(key string) func() *http.Request {
 		return func() *http.Request {
-			return s.request("POST", webhookPath, "{}", "Authorization", "", "X-Hub-Signature-256", signed(key, "{}"), "X-GitHub-Delivery", id)
+			return s.request("POST", webhookPath, "{}", "Authorization", "", "X-Hub-Signature-256", signed(key, "{}"))
 		}
 	}
-	s.webhookTold("one's", sends(one, "a"), 202, triggered)
-	s.webhookTold("two's of the same name", sends(two, "a"), 202, triggered)
-	s.webhookTold("one's again", sends(one, "a"), 200, repeated)
-	s.webhookTold("one's next", sends(one, "b"), 202, triggered)
-	s.webhookTold("one's beyond the limit", sends(one, "c"), 429, `too many requests with token "one"; the limit is 0.001 a second (--token-rate)`)
-	s.webhookTold("two's next", sends(two, "c"), 202, triggered)
+	one, two := sends(k.values["one"]), sends(k.values["two"])
+	s.webhookTold("one's", one, 202, triggered)
+	s.webhookTold("one's next", one, 202, triggered)
+	s.webhookTold("one's beyond the limit", one, 429, `too many requests with token "one"; the limit is 0.001 a second (--token-rate)`)
+	s.webhookTold("two's", two, 202, triggered)
 }

@@ -3,19 +3,15 @@ package webhook
 import (
 	"encoding/hex"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 )
 
 var (
-	eventHeaders    = []string{"X-GitHub-Event", "X-Gitea-Event", "X-Forgejo-Event", "X-Gogs-Event", "X-Gitlab-Event", "X-Event-Key"}
-	deliveryHeaders = []string{"X-GitHub-Delivery", "X-Gitea-Delivery", "X-Forgejo-Delivery", "X-Gogs-Delivery", "Idempotency-Key", "X-Request-UUID"}
+	eventHeaders = []string{"X-GitHub-Event", "X-Gitea-Event", "X-Forgejo-Event", "X-Gogs-Event", "X-Gitlab-Event", "X-Event-Key"}
 	// pushes are the events after which the repository may be another. GitLab's system hooks say in
 	// the body alone what happened.
 	pushes = []string{"push", "Push Hook", "Tag Push Hook", "System Hook", "repo:push", "repo:refs_changed", "mirror:repo_synchronized"}
-
-	deliveryID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,128}$`)
 )
 
 // Signature returns the HMAC of the body that a header holds, nil if it is malformed, and whether
@@ -44,28 +40,10 @@ func Signature(h http.Header) (digest []byte, signed bool) {
 
 // Event returns the forge's name of the event, "" without one, and whether it may be a push.
 func Event(h http.Header) (event string, push bool) {
-	event = first(h, eventHeaders)
-	return event, event == "" || slices.Contains(pushes, event)
-}
-
-// Delivery returns the forge's name of the delivery, "" without one.
-func Delivery(h http.Header) string {
-	id := first(h, deliveryHeaders)
-	if id == "" && h.Get("X-Event-Key") != "" { // with others it may be a proxy's, or stand for many requests
-		id = h.Get("X-Request-Id")
-	}
-	if !deliveryID.MatchString(id) {
-		return ""
-	}
-	return id
-}
-
-// first is the first of some headers that has a value.
-func first(h http.Header, names []string) string {
-	for _, name := range names {
-		if value := h.Get(name); value != "" {
-			return value
+	for _, name := range eventHeaders {
+		if event = h.Get(name); event != "" {
+			break
 		}
 	}
-	return ""
+	return event, event == "" || slices.Contains(pushes, event)
 }
