@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -31,9 +30,9 @@ func (s *Server) handler() http.Handler {
 	route(http.MethodGet, "/api/v1/flux/inputs", "flux-inputs", s.withToken(access.FluxInputs, tokenOrPassword, s.fluxInputs))
 	route(http.MethodGet, "/healthz", "healthz", handle(s.healthz))
 	route(http.MethodGet, "/readyz", "readyz", handle(s.readyz))
-	route(http.MethodGet, "/metrics", "metrics", inMemory(promhttp.HandlerFor(s.o.Gatherer, promhttp.HandlerOpts{
-		ErrorLog: logError{s.o.Logger}, MaxRequestsInFlight: 4,
-	})))
+	metrics := promhttp.HandlerFor(s.o.Gatherer, promhttp.HandlerOpts{ErrorLog: logError{s.o.Logger}, MaxRequestsInFlight: 4})
+	// it writes into memory first, so that it holds nothing while a client is slow
+	route(http.MethodGet, "/metrics", "metrics", http.TimeoutHandler(metrics, s.o.WriteTimeout, "the metrics are late"))
 	mux.Handle("/v2/", withEndpoint("registry", http.HandlerFunc(s.registry)))
 	mux.Handle("/", withEndpoint("other", handle(func(http.ResponseWriter, *http.Request) *failure {
 		return &failure{Code: http.StatusNotFound, Message: "no such page; the API is POST /api/v1/getparams.execute"}
@@ -49,23 +48,3 @@ func withEndpoint(name string, h http.Handler) http.Handler {
 		h.ServeHTTP(w, r)
 	})
 }
-
-// inMemory has a handler write into memory first, so that it holds nothing while a client is slow.
-func inMemory(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		m := &memory{header: w.Header(), code: http.StatusOK}
-		next.ServeHTTP(m, r)
-		w.WriteHeader(m.code)
-		_, _ = m.WriteTo(w) // the client may be gone
-	})
-}
-
-// memory is a response in memory.
-type memory struct {
-	bytes.Buffer
-	header http.Header
-	code   int
-}
-
-func (m *memory) Header() http.Header  { return m.header }
-func (m *memory) WriteHeader(code int) { m.code = code }
