@@ -35,16 +35,6 @@ func ParseLines(file string, data []byte, lines []int) (*Doc, error) {
 	return d, nil
 }
 
-// ParseLenient is ParseLines for which the last of duplicate keys wins, as in Helm 3.
-func ParseLenient(file string, data []byte, lines []int) (*Doc, error) {
-	if lines == nil {
-		if d := parsePlain(file, data); d != nil {
-			return d, nil
-		}
-	}
-	return parseFull(file, data, lines)
-}
-
 // Parsing a large text takes up to a few hundred times its size for a moment. So one is parsed
 // after the other: how much memory that takes does not depend on the number of processors.
 var largeTexts sync.Mutex
@@ -52,8 +42,8 @@ var largeTexts sync.Mutex
 // largeText is the size from which on a text is large, in bytes.
 const largeText = 64 << 10
 
-// parseFull is ParseLines with the library, which knows all of YAML.
-func parseFull(file string, data []byte, lines []int) (*Doc, error) {
+// ParseLenient is ParseLines for which the last of duplicate keys wins, as in Helm 3.
+func ParseLenient(file string, data []byte, lines []int) (*Doc, error) {
 	if len(data) > largeText {
 		largeTexts.Lock()
 		defer largeTexts.Unlock()

@@ -54,8 +54,10 @@ func (n *Node) YAML() ([]byte, error) {
 	if n.IsNull() || n.Kind == Map && len(n.Fields()) == 0 {
 		return []byte("{}\n"), nil
 	}
-	if out, ok := plainYAML(n); ok {
-		return out, nil
+	if n.Kind == Map {
+		if out, ok := appendMap(make([]byte, 0, 512), n, 0); ok {
+			return out, nil
+		}
 	}
 	return n.libraryYAML()
 }
