@@ -1,6 +1,7 @@
 package dir
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -13,9 +14,9 @@ import (
 func TestFolderErrorNamesTheFirstFailure(t *testing.T) {
 	dir := t.TempDir()
 	f := openFolder(t, dir)
-	root, err := openRoot(dir)
+	root, err := os.OpenRoot(dir)
 	sourcetest.Check(t, err)
-	defer root.close()
+	defer root.Close()
 	for _, names := range []string{"c a b", "a b c", "b c a"} {
 		var files []tree.Placed
 		for _, name := range strings.Fields(names) {

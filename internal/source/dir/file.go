@@ -1,9 +1,14 @@
 package dir
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
@@ -65,7 +70,7 @@ func (w *walk) snapshot(files []tree.Placed, broken []*snapshot.File) (*snapshot
 }
 
 // visit records a file as it is now. Below is its path from the open folder.
-func (w *walk) visit(p tree.Placed, at handle, below string) {
+func (w *walk) visit(p tree.Placed, at *os.Root, below string) {
 	file, err := w.file(p, at, below)
 	if errors.Is(err, fs.ErrPermission) {
 		file, err = readFile{racy: true, file: snapshot.Unreadable(p.Path, false, fs.ErrPermission)}, nil
@@ -80,24 +85,26 @@ func (w *walk) visit(p tree.Placed, at handle, below string) {
 }
 
 // file reads a file, or reuses the one of the last poll if it did not change.
-func (w *walk) file(p tree.Placed, at handle, below string) (readFile, error) {
+func (w *walk) file(p tree.Placed, at *os.Root, below string) (readFile, error) {
 	old, known := w.seen[p.Path]
 	if known && !old.racy {
-		if stat, _, err := at.lstat(below); err == nil && stat == old.stat {
-			w.count(stat.size)
-			return readFile{stat: stat, racy: stat.youngerThan(w.fresh), file: old.file}, nil
+		if info, err := os.Lstat(filepath.Join(w.real, p.Node.Path)); err == nil && statOf(info) == old.stat {
+			w.count(old.stat.size)
+			return readFile{stat: old.stat, racy: old.stat.youngerThan(w.fresh), file: old.file}, nil
 		}
 	}
-	file, err := at.file(below)
+	// Not blocking: a pipe could have taken its place.
+	file, err := at.OpenFile(below, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return readFile{}, vanished(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
 	if err != nil {
 		return readFile{}, err
 	}
-	defer file.close()
-	stat, mode, err := file.stat()
-	if err != nil {
-		return readFile{}, err
-	}
-	if !mode.IsRegular() {
+	stat := statOf(info)
+	if !info.Mode().IsRegular() {
 		return readFile{}, fs.ErrNotExist // something else has taken its place
 	}
 	if w.count(stat.size) || !w.placed && len(w.found) > w.limits.Files {
@@ -122,27 +129,16 @@ func (w *walk) count(size int64) bool {
 }
 
 // content reads a file of about a size.
-func (w *walk) content(p string, file handle, size int64) (*snapshot.File, error) {
+func (w *walk) content(p string, file io.Reader, size int64) (*snapshot.File, error) {
 	if size > w.limits.FileSize {
 		return snapshot.TooLarge(p, size, w.limits.FileSize), nil
 	}
 	w.reads++
-	data := make([]byte, 0, size+1)
-	for int64(len(data)) <= w.limits.FileSize {
-		n, err := file.read(data[len(data):cap(data)])
-		if err != nil {
-			return nil, err
-		}
-		data = data[:len(data)+n]
-		// What ends at its size, with room for more, is read to its end.
-		if n == 0 || size > 0 && int64(len(data)) == size {
-			return snapshot.NewFile(p, data, w.limits.FileSize), nil
-		}
-		if len(data) == cap(data) {
-			data = append(data, 0)[:len(data)]
-		}
+	data := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	if _, err := data.ReadFrom(io.LimitReader(file, w.limits.FileSize+1)); err != nil {
+		return nil, err
 	}
-	return snapshot.TooLarge(p, int64(len(data)), w.limits.FileSize), nil
+	return snapshot.NewFile(p, data.Bytes(), w.limits.FileSize), nil
 }
 
 // firstFailure keeps the failure of the first path in order: files come in no order, and a text
@@ -159,3 +155,9 @@ func (f *firstFailure) note(path string, err error) {
 }
 
 func (s fileStat) youngerThan(t int64) bool { return max(s.mtime, s.ctime) >= t }
+
+func statOf(info fs.FileInfo) fileStat {
+	s := fileStat{size: info.Size(), mtime: info.ModTime().UnixNano()}
+	s.more(info)
+	return s
+}

@@ -125,20 +125,20 @@ func (f *Folder) poll(ctx context.Context) (*snapshot.Snapshot, error) {
 	if info, err := os.Stat(real); err == nil && !info.IsDir() {
 		return nil, &source.Error{Reason: source.NotFound, Source: f.name, Detail: "not a folder"}
 	}
-	root, err := openRoot(real)
+	root, err := os.OpenRoot(real)
 	if err != nil {
 		return nil, source.FileError(f.name, "", err)
 	}
-	defer root.close()
+	defer root.Close()
 
 	if began.Sub(f.relisted) > relist {
 		f.listings, f.relisted = nil, began
 	}
 	w := &walk{
 		Folder: f, ctx: ctx, root: root, real: real, fresh: began.Add(-racy).UnixNano(), tree: tree.New(f.name, f.limits, len(f.seen)),
-		listings: make(map[string]listing, len(f.listings)), found: make(map[string]readFile, len(f.seen)), buffer: make([]byte, 32<<10),
+		listings: make(map[string]listing, len(f.listings)), found: make(map[string]readFile, len(f.seen)),
 	}
-	_, _, err = root.lstat(".git")
+	_, err = root.Lstat(".git")
 	w.clone = err == nil
 	if err := w.dir("", root, "."); err != nil {
 		f.listings = nil

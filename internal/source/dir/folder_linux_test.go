@@ -117,29 +117,3 @@ func TestFolderThatBecomesALinkIsNotRead(t *testing.T) {
 		t.Errorf("contents seen: %v", both)
 	}
 }
-
-// A file is opened by a path of many folders, none of which may be a link; so is one deeper than
-// folders are kept open.
-func TestHandleOpensNoLinkOnItsPath(t *testing.T) {
-	dir := t.TempDir()
-	deep := strings.Repeat("d/", 3*openFolders) + "deep.yaml"
-	sourcetest.Write(t, dir, map[string]string{"a/b/c.yaml": "inside\n", "link": "-> a", "a/link.yaml": "-> b/c.yaml", deep: "deep\n"})
-	root, err := openRoot(dir)
-	sourcetest.Check(t, err)
-	defer root.close()
-	for p, want := range map[string]error{
-		"a/b/c.yaml": nil, deep: nil,
-		"link/b/c.yaml": fs.ErrNotExist, "a/link.yaml": fs.ErrNotExist, "a/b/c.yaml/d": fs.ErrNotExist, "a/gone.yaml": fs.ErrNotExist,
-	} {
-		file, err := root.file(p)
-		if err == nil {
-			file.close()
-		}
-		if !errors.Is(err, want) {
-			t.Errorf("%s: got %v, want %v", p, err, want)
-		}
-	}
-	if got := sourcetest.Contents(sourcetest.Snapshot(t, openFolder(t, dir))); got[deep] != "deep\n" || got["link/b/c.yaml"] != "inside\n" {
-		t.Errorf("got %v", got)
-	}
-}

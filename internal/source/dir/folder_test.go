@@ -65,13 +65,13 @@ func TestFolder_RacyWrites(t *testing.T) {
 	f := openFolder(t, dir)
 	sourcetest.Snapshot(t, f)
 	sourcetest.Write(t, dir, map[string]string{"a.yaml": "a: 2\n"})
-	root, err := openRoot(dir)
+	root, err := os.OpenRoot(dir)
 	sourcetest.Check(t, err)
-	defer root.close()
-	stat, _, err := root.lstat("a.yaml")
+	defer root.Close()
+	info, err := root.Lstat("a.yaml")
 	sourcetest.Check(t, err)
 	seen := f.seen["a.yaml"]
-	seen.stat = stat // as a coarse clock would have it
+	seen.stat = statOf(info) // as a coarse clock would have it
 	f.seen["a.yaml"] = seen
 	if got := string(sourcetest.Snapshot(t, f).File("a.yaml").Data); got != "a: 2\n" {
 		t.Errorf("got %q", got)

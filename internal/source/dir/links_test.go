@@ -128,3 +128,14 @@ func TestAbsoluteLinkInsideTheFolderIsFollowed(t *testing.T) {
 		t.Errorf("beside.yaml leads out: %q", got["beside.yaml"])
 	}
 }
+
+// However deep it is, a file is read, and through links inside the folder.
+func TestDeepFileIsRead(t *testing.T) {
+	dir := t.TempDir()
+	deep := strings.Repeat("d/", 100) + "deep.yaml"
+	sourcetest.Write(t, dir, map[string]string{"a/b/c.yaml": "inside\n", "link": "-> a", "a/link.yaml": "-> b/c.yaml", deep: "deep\n"})
+	got := sourcetest.Contents(sourcetest.Snapshot(t, openFolder(t, dir)))
+	if got[deep] != "deep\n" || got["link/b/c.yaml"] != "inside\n" || got["a/link.yaml"] != "inside\n" {
+		t.Errorf("got %v", got)
+	}
+}

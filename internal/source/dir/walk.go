@@ -1,25 +1,28 @@
 package dir
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/tree"
 )
 
-// walk is one poll of a folder. It reads files while their folder is open.
+// walk is one poll of a folder. It opens what it reads below the root, and nothing that a link puts
+// outside of it (H8), and reads files while their folder is open. What it asks of names alone, such
+// as whether they have changed, it asks by path.
 type walk struct {
 	*Folder
 	ctx      context.Context
-	root     handle
+	root     *os.Root
 	real     string
 	clone    bool  // the folder is a clone, and no folder that clones are put together in
 	fresh    int64 // times from here on are not trusted by the next poll
@@ -27,9 +30,8 @@ type walk struct {
 	listings map[string]listing
 	found    map[string]readFile // by path in the snapshot
 	failed   firstFailure
-	bytes    int64  // of all files
-	placed   bool   // which files are read is known
-	buffer   []byte // for listing folders
+	bytes    int64 // of all files
+	placed   bool  // which files are read is known
 }
 
 // listing is what a folder holds; it is valid as long as the folder's own times stay.
@@ -43,14 +45,8 @@ type listing struct {
 	submodule bool
 }
 
-// entry is a name in a folder.
-type entry struct {
-	name string
-	mode fs.FileMode // its type
-}
-
 // dir visits a folder. Below is its path from the open folder.
-func (w *walk) dir(rel string, at handle, below string) error {
+func (w *walk) dir(rel string, at *os.Root, below string) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
@@ -61,17 +57,18 @@ func (w *walk) dir(rel string, at handle, below string) error {
 	from, to := w.root, rel
 	l, known, err := w.cached(rel)
 	if err == nil && !known {
-		var here handle
-		if here, err = at.folder(below); err == nil {
+		var here *os.Root
+		if here, err = at.OpenRoot(below); err == nil {
 			l, err = w.list(rel, here)
 			if strings.Count(rel, "/") < openFolders {
-				defer here.close()
+				defer here.Close()
 				from, to = here, ""
 			} else {
-				here.close()
+				here.Close()
 			}
 		}
 	}
+	err = vanished(err)
 	if rel != "" && errors.Is(err, fs.ErrPermission) {
 		w.tree.LeaveOut(snapshot.Unreadable(rel, true, fs.ErrPermission))
 		return nil
@@ -94,14 +91,14 @@ func (w *walk) dir(rel string, at handle, below string) error {
 			break
 		}
 		if !n.Link && !tree.Hidden(n.Path) && w.limits.Wanted(n.Path) {
-			w.visit(tree.Placed{Path: n.Path, Node: n}, from, join(to, path.Base(n.Path)))
+			w.visit(tree.Placed{Path: n.Path, Node: n}, from, path.Join(to, path.Base(n.Path)))
 		}
 	}
 	for _, p := range l.odd {
 		w.tree.AddOdd(p)
 	}
 	for _, dir := range l.dirs {
-		if err := w.dir(dir, from, join(to, path.Base(dir))); err != nil {
+		if err := w.dir(dir, from, path.Join(to, path.Base(dir))); err != nil {
 			return err
 		}
 	}
@@ -114,39 +111,43 @@ func (w *walk) cached(rel string) (listing, bool, error) {
 	if !ok || l.racy {
 		return l, false, nil
 	}
-	stat, _, err := w.root.lstat(cmp.Or(rel, "."))
+	info, err := os.Lstat(filepath.Join(w.real, rel))
+	if err != nil {
+		return l, false, err
+	}
+	stat := statOf(info)
 	l.racy = stat.youngerThan(w.fresh)
-	return l, stat == l.stat, err
+	return l, stat == l.stat, nil
 }
 
 // list lists a folder that is open.
-func (w *walk) list(rel string, here handle) (listing, error) {
-	stat, _, err := here.stat() // before its entries: what comes later makes it differ
+func (w *walk) list(rel string, here *os.Root) (listing, error) {
+	info, err := here.Lstat(".") // before its entries: what comes later makes it differ
 	if err != nil {
 		return listing{}, err
 	}
-	entries, err := here.list(w.buffer)
+	stat := statOf(info)
+	// In order, so that the same folder gives the same snapshot beyond a limit, too (G6).
+	entries, err := fs.ReadDir(here.FS(), ".")
 	if err != nil {
 		return listing{}, err
 	}
-	if rel != "" && w.clone && slices.ContainsFunc(entries, func(e entry) bool { return e.name == ".git" }) {
+	if rel != "" && w.clone && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ".git" }) {
 		return listing{stat: stat, racy: stat.youngerThan(w.fresh), submodule: true}, nil // or a clone in a clone
 	}
-	// In order, so that the same folder gives the same snapshot beyond a limit, too (G6).
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	l := listing{stat: stat, racy: stat.youngerThan(w.fresh), nodes: make([]tree.Node, 0, len(entries))}
 	for _, e := range entries {
-		n := tree.Node{Path: join(rel, e.name)}
+		n := tree.Node{Path: path.Join(rel, e.Name())}
 		switch {
-		case e.name == ".git":
-		case e.mode.IsDir():
+		case e.Name() == ".git":
+		case e.IsDir():
 			l.dirs = append(l.dirs, n.Path)
-		case e.mode.IsRegular():
+		case e.Type().IsRegular():
 			l.nodes = append(l.nodes, n)
-		case e.mode == fs.ModeSymlink:
-			target, err := here.readlink(e.name)
+		case e.Type() == fs.ModeSymlink:
+			target, err := here.Readlink(e.Name())
 			if err != nil {
-				return listing{}, source.FileError(w.name, n.Path, err)
+				return listing{}, source.FileError(w.name, n.Path, vanished(err))
 			}
 			n.Link, n.Target = true, filepath.ToSlash(target)
 			if filepath.IsAbs(target) {
@@ -171,10 +172,13 @@ func (w *walk) below(target string) (rooted string, outside bool) {
 	return target, true
 }
 
-// join is the path of a name in a folder; "" is the root.
-func join(dir, name string) string {
-	if dir == "" {
-		return name
+// vanished turns the error of a path of which something else has taken a part into fs.ErrNotExist:
+// a link, which leads out or nowhere, or what is no folder.
+func vanished(err error) error {
+	var system syscall.Errno
+	var own *source.Error
+	if err != nil && !errors.As(err, &system) && !errors.As(err, &own) || system == syscall.ELOOP || system == syscall.ENOTDIR || system == syscall.EINVAL {
+		return fs.ErrNotExist
 	}
-	return dir + "/" + name
+	return err
 }
