@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/hub/reach"
 )
 
 const (
@@ -53,7 +52,7 @@ func NewApplicationSets(o Options, configMap string) (*ApplicationSets, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
-	config := reach.Collection(o.Config, collection(applicationSets, o.Namespace))
+	config := named(o.Config)
 	config.QPS, config.Burst = patchRate, patchRate
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {

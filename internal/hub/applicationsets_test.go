@@ -6,19 +6,15 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/trigger"
-
-	"github.com/argosy-hub/argosy/internal/hub/reach"
 )
 
 // watched are ApplicationSets that are watched for the time of the test, and triggers at changes.
@@ -154,49 +150,6 @@ func TestApplicationSets_Forbidden(t *testing.T) {
 	until(t, s, changes, "the list", func(l []facts.ApplicationSet, complete bool) bool { return complete && len(l) == 1 })
 	if n := strings.Count(log.String(), "access denied"); n != 1 {
 		t.Errorf("logged %d times:\n%s", n, log)
-	}
-}
-
-// Rule 9: nothing but reading and patching the namespace's ApplicationSets leaves this client.
-func TestApplicationSets_TransportRefuses(t *testing.T) {
-	a := newAPI(t)
-	client, err := rest.HTTPClientFor(reach.Collection(a.config(), collection(applicationSets, "argocd")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const sets = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applicationsets"
-	for _, c := range []struct{ method, path, contentType string }{
-		{"GET", "/api/v1/namespaces/argocd/secrets", ""},
-		{"GET", "/apis/argoproj.io/v1alpha1/namespaces/other/applicationsets", ""},
-		{"GET", "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications", ""},
-		{"GET", sets + "/../secrets", ""},
-		{"POST", sets, "application/json"},
-		{"DELETE", sets, ""},
-		{"DELETE", sets + "/x", ""},
-		{"PUT", sets + "/x", "application/json"},
-		{"PATCH", sets + "/x", "application/json-patch+json"},
-		{"PATCH", sets + "/x/status", "application/merge-patch+json"},
-		{"PATCH", "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/x", "application/merge-patch+json"},
-	} {
-		q, err := http.NewRequest(c.method, a.server.URL+c.path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		q.Header.Set("Content-Type", c.contentType)
-		if r, err := client.Do(q); err == nil {
-			_ = r.Body.Close()
-			t.Errorf("%+v was answered", c)
-		}
-	}
-	if len(a.paths) > 0 {
-		t.Errorf("requests %v", a.paths)
-	}
-	if q, err := http.NewRequest("GET", a.server.URL+sets, nil); err != nil {
-		t.Fatal(err)
-	} else if r, err := client.Do(q); err != nil || !slices.Equal(a.paths, []string{"GET " + sets}) {
-		t.Errorf("%v, %v", err, a.paths)
-	} else {
-		_ = r.Body.Close()
 	}
 }
 

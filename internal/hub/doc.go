@@ -3,10 +3,9 @@
 // grants, and stores state in ConfigMaps. Its rules:
 //
 //  1. Requests for Secrets and Applications accept nothing but PartialObjectMetadata (but for rule
-//     15), so the data of a Secret never enters the process. Their client sends nothing but GET.
-//     Annotations that repeat an object's content (last-applied-configuration) are dropped before
-//     anything is stored. The annotation argosy.dev/server, for probes, is no annotation of the
-//     facts: no response has it.
+//     15), so the data of a Secret never enters the process. Annotations that repeat an object's
+//     content (last-applied-configuration) are dropped before anything is stored. The annotation
+//     argosy.dev/server, for probes, is no annotation of the facts: no response has it.
 //  2. A cluster has the name in the Secret's annotation cluster_name, else in its label
 //     cluster_name, else the Secret's own.
 //  3. Facts of Secrets are sticky: a cluster whose Secret has gone keeps its facts for the life of
@@ -25,33 +24,30 @@
 //  8. Without the permission for Applications, or without that resource, they are unknown, which is
 //     not the same as none: the log says so once, the request is repeated, and the facts of Secrets
 //     are used without them. Once known, Applications stay known.
-//  9. ApplicationSets have a client of their own, which reaches the ApplicationSets of the
-//     namespace and nothing else, and changes annotations alone. Of an ApplicationSet it stores the
-//     name, its queries to our plugin, and whether they failed.
+//  9. Of ApplicationSets it changes annotations alone, and stores the name, the queries to our
+//     plugin, and whether they failed.
 //  10. Flux watches HelmReleases where there is Flux, by rules 5, 6 and 8, apart from Argo CD's
 //     objects: those labelled with the artifact that brought them (argosy.dev/hub,
 //     argosy.dev/owner), and Kustomizations and sources with these labels, unless there is no
 //     permission or no such resource. Of these objects, whose values are elsewhere, it stores
 //     labels, annotations of ours, and whether Flux has carried out what they ask for now, which
-//     does not count while the API server is silent. A client of its own reads these collections
-//     and nothing else.
+//     does not count while the API server is silent.
 //  11. List requests the same once, for a file. What it cannot get is an error, and nothing is
 //     sticky.
-//  12. StateObjects stores state in ConfigMaps of one namespace whose names have a prefix, by a
-//     client of its own that reaches no others. ConfigMaps hold no credentials, and neither does
-//     the state.
+//  12. StateObjects stores state in ConfigMaps of one namespace whose names have a prefix.
+//     ConfigMaps hold no credentials, and neither does the state.
 //  13. OwnershipGrants watches the ownership grants of one member (ConfigMaps labelled
 //     argosy.dev/grant) by their metadata alone, and changes nothing but our finalizer and
 //     what the service says of the group's health. It puts
 //     that on each grant that is not being deleted, and takes it off one that is once its user
-//     reports that the engine has nothing of the group any more. A client of its own reaches the
-//     ConfigMaps of the namespace and nothing else. Without the permission no grant is ever known.
+//     reports that the engine has nothing of the group any more. Without the permission no grant
+//     is ever known.
 //  14. Statuses watches the columns that kubectl prints of Applications, HelmReleases and
 //     Kustomizations: name, version, sync and health. The API server makes them (Table, without
-//     the objects), so no values enter the process. A client of its own reads one collection in
-//     this form and nothing else. What was seen last does not count while the API server is silent.
+//     the objects), so no values enter the process. What was seen last does not count while the
+//     API server is silent.
 //  15. Objects lists whole Applications or ApplicationSets once, for the command line. It sends GET
-//     requests for those two resources and nothing else.
+//     requests for those two resources.
 //  16. HealthCheck reads Argo CD's settings (argocd-cm) and nothing else, where a rollout policy
 //     covers agents, and looks for the health check of ownership grants alone.
 package hub

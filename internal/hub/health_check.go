@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/hub/reach"
 )
 
 // argoConfig is the ConfigMap of Argo CD's settings, and healthOfConfigMaps the setting that has
@@ -40,7 +39,7 @@ func NewHealthCheck(o Options) (*HealthCheck, error) {
 		return nil, err
 	}
 	path := collection(configMaps, o.Namespace) + "/" + argoConfig
-	config := reach.GET(o.Config, path)
+	config := named(o.Config)
 	config.Timeout = stateTimeout
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/hub/reach"
 	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
@@ -56,8 +55,7 @@ func NewFlux(o Options) (*Flux, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
-	client, err := dynamic.NewForConfig(reach.GET(o.Config, collection(helmReleases, o.Namespace), collection(kustomizations, o.Namespace),
-		collection(gitRepositories, o.Namespace), collection(ociRepositories, o.Namespace)))
+	client, err := dynamic.NewForConfig(o.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -13,11 +13,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/hub/reach"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/trigger"
 )
@@ -73,7 +71,7 @@ func New(o Options) (*Hub, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
-	client, err := metadata.NewForConfig(reach.MetadataOnly(o.Config))
+	client, err := metadataClient(o.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -102,9 +100,17 @@ func (o *Options) defaults() error {
 	if o.Config == nil {
 		return errors.New("kubernetes: no configuration given")
 	}
+	o.Config = named(o.Config)
 	o.Namespace = cmp.Or(o.Namespace, defaultNamespace)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return nil
+}
+
+// named is a copy of a configuration, with the name that the API server's log has for its requests.
+func named(c *rest.Config) *rest.Config {
+	c = rest.CopyConfig(c)
+	c.UserAgent = cmp.Or(c.UserAgent, "argosy")
+	return c
 }
 
 // Statuses are those of the Applications. Run keeps them up to date.

@@ -23,10 +23,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/hub/reach"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -155,7 +153,7 @@ func TestHub_MetadataOnly(t *testing.T) {
 	}
 	for i, accept := range a.accepts {
 		for _, media := range strings.Split(accept, ",") {
-			if !strings.Contains(media, ";as=PartialObjectMetadata") && (media != reach.TableType || !strings.Contains(a.paths[i], "/applications ")) {
+			if !strings.Contains(media, ";as=PartialObjectMetadata") && (media != tableType || !strings.Contains(a.paths[i], "/applications ")) {
 				t.Errorf("request %q accepts %q", a.paths[i], media)
 			}
 		}
@@ -163,31 +161,6 @@ func TestHub_MetadataOnly(t *testing.T) {
 			p != "GET /apis/argoproj.io/v1alpha1/namespaces/argocd/applications argosy.dev/cluster" {
 			t.Errorf("request %q", p)
 		}
-	}
-}
-
-// A request for more than metadata, or one that changes something, does not leave the process.
-func TestHub_TransportRefuses(t *testing.T) {
-	a := newAPI(t)
-	client, err := rest.HTTPClientFor(reach.MetadataOnly(a.config()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ method, accept string }{
-		{http.MethodGet, "application/json"}, {http.MethodGet, ""}, {http.MethodPost, "application/json;as=PartialObjectMetadata"},
-	} {
-		q, err := http.NewRequest(c.method, a.server.URL+"/api/v1/namespaces/argocd/secrets", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		q.Header.Set("Accept", c.accept)
-		if r, err := client.Do(q); err == nil {
-			_ = r.Body.Close()
-			t.Errorf("%+v was answered", c)
-		}
-	}
-	if len(a.paths) > 0 {
-		t.Errorf("requests %v", a.paths)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/hub/reach"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -32,7 +31,7 @@ func List(ctx context.Context, o Options, also Also) (facts.Set, []problem.Probl
 	if err := o.defaults(); err != nil {
 		return facts.Set{}, nil, err
 	}
-	client, err := metadata.NewForConfig(reach.MetadataOnly(o.Config))
+	client, err := metadataClient(o.Config)
 	if err != nil {
 		return facts.Set{}, nil, err
 	}

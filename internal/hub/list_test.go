@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/argosy-hub/argosy/internal/hub/reach"
 )
 
 // Rule 11: List says what a Hub would, and no more is asked for than metadata (rule 1).
@@ -48,7 +46,7 @@ func TestList_SaysWhatAHubKnows(t *testing.T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i, accept := range a.accepts {
-		if !onlyMetadata(accept) && accept != reach.TableType {
+		if !onlyMetadata(accept) && accept != tableType {
 			t.Errorf("asked %s, accepting %s", a.paths[i], accept)
 		}
 	}

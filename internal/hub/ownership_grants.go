@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/hub/reach"
 	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
@@ -79,7 +78,7 @@ func NewOwnershipGrants(o Options, member string) (*OwnershipGrants, error) {
 	if member == "" {
 		return nil, errors.New("kubernetes: no member whose grants are to be watched")
 	}
-	client, err := metadata.NewForConfig(reach.Metadata(o.Config, collection(configMaps, o.Namespace)))
+	client, err := metadataClient(o.Config)
 	if err != nil {
 		return nil, err
 	}

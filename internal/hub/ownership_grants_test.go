@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/hub/reach"
 )
 
 // finalize is a merge patch of a ConfigMap's finalizers or annotations: refused where the object is
@@ -306,41 +305,5 @@ func TestFailedHoldIsTriedAgain(t *testing.T) {
 	grantsAre(t, states, facts.OwnershipGrant{Group: "addons", UID: "a", Held: true})
 	if got := log.String(); strings.Count(got, "a grant cannot be held or released") != 1 {
 		t.Errorf("the log says\n%s", got)
-	}
-}
-
-// The client of grants reaches ConfigMaps of its namespace, reads their metadata and changes it,
-// and nothing else.
-func TestGrantsReachNothingElse(t *testing.T) {
-	a := newAPI(t)
-	transport := reach.NewMetadata("/api/v1/namespaces/argocd/configmaps", http.DefaultTransport)
-	const metadata, whole = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", "application/json"
-	for _, c := range []struct {
-		method, path, accept, content string
-		passes                        bool
-	}{
-		{http.MethodGet, "/api/v1/namespaces/argocd/configmaps", metadata, "", true},
-		{http.MethodGet, "/api/v1/namespaces/argocd/configmaps", whole, "", false},
-		{http.MethodGet, "/api/v1/namespaces/other/configmaps", metadata, "", false},
-		{http.MethodGet, "/api/v1/namespaces/argocd/secrets", metadata, "", false},
-		{http.MethodGet, "/api/v1/namespaces/argocd/configmaps/argocd-cm", metadata, "", false},
-		{http.MethodPatch, "/api/v1/namespaces/argocd/configmaps/x", whole, "application/merge-patch+json", false},
-		{http.MethodPatch, "/api/v1/namespaces/argocd/configmaps/x", metadata, "application/json-patch+json", false},
-		{http.MethodDelete, "/api/v1/namespaces/argocd/configmaps/x", metadata, "", false},
-		{http.MethodPut, "/api/v1/namespaces/argocd/configmaps/x", metadata, "", false},
-	} {
-		q, err := http.NewRequest(c.method, a.server.URL+c.path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		q.Header.Set("Accept", c.accept)
-		q.Header.Set("Content-Type", c.content)
-		r, err := transport.RoundTrip(q)
-		if err == nil {
-			_ = r.Body.Close()
-		}
-		if (err == nil) != c.passes {
-			t.Errorf("%+v: %v", c, err)
-		}
 	}
 }

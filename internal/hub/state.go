@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/http"
-	"path"
 	"strings"
 	"time"
 
@@ -18,7 +16,6 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
-	"github.com/argosy-hub/argosy/internal/hub/reach"
 	"github.com/argosy-hub/argosy/internal/state"
 )
 
@@ -50,7 +47,7 @@ func NewStateObjects(config *rest.Config, namespace, prefix string) (*StateObjec
 	if namespace == "" || prefix == "" {
 		return nil, errors.New("kubernetes: state needs a namespace and a prefix")
 	}
-	config = stateOnly(config, namespace, prefix)
+	config = named(config)
 	config.Timeout = stateTimeout
 	values, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -157,29 +154,4 @@ func (s *StateObjects) List(ctx context.Context) ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-// stateOnly returns a configuration that reaches the ConfigMaps of one namespace whose names begin
-// with a prefix, and lists those that have its label. RBAC can say neither.
-func stateOnly(c *rest.Config, namespace, prefix string) *rest.Config {
-	collection := path.Join("/api/v1/namespaces", namespace, configMaps.Resource)
-	return reach.Guarded(c, func(next http.RoundTripper) http.RoundTripper { return stateful{collection, prefix, next} })
-}
-
-type stateful struct {
-	collection, prefix string
-	next               http.RoundTripper
-}
-
-func (s stateful) RoundTrip(q *http.Request) (*http.Response, error) {
-	one := strings.HasSuffix(path.Dir(q.URL.Path), s.collection) && strings.HasPrefix(path.Base(q.URL.Path), s.prefix+"-")
-	all := strings.HasSuffix(q.URL.Path, s.collection)
-	switch {
-	case one && (q.Method == http.MethodGet || q.Method == http.MethodPut || q.Method == http.MethodDelete):
-	case all && q.Method == http.MethodPost:
-	case all && q.Method == http.MethodGet && q.URL.Query().Get("labelSelector") == stateLabel+"="+s.prefix:
-	default:
-		return nil, fmt.Errorf("only requests for state are allowed: %s %s", q.Method, q.URL.Path)
-	}
-	return s.next.RoundTrip(q)
 }

@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/hub/reach"
 )
 
 // Status is what an engine reports of one Application, HelmRelease or Kustomization.
@@ -92,9 +91,9 @@ func newStatusTable(o Options, of schema.GroupVersionResource, selector string, 
 		what: "status of " + of.Resource, permission: "list and watch on " + of.GroupResource().String(),
 		namespace: o.Namespace, selector: selector, changed: func() {}, log: o.Log,
 	}
-	config := reach.Columns(o.Config, collection(of, o.Namespace))
+	config := named(o.Config)
 	config.GroupVersion, config.APIPath = &schema.GroupVersion{Group: of.Group, Version: of.Version}, "/apis"
-	config.ContentType, config.AcceptContentTypes = "application/json", reach.TableType
+	config.ContentType, config.AcceptContentTypes = "application/json", tableType
 	config.NegotiatedSerializer = metainternalversionscheme.Codecs.WithoutConversion()
 	var err error
 	t.client, err = rest.RESTClientFor(config)

@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/hub/reach"
 )
 
 // tables answers as an API server does that is asked for columns without objects (apiextensions
@@ -29,7 +28,7 @@ type tables struct {
 }
 
 func (a *tables) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Accept") != reach.TableType || r.URL.Query().Get("includeObject") != "None" || r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications") {
+	if r.Header.Get("Accept") != tableType || r.URL.Query().Get("includeObject") != "None" || r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications") {
 		a.t.Errorf("a request for more than columns: %s %s, Accept %s", r.Method, r.URL, r.Header.Get("Accept"))
 	}
 	a.mu.Lock()
