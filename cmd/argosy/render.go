@@ -34,7 +34,7 @@ comparing with a hub or another revision; applied, each Application would have t
 
 Render writes the folder as a whole or not at all. With any error, such as facts that name the clusters of
 other hubs alone, it writes nothing, and the exit status is 1. It replaces a folder that render wrote, and
-refuses any other that is not empty. It works in a folder .argosy-new-* beside it; the next render to the same folder removes what a killed render left.`,
+refuses any other that is not empty. It works in a folder .argosy-new-* beside it, which a killed render leaves.`,
 		Example: `  argosy render --hub hub-eu --out rendered/hub-eu
   argosy render --hub hub-eu --out rendered/hub-eu --form applicationsets --revision release-next=origin/release-next`,
 		Args: cobra.NoArgs,

@@ -1,7 +1,6 @@
 package atomicfile
 
 import (
-	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -14,25 +13,45 @@ import (
 // Export replaces a file for other users to read, all of it or nothing; Write keeps it to its
 // owner.
 func Export(name string, data []byte) error {
-	failed := func(err error) error { return fmt.Errorf("write %s: %w", name, err) }
 	root, err := os.OpenRoot(filepath.Dir(name))
-	if err != nil {
-		return failed(err)
-	}
-	defer root.Close()
-	temporary := ".argosy-" + rand.Text()
-	if err = writeSynced(root, temporary, data); err == nil {
-		err = root.Rename(temporary, filepath.Base(name))
+	if err == nil {
+		defer root.Close()
+		err = replace(root, filepath.Base(name), data, 0)
 	}
 	if err != nil {
-		_ = root.Remove(temporary)
-		return failed(err)
+		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
 }
 
-// ErrChanged means that a file is no longer what its writer has read.
-var ErrChanged = errors.New("somebody else has changed it meanwhile")
+// replace gives a file a content, and a mode unless that is 0.
+func replace(root *os.Root, name string, data []byte, mode fs.FileMode) error {
+	temporary := path.Join(path.Dir(name), ".argosy-"+rand.Text())
+	err := create(root, temporary, data)
+	if err == nil && mode != 0 {
+		err = root.Chmod(temporary, mode)
+	}
+	if err == nil {
+		err = root.Rename(temporary, name)
+	}
+	if err != nil {
+		_ = root.Remove(temporary)
+	}
+	return err
+}
+
+// create writes a new file, or nothing.
+func create(root *os.Root, name string, data []byte) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		_ = root.Remove(name)
+	}
+	return err
+}
 
 // makeFolders makes a folder and its parents and returns those that it made.
 func makeFolders(root *os.Root, dir string) (made []string, err error) {
@@ -53,13 +72,4 @@ func makeFolders(root *os.Root, dir string) (made []string, err error) {
 	default:
 		return made, err
 	}
-}
-
-func writeSynced(root *os.Root, name string, data []byte) error {
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return cmp.Or(err, f.Sync(), f.Close())
 }

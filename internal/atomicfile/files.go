@@ -2,7 +2,6 @@ package atomicfile
 
 import (
 	"bytes"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,31 +13,40 @@ import (
 	"strings"
 )
 
-// allName begins the names of the work folders of WriteAll.
-const allName = "files"
-
 // Replacement is a file that gets another content, unless it is no longer what it was.
 type Replacement struct {
 	Name    string
 	Was, Is []byte
 }
 
-// WriteAll writes new files below dir and then replaces others, all of them or none. None of the
-// new files may exist: the error names the files that exist and wraps fs.ErrExist. It wraps
-// ErrChanged if a file is no longer what it was. WriteAll writes nothing outside of dir, whatever
+// ErrChanged means that a file is no longer what its writer has read.
+var ErrChanged = errors.New("somebody else has changed it meanwhile")
+
+// UnfinishedError names what WriteAll has written and could not undo.
+type UnfinishedError struct{ New, Changed []string }
+
+func (e *UnfinishedError) Error() string {
+	var undo []string
+	if len(e.Changed) > 0 {
+		undo = append(undo, "git checkout -- "+strings.Join(e.Changed, " "))
+	}
+	if len(e.New) > 0 {
+		undo = append(undo, "git clean -fd -- "+strings.Join(e.New, " "))
+	}
+	return "a part is written; to undo it: " + strings.Join(undo, " && ")
+}
+
+// WriteAll writes new files below dir and then replaces others, all of them or none, unless the
+// process is killed meanwhile. None of the new files may exist: the error names the files that exist
+// and wraps fs.ErrExist. It wraps ErrChanged if a file is no longer what it was, and an
+// UnfinishedError if an error has left a part. WriteAll writes nothing outside of dir, whatever
 // symbolic links there are (rule H8).
-//
-// It fills a work folder in dir and then gives the files their names, one after the other. What a
-// killed process has done of that, the next WriteAll or RemoveUnfinished in dir undoes.
 func WriteAll(dir string, files map[string][]byte, replacements []Replacement) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("write below %s: %w", dir, err)
 		}
 	}()
-	if err := RemoveUnfinished(dir); err != nil {
-		return err
-	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -54,46 +62,32 @@ func WriteAll(dir string, files map[string][]byte, replacements []Replacement) (
 	if len(taken) > 0 {
 		return fmt.Errorf("%s: %w", strings.Join(taken, ", "), fs.ErrExist)
 	}
-	w, err := newWorkFolder(filepath.Join(dir, allName))
-	if err != nil {
-		return err
-	}
-	defer w.lock.Close()
-	all := maps.Clone(files)
-	if all == nil {
-		all = map[string][]byte{}
-	}
 	replacements = slices.Clone(replacements)
 	for i, r := range replacements {
 		replacements[i].Name = target(dir, r.Name)
-		all[replacements[i].Name] = r.Is
+		now, err := root.ReadFile(replacements[i].Name)
+		if err == nil && !bytes.Equal(now, r.Was) {
+			err = ErrChanged
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.Name, err)
+		}
 	}
-	if err = fill(w.fresh(), all); err == nil {
-		err = w.link(root, names)
+	w := &written{root: root}
+	for _, name := range names {
+		if err == nil {
+			err = w.create(name, files[name])
+		}
 	}
 	for _, r := range replacements {
 		if err == nil {
-			err = w.exchange(root, r)
+			err = w.replace(r)
 		}
 	}
-	if err == nil {
-		err = os.Rename(w.fresh(), w.old()) // from here on it is finished
+	if err != nil {
+		err = errors.Join(err, w.undo())
 	}
-	return errors.Join(err, w.undo(root))
-}
-
-// link gives the files of the work folder their names. A link, unlike a rename, fails when the name
-// is taken.
-func (w *workFolder) link(root *os.Root, names []string) error {
-	for _, name := range names {
-		if _, err := makeFolders(root, path.Dir(name)); err != nil {
-			return err
-		}
-		if err := root.Link(path.Join(filepath.Base(w.path), "new", name), name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // target is the file that a name leads to: of a link below dir the file that it names, so that the
@@ -113,100 +107,55 @@ func target(dir, name string) string {
 	return name // no access leaves dir: it fails
 }
 
-// exchange gives a file of the work folder the name and the mode of another, which the work folder
-// keeps.
-func (w *workFolder) exchange(root *os.Root, r Replacement) error {
-	work := filepath.Base(w.path)
-	now, err := root.ReadFile(r.Name)
-	if err == nil && !bytes.Equal(now, r.Was) {
-		err = ErrChanged
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", r.Name, err)
-	}
-	if _, err := makeFolders(root, path.Join(work, was, path.Dir(r.Name))); err != nil {
-		return err
-	}
-	if err := root.Link(r.Name, path.Join(work, was, r.Name)); err != nil {
-		return err
-	}
-	info, err := root.Stat(r.Name)
-	if err != nil {
-		return err
-	}
-	if err := root.Chmod(path.Join(work, "new", r.Name), info.Mode().Perm()); err != nil {
-		return err
-	}
-	return rename(root, path.Join(work, "new", r.Name), r.Name)
+// written is what a WriteAll has written so far.
+type written struct {
+	root     *os.Root
+	folders  []string
+	files    []string
+	replaced []Replacement
 }
 
-// was is the folder of a work folder with the files that get another content.
-const was = "was"
-
-// rename gives a file a second name, in one step and whatever has that name. The first one stays.
-func rename(root *os.Root, from, to string) error {
-	temporary := path.Join(path.Dir(to), ".argosy-"+rand.Text())
-	if err := root.Link(from, temporary); err != nil {
-		return err
+func (w *written) create(name string, data []byte) error {
+	made, err := makeFolders(w.root, path.Dir(name))
+	w.folders = append(w.folders, made...)
+	if err == nil {
+		err = create(w.root, name, data)
 	}
-	if err := root.Rename(temporary, to); err != nil {
-		_ = root.Remove(temporary)
-		return err
+	if err == nil {
+		w.files = append(w.files, name)
+	}
+	return err
+}
+
+func (w *written) replace(r Replacement) error {
+	info, err := w.root.Stat(r.Name)
+	if err == nil {
+		err = replace(w.root, r.Name, r.Is, info.Mode().Perm())
+	}
+	if err == nil {
+		w.replaced = append(w.replaced, Replacement{Name: r.Name, Is: r.Was})
+	}
+	return err
+}
+
+// undo gives replaced files their content back, and removes the new ones with their folders.
+func (w *written) undo() error {
+	left := &UnfinishedError{}
+	for _, r := range slices.Clone(w.replaced) {
+		if w.replace(r) != nil {
+			left.Changed = append(left.Changed, r.Name)
+		}
+	}
+	for _, name := range w.files {
+		if err := w.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			left.New = append(left.New, name)
+		}
+	}
+	for _, folder := range slices.Backward(w.folders) {
+		_ = w.root.Remove(folder) // fails, as it should, if it holds anything else
+	}
+	if len(left.New)+len(left.Changed) > 0 {
+		return left
 	}
 	return nil
-}
-
-// RemoveUnfinished undoes what killed processes have begun to write with WriteAll.
-func RemoveUnfinished(dir string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return eachLeftover(filepath.Join(dir, allName), func(w *workFolder) error {
-		defer w.lock.Close()
-		return w.undo(root)
-	})
-}
-
-// undo removes the work folder. Unless all files have their names, it gives the names back to the
-// files that had them, and removes the new files and the folders that were made for them.
-func (w *workFolder) undo(root *os.Root) error {
-	folders := map[string]bool{}
-	err := filepath.WalkDir(w.fresh(), func(staged string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(w.fresh(), staged)
-		if err != nil || name == "." {
-			return err
-		}
-		if d.IsDir() {
-			folders[name] = true
-			return nil
-		}
-		mine, err := os.Lstat(staged)
-		if err != nil {
-			return err
-		}
-		if there, err := root.Lstat(name); err == nil && os.SameFile(mine, there) {
-			kept := path.Join(filepath.Base(w.path), was, filepath.ToSlash(name))
-			if _, err := root.Lstat(kept); err == nil {
-				return rename(root, kept, name)
-			}
-			return root.Remove(name)
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	byDepth := slices.Sorted(maps.Keys(folders))
-	slices.Reverse(byDepth)
-	for _, folder := range byDepth {
-		if there, err := root.Lstat(folder); err == nil && there.IsDir() {
-			_ = root.Remove(folder) // fails, as it should, if it holds anything else
-		}
-	}
-	return os.RemoveAll(w.path)
 }

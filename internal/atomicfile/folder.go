@@ -49,17 +49,14 @@ func writeFolder(dir string, files map[string][]byte, refuse func(dir string) er
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // as any folder of a repository
 		return err
 	}
-	if err := removeLeftovers(dir); err != nil {
-		return err
-	}
 	if err := refuse(dir); err != nil {
 		return err
 	}
-	w, err := newWorkFolder(dir)
+	work, err := os.MkdirTemp(filepath.Dir(dir), ".argosy-new-"+filepath.Base(dir)+"-")
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.replace(dir, files), w.end(dir))
+	return errors.Join(exchange(work, dir, files), os.RemoveAll(work))
 }
 
 // CheckEmpty refuses a folder that CreateFolder would refuse.
@@ -75,15 +72,22 @@ func CheckEmpty(dir string) error {
 	return nil
 }
 
-// replace fills the new folder and renames it to its place.
-func (w *workFolder) replace(dir string, files map[string][]byte) error {
-	if err := fill(w.fresh(), files); err != nil {
+// exchange fills a new folder in the work folder and puts it into the place of another one.
+func exchange(work, dir string, files map[string][]byte) error {
+	fresh, old := filepath.Join(work, "new"), filepath.Join(work, "old")
+	if err := fill(fresh, files); err != nil {
 		return err
 	}
-	if err := os.Rename(dir, w.old()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	switch err := os.Rename(dir, old); {
+	case errors.Is(err, fs.ErrNotExist):
+		return os.Rename(fresh, dir)
+	case err != nil:
 		return err
 	}
-	return os.Rename(w.fresh(), dir)
+	if err := os.Rename(fresh, dir); err != nil {
+		return errors.Join(err, os.Rename(old, dir))
+	}
+	return nil
 }
 
 // parallelWrites is how many files are written in parallel: each waits for the disk, which takes
@@ -107,7 +111,7 @@ func fill(dir string, files map[string][]byte) error {
 		if _, err = makeFolders(root, filepath.ToSlash(filepath.Dir(name))); err != nil {
 			break
 		}
-		writes.Go(func() error { return writeSynced(root, name, files[name]) })
+		writes.Go(func() error { return create(root, name, files[name]) })
 	}
 	return errors.Join(writes.Wait(), err)
 }

@@ -58,12 +58,8 @@ type Draft struct {
 // Change is a file of the repository with its content before and after.
 type Change struct{ Path, Was, Is string }
 
-// read is the fleet as it is, which may be empty, and its layout. It first undoes what a killed
-// process has begun to write.
+// read is the fleet as it is, which may be empty, and its layout.
 func (r Repository) read(ctx context.Context) (*snapshot.Snapshot, *fleet.Layout, error) {
-	if err := atomicfile.RemoveUnfinished(r.Folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, err
-	}
 	src, err := dir.New(r.Folder, source.Limits{})
 	if err != nil {
 		return nil, nil, err
@@ -204,9 +200,12 @@ func (d *Draft) Write() error {
 			taken = append(taken, path)
 		}
 	}
+	var part *atomicfile.UnfinishedError
 	switch {
 	case len(taken) > 0:
 		return errExists(taken...)
+	case errors.As(err, &part):
+		return failure.Usage([]string{"git status names what is left"}, "%w", err)
 	case err != nil:
 		return failure.Usage([]string{nothingWritten}, "%w", err)
 	}

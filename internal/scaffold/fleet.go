@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/charts"
-	"github.com/argosy-hub/argosy/internal/atomicfile"
 	"github.com/argosy-hub/argosy/internal/expand"
 	"github.com/argosy-hub/argosy/internal/failure"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -270,9 +269,6 @@ const maxListed = 10
 
 // checkEmpty refuses a folder with anything but Git's own.
 func checkEmpty(folder string) error {
-	if err := atomicfile.RemoveUnfinished(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return failure.Usage([]string{nothingWritten}, "%w", err)
-	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return failure.Usage([]string{"make the folder first: git init " + folder}, "%w", err)
