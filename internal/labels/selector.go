@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Selector selects clusters by their labels. The zero value selects all.
@@ -44,6 +46,12 @@ func ParseSelector(v any) (Selector, error) {
 		return Selector{}, fmt.Errorf("selector: %w", err)
 	}
 	return Selector{s: s}, nil
+}
+
+// ReadNode reads a selector of a file.
+func (s *Selector) ReadNode(n *yamldoc.Node) (err error) {
+	*s, err = ParseSelector(n.Any())
+	return err
 }
 
 // nullIn is the place in a selector where a value is null instead of a text.

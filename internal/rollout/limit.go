@@ -12,17 +12,17 @@ type Limit struct {
 	Percent int
 }
 
-// parseLimit reads a Limit: a number, or a percentage.
-func parseLimit(text string) (Limit, error) {
-	digits, isPercent := strings.CutSuffix(text, "%")
+// UnmarshalText reads a number, or a percentage.
+func (l *Limit) UnmarshalText(text []byte) error {
+	digits, isPercent := strings.CutSuffix(string(text), "%")
 	n, err := strconv.Atoi(digits)
 	if err != nil || n < 0 || isPercent && n > 100 {
-		return Limit{}, fmt.Errorf("%q is no number of members", text)
+		return fmt.Errorf("%q is no number of members", text)
 	}
-	if isPercent {
-		return Limit{Percent: n}, nil
+	if *l = (Limit{Count: n}); isPercent {
+		*l = Limit{Percent: n}
 	}
-	return Limit{Count: n}, nil
+	return nil
 }
 
 // Of is the limit for some members; a share is rounded down.

@@ -76,7 +76,7 @@ func TestPolicyProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		"rings: [{name: a, selector: {}}]\n": `fleet/rollouts/all.yaml:1:1: key "kind": missing or empty`,
 		head:                                 `key "rings": missing or empty`,
-		head + "rings: [{name: a}]\n":        `key "selector": missing or empty`,
+		head + "rings: [{name: a}]\n":        `key "rings[0].selector": missing or empty`,
 		head + "rings: [{name: a, selector: {matchLabel: {}}}]\n":                                       `key "rings[0].selector"`,
 		head + "rings: [{name: a, selector: {}}, {name: a, selector: {}}]\n":                            `"a" is the name of another ring`,
 		head + "rings: [{name: a, selector: {}, soak: 3 days}]\n":                                       `key "rings[0].soak": "3 days"; expected a duration`,

@@ -19,74 +19,120 @@ const fleetGroup = "fleet"
 
 // Policy is one file: which members get a change in which order, and on which evidence.
 type Policy struct {
-	Name  string
-	Pos   problem.Pos
-	Scope Scope
-	// ScopePos is the place of Scope, or where it would be.
-	ScopePos problem.Pos
+	APIVersion string `json:"apiVersion,omitempty" jsonschema:"enum=argosy.dev/v1alpha1"`
+	Kind       string `json:"kind" jsonschema:"enum=Rollout"`
+	// Scope is what the policy is about; without groups and components, all groups but fleet.
+	Scope Scope `json:"scope,omitempty"`
 	// Paused stops all rings.
-	Paused bool
-	// Agents reports that agents take part: each follows its ring on the hub.
-	Agents bool
-	// Rings are in the order in which they take a train.
-	Rings     []Ring
-	Approvals []Approval
-	Pins      []Pin
+	Paused bool `json:"paused,omitempty"`
+	// Agents has agents follow their rings on the hub, whose Argo CD needs the health check of
+	// ownership grants for it.
+	Agents bool `json:"agents,omitempty"`
+	// Rings are in the order in which they take a change.
+	Rings     []Ring     `json:"rings" jsonschema:"minItems=1,maxItems=20" expect:"at least one ring"`
+	Approvals []Approval `json:"approvals,omitempty" jsonschema:"maxItems=100"`
+	Pins      []Pin      `json:"pins,omitempty" jsonschema:"maxItems=100"`
+
+	// Name is the file's.
+	Name string      `json:"-"`
+	Pos  problem.Pos `json:"-"`
+	// ScopePos is the place of Scope, or where it would be.
+	ScopePos problem.Pos `json:"-"`
 
 	digest string // of the file
 }
 
 // Scope is what a policy is about. An empty list names everything.
 type Scope struct {
-	Groups []string `json:"groups,omitempty"`
+	Groups []string `json:"groups,omitempty" jsonschema:"maxItems=100" is:"name" expect:"names of groups, such as addons"`
 	// Components are group/component. A group of Groups is covered as a whole.
-	Components []string `json:"components,omitempty"`
-	Tenants    []string `json:"tenants,omitempty"`
+	Components []string `json:"components,omitempty" jsonschema:"maxItems=100" pattern:"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?/[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" expect:"group/component, such as addons/external-dns"`
+	Tenants    []string `json:"tenants,omitempty" jsonschema:"maxItems=100" is:"name" expect:"names of tenants"`
 }
 
 // Ring is one step of a rollout.
 type Ring struct {
-	Name     string
-	Pos      problem.Pos
-	Selector labels.Selector
-	// MaxUnavailable is how many members may be unhealthy.
-	MaxUnavailable Limit
-	// Soak is how long the ring has to be healthy, Deadline how long it may take to become so; 0
-	// for ever.
-	Soak, Deadline time.Duration
-	Checks         []Check
-	// Windows are when the ring may take a train; none for always. Freezes are when it may not.
-	Windows []Window
-	Freezes []Freeze
-	// NeedsApproval asks for an approval of each train.
-	NeedsApproval bool
-	// GoesBack answers a failed ring from its last passed train.
-	GoesBack bool
+	Name string      `json:"name" is:"name"`
+	Pos  problem.Pos `json:"-" is:"place"`
+	// Selector selects members by the labels of their files, and by tenant, environment, cluster
+	// and hub.
+	Selector labels.Selector `json:"selector" expect:"matchLabels and matchExpressions over the labels of member files; {} selects all"`
+	// MaxUnavailable is how many members may be unhealthy, a number or a percentage; default 0.
+	MaxUnavailable Limit `json:"maxUnavailable,omitempty" expect:"a number such as 1, or a share such as 10%"`
+	// Soak is how long the ring has to be healthy without a break, such as 30m or 24h.
+	Soak time.Duration `json:"soak,omitempty" longest:"1440h"`
+	// Deadline is how long the ring may take to become healthy before it fails; default for ever.
+	Deadline time.Duration `json:"deadline,omitempty" longest:"1440h"`
+	Checks   []Check       `json:"checks,omitempty" jsonschema:"maxItems=20"`
+	// Windows are when the ring may take a change; default always. Freezes are when it may not.
+	Windows []Window `json:"windows,omitempty" jsonschema:"maxItems=100"`
+	Freezes []Freeze `json:"freezes,omitempty" jsonschema:"maxItems=100"`
+	// NeedsApproval asks for an approval of each change.
+	NeedsApproval bool `json:"approval,omitempty" jsonschema:"type=string,enum=required,enum=none"`
+	// GoesBack answers a failed ring from its last good revision; default hold.
+	GoesBack bool `json:"onFailure,omitempty" jsonschema:"type=string,enum=back,enum=hold"`
 }
 
-// Check is a query with a bound on its result.
+// Check is a query of an HTTP endpoint or of a Prometheus server.
 type Check struct {
-	Name string
-	// URL answers 200; with Query it is a Prometheus server, whose result lies between the bounds.
-	URL, Query string
-	Min, Max   *float64
-	Timeout    time.Duration
+	Name string `json:"name" expect:"what the check is called"`
+	// URL responds with 200 while the check holds; with Query it is the address of a Prometheus
+	// server. The service has to allow its host.
+	URL string `json:"url" pattern:"^https?://[^/]" expect:"an address that begins with https:// or http://"`
+	// Query is in PromQL. Each sample of its result lies between Min and Max.
+	Query string   `json:"query,omitempty"`
+	Min   *float64 `json:"min,omitempty" expect:"a number"`
+	Max   *float64 `json:"max,omitempty" expect:"a number"`
+	// Timeout bounds one query, such as 5s; default 10s, at most 1m.
+	Timeout time.Duration `json:"timeout,omitempty" longest:"1m"`
 }
 
-// Approval lets a ring take a train.
+// Window is a time of the week by the clock of a time zone.
+type Window struct {
+	// Days are those on which the window opens; none for every day.
+	Days []time.Weekday `json:"days,omitempty" jsonschema:"enum=sun,enum=mon,enum=tue,enum=wed,enum=thu,enum=fri,enum=sat"`
+	// Opens and Closes are by the clock, such as 09:00; default the whole day.
+	Opens    string `json:"from,omitempty"`
+	Closes   string `json:"to,omitempty"`
+	TimeZone string `json:"timeZone,omitempty"`
+
+	// From and To are minutes after midnight by the clock. A window whose To is not after From ends
+	// on the next day.
+	From int            `json:"-"`
+	To   int            `json:"-"`
+	Zone *time.Location `json:"-"`
+}
+
+// Freeze is a time in which nothing changes: days, or moments such as 2026-12-20T18:00.
+type Freeze struct {
+	First    string `json:"from"`
+	Last     string `json:"to"`
+	TimeZone string `json:"timeZone,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+
+	// From is the first moment of it, and To the first after it.
+	From time.Time `json:"-"`
+	To   time.Time `json:"-"`
+}
+
+// Approval lets a ring take a revision until its last day.
 type Approval struct {
-	Ring, Revision string
-	Expires        time.Time // the last day, in UTC
-	// Overtakes reports that the train need not pass the rings before, nor wait for a window.
-	Overtakes bool
-	Reason    string
-	Pos       problem.Pos
+	Ring     string `json:"ring"`
+	Revision string `json:"revision" jsonschema:"minLength=7" pattern:"^.{7}" expect:"a revision, or at least its first 7 characters, in quotes"`
+	// Expires is the last day of the approval, in UTC.
+	Expires time.Time `json:"expires" jsonschema:"type=string,format=date" expect:"the last day of the approval, such as 2026-12-01"`
+	// Overtakes lets the revision skip the rings before, their soak and the windows.
+	Overtakes bool        `json:"overtake,omitempty"`
+	Reason    string      `json:"reason" expect:"why the ring may take it"`
+	Pos       problem.Pos `json:"-" is:"place"`
 }
 
 // Pin keeps a ring on a revision.
 type Pin struct {
-	Ring, Revision, Reason string
-	Pos                    problem.Pos
+	Ring     string      `json:"ring"`
+	Revision string      `json:"revision" jsonschema:"minLength=7" pattern:"^.{7}" expect:"a revision, or at least its first 7 characters, in quotes"`
+	Reason   string      `json:"reason,omitempty"`
+	Pos      problem.Pos `json:"-" is:"place"`
 }
 
 // minRevision is how much of a revision has to be named.

@@ -6,23 +6,6 @@ import (
 	_ "time/tzdata" // the image has no time zones
 )
 
-// Window is a time of the week by the clock of a time zone.
-type Window struct {
-	// Days are those on which the window opens; none for every day.
-	Days []time.Weekday
-	// From and To are minutes after midnight by the clock. A window whose To is not after From ends
-	// on the next day.
-	From, To int
-	Zone     *time.Location
-}
-
-// Freeze is a time in which nothing may change, by the clock of a time zone.
-type Freeze struct {
-	// From is the first moment of it, and To the first after it.
-	From, To time.Time
-	Reason   string
-}
-
 // isOpen reports whether a window is open. It goes by the clock on the wall: an hour that the clock
 // skips is no part of it, and an hour that comes twice is open twice.
 func (w Window) isOpen(at time.Time) bool {

@@ -25,8 +25,10 @@ type RolloutChange struct {
 	// Pause stops all rings. Resume lets them go on and removes all pins; with Ring it removes the
 	// pins of that ring alone.
 	Pause, Resume bool
-	Approval      *rollout.FileApproval
-	Pin           *rollout.FilePin
+	Approval      *rollout.Approval
+	Pin           *rollout.Pin
+	// Expires is the last day of Approval.
+	Expires string
 	// Ring is the ring that Resume is about; empty for all.
 	Ring string
 }
@@ -71,8 +73,8 @@ func ChangeRollout(ctx context.Context, r Repository, c RolloutChange) (*Draft, 
 		lines = c.withoutPins(lines)
 	case c.Approval != nil:
 		a := c.Approval
-		text := fmt.Sprintf("{ring: %s, revision: %s, expires: %s", a.Ring, strconv.Quote(a.Revision), a.Expires)
-		if a.Overtake {
+		text := fmt.Sprintf("{ring: %s, revision: %s, expires: %s", a.Ring, strconv.Quote(a.Revision), c.Expires)
+		if a.Overtakes {
 			text += ", overtake: true"
 		}
 		lines, err = addItem(lines, "approvals", text+", reason: "+strconv.Quote(a.Reason)+"}", file.Path)

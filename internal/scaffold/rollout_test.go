@@ -28,7 +28,7 @@ func TestRollbackTakesEffect(t *testing.T) {
 					"  - {name: eu, selector: {matchLabels: {environment: prod}}}\npins:\n" + pin,
 			})
 			d, err := ChangeRollout(t.Context(), Repository{Folder: dir, Findings: findings}, RolloutChange{
-				Name: "prod", Pin: &rollout.FilePin{Ring: "eu", Revision: "9b1e0d2", Reason: "worse"},
+				Name: "prod", Pin: &rollout.Pin{Ring: "eu", Revision: "9b1e0d2", Reason: "worse"},
 			})
 			if err != nil {
 				return // it is refused, and nothing is written

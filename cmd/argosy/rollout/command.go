@@ -57,7 +57,8 @@ func newResume(write draft.Write) *cobra.Command {
 }
 
 func newPromote(write draft.Write) *cobra.Command {
-	a := &rollout.FileApproval{}
+	a := &rollout.Approval{}
+	change := &scaffold.RolloutChange{Approval: a}
 	cmd := &cobra.Command{
 		Use: "promote [NAME] --ring RING --revision REVISION --reason TEXT", Short: "Approve a revision for a ring",
 		Long: `Promote writes an approval into the policy: the ring may take the revision, if it needs an approval. With
@@ -68,15 +69,15 @@ func newPromote(write draft.Write) *cobra.Command {
 	flags.StringVar(&a.Ring, "ring", "", "the `ring` that may take it")
 	flags.StringVar(&a.Revision, "revision", "", "the `revision`: a commit, or its first 7 characters and more")
 	flags.StringVar(&a.Reason, "reason", "", "why, for the readers of the commit")
-	flags.StringVar(&a.Expires, "expires", time.Now().UTC().AddDate(0, 0, 7).Format(time.DateOnly), "the last `day` of the approval")
+	flags.StringVar(&change.Expires, "expires", time.Now().UTC().AddDate(0, 0, 7).Format(time.DateOnly), "the last `day` of the approval")
 	cmd.Flag("expires").DefValue = "a week from now"
-	flags.BoolVar(&a.Overtake, "overtake", false, "skip the rings before it and the windows")
-	cmd = command(write, cmd, &scaffold.RolloutChange{Approval: a}, "ring", "revision", "reason")
+	flags.BoolVar(&a.Overtakes, "overtake", false, "skip the rings before it and the windows")
+	cmd = command(write, cmd, change, "ring", "revision", "reason")
 	named := cmd.PreRun
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		named(cmd, args)
-		if last, err := time.Parse(time.DateOnly, a.Expires); err == nil && !time.Now().Before(last.AddDate(0, 0, 1)) {
-			return failure.Usage([]string{"nothing was written"}, "--expires: %s is past; expected the last day of the approval, today or later", a.Expires)
+		if last, err := time.Parse(time.DateOnly, change.Expires); err == nil && !time.Now().Before(last.AddDate(0, 0, 1)) {
+			return failure.Usage([]string{"nothing was written"}, "--expires: %s is past; expected the last day of the approval, today or later", change.Expires)
 		}
 		return nil
 	}
@@ -84,7 +85,7 @@ func newPromote(write draft.Write) *cobra.Command {
 }
 
 func newRollback(write draft.Write) *cobra.Command {
-	p := &rollout.FilePin{}
+	p := &rollout.Pin{}
 	cmd := &cobra.Command{
 		Use: "rollback [NAME] --ring RING --revision REVISION --reason TEXT", Short: "Put a ring back to a revision and keep it there",
 		Long: `Rollback writes a pin into the policy: the ring is answered from the revision until the pin is removed

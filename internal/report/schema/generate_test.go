@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"reflect"
+	"time"
 
 	"github.com/invopop/jsonschema"
 
 	"github.com/argosy-hub/argosy/internal/explain"
+	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/report"
 	"github.com/argosy-hub/argosy/internal/report/approval"
 	"github.com/argosy-hub/argosy/internal/report/lintreport"
@@ -27,7 +30,7 @@ var envelopes = map[string]any{
 	"lint-report.json":      lintreport.Report{},
 	"plan.json":             planreport.Plan{},
 	"removal-approval.json": approval.RemovalApproval{},
-	"rollout.json":          rollout.File{},
+	"rollout.json":          rollout.Policy{},
 	"rollout-status.json":   rings.Report{},
 	"verification.json":     verify.Verification{},
 	"version.json":          report.Version{},
@@ -41,7 +44,7 @@ var sources = []string{"problem", "plan", "explain", "report", "rings", "rollout
 func Generate(internal string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for name, envelope := range envelopes {
-		r := jsonschema.Reflector{}
+		r := jsonschema.Reflector{Mapper: ownForms}
 		for _, s := range sources {
 			folder := path.Join(internal, s)
 			if err := r.AddGoComments("github.com/argosy-hub/argosy/internal/report/schema", folder); err != nil {
@@ -60,6 +63,27 @@ func Generate(internal string) (map[string][]byte, error) {
 		out[name] = append(text, '\n')
 	}
 	return out, nil
+}
+
+// ownForms are the schemas of types that read their own text.
+func ownForms(t reflect.Type) *jsonschema.Schema {
+	switch reflect.Zero(t).Interface().(type) {
+	case time.Weekday, time.Duration:
+		return &jsonschema.Schema{Type: "string"}
+	case rollout.Limit:
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "integer"}, {Type: "string"}}}
+	case labels.Selector:
+		s := (&jsonschema.Reflector{DoNotReference: true, Anonymous: true, ExpandedStruct: true}).Reflect(selector{})
+		s.Version = ""
+		return s
+	}
+	return nil
+}
+
+// selector is a label selector of Kubernetes.
+type selector struct {
+	MatchLabels      map[string]string `json:"matchLabels,omitempty"`
+	MatchExpressions []any             `json:"matchExpressions,omitempty"`
 }
 
 // allowNull has each key take null: in a layout, null takes away what the default layout sets.

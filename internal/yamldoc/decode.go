@@ -1,0 +1,391 @@
+package yamldoc
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/problem"
+)
+
+// NodeReader is a type that reads its own value. The error says what was found.
+type NodeReader interface{ ReadNode(n *Node) error }
+
+// Checker is a struct with rules that its tags cannot say. Check is called once all of its keys
+// have been read.
+type Checker interface{ Check(at At) }
+
+// At is a map that is being decoded: what it has, and where it reports what is wrong.
+type At struct {
+	*Reader
+	Node   *Node
+	reason problem.Reason
+	path   string // of the map, in the file
+}
+
+// Decode reads a map into a struct, by the tags that the package's comment describes. What names
+// the map in errors, and reason is the code of values that are not as the tags say.
+func (r *Reader) Decode(n *Node, what string, reason problem.Reason, into any) At {
+	at := At{Reader: r, reason: reason}
+	return at.structure(n, what, reflect.ValueOf(into).Elem())
+}
+
+// Has reports whether the map has a key that is not null.
+func (a At) Has(key string) bool { return !a.Node.Get(key).IsNull() }
+
+// Pos is the place of a key, or of the map where it has no such key.
+func (a At) Pos(key string) problem.Pos { return a.mapReader("").KeyPos(key) }
+
+func (a At) mapReader(what string) *MapReader { return &MapReader{a.Reader, a.Node, what} }
+
+// Wrong reports the value of a key, or the map where it has none. An empty key is the map itself.
+func (a At) Wrong(key, found, expected string, hints ...string) {
+	n := a.Node.Get(key)
+	if n == nil {
+		n = a.Node
+	}
+	a.wrong(n, a.key(key), found, expected, hints...)
+}
+
+// Item is an element of a list of maps.
+func (a At) Item(key string, i int) At {
+	return At{a.Reader, a.Node.Get(key).Items()[i], a.reason, fmt.Sprintf("%s[%d]", a.key(key), i)}
+}
+
+// key is the path of one of the map's keys.
+func (a At) key(key string) string {
+	if a.path == "" || key == "" {
+		return a.path + key
+	}
+	return a.path + "." + key
+}
+
+func (a At) wrong(n *Node, path, found, expected string, hints ...string) {
+	a.Add(a.reason, n, fmt.Sprintf("key %q", path), found, expected, hints...)
+}
+
+// structure reads the keys of a struct, and has it check the rest.
+func (a At) structure(n *Node, what string, v reflect.Value) At {
+	m := a.Map(n, what)
+	if a.Node = m.node; !n.IsNull() && n.Kind != Map {
+		return a
+	}
+	all := fieldsOf(v.Type())
+	var known []string
+	for i := range all {
+		f := &all[i]
+		if f.isPlace {
+			v.FieldByIndex(f.index).Set(reflect.ValueOf(a.pos(a.Node)))
+			continue
+		}
+		known = append(known, f.key)
+		n := a.Node.Get(f.key)
+		switch {
+		case !n.IsNull():
+			a.value(f, n, a.key(f.key), v.FieldByIndex(f.index))
+		case f.required:
+			a.missing(f)
+		}
+	}
+	m.Known(known...)
+	if c, ok := v.Addr().Interface().(Checker); ok {
+		c.Check(a)
+	}
+	return a
+}
+
+func (a At) missing(f *field) {
+	form := f.choices()
+	if f.isName {
+		form = nameForm
+	}
+	a.AddAt(a.reason, a.Pos(f.key), fmt.Sprintf("key %q", a.key(f.key)), "missing or empty", f.expected(form))
+}
+
+// value reads a value that is not null.
+func (a At) value(f *field, n *Node, path string, v reflect.Value) {
+	switch into := v.Addr().Interface().(type) {
+	case **Node:
+		*into = n
+		return
+	case NodeReader:
+		if err := into.ReadNode(n); err != nil {
+			a.wrong(n, path, err.Error(), f.expect)
+		}
+		return
+	case *time.Time, encoding.TextUnmarshaler:
+		a.scalar(f, n, path, v)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		a.value(f, n, path, v.Elem())
+	case reflect.Struct:
+		what := path
+		if !strings.HasSuffix(path, "]") {
+			what = fmt.Sprintf("key %q", path)
+		}
+		At{a.Reader, nil, a.reason, path}.structure(n, what, v)
+	case reflect.Map:
+		a.entries(f, n, path, v)
+	case reflect.Slice:
+		a.items(f, n, path, v)
+	default:
+		a.scalar(f, n, path, v)
+	}
+}
+
+// entries reads a map whose keys are names. A null takes an entry away that something else
+// declares.
+func (a At) entries(f *field, n *Node, path string, v reflect.Value) {
+	below := At{a.Reader, a.Map(n, fmt.Sprintf("key %q", path)).node, a.reason, path}
+	v.Set(reflect.MakeMap(v.Type()))
+	element := f.element()
+	element.isName = false
+	for _, e := range below.Node.Fields() {
+		if f.isName && !isName(e.Key) {
+			a.AddAt(a.reason, below.Node.KeyPos(e.Key), fmt.Sprintf("key %q", below.key(e.Key)), "is no DNS-1123 label", nameForm)
+			continue
+		}
+		value := reflect.New(v.Type().Elem()).Elem()
+		switch {
+		case !e.Value.IsNull():
+			a.value(element, e.Value, below.key(e.Key), value)
+		case value.Kind() == reflect.Struct:
+			continue
+		}
+		v.SetMapIndex(reflect.ValueOf(e.Name()), value)
+	}
+}
+
+// items reads a list.
+func (a At) items(f *field, n *Node, path string, v reflect.Value) {
+	items := n.Items()
+	switch {
+	case f.orOne && n.Kind == String:
+		items = []*Node{n}
+	case n.Kind != List:
+		a.Add(problem.InvalidValue, n, fmt.Sprintf("key %q", path), "is a "+n.Kind.String(), "a list")
+		return
+	case len(items) == 0 && f.required:
+		a.missing(f)
+	case f.most > 0 && len(items) > f.most:
+		a.Add(problem.LimitExceeded, n, fmt.Sprintf("key %q", path), fmt.Sprintf("%d elements", len(items)), fmt.Sprintf("at most %d", f.most))
+		return
+	}
+	seen := map[string]bool{}
+	for i, item := range items {
+		at := path
+		if item != n {
+			at = fmt.Sprintf("%s[%d]", path, i)
+		}
+		value := reflect.New(v.Type().Elem()).Elem()
+		if f.once && seen[item.Text()] {
+			a.wrong(item, at, fmt.Sprintf("%q is given again", shorten(item.Text())), "each once")
+			continue
+		}
+		seen[item.Text()] = true
+		if item.IsNull() && value.Kind() == reflect.Struct {
+			item = MapAt(item, nil)
+		}
+		before := len(a.problems) + a.unlisted
+		a.value(f.element(), item, at, value)
+		if value.Kind() == reflect.Struct || len(a.problems)+a.unlisted == before {
+			v.Set(reflect.Append(v, value))
+		}
+	}
+}
+
+// scalar reads a text, a number or a truth.
+func (a At) scalar(f *field, n *Node, path string, v reflect.Value) {
+	subject, text := fmt.Sprintf("key %q", path), n.Text()
+	switch {
+	case v.Kind() == reflect.Bool && f.words == nil:
+		is, ok := n.Truth()
+		if !ok {
+			a.Add(problem.InvalidValue, n, subject, n.describe(), "true or false")
+		}
+		v.SetBool(is)
+		return
+	case n.IsNull() || n.Kind == Map || n.Kind == List:
+		a.Add(problem.InvalidValue, n, subject, "is a "+n.Kind.String(), "text")
+		return
+	case f.isQuoted && n.Kind != String:
+		hint := "put it in quotes"
+		if n.Literal() != text {
+			hint += fmt.Sprintf(": YAML reads %s as %s", text, n.Literal())
+		}
+		a.wrong(n, path, "is a "+n.Kind.String(), "text", hint)
+		return
+	case strings.TrimSpace(text) == "" && f.required:
+		a.missing(f)
+		return
+	case text == "" && !f.isName && f.pattern == nil:
+		return
+	case f.isName && !isName(text):
+		a.wrong(n, path, fmt.Sprintf("%q is no DNS-1123 label", shorten(text)), f.expected(nameForm))
+		return
+	case f.words != nil && !slices.Contains(f.words, text):
+		reason := a.reason
+		if len(f.words) == 1 { // another version or kind of file
+			reason = problem.InvalidValue
+		}
+		a.Add(reason, n, subject, fmt.Sprintf("%q", shorten(text)), f.choices(), problem.Nearest(text, f.words)...)
+		return
+	case f.pattern != nil && !f.pattern.MatchString(text):
+		a.wrong(n, path, fmt.Sprintf("%q", shorten(text)), f.expect)
+		return
+	}
+	if err := f.set(v, text); err != nil {
+		expected := f.expect
+		if f.longest > 0 {
+			expected = fmt.Sprintf("a duration such as 30m or 24h, at most %s", f.longest)
+		}
+		a.wrong(n, path, err.Error(), expected)
+	}
+}
+
+// set is the text as the type of the value has it. The error is what was found.
+func (f *field) set(v reflect.Value, text string) error {
+	wrong := fmt.Errorf("%q", shorten(text))
+	switch into := v.Addr().Interface().(type) {
+	case encoding.TextUnmarshaler:
+		_, isTime := into.(*time.Time)
+		if isTime {
+			t, err := time.Parse(time.DateOnly, text)
+			if err != nil {
+				return wrong
+			}
+			v.Set(reflect.ValueOf(t))
+			return nil
+		}
+		return into.UnmarshalText([]byte(text))
+	case *time.Duration:
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 || d > f.longest {
+			return wrong
+		}
+		*into = d
+		return nil
+	}
+	switch v.Kind() { //nolint:exhaustive // the others are not in files
+	case reflect.Bool:
+		v.SetBool(text == f.words[0])
+	case reflect.Int:
+		v.SetInt(int64(slices.Index(f.words, text)))
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return wrong
+		}
+		v.SetFloat(n)
+	default:
+		v.SetString(text)
+	}
+	return nil
+}
+
+// nameForm is the form of a DNS-1123 label.
+const nameForm = "lower case letters, digits and inner hyphens, at most 63"
+
+var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+func isName(text string) bool { return namePattern.MatchString(text) }
+
+// field is a key of a struct, as the tags say it.
+type field struct {
+	index                      []int
+	key, expect                string
+	words                      []string
+	pattern                    *regexp.Regexp
+	required, isName, isQuoted bool
+	isPlace                    bool // of the map, no key
+	once, orOne                bool // of a list: its elements, and whether one may stand alone
+	most                       int  // elements
+	longest                    time.Duration
+}
+
+// element is what the tags say of an element.
+func (f *field) element() *field {
+	e := *f
+	e.required, e.once, e.orOne, e.most = false, false, false, 0
+	return &e
+}
+
+// expected is what the tags say, or else a form.
+func (f *field) expected(form string) string {
+	if f.expect != "" {
+		return f.expect
+	}
+	return form
+}
+
+// choices are the words of a key, as an error has them.
+func (f *field) choices() string {
+	switch {
+	case len(f.words) == 1:
+		return strconv.Quote(f.words[0])
+	case len(f.words) > 3:
+		return "one of " + strings.Join(f.words, ", ")
+	}
+	return strings.Join(f.words, " or ")
+}
+
+var knownFields sync.Map // of fields, by the type of the struct
+
+// fieldsOf are the keys of a struct.
+func fieldsOf(t reflect.Type) []field {
+	if known, ok := knownFields.Load(t); ok {
+		return known.([]field)
+	}
+	var out []field
+	for _, sf := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		f := field{index: sf.Index, key: name, expect: sf.Tag.Get("expect"), required: options != "omitempty"}
+		f.read(sf.Tag)
+		if name != "" && name != "-" || f.isPlace {
+			out = append(out, f)
+		}
+	}
+	knownFields.Store(t, out)
+	return out
+}
+
+// read reads the other tags.
+func (f *field) read(tag reflect.StructTag) {
+	for _, word := range strings.Split(tag.Get("jsonschema"), ",") {
+		switch name, value, _ := strings.Cut(word, "="); name {
+		case "enum":
+			f.words = append(f.words, value)
+		case "maxItems":
+			f.most, _ = strconv.Atoi(value)
+		case "minItems":
+			f.required = true
+		case "uniqueItems":
+			f.once = true
+		case "oneof_type":
+			f.orOne = value == "string;array"
+		}
+	}
+	for _, word := range strings.Fields(tag.Get("is")) {
+		switch word {
+		case "name":
+			f.isName = true
+		case "quoted":
+			f.isQuoted = true
+		case "place":
+			f.isPlace = true
+		}
+	}
+	f.longest, _ = time.ParseDuration(tag.Get("longest"))
+	if p := tag.Get("pattern"); p != "" {
+		f.pattern = regexp.MustCompile(p)
+	}
+}
