@@ -20,25 +20,40 @@ const ApprovalKind = "RemovalApproval"
 // Any matches every name in an approval.
 const Any = "*"
 
-// Approval is a file that approves removals (G3). Somebody reviews it as a commit.
+// Approval is a file below fleet/approvals (layout: guard.approvals). The commit that adds it
+// approves removals beyond the removal budget (G3).
 type Approval struct {
-	// Expires is the last day on which the file approves anything, in UTC.
-	Expires  time.Time
-	Removals []ApprovedRemoval
-	Pos      problem.Pos // of the file's expires
+	APIVersion string `json:"apiVersion,omitempty" jsonschema:"enum=argosy.dev/v1alpha1"`
+	Kind       string `json:"kind" jsonschema:"enum=RemovalApproval"`
+	// LastDay is the last day of the approval, in UTC; at most some 30 days ahead.
+	LastDay string `json:"expires" jsonschema:"format=date" expect:"the last day of the approval, such as 2026-12-01"`
+	// Removals are the approved removals.
+	Removals []ApprovedRemoval `json:"removals" jsonschema:"minItems=1" expect:"what may go"`
+
+	Expires time.Time   `json:"-"` // LastDay
+	Pos     problem.Pos `json:"-"` // of the file's expires
 }
 
-// ApprovedRemoval names removals that are allowed. A removal must match all of its fields.
+// ApprovedRemoval approves every removal that matches all of its fields. At least one of cluster,
+// clusters, tenant and environment is required, and one of component and components.
 type ApprovedRemoval struct {
-	// Hub, Tenant and Environment match everything when they are empty. Tenant and Environment are
-	// those of the member file; a member whose file is gone has none.
-	Hub, Tenant, Environment string
-	// Clusters are names, or Any; empty when Tenant or Environment select the clusters.
-	Clusters []string
-	// Components are group/component, group/* or Any.
-	Components []string
-	Reason     string
-	Pos        problem.Pos
+	// Hub restricts it to the members of one hub.
+	Hub string `json:"hub,omitempty"`
+	// Cluster is a cluster's name, or "*" for any. Once read, Clusters have it.
+	Cluster string `json:"cluster,omitempty"`
+	// Clusters are names, as of cluster.
+	Clusters []string `json:"clusters,omitempty"`
+	// Tenant and Environment are those of the member file: those of a deleted file are unknown.
+	Tenant      string `json:"tenant,omitempty"`
+	Environment string `json:"environment,omitempty"`
+	// Component is group/component, group/*, or "*" for all. Once read, Components have it.
+	Component string `json:"component,omitempty"`
+	// Components are several, as of component.
+	Components []string `json:"components,omitempty"`
+	// Reason is why the removal is right.
+	Reason string `json:"reason" jsonschema:"minLength=1" expect:"why this may go"`
+
+	Pos problem.Pos `json:"-" is:"place"`
 }
 
 // Removal is one removed parameter set, which an approval may allow.
@@ -92,71 +107,40 @@ func (f *Fleet) loadApprovals(s *snapshot.Snapshot, cache *hierarchy.Cache) {
 	f.ApprovalProblems = problem.Sorted(f.ApprovalProblems)
 }
 
-func readApproval(doc *yamldoc.Doc) (Approval, []problem.Problem) {
-	r := yamldoc.NewReader(doc)
-	root := r.Map(doc.Root, "the approval")
-	root.Known("apiVersion", "kind", "expires", "removals")
-	root.Const("apiVersion", APIVersion)
-	if root.Const("kind", ApprovalKind); !root.Has("kind") {
-		r.AddAt(problem.InvalidApproval, root.KeyPos("kind"), `key "kind"`, "missing or empty", fmt.Sprintf("%q", ApprovalKind))
-	}
-	a := Approval{Pos: root.KeyPos("expires")}
-	var err error
-	if text := root.String("expires"); text == "" {
-		r.AddAt(problem.InvalidApproval, a.Pos, `key "expires"`, "missing or empty", "the last day of the approval, such as 2026-12-01")
-	} else if a.Expires, err = time.Parse(time.DateOnly, text); err != nil {
-		r.Add(problem.InvalidApproval, root.Node().Get("expires"), `key "expires"`, fmt.Sprintf("%q", text), "a day, such as 2026-12-01")
-	}
-	items := root.List("removals")
-	if len(items) == 0 {
-		r.AddAt(problem.InvalidApproval, root.KeyPos("removals"), `key "removals"`, "names nothing", "what may go")
-	}
-	for i, item := range items {
-		a.Removals = append(a.Removals, readRemoval(r, item, fmt.Sprintf("removal %d", i+1)))
-	}
-	return a, r.Problems()
+func readApproval(doc *yamldoc.Doc) (a Approval, problems []problem.Problem) {
+	return a, yamldoc.NewReader(doc).Decode(doc.Root, "the approval", problem.InvalidApproval, &a).Problems()
 }
 
-func readRemoval(r *yamldoc.Reader, item *yamldoc.Node, what string) ApprovedRemoval {
-	m := r.Map(item, what)
-	m.Known("hub", "cluster", "clusters", "tenant", "environment", "component", "components", "reason")
-	out := ApprovedRemoval{
-		Hub: m.String("hub"), Tenant: m.String("tenant"), Environment: m.String("environment"),
-		Clusters: names(r, m, "cluster", "clusters"), Components: names(r, m, "component", "components"),
-		Reason: strings.TrimSpace(m.String("reason")), Pos: item.Pos(),
+// Check reads the day.
+func (a *Approval) Check(at yamldoc.At) {
+	var err error
+	a.Pos = at.Pos("expires")
+	if a.Expires, err = time.Parse(time.DateOnly, a.LastDay); err != nil && a.LastDay != "" {
+		at.Wrong("expires", fmt.Sprintf("%q", a.LastDay), "a day, such as 2026-12-01")
 	}
-	if len(out.Clusters) == 0 && out.Tenant == "" && out.Environment == "" {
-		r.Add(problem.InvalidApproval, item, what, "names no cluster", `cluster, clusters, tenant or environment; "*" is every cluster`)
+}
+
+// Check checks that the removal names a cluster and a component.
+func (a *ApprovedRemoval) Check(at yamldoc.At) {
+	merge := func(one string, several []string) []string {
+		if one == "" {
+			return several
+		}
+		return append([]string{one}, several...)
 	}
-	if len(out.Components) == 0 {
-		r.Add(problem.InvalidApproval, item, what, "names no component", `component or components: group/component, group/*, or "*" for all`)
+	a.Clusters, a.Components = merge(a.Cluster, a.Clusters), merge(a.Component, a.Components)
+	if len(a.Clusters) == 0 && a.Tenant == "" && a.Environment == "" {
+		at.Wrong("", "names no cluster", `cluster, clusters, tenant or environment; "*" is every cluster`)
 	}
-	for _, c := range out.Components {
+	if len(a.Components) == 0 {
+		at.Wrong("", "names no component", `component or components: group/component, group/*, or "*" for all`)
+	}
+	for _, c := range a.Components {
 		group, component, _ := strings.Cut(c, "/")
 		if c != Any && (!labels.IsName(group) || component != Any && !labels.IsName(component)) {
-			r.Add(problem.InvalidApproval, item, what, fmt.Sprintf("component %q", c), `group/component, group/*, or "*"`)
+			at.Wrong("", fmt.Sprintf("component %q", c), `group/component, group/*, or "*"`)
 		}
 	}
-	if out.Reason == "" {
-		r.Add(problem.InvalidApproval, item, what, "gives no reason", "reason: why this may go")
-	}
-	return out
-}
-
-// names are the names under a key of one name and under a key of several.
-func names(r *yamldoc.Reader, m *yamldoc.MapReader, one, several string) []string {
-	var out []string
-	if name := m.String(one); name != "" {
-		out = append(out, name)
-	}
-	for i, n := range m.List(several) {
-		if n.Kind == yamldoc.Map || n.Kind == yamldoc.List || n.IsNull() || n.Text() == "" {
-			r.Add(problem.InvalidApproval, n, fmt.Sprintf("key %q", several), fmt.Sprintf("element %d is no name", i+1), "names")
-			continue
-		}
-		out = append(out, n.Text())
-	}
-	return out
 }
 
 // strangers are hubs, groups, tenants and environments that an approval names and the fleet does

@@ -66,18 +66,18 @@ func TestApprovalErrors(t *testing.T) {
 	good := header + "removals: [{cluster: a, component: addons/dns, reason: r}]\n"
 	for text, want := range map[string]string{
 		good: "",
-		strings.Replace(good, "reason", "raeson", 1):          "invalid-approval fleet/approvals/x.yaml:4:12: removal 1: gives no reason; expected reason: why this may go\nunknown-key fleet/approvals/x.yaml:4:48: key \"raeson\": not known in removal 1; did you mean \"reason\"?",
+		strings.Replace(good, "reason", "raeson", 1):          "invalid-approval fleet/approvals/x.yaml:4:12: key \"removals[0].reason\": missing or empty; expected why this may go\nunknown-key fleet/approvals/x.yaml:4:48: key \"raeson\": not known in removals[0]; did you mean \"reason\"?",
 		strings.Replace(good, "expires", "expirez", 1):        "invalid-approval fleet/approvals/x.yaml:1:1: key \"expires\": missing or empty; expected the last day of the approval, such as 2026-12-01\nunknown-key fleet/approvals/x.yaml:3:1: key \"expirez\": not known in the approval; did you mean \"expires\"?",
 		strings.Replace(good, "2026-12-01", "next week", 1):   `invalid-approval fleet/approvals/x.yaml:3:10: key "expires": "next week"; expected a day, such as 2026-12-01`,
 		strings.Replace(good, "2026-12-01", "2026-02-30", 1):  `invalid-approval fleet/approvals/x.yaml:3:10: key "expires": "2026-02-30"; expected a day, such as 2026-12-01`,
 		strings.Replace(good, "RemovalApproval", "Layout", 1): `invalid-value fleet/approvals/x.yaml:2:7: key "kind": "Layout"; expected "RemovalApproval"`,
-		strings.Replace(good, "cluster: a, ", "", 1):          `invalid-approval fleet/approvals/x.yaml:4:12: removal 1: names no cluster; expected cluster, clusters, tenant or environment; "*" is every cluster`,
-		strings.Replace(good, "addons/dns", "dns", 1):         `invalid-approval fleet/approvals/x.yaml:4:12: removal 1: component "dns"; expected group/component, group/*, or "*"`,
-		strings.Replace(good, "addons/dns", "addons/d*", 1):   `invalid-approval fleet/approvals/x.yaml:4:12: removal 1: component "addons/d*"; expected group/component, group/*, or "*"`,
-		header + "removals: []\n":                             `invalid-approval fleet/approvals/x.yaml:4:1: key "removals": names nothing; expected what may go`,
-		header + "removals: {cluster: a}\n":                   "invalid-approval fleet/approvals/x.yaml:4:1: key \"removals\": names nothing; expected what may go\ninvalid-value fleet/approvals/x.yaml:4:11: key \"removals\": is a map; expected a list",
-		header + "removals: [{clusters: [[a]], component: '*', reason: r}]\n": "invalid-approval fleet/approvals/x.yaml:4:12: removal 1: names no cluster; expected cluster, clusters, tenant or environment; \"*\" is every cluster\n" +
-			`invalid-approval fleet/approvals/x.yaml:4:24: key "clusters": element 1 is no name; expected names`,
+		strings.Replace(good, "cluster: a, ", "", 1):          `invalid-approval fleet/approvals/x.yaml:4:12: key "removals[0]": names no cluster; expected cluster, clusters, tenant or environment; "*" is every cluster`,
+		strings.Replace(good, "addons/dns", "dns", 1):         `invalid-approval fleet/approvals/x.yaml:4:12: key "removals[0]": component "dns"; expected group/component, group/*, or "*"`,
+		strings.Replace(good, "addons/dns", "addons/d*", 1):   `invalid-approval fleet/approvals/x.yaml:4:12: key "removals[0]": component "addons/d*"; expected group/component, group/*, or "*"`,
+		header + "removals: []\n":                             `invalid-approval fleet/approvals/x.yaml:4:1: key "removals": missing or empty; expected what may go`,
+		header + "removals: {cluster: a}\n":                   `invalid-value fleet/approvals/x.yaml:4:11: key "removals": is a map; expected a list`,
+		header + "removals: [{clusters: [[a]], component: '*', reason: r}]\n": "invalid-approval fleet/approvals/x.yaml:4:12: key \"removals[0]\": names no cluster; expected cluster, clusters, tenant or environment; \"*\" is every cluster\n" +
+			`invalid-value fleet/approvals/x.yaml:4:24: key "removals[0].clusters[0]": is a list; expected text`,
 		"a: [\n": "",
 		// Names that the fleet has not are warnings.
 		strings.Replace(good, "addons/dns", "adons/dns", 1):                  `invalid-approval fleet/approvals/x.yaml:4:12: group "adons": not in this fleet, so that nothing is approved; did you mean "addons"?`,

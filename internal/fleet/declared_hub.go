@@ -49,9 +49,7 @@ func readDeclaredHub(l *Layout, declared yamldoc.Field) *Member {
 	if name := n.Get(keyClusterName); name != nil && name.Text() != "" {
 		out.Name = name.Text()
 	}
-	r := yamldoc.NewReader(n.Doc)
-	mr := memberReader{layout: l, r: r, out: out, m: r.Map(n, fmt.Sprintf("hub %q", hub))}
-	mr.readAll()
+	out.read(l, n, yamldoc.NewReader(n.Doc), fmt.Sprintf("hub %q", hub))
 	if !out.IsHub {
 		out.Problems = append(out.Problems, problem.Problem{
 			Reason: problem.InvalidMember, Severity: problem.Error, Pos: n.Get(keyFleetMember).Pos(), Subject: fmt.Sprintf("key %q", keyFleetMember),

@@ -45,34 +45,31 @@ const (
 // enable_remote_<group> comes with each group.
 var Flags = []string{"use_remote_argo", "use_external_secrets", "push_argo_secrets", "githubSecret", "use_fleet_ack", "use_argocd_ingress"}
 
-var identityKeys = []string{
-	keyClusterName, "tenant", "environment", keyFleetMember, "secretManagerSecretName", "remote_engine",
-	"githubSecretName", "labels", "annotations", "lifecycle", "deletion", provision.Key, provision.KeyInfrastructure,
-}
-
 var repoKeys = []string{"url", "path", "basepath", "revision"}
 
 // Member is a cluster registered by one file.
 type Member struct {
-	Hub, Name, Tenant string
+	Hub    string
+	Name   string `json:"clusterName" is:"name quoted" expect:"the cluster's name"`
+	Tenant string `json:"tenant" is:"name quoted" expect:"the tenant's name"`
 	// Environment may be empty: then there is no level of it, and no label.
-	Environment string
+	Environment string `json:"environment,omitempty" is:"name quoted" expect:"the environment's name"`
 	// IsHub marks the hub's own member file.
-	IsHub bool
+	IsHub bool `json:"fleet_member,omitempty" jsonschema:"enum=spoke,enum=hub-cluster"`
 	// Remote marks an agent; Engine is the agent's engine.
-	Remote bool
-	Engine string
+	Remote bool   `json:"use_remote_argo,omitempty"`
+	Engine string `json:"remote_engine,omitempty" jsonschema:"enum=argocd,enum=flux"`
 	// Lifecycle is Active, Draining or Retired.
-	Lifecycle string
+	Lifecycle string `json:"lifecycle,omitempty" jsonschema:"enum=active,enum=draining,enum=retired"`
 	// Deletion says what becomes of the workloads when the member retires: Orphan or Cascade (D3).
-	Deletion string
+	Deletion string `json:"deletion,omitempty" jsonschema:"enum=orphan,enum=cascade"`
 	// Provision is what the file says of the cluster itself, nil for one that somebody else made.
 	Provision             *provision.Spec
-	SecretManagerSecret   string
-	GitHubSecret          bool
-	GitHubSecretName      string
-	UseExternalSecrets    bool
-	PushArgoSecrets       bool
+	SecretManagerSecret   string         `json:"secretManagerSecretName,omitempty"`
+	GitHubSecret          bool           `json:"githubSecret,omitempty"`
+	GitHubSecretName      string         `json:"githubSecretName,omitempty"`
+	UseExternalSecrets    bool           `json:"use_external_secrets,omitempty"`
+	PushArgoSecrets       bool           `json:"push_argo_secrets,omitempty"`
 	Labels, Annotations   []labels.Entry // of the file's own maps
 	FlagLabels            []labels.Entry // of the declared flags (L3)
 	RepositoryAnnotations []labels.Entry // of the declared <group>_repo_* keys
@@ -167,12 +164,21 @@ func (m *Member) Flag(name string) string {
 	return "false"
 }
 
-// memberReader reads one member file of a layout.
+// memberReader reads one member file of a layout: the member's keys, and those that the layout's
+// groups add.
 type memberReader struct {
+	*Member
 	layout *Layout
-	r      *yamldoc.Reader
-	m      *yamldoc.MapReader
-	out    *Member
+	name   string // by the path
+	at     yamldoc.At
+	m      *yamldoc.MapReader // its keys
+
+	Ack     bool          `json:"use_fleet_ack,omitempty"`
+	Ingress bool          `json:"use_argocd_ingress,omitempty"`
+	Labels  *yamldoc.Node `json:"labels,omitempty"`
+	Notes   *yamldoc.Node `json:"annotations,omitempty"`
+	Cluster *yamldoc.Node `json:"provision,omitempty"`
+	Deletes bool          `json:"infrastructure,omitempty" jsonschema:"enum=keep,enum=delete"`
 }
 
 // readMember reads a member file. The member keeps the file's problems.
@@ -183,24 +189,21 @@ func readMember(layout *Layout, hub, name string, file *snapshot.File, doc *yaml
 		out.Problems = problem.From(err, problem.InvalidMember, out.Pos)
 		return out.concerns()
 	}
-	r := yamldoc.NewReader(doc)
-	mr := memberReader{layout: layout, r: r, out: out, m: r.Map(doc.Root, "member file")}
-	mr.readAll()
+	out.read(layout, doc.Root, yamldoc.NewReader(doc), "member file")
 	out.Problems = append(out.Problems, secondHub(layout, out)...)
 	return out.concerns()
+}
+
+// read reads the keys and keeps the problems.
+func (m *Member) read(layout *Layout, n *yamldoc.Node, r *yamldoc.Reader, what string) {
+	m.root = r.Decode(n, what, problem.InvalidMember, &memberReader{Member: m, layout: layout, name: m.Name}).Node
+	m.content, _ = m.root.AnyAsWritten().(map[string]any)
+	m.Problems = r.Problems()
 }
 
 // newMember is a member of which no key has been read.
 func newMember(hub, name string, pos problem.Pos) *Member {
 	return &Member{Hub: hub, Name: name, Lifecycle: Active, Deletion: Orphan, Engine: EngineArgoCD, Pos: pos}
-}
-
-// readAll reads the keys and keeps the problems.
-func (mr *memberReader) readAll() {
-	mr.read()
-	mr.out.root = mr.m.Node()
-	mr.out.content, _ = mr.out.root.AnyAsWritten().(map[string]any)
-	mr.out.Problems = mr.r.Problems()
 }
 
 // concerns attributes the problems to the member.
@@ -211,119 +214,71 @@ func (m *Member) concerns() *Member {
 	return m
 }
 
-func (mr *memberReader) read() {
-	known := slices.Concat(identityKeys, Flags)
+// MoreKeys are the keys of the groups.
+func (mr *memberReader) MoreKeys() (out []string) {
 	for _, g := range mr.layout.GroupNames() {
-		known = append(known, enableRemote+g)
+		out = append(out, enableRemote+g)
 		for _, k := range repoKeys {
-			known = append(known, g+"_repo_"+k)
+			out = append(out, g+"_repo_"+k)
 		}
 	}
-	mr.m.Known(known...)
+	return out
+}
+
+// Check reads the keys of the groups, and checks what is not of one key.
+func (mr *memberReader) Check(at yamldoc.At) {
+	mr.at, mr.m = at, at.Keys()
 	mr.identity()
 	mr.model()
 	mr.flags()
 	mr.noEffect()
 	mr.repositories()
-	mr.out.Labels = mr.entries(labels.Label, "labels")
-	mr.out.Annotations = mr.entries(labels.Annotation, "annotations")
-	mr.out.SecretManagerSecret = mr.m.String("secretManagerSecretName")
-	mr.out.GitHubSecretName = mr.m.String("githubSecretName")
-	mr.out.GitHubSecret = mr.m.Bool("githubSecret", false)
+	mr.Member.Labels = mr.entries(labels.Label, mr.Labels)
+	mr.Annotations = mr.entries(labels.Annotation, mr.Notes)
 	mr.tenancyRules()
 }
 
 func (mr *memberReader) identity() {
-	out := mr.out
-	declared := mr.name(keyClusterName, "cluster")
-	out.Tenant = mr.name("tenant", "tenant")
-	if mr.m.Has("environment") {
-		out.Environment = mr.name("environment", "environment")
+	out, declared := mr.Member, mr.Name
+	if out.Name = mr.name; declared != mr.name {
+		mr.at.Add(problem.NameMismatch, mr.at.Node.Get(keyClusterName), `key "clusterName"`, fmt.Sprintf("%q", declared), fmt.Sprintf("%q, as the file is named", mr.name))
 	}
 	for _, n := range []struct{ what, name string }{{"hub", out.Hub}, {"cluster", out.Name}} {
 		if !labels.IsName(n.name) {
-			mr.r.AddAt(problem.InvalidMember, out.Pos, fmt.Sprintf("%s %q", n.what, n.name), "the path's name is no DNS-1123 label", "lower case letters, digits and inner hyphens, at most 63")
+			mr.at.AddAt(problem.InvalidMember, out.Pos, fmt.Sprintf("%s %q", n.what, n.name), "the path's name is no DNS-1123 label", "lower case letters, digits and inner hyphens, at most 63")
 		}
 	}
-	if declared != "" && declared != out.Name {
-		mr.r.Add(problem.NameMismatch, mr.m.Node().Get(keyClusterName), `key "clusterName"`, fmt.Sprintf("%q", declared), fmt.Sprintf("%q, as the file is named", out.Name))
-	}
-	switch kind := mr.m.String(keyFleetMember); kind {
-	case "", Spoke:
-	case HubCluster:
-		if out.IsHub = !mr.ofTenant(); !out.IsHub {
-			mr.r.Add(problem.ForbiddenFolder, mr.m.Node().Get(keyFleetMember), fmt.Sprintf("key %q", keyFleetMember), "a hub among the member files of tenants", "a spoke",
-				"the platform declares a hub in "+LayoutFile+", as hubs."+out.Hub)
+	for _, n := range []struct{ key, fact, name string }{{keyClusterName, "cluster", declared}, {"tenant", "tenant", out.Tenant}, {"environment", "environment", out.Environment}} {
+		if slices.Contains(mr.layout.reserved[n.fact], n.name) {
+			mr.at.Add(problem.ReservedName, mr.at.Node.Get(n.key), fmt.Sprintf("%s %q", n.fact, n.name), "a folder of the hierarchy is called so", "another name")
 		}
-	default:
-		mr.choice(keyFleetMember, kind, Spoke, HubCluster)
+	}
+	if out.IsHub && mr.ofTenant() {
+		out.IsHub = false
+		mr.at.Add(problem.ForbiddenFolder, mr.at.Node.Get(keyFleetMember), fmt.Sprintf("key %q", keyFleetMember), "a hub among the member files of tenants", "a spoke",
+			"the platform declares a hub in "+LayoutFile+", as hubs."+out.Hub)
 	}
 	if out.Name == OwnerHub && !out.IsHub {
-		mr.r.AddAt(problem.ReservedName, out.Pos, fmt.Sprintf("cluster %q", out.Name), "the name stands for the hub's engine", "another name")
+		mr.at.AddAt(problem.ReservedName, out.Pos, fmt.Sprintf("cluster %q", out.Name), "the name stands for the hub's engine", "another name")
 	}
-	if l := mr.m.String("lifecycle"); l != "" {
-		out.Lifecycle = l
-		if l != Active && l != Draining && l != Retired {
-			mr.choice("lifecycle", l, Active, Draining, Retired)
-		}
+	if out.IsHub && out.Deletion == Cascade {
+		mr.at.Wrong("deletion", "cascade for a hub", "orphan: a hub cannot remove itself")
 	}
-	mr.deletion()
 	_, hasGroup := mr.layout.Groups[provision.Group]
-	out.Provision = provision.Read(mr.r, mr.m, out.IsHub, hasGroup)
-}
-
-func (mr *memberReader) deletion() {
-	out := mr.out
-	switch d := mr.m.String("deletion"); d {
-	case "", Orphan:
-	case Cascade:
-		if out.IsHub {
-			mr.r.Add(problem.InvalidMember, mr.m.Node().Get("deletion"), `key "deletion"`, "cascade for a hub", "orphan: a hub cannot remove itself")
-		}
-		out.Deletion = d
-	default:
-		mr.choice("deletion", d, Orphan, Cascade)
-	}
-}
-
-// name is a required DNS-1123 name that no level's folder has.
-func (mr *memberReader) name(key, fact string) string {
-	n := mr.m.Node().Get(key)
-	v := mr.m.String(key)
-	switch {
-	case n.IsNull() || v == "":
-		mr.r.AddAt(problem.InvalidMember, mr.m.KeyPos(key), fmt.Sprintf("key %q", key), "missing or empty", "the "+fact+"'s name")
-		return ""
-	case n.Kind != yamldoc.String:
-		mr.r.Add(problem.InvalidMember, n, fmt.Sprintf("key %q", key), "is a "+n.Kind.String(), "text", "put it in quotes")
-	case !labels.IsName(v):
-		mr.r.Add(problem.InvalidMember, n, fmt.Sprintf("key %q", key), fmt.Sprintf("%q is no DNS-1123 label", v), "lower case letters, digits and inner hyphens, at most 63")
-	case slices.Contains(mr.layout.reserved[fact], v):
-		mr.r.Add(problem.ReservedName, n, fmt.Sprintf("%s %q", fact, v), "a folder of the hierarchy is called so", "another name")
-	}
-	return v
-}
-
-func (mr *memberReader) choice(key, found string, options ...string) {
-	hints := problem.Nearest(found, options)
-	mr.r.Add(problem.InvalidMember, mr.m.Node().Get(key), fmt.Sprintf("key %q", key), fmt.Sprintf("%q", found), strings.Join(options, " or "), hints...)
+	out.Provision = provision.Read(mr.at, mr.Deletes, out.IsHub, hasGroup)
 }
 
 func (mr *memberReader) model() {
-	out := mr.out
-	out.Remote = mr.m.Bool("use_remote_argo", false)
-	if e := mr.m.String("remote_engine"); e != "" {
-		out.Engine = e
-		if e != EngineArgoCD && e != EngineFlux {
-			mr.choice("remote_engine", e, EngineArgoCD, EngineFlux)
-		}
-		out.FlagLabels = append(out.FlagLabels, labels.Entry{Key: "remote_engine", Value: e, Pos: mr.m.Node().Get("remote_engine").Pos()})
+	out := mr.Member
+	if n := mr.at.Node.Get("remote_engine"); n.Text() != "" {
+		out.FlagLabels = append(out.FlagLabels, labels.Entry{Key: "remote_engine", Value: out.Engine, Pos: n.Pos()})
 	}
 	if out.IsHub && out.Remote {
-		mr.r.Add(problem.InvalidMember, mr.m.Node().Get("use_remote_argo"), `key "use_remote_argo"`, "true for a hub", "false: a hub deploys to itself")
+		mr.at.Wrong("use_remote_argo", "true for a hub", "false: a hub deploys to itself")
 	}
-	out.UseExternalSecrets = mr.m.Bool("use_external_secrets", out.Remote)
-	out.PushArgoSecrets = mr.m.Bool("push_argo_secrets", false)
+	if !mr.at.Has("use_external_secrets") {
+		out.UseExternalSecrets = out.Remote
+	}
 	out.remoteGroups = map[string]bool{}
 	for _, g := range mr.layout.GroupNames() {
 		out.remoteGroups[g] = mr.m.Bool(enableRemote+g, false)
@@ -338,7 +293,7 @@ func (mr *memberReader) flags() {
 	}
 	for _, name := range names {
 		if mr.m.Has(name) {
-			mr.out.FlagLabels = append(mr.out.FlagLabels, labels.Entry{
+			mr.FlagLabels = append(mr.FlagLabels, labels.Entry{
 				Key: name, Value: fmt.Sprint(mr.m.Bool(name, false)), Pos: mr.m.Node().Get(name).Pos(),
 			})
 		}
@@ -346,7 +301,7 @@ func (mr *memberReader) flags() {
 }
 
 func (mr *memberReader) repositories() {
-	mr.out.repositoryRoots = map[string]string{}
+	mr.repositoryRoots = map[string]string{}
 	for _, g := range mr.layout.GroupNames() {
 		for _, k := range repoKeys {
 			key := g + "_repo_" + k
@@ -355,35 +310,34 @@ func (mr *memberReader) repositories() {
 			}
 			v := mr.m.String(key)
 			if n := mr.m.Node().Get(key); k == "revision" && n.Kind == yamldoc.Number {
-				mr.r.Add(problem.InvalidValue, n, fmt.Sprintf("key %q", key), "is a number", "text", "put it in quotes: YAML reads 1.10 as 1.1")
+				mr.at.Add(problem.InvalidValue, n, fmt.Sprintf("key %q", key), "is a number", "text", "put it in quotes: YAML reads 1.10 as 1.1")
 				continue
 			}
 			if k == "basepath" {
 				clean, err := snapshot.CleanPath(strings.TrimSuffix(v, "/"))
 				if err != nil {
-					mr.r.Add(problem.OutsideRepository, mr.m.Node().Get(key), fmt.Sprintf("key %q", key), err.Error(), "a folder inside the repository")
+					mr.at.Add(problem.OutsideRepository, mr.m.Node().Get(key), fmt.Sprintf("key %q", key), err.Error(), "a folder inside the repository")
 					continue
 				}
-				mr.out.repositoryRoots[g] = clean
+				mr.repositoryRoots[g] = clean
 			}
-			mr.out.RepositoryAnnotations = append(mr.out.RepositoryAnnotations, labels.Entry{Key: key, Value: v, Pos: mr.m.Node().Get(key).Pos()})
+			mr.RepositoryAnnotations = append(mr.RepositoryAnnotations, labels.Entry{Key: key, Value: v, Pos: mr.m.Node().Get(key).Pos()})
 		}
 	}
 }
 
-func (mr *memberReader) entries(kind labels.Kind, key string) []labels.Entry {
-	declared := mr.m.Node().Get(key)
+func (mr *memberReader) entries(kind labels.Kind, declared *yamldoc.Node) []labels.Entry {
 	if declared.IsMap() {
 		for _, f := range declared.Fields() {
 			if f.Value.IsNull() {
-				mr.r.Warn(problem.NoEffect, f.Value, fmt.Sprintf("%s %q", kind, f.Key),
+				mr.at.Warn(problem.NoEffect, f.Value, fmt.Sprintf("%s %q", kind, f.Key),
 					"null has no effect: what the hierarchy or the cluster Secret declares stays", "a value, or no such key")
 			}
 		}
 	}
 	entries, problems := labels.FromNode(kind, declared)
 	for _, p := range problems {
-		mr.r.AddAt(p.Reason, p.Pos, p.Subject, p.Found, p.Expected, p.Hints...)
+		mr.at.AddAt(p.Reason, p.Pos, p.Subject, p.Found, p.Expected, p.Hints...)
 	}
 	return entries
 }

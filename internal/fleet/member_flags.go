@@ -10,10 +10,10 @@ import (
 // noEffect warns of keys that have no effect beside the others: most often another key is missing.
 // Keys that say no more than the default are not reported.
 func (mr *memberReader) noEffect() {
-	out := mr.out
+	out := mr.Member
 	warn := func(key, why, expected string) {
 		n := mr.m.Node().Get(key)
-		mr.r.Warn(problem.NoEffect, n, fmt.Sprintf("key %q", key), fmt.Sprintf("%q %s", n.Text(), why), expected)
+		mr.at.Warn(problem.NoEffect, n, fmt.Sprintf("key %q", key), fmt.Sprintf("%q %s", n.Text(), why), expected)
 	}
 	if out.IsHub && mr.m.Bool("githubSecret", false) {
 		warn("githubSecret", "has no effect: it comes with the registration of a member", "a Secret on the hub")
@@ -23,7 +23,7 @@ func (mr *memberReader) noEffect() {
 		for _, g := range mr.layout.GroupNames() {
 			keys = append(keys, enableRemote+g)
 		}
-		if mr.m.Has("remote_engine") && !out.IsHub && (out.Engine == EngineArgoCD || out.Engine == EngineFlux) {
+		if mr.m.String("remote_engine") == out.Engine && !out.IsHub {
 			warn("remote_engine", "has no effect: the hub deploys to this cluster", "use_remote_argo: true beside it")
 		}
 		for _, key := range keys {

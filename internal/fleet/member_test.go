@@ -110,7 +110,7 @@ func TestMemberErrors(t *testing.T) {
 		{"empty", "", "invalid-member P: key \"clusterName\": missing or empty; expected the cluster's name\ninvalid-member P: key \"tenant\": missing or empty; expected the tenant's name"},
 		{"empty tenant", "clusterName: c\ntenant: ''\nenvironment: e\n", `invalid-member P:2:1: key "tenant": missing or empty; expected the tenant's name`},
 		{"another name", "clusterName: d\ntenant: t\nenvironment: e\n", `name-mismatch P:1:14: key "clusterName": "d"; expected "c", as the file is named`},
-		{"environment on", "clusterName: c\ntenant: t\nenvironment: on\n", `invalid-member P:3:14: key "environment": is a boolean; expected text; put it in quotes`},
+		{"environment on", "clusterName: c\ntenant: t\nenvironment: on\n", `invalid-member P:3:14: key "environment": is a boolean; expected text; put it in quotes: YAML reads on as true`},
 		{"tenant number", "clusterName: c\ntenant: 12\nenvironment: e\n", `invalid-member P:2:9: key "tenant": is a number; expected text; put it in quotes`},
 		{"tenant upwards", "clusterName: c\ntenant: ../x\nenvironment: e\n", `invalid-member P:2:9: key "tenant": "../x" is no DNS-1123 label; expected lower case letters, digits and inner hyphens, at most 63`},
 		{"tenant in capitals", "clusterName: c\ntenant: Retail\nenvironment: e\n", `invalid-member P:2:9: key "tenant": "Retail" is no DNS-1123 label; expected lower case letters, digits and inner hyphens, at most 63`},
@@ -136,7 +136,7 @@ func TestMemberErrors(t *testing.T) {
 		{"revision as number", identity + "addons_repo_revision: 1.10\nfleet_repo_revision: '1.10'\n", `invalid-value P:4:23: key "addons_repo_revision": is a number; expected text; put it in quotes: YAML reads 1.10 as 1.1`},
 		{"labels", identity + "labels: [a]\n", `invalid-label P:4:9: labels: is a list; expected a map`},
 		{"label", identity + "labels: {a: [1]}\n", `invalid-label P:4:13: label "a": is a list; expected text`},
-		{"no map", "- a\n", "invalid-member P:1:1: key \"clusterName\": missing or empty; expected the cluster's name\ninvalid-member P:1:1: key \"tenant\": missing or empty; expected the tenant's name\ninvalid-value P:1:1: member file: is a list; expected a map"},
+		{"no map", "- a\n", "invalid-value P:1:1: member file: is a list; expected a map"},
 		{"duplicate key", identity + "tenant: x\n", `duplicate-key P:4:1: key "tenant": given again, first at line 2; expected each key once`},
 		{"no YAML", "a: [", "invalid-yaml P:1: did not find expected node content; expected a YAML document"},
 	} {

@@ -89,30 +89,30 @@ func Forbidden(key, name, expected string) (subject, found, want string, hints [
 
 // ofTenant reports whether tenants write the member files, by their path.
 func (mr *memberReader) ofTenant() bool {
-	_, is := mr.layout.Members.Tenant(mr.out.Pos.File)
+	_, is := mr.layout.Members.Tenant(mr.Pos.File)
 	return is
 }
 
 // tenancyRules checks what a tenant's member file may not say although its form is right. The
 // secrets of a hub are the platform's.
 func (mr *memberReader) tenancyRules() {
-	out := mr.out
+	out := mr.Member
 	mr.ownRoots()
 	if out.IsHub {
 		return
 	}
 	if mr.ofTenant() && mr.layout.Hubs[out.Hub] == nil {
-		mr.r.AddAt(problem.MissingHubMember, out.Pos, fmt.Sprintf("hub %q", out.Hub), "the layout does not declare it", "a hub of the layout: tenants write the member files, and make none",
+		mr.at.AddAt(problem.MissingHubMember, out.Pos, fmt.Sprintf("hub %q", out.Hub), "the layout does not declare it", "a hub of the layout: tenants write the member files, and make none",
 			problem.Nearest(out.Hub, slices.Sorted(maps.Keys(mr.layout.Hubs)))...)
 	}
 	for key, kind := range map[string]string{"secretManagerSecretName": ClusterSecrets, "githubSecretName": GitSecrets} {
 		if expected, ok := mr.layout.SecretNames.Check(kind, out, mr.m.String(key)); !ok {
 			subject, found, want, hints := Forbidden(key, mr.m.String(key), expected)
-			mr.r.Add(problem.ForbiddenSecret, mr.m.Node().Get(key), subject, found, want, hints...)
+			mr.at.Add(problem.ForbiddenSecret, mr.m.Node().Get(key), subject, found, want, hints...)
 		}
 	}
 	if t, ok := mr.layout.Members.Tenant(out.Pos.File); ok && out.Tenant != "" && t != out.Tenant {
-		mr.r.Add(problem.NameMismatch, mr.m.Node().Get("tenant"), `key "tenant"`, fmt.Sprintf("%q", out.Tenant), fmt.Sprintf("%q, as the folder is named", t))
+		mr.at.Add(problem.NameMismatch, mr.m.Node().Get("tenant"), `key "tenant"`, fmt.Sprintf("%q", out.Tenant), fmt.Sprintf("%q, as the folder is named", t))
 	}
 }
 
@@ -120,9 +120,9 @@ func (mr *memberReader) tenancyRules() {
 // none.
 func (mr *memberReader) ownRoots() {
 	for _, g := range mr.layout.GroupNames() {
-		if tenant := mr.layout.tenantOf(mr.out.repositoryRoots[g]); tenant != "" {
+		if tenant := mr.layout.tenantOf(mr.repositoryRoots[g]); tenant != "" {
 			key := g + "_repo_basepath"
-			mr.r.Add(problem.ForbiddenFolder, mr.m.Node().Get(key), fmt.Sprintf("key %q", key), fmt.Sprintf("lies in the folder of tenant %q", tenant),
+			mr.at.Add(problem.ForbiddenFolder, mr.m.Node().Get(key), fmt.Sprintf("key %q", key), fmt.Sprintf("lies in the folder of tenant %q", tenant),
 				"a folder with levels of its own", "a tenant's folder has no system's defaults: they would be the tenant's")
 		}
 	}

@@ -20,7 +20,15 @@ func read(t *testing.T, text string) (*provision.Spec, []problem.Problem) {
 		t.Fatal(err)
 	}
 	r := yamldoc.NewReader(doc)
-	s := provision.Read(r, r.Map(doc.Root, "member file"), strings.Contains(text, "hub-cluster"), !strings.Contains(text, "nogroup"))
+	var file struct {
+		Deletes bool          `json:"infrastructure,omitempty" jsonschema:"enum=keep,enum=delete"`
+		Own     *yamldoc.Node `json:"provision,omitempty"`
+		Hub     string        `json:"fleet_member,omitempty"`
+		NoGroup bool          `json:"nogroup,omitempty"`
+		Remote  bool          `json:"enable_remote_provisioning,omitempty"`
+	}
+	at := r.Decode(doc.Root, "member file", problem.InvalidMember, &file)
+	s := provision.Read(at, file.Deletes, file.Hub != "", !file.NoGroup)
 	return s, r.Problems()
 }
 
@@ -38,16 +46,16 @@ func TestProvisionErrors(t *testing.T) {
 		{"provision: {class: eks, version: '1.33'}", ""},
 		{"provision: {class: eks, version: 1.33.2, nodes: {version: '1.30'}, account: '0123', region: eu-west-1, inputs: {a: 1}}", ""},
 		{"provision: {}", "a.yaml:1:12: key \"provision.class\": missing or empty; expected the name of a class\n" +
-			"a.yaml:1:12: key \"version\" of \"provision\": missing or empty; expected its control plane's version, such as \"1.33\""},
-		{"provision: {class: EKS, version: '1.33'}", `a.yaml:1:20: key "provision.class": "EKS" is no DNS-1123 label; expected the name of a class`},
-		{"provision: {class: eks, version: 1.30}", `a.yaml:1:34: key "version" of "provision": is a number; expected text; put it in quotes: YAML reads 1.30 as 1.3`},
-		{"provision: {class: eks, version: latest}", `a.yaml:1:34: key "version" of "provision": "latest" is no version; expected a minor version or a release of it, such as "1.33" or "1.33.2"`},
+			"a.yaml:1:12: key \"provision.version\": missing or empty; expected a minor version or a release of it, such as \"1.33\" or \"1.33.2\""},
+		{"provision: {class: EKS, version: '1.33'}", `a.yaml:1:20: key "provision.class": "EKS" is no DNS-1123 label; expected lower case letters, digits and inner hyphens, at most 63`},
+		{"provision: {class: eks, version: 1.30}", `a.yaml:1:34: key "provision.version": is a number; expected text; put it in quotes: YAML reads 1.30 as 1.3`},
+		{"provision: {class: eks, version: latest}", `a.yaml:1:34: key "provision.version": "latest" is no version; expected a minor version or a release of it, such as "1.33" or "1.33.2"`},
 		{"provision: {class: eks, version: '1.33', nodes: {version: '1.34'}}", `a.yaml:1:59: key "provision.nodes.version": 1.34 is ahead of the control plane; expected at most 1.33`},
 		{"provision: {class: eks, version: 1.33.1, nodes: {version: 1.33.2}}", `a.yaml:1:59: key "provision.nodes.version": 1.33.2 is ahead of the control plane; expected at most 1.33.1`},
 		{"provision: {class: eks, version: '1.33', nodes: {version: '1.29'}}", `a.yaml:1:59: key "provision.nodes.version": 1.29 is 4 minor versions behind the control plane, 1.33; expected at most 3 behind`},
 		{"provision: {class: eks, version: '2.0', nodes: {version: '1.33'}}", `a.yaml:1:58: key "provision.nodes.version": 1.33 is 1000 minor versions behind the control plane, 2.0; expected at most 3 behind`},
 		{"provision: {klass: eks, class: eks, version: '1.33'}", `a.yaml:1:13: key "klass": not known in key "provision"; did you mean "class"?`},
-		{"provision: {class: eks, version: '1.33', account: 0123}", `a.yaml:1:51: key "provision.account": is a number; expected text; put it in quotes`},
+		{"provision: {class: eks, version: '1.33', account: 0123}", `a.yaml:1:51: key "provision.account": is a number; expected text; put it in quotes: YAML reads 0123 as 83`},
 		{"{provision: {class: eks, version: '1.33'}, fleet_member: hub-cluster}", `a.yaml:1:13: key "provision": for a hub; expected no such key: a hub is there before its members are`},
 		{"{provision: {class: eks, version: '1.33'}, nogroup: true}", `a.yaml:1:13: key "provision": the layout has no group provisioning; expected the group, with a catalog of classes`},
 		{"{provision: {class: eks, version: '1.33'}, enable_remote_provisioning: true}", `a.yaml:1:72: key "enable_remote_provisioning": true: the cluster's engine cannot make its own cluster; expected no such key`},

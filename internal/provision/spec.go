@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -28,127 +27,71 @@ const (
 	keyInputs  = "inputs"
 )
 
-// The values of KeyInfrastructure.
-const (
-	Keep   = "keep"
-	Delete = "delete"
-)
-
 // Level is the name of the layer that a member file gives its class.
 const Level = "member file"
 
 // Spec is what a member file says of its own cluster. A nil Spec is that of a cluster that somebody
 // else made.
 type Spec struct {
-	Class string
+	Class string `json:"class" is:"name" expect:"the name of a class"`
 	// Version is the control plane's, Nodes that of the nodes: the same unless the file says so.
-	Version, Nodes Version
+	Version Version `json:"version" is:"quoted" expect:"a minor version or a release of it, such as \"1.33\" or \"1.33.2\""`
+	Pool    struct {
+		Version Version `json:"version,omitempty" is:"quoted" expect:"a minor version or a release of it, such as \"1.33\" or \"1.33.2\""`
+	} `json:"nodes,omitempty"`
 	// Account and Region are empty where the file leaves them to the class.
-	Account, Region string
+	Account string                   `json:"account,omitempty" is:"quoted"`
+	Region  string                   `json:"region,omitempty" is:"quoted"`
+	Inputs  map[string]*yamldoc.Node `json:"inputs,omitempty"`
+
+	Nodes Version
 	// Deletes says that the cluster itself is deleted when its member retires.
 	Deletes bool
 
 	node *yamldoc.Node
 }
 
-// Read reads the keys of a member file, nil for a file without them. The reader keeps the problems:
-// also those of a hub, and of a layout without the group.
-func Read(r *yamldoc.Reader, file *yamldoc.MapReader, isHub, hasGroup bool) *Spec {
-	deletes := infrastructure(r, file)
-	if key := "enable_remote_" + Group; file.Bool(key, false) {
-		r.Add(problem.InvalidProvision, file.Node().Get(key), fmt.Sprintf("key %q", key), "true: the cluster's engine cannot make its own cluster", "no such key")
+// Read reads the keys of a member file, nil for a file without them. Deletes is what the file's
+// KeyInfrastructure says. Problems go to the reader: also those of a hub, and of a layout without
+// the group.
+func Read(at yamldoc.At, deletes, isHub, hasGroup bool) *Spec {
+	wrong := func(key, found, expected string) {
+		at.Add(problem.InvalidProvision, at.Node.Get(key), fmt.Sprintf("key %q", key), found, expected)
 	}
-	if !file.Has(Key) {
-		return nil
+	if key := "enable_remote_" + Group; at.Keys().Bool(key, false) {
+		wrong(key, "true: the cluster's engine cannot make its own cluster", "no such key")
 	}
-	m := file.Map(Key)
-	m.Known(keyClass, keyVersion, keyNodes, keyAccount, keyRegion, keyInputs)
 	switch {
+	case !at.Has(Key):
+		if deletes {
+			wrong(KeyInfrastructure, "delete, of a cluster that is not provisioned here", "keep, or the key "+Key)
+		}
+		return nil
 	case isHub:
-		r.Add(problem.InvalidProvision, m.Node(), fmt.Sprintf("key %q", Key), "for a hub", "no such key: a hub is there before its members are")
+		wrong(Key, "for a hub", "no such key: a hub is there before its members are")
 	case !hasGroup:
-		r.Add(problem.InvalidProvision, m.Node(), fmt.Sprintf("key %q", Key), "the layout has no group "+Group, "the group, with a catalog of classes")
+		wrong(Key, "the layout has no group "+Group, "the group, with a catalog of classes")
 	}
-	s := &Spec{node: m.Node(), Class: name(r, m, keyClass), Account: text(r, m, keyAccount), Region: text(r, m, keyRegion), Deletes: deletes}
-	s.Version = version(r, m, keyVersion, "its control plane's version, such as \"1.33\"")
-	m.Map(keyInputs)
-	nodes := m.Map(keyNodes)
-	nodes.Known(keyVersion)
-	if s.Nodes = s.Version; nodes.Has(keyVersion) {
-		s.Nodes = version(r, nodes, keyVersion, "the nodes' version")
-		s.skew(r, nodes.Node().Get(keyVersion))
-	}
+	s := &Spec{Deletes: deletes}
+	at.Below(Key, problem.InvalidProvision, s)
 	return s
 }
 
-// infrastructure reads whether the cluster itself is deleted when its member retires (C3).
-func infrastructure(r *yamldoc.Reader, file *yamldoc.MapReader) (deletes bool) {
-	wrong := func(found, expected string, hints ...string) {
-		r.Add(problem.InvalidProvision, file.Node().Get(KeyInfrastructure), fmt.Sprintf("key %q", KeyInfrastructure), found, expected, hints...)
+// Check checks the nodes' version: nodes are not ahead, and not too far behind (C2).
+func (s *Spec) Check(at yamldoc.At) {
+	s.node = at.Node
+	if s.Nodes = s.Pool.Version; s.Nodes.IsZero() {
+		s.Nodes = s.Version
 	}
-	switch said := file.String(KeyInfrastructure); {
-	case said == "" || said == Keep:
-	case said != Delete:
-		wrong(fmt.Sprintf("%q", said), Keep+" or "+Delete, problem.Nearest(said, []string{Keep, Delete})...)
-	case !file.Has(Key):
-		wrong("delete, of a cluster that is not provisioned here", Keep+", or the key "+Key)
-	default:
-		return true
-	}
-	return false
-}
-
-// skew reports nodes that are ahead, or too far behind (C2).
-func (s *Spec) skew(r *yamldoc.Reader, at *yamldoc.Node) {
-	if s.Version.IsZero() || s.Nodes.IsZero() {
+	if s.Version.IsZero() {
 		return
 	}
-	subject := fmt.Sprintf("key %q", Key+"."+keyNodes+"."+keyVersion)
 	switch behind := s.Nodes.minorsBehind(s.Version); {
 	case s.Nodes.compare(s.Version) > 0:
-		r.Add(problem.InvalidProvision, at, subject, fmt.Sprintf("%s is ahead of the control plane", s.Nodes.Text), "at most "+s.Version.Text)
+		at.Wrong("nodes.version", fmt.Sprintf("%s is ahead of the control plane", s.Nodes.Text), "at most "+s.Version.Text)
 	case behind > maxSkew:
-		r.Add(problem.InvalidProvision, at, subject, fmt.Sprintf("%s is %d minor versions behind the control plane, %s", s.Nodes.Text, behind, s.Version.Text), fmt.Sprintf("at most %d behind", maxSkew))
+		at.Wrong("nodes.version", fmt.Sprintf("%s is %d minor versions behind the control plane, %s", s.Nodes.Text, behind, s.Version.Text), fmt.Sprintf("at most %d behind", maxSkew))
 	}
-}
-
-// name reads a required DNS-1123 name.
-func name(r *yamldoc.Reader, m *yamldoc.MapReader, key string) string {
-	v := m.String(key)
-	switch n := m.Node().Get(key); {
-	case v == "":
-		r.AddAt(problem.InvalidProvision, m.KeyPos(key), fmt.Sprintf("key %q", Key+"."+key), "missing or empty", "the name of a class")
-	case !labels.IsName(v):
-		r.Add(problem.InvalidProvision, n, fmt.Sprintf("key %q", Key+"."+key), fmt.Sprintf("%q is no DNS-1123 label", v), "the name of a class")
-	}
-	return v
-}
-
-// text reads a key that must not be a number: YAML reads an account's 0123 as another one.
-func text(r *yamldoc.Reader, m *yamldoc.MapReader, key string) string {
-	if n := m.Node().Get(key); n != nil && n.Kind == yamldoc.Number {
-		r.Add(problem.InvalidProvision, n, fmt.Sprintf("key %q", Key+"."+key), "is a number", "text", "put it in quotes")
-		return ""
-	}
-	return m.String(key)
-}
-
-// version reads a required version.
-func version(r *yamldoc.Reader, m *yamldoc.MapReader, key, expected string) Version {
-	n, subject := m.Node().Get(key), fmt.Sprintf("key %q of %q", key, Key)
-	switch {
-	case n.IsNull():
-		r.AddAt(problem.InvalidProvision, m.KeyPos(key), subject, "missing or empty", expected)
-		return Version{}
-	case n.Kind == yamldoc.Number:
-		r.Add(problem.InvalidProvision, n, subject, "is a number", "text", "put it in quotes: YAML reads 1.30 as 1.3")
-		return Version{}
-	}
-	v, ok := ParseVersion(m.String(key))
-	if !ok && n.Kind == yamldoc.String {
-		r.Add(problem.InvalidProvision, n, subject, fmt.Sprintf("%q is no version", n.Text()), "a minor version or a release of it, such as \"1.33\" or \"1.33.2\"")
-	}
-	return v
 }
 
 // at is the place of a key, or that of the whole.

@@ -2,6 +2,7 @@ package provision
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strconv"
 )
@@ -20,19 +21,19 @@ type Version struct {
 
 var versionPattern = regexp.MustCompile(`^([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{1,3}))?$`)
 
-// ParseVersion reads a version; false means that the text is none.
-func ParseVersion(text string) (Version, bool) {
-	m := versionPattern.FindStringSubmatch(text)
+// UnmarshalText reads a version.
+func (v *Version) UnmarshalText(text []byte) error {
+	m := versionPattern.FindStringSubmatch(string(text))
 	if m == nil {
-		return Version{}, false
+		return fmt.Errorf("%q is no version", text)
 	}
-	v := Version{Patch: -1, Text: text}
+	*v = Version{Patch: -1, Text: string(text)}
 	v.Major, _ = strconv.Atoi(m[1]) // digits, by the pattern
 	v.Minor, _ = strconv.Atoi(m[2])
 	if m[3] != "" {
 		v.Patch, _ = strconv.Atoi(m[3])
 	}
-	return v, true
+	return nil
 }
 
 // IsZero reports whether the version is unknown.

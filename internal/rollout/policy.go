@@ -68,9 +68,9 @@ type Ring struct {
 	Windows []Window `json:"windows,omitempty" jsonschema:"maxItems=100"`
 	Freezes []Freeze `json:"freezes,omitempty" jsonschema:"maxItems=100"`
 	// NeedsApproval asks for an approval of each change.
-	NeedsApproval bool `json:"approval,omitempty" jsonschema:"type=string,enum=required,enum=none"`
+	NeedsApproval bool `json:"approval,omitempty" jsonschema:"type=string,enum=none,enum=required"`
 	// GoesBack answers a failed ring from its last good revision; default hold.
-	GoesBack bool `json:"onFailure,omitempty" jsonschema:"type=string,enum=back,enum=hold"`
+	GoesBack bool `json:"onFailure,omitempty" jsonschema:"type=string,enum=hold,enum=back"`
 }
 
 // Check is a query of an HTTP endpoint or of a Prometheus server.

@@ -17,6 +17,9 @@ import (
 // NodeReader is a type that reads its own value. The error says what was found.
 type NodeReader interface{ ReadNode(n *Node) error }
 
+// Extender is a struct that has keys which no field can say. It reads them itself.
+type Extender interface{ MoreKeys() []string }
+
 // Checker is a struct with rules that its tags cannot say. Check is called once all of its keys
 // have been read.
 type Checker interface{ Check(at At) }
@@ -40,15 +43,24 @@ func (r *Reader) Decode(n *Node, what string, reason problem.Reason, into any) A
 func (a At) Has(key string) bool { return !a.Node.Get(key).IsNull() }
 
 // Pos is the place of a key, or of the map where it has no such key.
-func (a At) Pos(key string) problem.Pos { return a.mapReader("").KeyPos(key) }
+func (a At) Pos(key string) problem.Pos { return a.Keys().KeyPos(key) }
 
-func (a At) mapReader(what string) *MapReader { return &MapReader{a.Reader, a.Node, what} }
+// Keys reads keys one by one.
+func (a At) Keys() *MapReader { return &MapReader{r: a.Reader, node: a.Node} }
 
-// Wrong reports the value of a key, or the map where it has none. An empty key is the map itself.
+// Below reads the map under a key into another struct, whose wrong values have a code of their own.
+func (a At) Below(key string, reason problem.Reason, into any) At {
+	return At{a.Reader, nil, reason, a.key(key)}.structure(a.Node.Get(key), fmt.Sprintf("key %q", a.key(key)), reflect.ValueOf(into).Elem())
+}
+
+// Wrong reports the value of a key or of a path of keys, or the map where it has none. An empty key
+// is the map itself.
 func (a At) Wrong(key, found, expected string, hints ...string) {
-	n := a.Node.Get(key)
-	if n == nil {
-		n = a.Node
+	n := a.Node
+	for _, k := range strings.Split(key, ".") {
+		if below := n.Get(k); below != nil {
+			n = below
+		}
 	}
 	a.wrong(n, a.key(key), found, expected, hints...)
 }
@@ -90,8 +102,11 @@ func (a At) structure(n *Node, what string, v reflect.Value) At {
 		case !n.IsNull():
 			a.value(f, n, a.key(f.key), v.FieldByIndex(f.index))
 		case f.required:
-			a.missing(f)
+			a.missing(f, a.Pos(f.key), a.key(f.key))
 		}
+	}
+	if e, ok := v.Addr().Interface().(Extender); ok {
+		known = append(known, e.MoreKeys()...)
 	}
 	m.Known(known...)
 	if c, ok := v.Addr().Interface().(Checker); ok {
@@ -100,12 +115,12 @@ func (a At) structure(n *Node, what string, v reflect.Value) At {
 	return a
 }
 
-func (a At) missing(f *field) {
+func (a At) missing(f *field, pos problem.Pos, path string) {
 	form := f.choices()
 	if f.isName {
 		form = nameForm
 	}
-	a.AddAt(a.reason, a.Pos(f.key), fmt.Sprintf("key %q", a.key(f.key)), "missing or empty", f.expected(form))
+	a.AddAt(a.reason, pos, fmt.Sprintf("key %q", path), "missing or empty", f.expected(form))
 }
 
 // value reads a value that is not null.
@@ -148,7 +163,7 @@ func (a At) entries(f *field, n *Node, path string, v reflect.Value) {
 	below := At{a.Reader, a.Map(n, fmt.Sprintf("key %q", path)).node, a.reason, path}
 	v.Set(reflect.MakeMap(v.Type()))
 	element := f.element()
-	element.isName = false
+	element.isName, element.required = false, false
 	for _, e := range below.Node.Fields() {
 		if f.isName && !isName(e.Key) {
 			a.AddAt(a.reason, below.Node.KeyPos(e.Key), fmt.Sprintf("key %q", below.key(e.Key)), "is no DNS-1123 label", nameForm)
@@ -175,7 +190,7 @@ func (a At) items(f *field, n *Node, path string, v reflect.Value) {
 		a.Add(problem.InvalidValue, n, fmt.Sprintf("key %q", path), "is a "+n.Kind.String(), "a list")
 		return
 	case len(items) == 0 && f.required:
-		a.missing(f)
+		a.missing(f, a.Pos(f.key), path)
 	case f.most > 0 && len(items) > f.most:
 		a.Add(problem.LimitExceeded, n, fmt.Sprintf("key %q", path), fmt.Sprintf("%d elements", len(items)), fmt.Sprintf("at most %d", f.most))
 		return
@@ -224,13 +239,17 @@ func (a At) scalar(f *field, n *Node, path string, v reflect.Value) {
 		}
 		a.wrong(n, path, "is a "+n.Kind.String(), "text", hint)
 		return
-	case strings.TrimSpace(text) == "" && f.required:
-		a.missing(f)
+	case strings.TrimSpace(text) == "" && (f.required || f.isName):
+		pos := a.pos(n)
+		if path == a.key(f.key) {
+			pos = a.Pos(f.key)
+		}
+		a.missing(f, pos, path)
 		return
-	case text == "" && !f.isName && f.pattern == nil:
+	case text == "" && f.pattern == nil:
 		return
 	case f.isName && !isName(text):
-		a.wrong(n, path, fmt.Sprintf("%q is no DNS-1123 label", shorten(text)), f.expected(nameForm))
+		a.wrong(n, path, fmt.Sprintf("%q is no DNS-1123 label", shorten(text)), nameForm)
 		return
 	case f.words != nil && !slices.Contains(f.words, text):
 		reason := a.reason
@@ -277,7 +296,7 @@ func (f *field) set(v reflect.Value, text string) error {
 	}
 	switch v.Kind() { //nolint:exhaustive // the others are not in files
 	case reflect.Bool:
-		v.SetBool(text == f.words[0])
+		v.SetBool(text == f.words[len(f.words)-1])
 	case reflect.Int:
 		v.SetInt(int64(slices.Index(f.words, text)))
 	case reflect.Float64:
@@ -314,9 +333,7 @@ type field struct {
 
 // element is what the tags say of an element.
 func (f *field) element() *field {
-	e := *f
-	e.required, e.once, e.orOne, e.most = false, false, false, 0
-	return &e
+	return &field{key: f.key, expect: f.expect, words: f.words, pattern: f.pattern, isName: f.isName, isQuoted: f.isQuoted, longest: f.longest, required: true}
 }
 
 // expected is what the tags say, or else a form.

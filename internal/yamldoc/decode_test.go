@@ -25,7 +25,7 @@ type item struct {
 	Name    string        `json:"name" is:"name"`
 	Version string        `json:"version,omitempty" is:"quoted"`
 	On      bool          `json:"is,omitempty"`
-	Last    bool          `json:"place,omitempty" jsonschema:"enum=last,enum=first"`
+	Last    bool          `json:"place,omitempty" jsonschema:"enum=first,enum=last"`
 	Day     time.Weekday  `json:"day,omitempty" jsonschema:"enum=sun,enum=mon"`
 	Soak    time.Duration `json:"soak,omitempty" longest:"1h"`
 	Until   time.Time     `json:"until,omitempty" expect:"a day"`
@@ -126,7 +126,7 @@ func TestDecodeProblems(t *testing.T) {
 		"version: 0123":    `invalid-team f:1:41: key "items[0].version": is a number; expected text; put it in quotes: YAML reads 0123 as 83`,
 		"is: 1":            `invalid-value f:1:36: key "items[0].is": 1; expected true or false`,
 		"is: true":         `invalid-team f:1:36: key "items[0].is": on without a path; expected a path`,
-		"place: lats":      `invalid-team f:1:39: key "items[0].place": "lats"; expected last or first; did you mean "last"?`,
+		"place: lats":      `invalid-team f:1:39: key "items[0].place": "lats"; expected first or last; did you mean "last"?`,
 		"day: tue":         `invalid-team f:1:37: key "items[0].day": "tue"; expected sun or mon`,
 		"soak: 2h":         `invalid-team f:1:38: key "items[0].soak": "2h"; expected a duration such as 30m or 24h, at most 1h0m0s`,
 		"soak: -1h":        `invalid-team f:1:38: key "items[0].soak": "-1h"; expected a duration`,

@@ -26,7 +26,7 @@
 //		Name     string        `json:"name" is:"name"`
 //		Pos      problem.Pos   `json:"-" is:"place"`
 //		Soak     time.Duration `json:"soak,omitempty" longest:"1440h"`
-//		GoesBack bool          `json:"onFailure,omitempty" jsonschema:"enum=back,enum=hold"`
+//		GoesBack bool          `json:"onFailure,omitempty" jsonschema:"enum=hold,enum=back"`
 //		Checks   []Check       `json:"checks,omitempty" jsonschema:"maxItems=20"`
 //	}
 //
@@ -34,7 +34,7 @@
 //
 //	json:"key"                     required: there, not null, and no empty text, list or map of texts
 //	json:"key,omitempty"           not required; null and an empty text leave the field as it is
-//	jsonschema:"enum=a,enum=b"     one of the words; a bool is true for the first, an int the index
+//	jsonschema:"enum=a,enum=b"     one of the words; a bool is true for the last, an int the index
 //	jsonschema:"minItems=1"        required; maxItems limits a list, uniqueItems has each text once
 //	jsonschema:"oneof_type=string;array"  a text counts as a list of one
 //	is:"name"                      a DNS-1123 label: the text, each text of a list, each key of a map
@@ -46,8 +46,9 @@
 //
 // A text is what the file writes, also of a number. A truth is a boolean, or its text in quotes. A
 // time is a day. A field of type *Node gets the value itself. A type that implements NodeReader or
-// encoding.TextUnmarshaler reads its own value, and a struct that implements Checker checks what is
-// not of one key. Problems name the path of the key, as in key "rings[0].soak".
+// encoding.TextUnmarshaler reads its own value. A struct that implements Checker checks what is not
+// of one key, and one that implements Extender has further keys. Problems name the path of the key,
+// as in key "rings[0].soak".
 package yamldoc
 
 import "github.com/argosy-hub/argosy/internal/problem"

@@ -12,45 +12,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/report"
 )
 
-// RemovalApproval is a file below fleet/approvals (layout: guard.approvals). The commit that adds
-// it approves removals beyond the removal budget.
-type RemovalApproval struct {
-	APIVersion string `json:"apiVersion,omitempty" jsonschema:"enum=argosy.dev/v1alpha1"`
-	Kind       string `json:"kind" jsonschema:"enum=RemovalApproval"`
-	// Expires is the last day of the approval, in UTC; at most some 30 days ahead.
-	Expires string `json:"expires" jsonschema:"format=date"`
-	// Removals are the approved removals.
-	Removals []ApprovedRemoval `json:"removals" jsonschema:"minItems=1"`
-}
-
-// ApprovedRemoval approves every removal that matches all of its fields. At least one of cluster,
-// clusters, tenant and environment is required, and one of component and components.
-type ApprovedRemoval struct {
-	// Hub restricts it to the members of one hub.
-	Hub string `json:"hub,omitempty"`
-	// Cluster is a cluster's name, or "*" for any.
-	Cluster string `json:"cluster,omitempty"`
-	// Clusters are names, as of cluster.
-	Clusters []string `json:"clusters,omitempty"`
-	// Tenant and Environment are those of the member file: those of a deleted file are unknown.
-	Tenant      string `json:"tenant,omitempty"`
-	Environment string `json:"environment,omitempty"`
-	// Component is group/component, group/*, or "*" for all.
-	Component string `json:"component,omitempty"`
-	// Components are several, as of component.
-	Components []string `json:"components,omitempty"`
-	// Reason is why the removal is right.
-	Reason string `json:"reason" jsonschema:"minLength=1"`
-}
-
 // reasonToGive is the placeholder for the author's reason.
 const reasonToGive = "TODO: why this may go"
 
 // New approves the wanted removals until a day.
-func New(wanted []guard.NeededApproval, expires string) *RemovalApproval {
-	a := &RemovalApproval{APIVersion: report.APIVersion, Kind: fleet.ApprovalKind, Expires: expires}
+func New(wanted []guard.NeededApproval, expires string) *fleet.Approval {
+	a := &fleet.Approval{APIVersion: report.APIVersion, Kind: fleet.ApprovalKind, LastDay: expires}
 	for _, w := range wanted {
-		a.Removals = append(a.Removals, ApprovedRemoval{
+		a.Removals = append(a.Removals, fleet.ApprovedRemoval{
 			Hub: w.Hub, Clusters: w.Clusters, Components: w.Components, Reason: reasonToGive,
 		})
 	}
@@ -58,9 +27,9 @@ func New(wanted []guard.NeededApproval, expires string) *RemovalApproval {
 }
 
 // Write writes an approval as the file to commit.
-func Write(w io.Writer, a *RemovalApproval) error {
+func Write(w io.Writer, a *fleet.Approval) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\nexpires: %s\nremovals:\n", a.APIVersion, a.Kind, a.Expires)
+	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\nexpires: %s\nremovals:\n", a.APIVersion, a.Kind, a.LastDay)
 	list := func(key string, names []string) {
 		fmt.Fprintf(&b, "    %s:\n", key)
 		for _, n := range names {

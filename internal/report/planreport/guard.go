@@ -21,7 +21,7 @@ type Guard struct {
 	Refused []Refusal `json:"refused"`
 	// Approval is a file that would approve what is beyond the removal budget; absent if nothing
 	// is.
-	Approval *approval.RemovalApproval `json:"approval,omitempty"`
+	Approval *fleet.Approval `json:"approval,omitempty"`
 	// Moved are the members whose tenant or environment changes, and what is made anew for them;
 	// absent if there are none. A move needs no approval; what it removes counts as any removal.
 	Moved []string `json:"moved,omitempty"`

@@ -10,9 +10,9 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/argosy-hub/argosy/internal/explain"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/report"
-	"github.com/argosy-hub/argosy/internal/report/approval"
 	"github.com/argosy-hub/argosy/internal/report/lintreport"
 	"github.com/argosy-hub/argosy/internal/report/planreport"
 	"github.com/argosy-hub/argosy/internal/rings"
@@ -29,7 +29,7 @@ var envelopes = map[string]any{
 	"layout.json":           LayoutDocument{},
 	"lint-report.json":      lintreport.Report{},
 	"plan.json":             planreport.Plan{},
-	"removal-approval.json": approval.RemovalApproval{},
+	"removal-approval.json": fleet.Approval{},
 	"rollout.json":          rollout.Policy{},
 	"rollout-status.json":   rings.Report{},
 	"verification.json":     verify.Verification{},
@@ -37,7 +37,7 @@ var envelopes = map[string]any{
 }
 
 // sources are the packages of the envelopes' types, whose comments become descriptions.
-var sources = []string{"problem", "plan", "explain", "report", "rings", "rollout", "verify"}
+var sources = []string{"problem", "fleet", "plan", "explain", "report", "rings", "rollout", "verify"}
 
 // Generate returns the schemas by the names of their files. Internal is the module's folder of that
 // name, relative to this package.
