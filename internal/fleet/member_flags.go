@@ -23,7 +23,7 @@ func (mr *memberReader) noEffect() {
 		for _, g := range mr.layout.GroupNames() {
 			keys = append(keys, enableRemote+g)
 		}
-		if mr.m.String("remote_engine") == out.Engine && !out.IsHub {
+		if mr.m.Has("remote_engine") && !out.IsHub && (out.Engine == EngineArgoCD || out.Engine == EngineFlux) {
 			warn("remote_engine", "has no effect: the hub deploys to this cluster", "use_remote_argo: true beside it")
 		}
 		for _, key := range keys {

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
+	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -50,6 +52,11 @@ func ParseSelector(v any) (Selector, error) {
 
 // ReadNode reads a selector of a file.
 func (s *Selector) ReadNode(n *yamldoc.Node) (err error) {
+	for _, f := range n.Fields() {
+		if hints := problem.Nearest(f.Key, []string{"matchLabels", "matchExpressions"}); f.Key != "matchLabels" && f.Key != "matchExpressions" {
+			return fmt.Errorf("key %q is not known; %s", f.Key, strings.Join(hints, ""))
+		}
+	}
 	*s, err = ParseSelector(n.Any())
 	return err
 }

@@ -347,7 +347,7 @@ func (t *Table) Team(name string) *Team {
 }
 
 // IsOnAll reports whether the team is on all clusters of a tenant, whichever there will be.
-func (t *Team) IsOnAll(tenant string) bool { return tenant == t.Tenant && t.selector.IsEmpty() }
+func (t *Team) IsOnAll(tenant string) bool { return tenant == t.Tenant && t.Clusters.IsEmpty() }
 
 // list are the names of all teams.
 func (t *Table) list() (out []string) {
@@ -377,7 +377,7 @@ func (a *Apps) Names() []string {
 
 // Namespaces are the team's names, and prefixes followed by `*`.
 func (t *Team) Namespaces() (out []string) {
-	for _, c := range t.namespaces {
+	for _, c := range t.Claimed {
 		if c.isPrefix {
 			c.text += "*"
 		}
@@ -390,7 +390,7 @@ func (t *Team) Namespaces() (out []string) {
 // with the application's name; empty if there is neither.
 func (t *Team) Namespace(app string) string {
 	var named []string
-	for _, c := range t.namespaces {
+	for _, c := range t.Claimed {
 		if !c.isPrefix {
 			named = append(named, c.text)
 		}

@@ -79,7 +79,7 @@ func Compute(f *fleet.Fleet, teams []*Team, served func(*fleet.Member) *fleet.Me
 		}
 		reached := map[string][]string{}
 		for _, m := range byTenant[team.Tenant] {
-			if team.selector.Matches(selectables[m]) {
+			if team.Clusters.Matches(selectables[m]) {
 				t.share(m).add(team, nil)
 				reached[m.Hub] = append(reached[m.Hub], m.Name)
 			}
@@ -167,7 +167,7 @@ func (s *Share) add(team *Team, clusters []string) {
 func (s *Share) conflicts() (out []problem.Problem) {
 	for i, a := range s.assignments {
 		for _, before := range s.assignments[:i] {
-			for _, c := range a.team.namespaces {
+			for _, c := range a.team.Claimed {
 				if other, claimed := before.team.claims(c); claimed {
 					out = append(out, conflict(a.team, c, before.team, other))
 				}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -24,26 +23,32 @@ const (
 	// maxName leaves room for the prefix in a DNS-1123 label.
 	maxName = 63 - len(componentPrefix)
 
-	kind = "Team"
-
 	keyCordoned = "cordoned"
 )
 
 // Team is one team file.
 type Team struct {
-	Name string
+	APIVersion string `json:"apiVersion,omitempty" jsonschema:"enum=argosy.dev/v1alpha1"`
+	Kind       string `json:"kind,omitempty" jsonschema:"enum=Team"`
+	Name       string `json:"name" expect:"the team's name"`
 	// Tenant is the team's tenant; empty where the file does not say it.
-	Tenant   string
+	Tenant string `json:"tenant" is:"name" expect:"the team's tenant"`
+	// Owners and Viewers are groups of the identity provider.
+	Owners       []group         `json:"owners" is:"quoted" expect:"a group of the identity provider, without commas, quotes and line breaks"`
+	Viewers      []group         `json:"viewers,omitempty" is:"quoted" expect:"a group of the identity provider, without commas, quotes and line breaks"`
+	Clusters     labels.Selector `json:"clusters" expect:"a selector; {} selects all of the tenant's members"`
+	Claimed      []claim         `json:"namespaces" expect:"at least one name or prefix"`
+	Repositories []repository    `json:"repositories" is:"quoted" expect:"an address such as https://git.example.com/checkout/*, its host in full"`
+	DeniedKinds  []deniedKind    `json:"deniedKinds,omitempty"`
+	// Cordoned says that the team gets nothing new; what it has stays.
+	Cordoned bool `json:"cordoned,omitempty"`
+
 	Pos      problem.Pos
 	Problems []problem.Problem
 	// Digest is the file's.
 	Digest string
-	// Cordoned says that the team gets nothing new; what it has stays.
-	Cordoned bool
 
-	selector   labels.Selector
-	namespaces []claim
-	root       *yamldoc.Node
+	root *yamldoc.Node
 	// off and on are catalogs that remove the team's entry, and switch it on; values are those of a
 	// member. Clusters share them.
 	off, on, values *yamldoc.Node
@@ -51,9 +56,19 @@ type Team struct {
 
 // claim is one element of a team's namespaces: a name, or a prefix.
 type claim struct {
-	text     string
+	Name   string `json:"name,omitempty"`
+	Prefix string `json:"prefix,omitempty"`
+	Preset string `json:"preset,omitempty"`
+
+	text     string // empty for a claim that is wrong
 	isPrefix bool
 	node     *yamldoc.Node
+}
+
+// deniedKind has patterns that mean the same in Argo CD's project and in the policy of charts/team.
+type deniedKind struct {
+	Group string `json:"group,omitempty" pattern:"^[A-Za-z0-9.*?-]*$" expect:"a name, in which * is any text and ? a character"`
+	Kind  string `json:"kind" pattern:"^[A-Za-z0-9.*?-]*$" expect:"a name, in which * is any text and ? a character"`
 }
 
 // Component is the team's component, and its project in Argo CD.
@@ -83,199 +98,94 @@ func Parse(file *snapshot.File, doc *yamldoc.Doc, err error) *Team {
 		return t
 	}
 	r := yamldoc.NewReader(doc)
-	p := parser{t: t, r: r, m: r.Map(doc.Root, "team file")}
-	p.parse()
-	t.root, t.Problems = p.m.Node(), r.Problems()
-	if !t.IsBroken() {
+	t.root = r.Decode(doc.Root, "team file", problem.InvalidTeam, t).Node
+	if t.Problems = r.Problems(); !t.IsBroken() {
 		t.makeNodes()
 	}
 	return t
 }
 
-type parser struct {
-	t *Team
-	r *yamldoc.Reader
-	m *yamldoc.MapReader
-}
-
-func (p parser) parse() {
-	p.m.Known("apiVersion", "kind", "name", "tenant", "owners", "viewers", "clusters", "namespaces", "repositories", "deniedKinds", keyCordoned)
-	p.m.Const("apiVersion", fleet.APIVersion)
-	p.m.Const("kind", kind)
-	if declared := p.required("name"); declared != "" && declared != p.t.Name {
-		p.fail(p.m.Node().Get("name"), problem.NameMismatch, `key "name"`, fmt.Sprintf("%q", declared), fmt.Sprintf("%q, as the file is named", p.t.Name))
+// Check checks what is not of one key.
+func (t *Team) Check(at yamldoc.At) {
+	declared := t.Name
+	if t.Name, _ = Name(t.Pos.File); declared != t.Name {
+		at.Add(problem.NameMismatch, at.Node.Get("name"), `key "name"`, fmt.Sprintf("%q", declared), fmt.Sprintf("%q, as the file is named", t.Name))
 	}
-	if !labels.IsName(p.t.Name) || len(p.t.Name) > maxName {
-		p.r.AddAt(problem.InvalidTeam, p.t.Pos, fmt.Sprintf("team %q", p.t.Name), "is no name of a team", fmt.Sprintf("lower case letters, digits and inner hyphens, at most %d", maxName))
+	if !labels.IsName(t.Name) || len(t.Name) > maxName {
+		at.AddAt(problem.InvalidTeam, t.Pos, fmt.Sprintf("team %q", t.Name), "is no name of a team", fmt.Sprintf("lower case letters, digits and inner hyphens, at most %d", maxName))
 	}
-	p.t.Tenant = p.required("tenant")
-	if p.t.Tenant != "" && !labels.IsName(p.t.Tenant) {
-		p.wrong(p.m.Node().Get("tenant"), `key "tenant"`, fmt.Sprintf("%q is no DNS-1123 label", p.t.Tenant), "a tenant's name, as member files have it")
-	}
-	p.people("owners", true)
-	p.people("viewers", false)
-	p.clusters()
-	p.namespaces()
-	p.repositories()
-	p.deniedKinds()
-	p.t.Cordoned = p.m.Bool(keyCordoned, false)
-}
-
-func (p parser) fail(n *yamldoc.Node, reason problem.Reason, subject, found, expected string, hints ...string) {
-	p.r.Add(reason, n, subject, found, expected, hints...)
-}
-
-func (p parser) wrong(n *yamldoc.Node, subject, found, expected string, hints ...string) {
-	p.fail(n, problem.InvalidTeam, subject, found, expected, hints...)
-}
-
-// required is the text of a key that every team file has.
-func (p parser) required(key string) string {
-	text := p.m.String(key)
-	if text == "" {
-		p.missing(key, "the team's "+key)
-	}
-	return text
-}
-
-func (p parser) missing(key, expected string) {
-	p.r.AddAt(problem.InvalidTeam, p.m.KeyPos(key), fmt.Sprintf("key %q", key), "missing or empty", expected)
-}
-
-// texts are the elements of a list of texts.
-func (p parser) texts(key string, needed bool, check func(text string) (found, expected string)) {
-	items := p.m.List(key)
-	if needed && len(items) == 0 && (p.m.Node().Get(key).IsNull() || p.m.Node().Get(key).Kind == yamldoc.List) {
-		p.missing(key, "at least one")
-	}
-	for i, n := range items {
-		subject := fmt.Sprintf("key %q", fmt.Sprintf("%s[%d]", key, i))
-		if n.Kind != yamldoc.String {
-			p.wrong(n, subject, "is a "+n.Kind.String(), "text")
-		} else if found, expected := check(n.Text()); found != "" {
-			p.wrong(n, subject, found, expected)
+	for i, c := range t.Claimed {
+		if slices.ContainsFunc(t.Claimed[:i], func(other claim) bool { return c.overlaps(other) && c.isPrefix == other.isPrefix }) {
+			at.Item("namespaces", i).Wrong("", fmt.Sprintf("%q is claimed again", c.text), "each namespace once")
 		}
 	}
+	t.Claimed = slices.DeleteFunc(t.Claimed, func(c claim) bool { return c.text == "" })
 }
 
-// people reads groups of the identity provider. Argo CD refuses the same characters
-// (validateGroupName in pkg/apis/application/v1alpha1/app_project_types.go): they would end a line
-// of its policy.
-func (p parser) people(key string, needed bool) {
-	p.texts(key, needed, func(text string) (string, string) {
-		switch {
-		case strings.TrimSpace(text) == "" || strings.TrimSpace(text) != text || strings.ContainsAny(text, ",\n\r\t\""):
-			return fmt.Sprintf("%q is no group's name", text), "text without commas, quotes and line breaks"
-		case strings.HasPrefix(text, "system:"):
-			return fmt.Sprintf("%q is a group of Kubernetes itself", text), "a group of the identity provider"
-		}
-		return "", ""
-	})
+// group is a group of the identity provider.
+type group string
+
+// UnmarshalText reads a group. Argo CD refuses the same characters (validateGroupName in
+// pkg/apis/application/v1alpha1/app_project_types.go): they would end a line of its policy.
+func (g *group) UnmarshalText(text []byte) error {
+	*g = group(text)
+	switch s := string(text); {
+	case strings.TrimSpace(s) != s || strings.ContainsAny(s, ",\n\r\t\""):
+		return fmt.Errorf("%q is no group's name", s)
+	case strings.HasPrefix(s, "system:"):
+		return fmt.Errorf("%q is a group of Kubernetes itself", s)
+	}
+	return nil
 }
 
-func (p parser) clusters() {
-	n := p.m.Node().Get("clusters")
-	if !n.IsMap() {
-		if n.IsNull() {
-			p.missing("clusters", "a selector; {} selects all of the tenant's members")
-			return
+// repository is an address, or a pattern of Argo CD's.
+type repository string
+
+// UnmarshalText reads an address. The host is always given as a whole.
+func (r *repository) UnmarshalText(text []byte) error {
+	s := string(text)
+	*r = repository(s)
+	_, rest, hasScheme := strings.Cut(s, "://")
+	if !hasScheme {
+		rest = s
+	}
+	end := strings.IndexAny(rest, "/:")
+	switch {
+	case strings.ContainsAny(s, " ,\n\r\t\"") || strings.HasPrefix(s, "!"):
+		return fmt.Errorf("%q is no repository", s)
+	case end <= 0 || end == len(rest)-1 || strings.ContainsAny(s[:len(s)-len(rest)+end], "*?[]{}\\!"):
+		return fmt.Errorf("%q leaves the host open", s)
+	}
+	return nil
+}
+
+// Check checks a claim.
+func (c *claim) Check(at yamldoc.At) {
+	text, bare := c.Name, c.Name
+	if c.isPrefix = at.Has("prefix"); c.isPrefix {
+		text, bare = c.Prefix, strings.TrimSuffix(c.Prefix, "-")
+	}
+	c.node = at.Node
+	switch {
+	case at.Has("name") == c.isPrefix:
+		at.Wrong("", "has not exactly one of name and prefix", "a namespace's name, or what such names begin with")
+	case !labels.IsName(bare) || c.isPrefix && (bare == text || len(text) > 60):
+		at.Wrong("", fmt.Sprintf("%q names no namespace", text), "a DNS-1123 label; a prefix ends with a hyphen and has at most 60 characters")
+	case isReserved(text):
+		at.Wrong("", fmt.Sprintf("%q belongs to Kubernetes itself", text), "a namespace of the team's own")
+	case c.isPrefix && at.Has("preset"):
+		at.Wrong("preset", "is given for a prefix", "no preset: a prefix reserves names, and makes no namespace", "list a namespace by its name to have it made")
+	default:
+		if c.text = text; !c.isPrefix && !labels.IsName(c.Preset) {
+			at.Wrong("preset", fmt.Sprintf("%q names no preset", c.Preset), "a preset of charts/team, such as small or isolated")
 		}
-		p.wrong(n, `key "clusters"`, "is a "+n.Kind.String(), "matchLabels and matchExpressions")
-		return
 	}
-	p.m.Map("clusters").Known("matchLabels", "matchExpressions")
-	if len(n.Fields()) > 0 && n.Get("matchLabels").IsNull() && n.Get("matchExpressions").IsNull() {
-		return // unknown keys, which are reported, or a null, which is none
-	}
-	selector, err := labels.ParseSelector(n.Any())
-	if err != nil {
-		p.wrong(n, `key "clusters"`, err.Error(), "a selector over the labels of member files")
-	}
-	p.t.selector = selector
 }
 
 // isReserved reports whether a namespace is one of Kubernetes' own.
 func isReserved(namespace string) bool {
 	return namespace == "default" || strings.HasPrefix(namespace, "kube-")
 }
-
-func (p parser) namespaces() {
-	items := p.m.List("namespaces")
-	if len(items) == 0 {
-		p.missing("namespaces", "at least one name or prefix")
-	}
-	for i, n := range items {
-		at := fmt.Sprintf("namespaces[%d]", i)
-		m := p.r.Map(n, at)
-		m.Known("name", "prefix", "preset")
-		c := claim{text: m.String("name"), node: n}
-		bare := c.text
-		if m.Has("prefix") {
-			c.text, c.isPrefix = m.String("prefix"), true
-			bare = strings.TrimSuffix(c.text, "-")
-		}
-		switch {
-		case m.Has("name") == m.Has("prefix"):
-			p.wrong(n, fmt.Sprintf("key %q", at), "has not exactly one of name and prefix", "a namespace's name, or what such names begin with")
-			continue
-		case !labels.IsName(bare) || c.isPrefix && (bare == c.text || len(c.text) > 60):
-			p.wrong(n, fmt.Sprintf("key %q", at), fmt.Sprintf("%q names no namespace", c.text), "a DNS-1123 label; a prefix ends with a hyphen and has at most 60 characters")
-			continue
-		case isReserved(c.text):
-			p.wrong(n, fmt.Sprintf("key %q", at), fmt.Sprintf("%q belongs to Kubernetes itself", c.text), "a namespace of the team's own")
-			continue
-		case c.isPrefix && m.Has("preset"):
-			p.wrong(m.Node().Get("preset"), fmt.Sprintf("key %q", at+".preset"), "is given for a prefix", "no preset: a prefix reserves names, and makes no namespace", "list a namespace by its name to have it made")
-		case !c.isPrefix && !labels.IsName(m.String("preset")):
-			p.wrong(n, fmt.Sprintf("key %q", at+".preset"), fmt.Sprintf("%q names no preset", m.String("preset")), "a preset of charts/team, such as small or isolated")
-		}
-		for _, other := range p.t.namespaces {
-			if c.overlaps(other) && c.isPrefix == other.isPrefix {
-				p.wrong(n, fmt.Sprintf("key %q", at), fmt.Sprintf("%q is claimed again", c.text), "each namespace once")
-			}
-		}
-		p.t.namespaces = append(p.t.namespaces, c)
-	}
-}
-
-// repositories reads addresses and patterns of Argo CD's. The host is always given as a whole.
-func (p parser) repositories() {
-	p.texts("repositories", true, func(text string) (string, string) {
-		const expected = "an address such as https://git.example.com/checkout/*, its host in full"
-		_, rest, hasScheme := strings.Cut(text, "://")
-		if !hasScheme {
-			rest = text
-		}
-		end := strings.IndexAny(rest, "/:")
-		switch {
-		case strings.ContainsAny(text, " ,\n\r\t\"") || strings.HasPrefix(text, "!"):
-			return fmt.Sprintf("%q is no repository", text), expected
-		case end <= 0 || end == len(rest)-1 || strings.ContainsAny(text[:len(text)-len(rest)+end], "*?[]{}\\!"):
-			return fmt.Sprintf("%q leaves the host open", text), expected
-		}
-		return "", ""
-	})
-}
-
-func (p parser) deniedKinds() {
-	for i, n := range p.m.List("deniedKinds") {
-		at := fmt.Sprintf("deniedKinds[%d]", i)
-		m := p.r.Map(n, at)
-		m.Known("group", "kind")
-		if strings.TrimSpace(m.String("kind")) == "" {
-			p.wrong(n, fmt.Sprintf("key %q", at+".kind"), "missing or empty", "a kind, or * for all kinds of the group")
-		}
-		for _, key := range []string{"group", "kind"} {
-			if s := m.String(key); !kindPattern.MatchString(s) {
-				p.wrong(m.Node().Get(key), fmt.Sprintf("key %q", at+"."+key), fmt.Sprintf("%q", s), "a name, in which * is any text and ? a character")
-			}
-		}
-	}
-}
-
-// kindPattern are the patterns that mean the same in Argo CD's project and in the policy of
-// charts/team.
-var kindPattern = regexp.MustCompile(`^[A-Za-z0-9.*?-]*$`)
 
 // overlaps reports whether a namespace may be both claims'.
 func (c claim) overlaps(other claim) bool {
@@ -298,12 +208,12 @@ func (t *Team) Claims(namespace string) bool {
 
 // Allows reports whether the team may deploy from a repository. It is stricter than Argo CD, for
 // which a pattern's ** crosses folders, and allows no template, which may become anything.
-func (t *Team) Allows(repository string) bool {
-	if repository == "" || strings.ContainsAny(repository, "%\\") || strings.Contains(repository, "..") || strings.Contains(repository, "{{") {
+func (t *Team) Allows(address string) bool {
+	if address == "" || strings.ContainsAny(address, "%\\") || strings.Contains(address, "..") || strings.Contains(address, "{{") {
 		return false
 	}
-	return slices.ContainsFunc(t.root.Get("repositories").Items(), func(n *yamldoc.Node) bool {
-		match, err := path.Match(n.Text(), repository)
+	return slices.ContainsFunc(t.Repositories, func(r repository) bool {
+		match, err := path.Match(string(r), address)
 		return match && err == nil
 	})
 }
@@ -313,9 +223,9 @@ func (t *Team) IsBroken() bool { return len(problem.Errors(t.Problems)) > 0 }
 
 // claims is the claim of the team on a namespace, and whether it has one.
 func (t *Team) claims(c claim) (claim, bool) {
-	i := slices.IndexFunc(t.namespaces, c.overlaps)
+	i := slices.IndexFunc(t.Claimed, c.overlaps)
 	if i < 0 {
 		return claim{}, false
 	}
-	return t.namespaces[i], true
+	return t.Claimed[i], true
 }

@@ -221,6 +221,9 @@ func (a At) items(f *field, n *Node, path string, v reflect.Value) {
 // scalar reads a text, a number or a truth.
 func (a At) scalar(f *field, n *Node, path string, v reflect.Value) {
 	subject, text := fmt.Sprintf("key %q", path), n.Text()
+	if _, isOwn := v.Addr().Interface().(encoding.TextUnmarshaler); v.Kind() == reflect.String && !isOwn {
+		v.SetString(text) // also one that is wrong: whose file it is may depend on it
+	}
 	switch {
 	case v.Kind() == reflect.Bool && f.words == nil:
 		is, ok := n.Truth()
@@ -305,8 +308,6 @@ func (f *field) set(v reflect.Value, text string) error {
 			return wrong
 		}
 		v.SetFloat(n)
-	default:
-		v.SetString(text)
 	}
 	return nil
 }
