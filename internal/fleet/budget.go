@@ -18,9 +18,6 @@ type Guard struct {
 	Approvals string
 }
 
-// maxWindow is the longest window.
-const maxWindow = 30 * 24 * time.Hour
-
 // Budget is a number of members, or a share of them. The zero value allows no removal.
 type Budget struct {
 	members int // if it is no share
@@ -30,23 +27,24 @@ type Budget struct {
 // budgetForm is the form of a budget. Percentages are whole numbers.
 var budgetForm = regexp.MustCompile(`^(\d{1,9})(%?)$`)
 
-// ParseBudget reads "3" or "10%".
-func ParseBudget(text string) (Budget, error) {
-	m := budgetForm.FindStringSubmatch(text)
+// UnmarshalText reads "3" or "10%".
+func (b *Budget) UnmarshalText(text []byte) error {
+	m := budgetForm.FindSubmatch(text)
 	if m == nil {
-		return Budget{}, fmt.Errorf("%q; expected a number of members, or a whole percentage such as \"10%%\"", text)
+		return fmt.Errorf("%q; expected a number of members, or a whole percentage such as \"10%%\"", text)
 	}
-	n, err := strconv.Atoi(m[1])
-	if err != nil {
-		return Budget{}, err
+	n, err := strconv.Atoi(string(m[1]))
+	switch {
+	case err != nil:
+		return err
+	case len(m[2]) == 0:
+		*b = Budget{members: n}
+	case n > 100:
+		return fmt.Errorf("%q; expected at most \"100%%\"", text)
+	default:
+		*b = Budget{percent: n}
 	}
-	if m[2] == "" {
-		return Budget{members: n}, nil
-	}
-	if n > 100 {
-		return Budget{}, fmt.Errorf("%q; expected at most \"100%%\"", text)
-	}
-	return Budget{percent: n}, nil
+	return nil
 }
 
 // Of is how many members of a total the budget allows to lose something without approval. A share
@@ -65,29 +63,4 @@ func (b Budget) String() string {
 		return strconv.Itoa(b.members)
 	}
 	return strconv.Itoa(b.percent) + "%"
-}
-
-// guard reads the removal budget. A key that the layout sets to null has its default.
-func (p layoutParser) guard() Guard {
-	m := p.root.Map("guard")
-	m.Known("maxRemovals", "window", "approvals")
-	out := Guard{MaxRemovals: Budget{percent: 10}, Approvals: "fleet/approvals"}
-	if m.Has("window") {
-		d, err := time.ParseDuration(m.String("window"))
-		if err != nil || d < 0 || d > maxWindow {
-			p.fail(m.Node().Get("window"), `key "window"`, fmt.Errorf("%q; expected a duration such as \"1h\", from 0s to %s", m.String("window"), maxWindow))
-		} else {
-			out.Window = d
-		}
-	}
-	if m.Has("maxRemovals") {
-		var err error
-		if out.MaxRemovals, err = ParseBudget(m.String("maxRemovals")); err != nil {
-			p.fail(m.Node().Get("maxRemovals"), `key "maxRemovals"`, err)
-		}
-	}
-	if m.Has("approvals") {
-		out.Approvals = p.path(m, "approvals")
-	}
-	return out
 }

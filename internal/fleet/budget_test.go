@@ -29,7 +29,7 @@ func TestBudgetIsRoundedDownToAtLeastOne(t *testing.T) {
 		{"3", 50, 3},
 		{"3", 1, 3},
 	} {
-		b, err := ParseBudget(c.budget)
+		b, err := parseBudget(c.budget)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestBudgetIsRoundedDownToAtLeastOne(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "-1", "1.5", "10 %", "101%", "%", "ten", "0x1", "9999999999"} {
-		if b, err := ParseBudget(text); err == nil {
+		if b, err := parseBudget(text); err == nil {
 			t.Errorf("%q is taken for %s", text, b)
 		}
 	}
@@ -84,13 +84,18 @@ func TestLayoutGuard(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"guard: {maxRemovals: 10.5%}\n":  `invalid-layout fleet/layout.yaml:1:22: key "maxRemovals": "10.5%"; expected a number of members, or a whole percentage such as "10%"`,
-		"guard: {maxRemovals: 120%}\n":   `invalid-layout fleet/layout.yaml:1:22: key "maxRemovals": "120%"; expected at most "100%"`,
-		"guard: {maxRemovals: -1}\n":     `invalid-layout fleet/layout.yaml:1:22: key "maxRemovals": "-1"; expected a number of members, or a whole percentage such as "10%"`,
-		"guard: {approvals: ../other}\n": `invalid-layout fleet/layout.yaml:1:20: key "approvals": path "../other" leads upwards (..): paths stay inside the repository`,
+		"guard: {maxRemovals: 10.5%}\n":  `invalid-layout fleet/layout.yaml:1:22: key "guard.maxRemovals": "10.5%"; expected a number of members, or a whole percentage such as "10%"`,
+		"guard: {maxRemovals: 120%}\n":   `invalid-layout fleet/layout.yaml:1:22: key "guard.maxRemovals": "120%"; expected at most "100%"`,
+		"guard: {maxRemovals: -1}\n":     `invalid-layout fleet/layout.yaml:1:22: key "guard.maxRemovals": "-1"; expected a number of members, or a whole percentage such as "10%"`,
+		"guard: {approvals: ../other}\n": `invalid-layout fleet/layout.yaml:1:20: key "guard.approvals": path "../other" leads upwards (..): paths stay inside the repository`,
 	} {
 		if _, got := parseLayout(t, text); got != want {
 			t.Errorf("%q:\n%s\nwant\n%s", text, got, want)
 		}
 	}
+}
+
+func parseBudget(text string) (b Budget, err error) {
+	err = b.UnmarshalText([]byte(text))
+	return b, err
 }

@@ -15,14 +15,14 @@ import (
 // hubs reads the declared hubs, by name. The layout's other keys have been read.
 func (p layoutParser) hubs(l *Layout) map[string]*Member {
 	out := map[string]*Member{}
-	hubs := p.root.Map("hubs")
-	for _, f := range hubs.Node().Fields() {
+	hubs := p.at.In("hubs")
+	for _, f := range hubs.Node.Fields() {
 		subject := fmt.Sprintf("hub %q", f.Key)
 		switch {
 		case !labels.IsName(f.Key):
-			p.r.AddAt(problem.InvalidLayout, hubs.KeyPos(f.Key), subject, "is no DNS-1123 label", "lower case letters, digits and inner hyphens")
+			hubs.AddAt(problem.InvalidLayout, hubs.Pos(f.Key), subject, "is no DNS-1123 label", "lower case letters, digits and inner hyphens")
 		case l.Hub != "" && f.Key != l.Hub:
-			p.r.AddAt(problem.InvalidLayout, hubs.KeyPos(f.Key), subject, "is not the hub that all members have", fmt.Sprintf("%q, as the key \"hub\" says", l.Hub))
+			hubs.AddAt(problem.InvalidLayout, hubs.Pos(f.Key), subject, "is not the hub that all members have", fmt.Sprintf("%q, as the key \"hub\" says", l.Hub))
 		default:
 			out[f.Key] = readDeclaredHub(l, f)
 		}

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
@@ -14,7 +15,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/pathpattern"
 	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
@@ -133,9 +133,9 @@ func ParseLayout(doc *yamldoc.Doc) (*Layout, error) {
 		own := r.Map(doc.Root, "the layout")
 		layers = append(layers, hierarchy.Layer{Level: "layout", Root: own.Node()})
 	}
-	merged := hierarchy.Merge(layers, nil)
-	p := layoutParser{r: r, root: r.Map(merged.Root, "the layout")}
-	l := p.parse()
+	d := LayoutDocument{Guard: LayoutGuard{MaxRemovals: Budget{percent: 10}, Approvals: "fleet/approvals"}}
+	at := r.Decode(hierarchy.Merge(layers, nil).Root, "the layout", problem.InvalidLayout, &d)
+	l := layoutParser{at: at, d: &d}.parse()
 	l.File = file
 	if err := r.Err(); err != nil {
 		return nil, err
@@ -143,51 +143,43 @@ func ParseLayout(doc *yamldoc.Doc) (*Layout, error) {
 	return l, nil
 }
 
+// layoutParser makes a layout of a decoded file.
 type layoutParser struct {
-	r    *yamldoc.Reader
-	root *yamldoc.MapReader
+	at yamldoc.At
+	d  *LayoutDocument
 }
 
 func (p layoutParser) parse() *Layout {
-	p.root.Known("apiVersion", "kind", "members", "hub", "hubs", "versions", "groups", "levels", "hubLevels", "files", "merge", "guard", "secretNames", "tenantSchemas", "duplicateKeys", "secretStores", "catalogMapping", "catalogValues", "lint", "mounts")
-	p.root.Const("apiVersion", APIVersion)
-	p.root.Const("kind", layoutKind)
-	versions := p.root.Map("versions")
-	versions.Known("applicationSets", "fleetSecrets")
-	files := p.root.Map("files")
-	files.Known("values", "catalog")
-
-	l := &Layout{Groups: map[string]Group{}}
-	l.Hub = p.hub()
+	d := p.d
+	if !labels.IsName(d.Hub) {
+		d.Hub = "" // reported
+	}
+	l := &Layout{
+		Hub: d.Hub, ApplicationSets: string(d.Versions.ApplicationSets), FleetSecrets: string(d.Versions.FleetSecrets), CatalogValuesWin: d.CatalogValuesWin,
+		LintIgnore: d.Lint.Ignore, SecretStores: d.SecretStores, SecretNames: SecretNames{ClusterSecrets: d.SecretNames.Cluster, GitSecrets: d.SecretNames.Git},
+		Guard:         Guard{MaxRemovals: d.Guard.MaxRemovals, Window: d.Guard.Window, Approvals: string(d.Guard.Approvals)},
+		DuplicateKeys: problem.Error,
+	}
+	if d.DuplicateKeys {
+		l.DuplicateKeys = problem.Warning
+	}
 	l.Members = p.members(l.Hub)
-	if versions.Has("applicationSets") { // null: a fleet without releases
-		l.ApplicationSets = p.path(versions, "applicationSets")
-	}
-	if versions.Has("fleetSecrets") {
-		l.FleetSecrets = p.path(versions, "fleetSecrets")
-	}
-	p.groups(l)
+	l.Groups = p.groups()
+	files := p.at.In("files")
 	l.Values = p.valuesFile(files)
 	l.Catalog = p.file(files, "catalog", []string{"level"}, "group")
-	l.Mapping, l.CatalogValuesWin = p.catalogMapping(), p.catalogValues()
-	l.LintIgnore = p.lintIgnore()
-	var dirs, hubDirs [][]string
-	l.Levels, dirs = p.levels("levels")
-	l.HubLevels, hubDirs = p.levels("hubLevels")
+	l.Mapping = p.catalogMapping()
+	l.Levels, l.dirs = p.levels("levels", d.Levels)
+	l.HubLevels, l.hubDirs = p.levels("hubLevels", d.HubLevels)
 	l.Merge = p.merge()
-	l.DuplicateKeys = p.duplicateKeys()
-	l.Guard = p.guard()
-	l.SecretStores = p.secretStores()
-	l.reserved = reservedNames(slices.Concat(dirs, hubDirs))
-	l.SecretNames = p.secretNames()
+	l.reserved = reservedNames(slices.Concat(l.dirs, l.hubDirs))
 	l.Shape = p.shape()
 	l.TenantSchemas = p.tenantSchemas(l.Groups)
-	l.dirs, l.hubDirs = dirs, hubDirs
 	l.tenantLevels, l.chosenLevels = p.tenantLevels()
 	if l.Members != nil { // else it has been reported
 		l.Hubs = p.hubs(l)
 		l.Mounts = p.mounts(l)
-		l.addMountLevels(p.root.List("levels"))
+		l.addMountLevels(d.Levels)
 	}
 	return l
 }
@@ -196,168 +188,87 @@ func (p layoutParser) parse() *Layout {
 func (p layoutParser) shape() string {
 	h := sha256.New()
 	for _, key := range []string{"members", "hub", "hubs", "versions", "groups", "levels", "hubLevels", "files", "catalogMapping", "catalogValues"} {
-		text, err := p.root.Node().Get(key).YAML()
+		text, err := p.at.Node.Get(key).YAML()
 		fmt.Fprintf(h, "%s %d %v\n%s", key, len(text), err, text)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-func (p layoutParser) fail(n *yamldoc.Node, subject string, err error) {
-	for _, e := range problem.From(err, problem.InvalidLayout, n.Pos()) {
-		if e.Pos.File == "" || e.Pos.Line == 0 {
-			e.Pos = n.Pos()
-		}
-		if e.Subject == "" || e.Subject == "template" {
-			e.Subject = subject
-		}
-		p.r.AddAt(problem.InvalidLayout, e.Pos, e.Subject, e.Found, e.Expected, e.Hints...)
-	}
-}
-
-// hub is the name of the hub that all member files belong to; empty if their path names it.
-func (p layoutParser) hub() string {
-	if !p.root.Has("hub") {
-		return ""
-	}
-	n, name := p.root.Node().Get("hub"), p.root.String("hub")
-	if n.Kind != yamldoc.String || !labels.IsName(name) {
-		p.r.Add(problem.InvalidLayout, n, `key "hub"`, fmt.Sprintf("%q is no DNS-1123 label", n.Text()), "a hub's name: lower case letters, digits and inner hyphens")
-		return ""
-	}
-	return name
-}
-
 func (p layoutParser) members(hub string) *pathpattern.Members {
-	text := p.root.String("members")
-	pattern, err := pathpattern.NewMembers(text, hub)
-	if err != nil {
-		p.fail(p.root.Node().Get("members"), `key "members"`, err)
-	}
+	pattern, err := pathpattern.NewMembers(p.d.Members, hub)
+	p.at.Fail("members", err)
 	return pattern
 }
 
-func (p layoutParser) path(m *yamldoc.MapReader, key string) string {
-	clean, err := snapshot.CleanPath(m.String(key))
-	if err != nil {
-		p.fail(m.Node().Get(key), fmt.Sprintf("key %q", key), err)
-	}
-	return clean
-}
-
-func (p layoutParser) groups(l *Layout) {
-	groups := p.root.Map("groups")
-	for _, f := range groups.Node().Fields() {
-		if f.Value.IsNull() {
-			continue // null takes a default group away
+func (p layoutParser) groups() map[string]Group {
+	out := map[string]Group{}
+	for name, g := range p.d.Groups {
+		catalogs := p.at.Node.Get("groups").Get(name).Get("catalog")
+		group := Group{Name: name, Root: cmp.Or(string(g.Root), name), Pos: g.Pos, OwnCatalogs: name == Workloads || catalogs != nil && catalogs.Kind == yamldoc.List}
+		for _, c := range g.Catalog {
+			group.Catalogs = append(group.Catalogs, string(c))
 		}
-		g := groups.Map(f.Key)
-		g.Known("root", "catalog")
-		if !labels.IsName(f.Key) {
-			p.r.AddAt(problem.InvalidLayout, groups.KeyPos(f.Key), fmt.Sprintf("group %q", f.Key), "is no DNS-1123 name", "lower case letters, digits and inner hyphens")
-			continue
-		}
-		group := Group{Name: f.Key, Root: f.Key, Pos: f.Value.Pos(), OwnCatalogs: f.Key == Workloads}
-		if g.Has("root") {
-			group.Root = p.path(g, "root")
-		}
-		p.catalogs(g, &group)
-		l.Groups[f.Key] = group
+		out[name] = group
 	}
-	if len(l.Groups) == 0 {
-		p.r.AddAt(problem.InvalidLayout, p.root.KeyPos("groups"), `key "groups"`, "names no group", "at least one")
+	if len(out) == 0 {
+		p.at.Wrong("groups", "names no group", "at least one")
 	}
-}
-
-// catalogs reads one path or a list of paths.
-func (p layoutParser) catalogs(g *yamldoc.MapReader, group *Group) {
-	declared := g.Node().Get("catalog")
-	nodes := []*yamldoc.Node{declared}
-	switch {
-	case declared.IsNull():
-		return
-	case declared.Kind == yamldoc.List:
-		nodes, group.OwnCatalogs = g.List("catalog"), true
-	}
-	for _, n := range nodes {
-		file, err := snapshot.CleanPath(n.Text())
-		switch {
-		case n.Kind != yamldoc.String:
-			p.r.Add(problem.InvalidLayout, n, `key "catalog"`, "is a "+n.Kind.String(), "a path, or a list of paths")
-		case err != nil:
-			p.fail(n, `key "catalog"`, err)
-		case hierarchy.IsTemplate(file):
-			p.r.Add(problem.InvalidLayout, n, `key "catalog"`, fmt.Sprintf("%q is a template", file), "a plain file: its strings are templates over the facts")
-		case slices.Contains(group.Catalogs, file):
-			p.r.Add(problem.InvalidLayout, n, `key "catalog"`, fmt.Sprintf("%q is given again", file), "each file once")
-		default:
-			group.Catalogs = append(group.Catalogs, file)
-		}
-	}
+	return out
 }
 
 // levels compiles and tries a list of levels. It also returns their folders with sentinels for the
 // facts.
-func (p layoutParser) levels(key string) (*hierarchy.Hierarchy, [][]string) {
+func (p layoutParser) levels(key string, levels []LayoutLevel) (*hierarchy.Hierarchy, [][]string) {
 	var specs []hierarchy.LevelSpec
 	var dirs [][]string
-	seen := map[string]bool{}
-	items := p.root.List(key)
-	for i, item := range items {
-		m := p.r.Map(item, fmt.Sprintf("level %d", i+1))
-		m.Known("name", "dir", "required", "owner")
-		s := hierarchy.LevelSpec{Name: m.String("name"), Dir: m.String("dir"), Required: m.Bool("required", false), Pos: item.Pos()}
-		switch {
-		case s.Name == "" || s.Dir == "":
-			p.r.Add(problem.InvalidLayout, item, fmt.Sprintf("level %d", i+1), "lacks name or dir", "both")
-			continue
-		case seen[s.Name]:
-			p.r.Add(problem.InvalidLayout, item, fmt.Sprintf("level %q", s.Name), "given again", "each level once")
+	for i, level := range levels {
+		at := p.at.Item(key, i)
+		if level.Name == "" || level.Dir == "" {
+			continue // reported
 		}
-		seen[s.Name] = true
-		if t := p.template(m, "dir", nil); t != nil {
+		if slices.ContainsFunc(levels[:i], func(other LayoutLevel) bool { return other.Name == level.Name }) {
+			at.Wrong("name", fmt.Sprintf("%q is given again", level.Name), "each level once")
+			continue
+		}
+		if t := p.template(at, "dir", nil); t != nil {
 			if out, err := try(t); err == nil {
 				dirs = append(dirs, strings.Split(out, "/"))
 			}
 		}
-		specs = append(specs, s)
+		specs = append(specs, hierarchy.LevelSpec{Name: level.Name, Dir: level.Dir, Required: level.Required, Pos: level.Pos})
 	}
-	if n := p.root.Node().Get(key); len(items) == 0 && (n.IsNull() || n.Kind == yamldoc.List) {
-		p.r.AddAt(problem.InvalidLayout, p.root.KeyPos(key), fmt.Sprintf("key %q", key), "names no level", "at least one")
-		return nil, nil
-	}
-	if p.r.Err() != nil {
+	if p.at.Err() != nil {
 		return nil, dirs
 	}
 	h, err := hierarchy.New(specs)
-	if err != nil {
-		p.fail(p.root.Node().Get(key), fmt.Sprintf("key %q", key), err)
-	}
+	p.at.Fail(key, err)
 	return h, dirs
 }
 
 func (p layoutParser) merge() hierarchy.Rules {
 	var rules []hierarchy.Rule
-	items := p.root.List("merge")
-	for i, item := range items {
-		m := p.r.Map(item, fmt.Sprintf("merge rule %d", i+1))
-		m.Known("path", "group", "component", "strategy")
-		rule := hierarchy.Rule{Pattern: m.String("path"), Group: m.String("group"), Component: m.String("component"), Pos: item.Pos()}
-		if s := m.Node().Get("strategy"); s.IsMap() {
-			by := m.Map("strategy")
-			by.Known(string(hierarchy.ByKey))
-			rule.Strategy, rule.Key = hierarchy.ByKey, by.String(string(hierarchy.ByKey))
+	for i, m := range p.d.Merge {
+		rule := hierarchy.Rule{Pattern: m.Path, Group: m.Group, Component: m.Component, Pos: m.Pos}
+		if at := p.at.Item("merge", i); m.Strategy.IsMap() {
+			rule.Strategy = hierarchy.ByKey
+			var by struct {
+				Key string `json:"by-key"`
+			}
+			at.Below("strategy", problem.InvalidLayout, &by)
+			rule.Key = by.Key
 		} else {
-			rule.Strategy, rule.Key = hierarchy.ParseStrategy(m.String("strategy"))
+			rule.Strategy, rule.Key = hierarchy.ParseStrategy(m.Strategy.Text())
+		}
+		if m.Path == "" || m.Strategy == nil || m.Strategy.IsMap() && rule.Key == "" {
+			continue // reported
 		}
 		if _, err := hierarchy.NewRules(rule); err != nil {
-			p.fail(item, fmt.Sprintf("merge rule %d", i+1), err)
+			p.at.Item("merge", i).Fail("", err)
 			continue
 		}
 		rules = append(rules, rule)
 	}
 	out, err := hierarchy.NewRules(rules...)
-	if err != nil {
-		p.fail(p.root.Node(), `key "merge"`, err)
-	}
+	p.at.Fail("merge", err)
 	return out
 }

@@ -14,20 +14,12 @@ type IgnoredPath struct {
 	Pos problem.Pos
 }
 
-// lintIgnore reads the patterns.
-func (p layoutParser) lintIgnore() (out []IgnoredPath) {
-	m := p.root.Map("lint")
-	m.Known("ignore")
-	for _, n := range m.List("ignore") {
-		g, err := pathpattern.NewGlob(n.Text())
-		if n.Kind != yamldoc.String {
-			err = errors.New("has an element that is a " + n.Kind.String())
-		}
-		if err != nil {
-			p.r.Add(problem.InvalidLayout, n, `key "ignore"`, err.Error(), "a path in the repository, such as addons/**/.keep")
-			continue
-		}
-		out = append(out, IgnoredPath{g, n.Pos()})
+// ReadNode reads a pattern.
+func (p *IgnoredPath) ReadNode(n *yamldoc.Node) (err error) {
+	if n.Kind != yamldoc.String {
+		return errors.New("is a " + n.Kind.String())
 	}
-	return out
+	p.Pos = n.Pos()
+	p.Glob, err = pathpattern.NewGlob(n.Text())
+	return err
 }

@@ -15,12 +15,11 @@ import (
 
 // template parses and tries a path template; it must use the named facts, or its results would
 // collide. More are facts that it may use beside those of every path.
-func (p layoutParser) template(m *yamldoc.MapReader, key string, more []string, needs ...string) *tmpl.Template {
-	n := m.Node().Get(key)
-	text := m.String(key)
-	t, err := tmpl.Parse(n.Pos(), text)
+func (p layoutParser) template(at yamldoc.At, key string, more []string, needs ...string) *tmpl.Template {
+	n := at.Node.Get(key)
+	t, err := tmpl.Parse(n.Pos(), n.Text())
 	if err != nil {
-		p.fail(n, fmt.Sprintf("key %q", key), err)
+		at.Fail(key, err)
 		return nil
 	}
 	out, err := try(t, more...)
@@ -28,25 +27,25 @@ func (p layoutParser) template(m *yamldoc.MapReader, key string, more []string, 
 		_, err = snapshot.CleanPath(out)
 	}
 	if err != nil {
-		p.fail(n, fmt.Sprintf("key %q", key), err)
+		at.Fail(key, err)
 		return t
 	}
 	for _, need := range needs {
 		if !strings.Contains(out, sentinel(need)) {
-			p.r.Add(problem.InvalidLayout, n, fmt.Sprintf("key %q", key), fmt.Sprintf("%q does not use {{ .%s }}", text, need), "a path that differs for each "+need)
+			at.Wrong(key, fmt.Sprintf("%q does not use {{ .%s }}", n.Text(), need), "a path that differs for each "+need)
 		}
 	}
 	return t
 }
 
 // file is the template of a file's path, which must use the named facts and may use more.
-func (p layoutParser) file(m *yamldoc.MapReader, key string, more []string, needs ...string) *FileTemplate {
-	t := p.template(m, key, more, needs...)
+func (p layoutParser) file(at yamldoc.At, key string, more []string, needs ...string) *FileTemplate {
+	t := p.template(at, key, more, needs...)
 	if t == nil {
 		return nil // reported
 	}
 	return &FileTemplate{
-		t: t, pos: m.Node().Get(key).Pos(), Shared: t.ReadsOnly("group", "component", factFolder, factLevel),
+		t: t, pos: at.Node.Get(key).Pos(), Shared: t.ReadsOnly("group", "component", factFolder, factLevel),
 		ReadsFolder: slices.Contains(more, factFolder) && t.Reads(factFolder), ReadsLevel: slices.Contains(more, factLevel) && t.Reads(factLevel),
 	}
 }
@@ -54,9 +53,9 @@ func (p layoutParser) file(m *yamldoc.MapReader, key string, more []string, need
 // valuesFile is the template of value files. Their folder may have the name that the component's
 // catalog entry has for it. The group need not be named: a level's folder may, or components of the
 // same name in several groups share a file.
-func (p layoutParser) valuesFile(files *yamldoc.MapReader) *FileTemplate {
+func (p layoutParser) valuesFile(files yamldoc.At) *FileTemplate {
 	component := "component"
-	if t, err := tmpl.Parse(problem.Pos{}, files.String("values")); err == nil && t.Reads(factFolder) {
+	if t, err := tmpl.Parse(problem.Pos{}, p.d.Files.Values); err == nil && t.Reads(factFolder) {
 		component = factFolder
 	}
 	return p.file(files, "values", []string{factFolder}, component)

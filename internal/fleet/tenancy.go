@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	slashpath "path"
@@ -30,30 +31,17 @@ type namePattern struct {
 	t    *tmpl.Template
 }
 
-// secretNames reads the layout's patterns and tries them.
-func (p layoutParser) secretNames() SecretNames {
-	m := p.root.Map("secretNames")
-	m.Known(ClusterSecrets, GitSecrets)
-	out := SecretNames{}
-	for _, kind := range []string{ClusterSecrets, GitSecrets} {
-		for _, item := range m.List(kind) {
-			subject := fmt.Sprintf("key %q", "secretNames."+kind)
-			if item.Kind != yamldoc.String || item.Text() == "" || strings.ContainsAny(item.Text(), `[\`) {
-				p.r.Add(problem.InvalidLayout, item, subject, "is no pattern", "text such as {{ .hub }}/{{ .cluster }}, with * and ? for what may differ")
-				continue
-			}
-			t, err := tmpl.Parse(item.Pos(), item.Text())
-			if err == nil {
-				_, err = t.Execute(memberFacts(sentinel("hub"), sentinel("cluster"), sentinel("tenant"), sentinel("environment")))
-			}
-			if err != nil {
-				p.fail(item, subject, err)
-				continue
-			}
-			out[kind] = append(out[kind], &namePattern{item.Text(), t})
-		}
+// ReadNode reads a pattern and tries it.
+func (p *namePattern) ReadNode(n *yamldoc.Node) error {
+	if n.Kind != yamldoc.String || n.Text() == "" || strings.ContainsAny(n.Text(), `[\`) {
+		return errors.New("is no pattern")
 	}
-	return out
+	t, err := tmpl.Parse(n.Pos(), n.Text())
+	if err == nil {
+		_, err = t.Execute(memberFacts(sentinel("hub"), sentinel("cluster"), sentinel("tenant"), sentinel("environment")))
+	}
+	*p = namePattern{n.Text(), t}
+	return err
 }
 
 // memberFacts are the facts of name patterns: the member's identity, and nothing that its file sets
@@ -183,27 +171,19 @@ func (l *Layout) under(parts, dir []string) bool {
 // tenant.
 var tenantFacts = [][]string{{"tenant"}, {"cluster"}, {"name"}, {"server"}, {"labels", "tenant"}, {"metadata", "labels", "tenant"}, {"member", "tenant"}, {"member", "clusterName"}}
 
-// Owners of a level.
-const ownerPlatform, ownerTenant = "platform", "tenant"
-
 // tenantLevels are the spokes' levels whose folders depend on the tenant or the cluster, be it in a
 // condition alone; a level may name its owner instead. Chosen has the levels that depend on other
 // facts of the member.
 func (p layoutParser) tenantLevels() (owned, chosen map[string]bool) {
 	owned, chosen = map[string]bool{}, map[string]bool{}
-	for _, item := range p.root.List("levels") {
-		m := p.r.Map(item, "level")
-		name, owner := m.String("name"), m.String("owner")
-		t, err := tmpl.Parse(item.Pos(), m.String("dir"))
+	for i, level := range p.d.Levels {
+		t, err := tmpl.Parse(p.at.Item("levels", i).Pos("dir"), level.Dir)
 		if err != nil {
 			continue // reported
 		}
 		isTenants := slices.ContainsFunc(tenantFacts, func(path []string) bool { return t.Reads(path...) })
-		owned[name] = owner == ownerTenant || owner != ownerPlatform && isTenants
-		chosen[name] = !isTenants && !t.ReadsOnly("root", "group", "hub")
-		if owner != "" && owner != ownerPlatform && owner != ownerTenant {
-			p.r.Add(problem.InvalidLayout, m.Node().Get("owner"), `key "owner"`, fmt.Sprintf("is %q", owner), ownerPlatform+" or "+ownerTenant)
-		}
+		owned[level.Name] = level.Owner == "tenant" || level.Owner != "platform" && isTenants
+		chosen[level.Name] = !isTenants && !t.ReadsOnly("root", "group", "hub")
 	}
 	return owned, chosen
 }
@@ -238,18 +218,14 @@ type SchemaFile struct {
 // may set of them.
 func (p layoutParser) tenantSchemas(groups map[string]Group) map[string]SchemaFile {
 	out := map[string]SchemaFile{}
-	m := p.root.Map("tenantSchemas")
-	for _, f := range m.Node().Fields() {
-		group, component, ok := strings.Cut(f.Key, "/")
+	at := p.at.In("tenantSchemas")
+	for key, path := range p.d.TenantSchemas {
+		group, component, ok := strings.Cut(key, "/")
 		if _, known := groups[group]; !ok || !known || !labels.IsName(component) {
-			p.r.AddAt(problem.InvalidLayout, m.KeyPos(f.Key), fmt.Sprintf("key %q", "tenantSchemas."+f.Key), "names no component", "GROUP/COMPONENT, with a group of the layout")
+			at.AddAt(problem.InvalidLayout, at.Pos(key), fmt.Sprintf("key %q", "tenantSchemas."+key), "names no component", "GROUP/COMPONENT, with a group of the layout")
 			continue
 		}
-		file := SchemaFile{Pos: f.Value.Pos()}
-		if !f.Value.IsNull() {
-			file.Path = p.path(m, f.Key)
-		}
-		out[f.Key] = file
+		out[key] = SchemaFile{Path: string(path), Pos: at.Node.Get(key).Pos()}
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package yamldoc
 
 import (
+	"cmp"
 	"encoding"
 	"fmt"
 	"reflect"
@@ -56,14 +57,37 @@ func (a At) Below(key string, reason problem.Reason, into any) At {
 // Wrong reports the value of a key or of a path of keys, or the map where it has none. An empty key
 // is the map itself.
 func (a At) Wrong(key, found, expected string, hints ...string) {
+	a.wrong(a.find(key), a.key(key), found, expected, hints...)
+}
+
+func (a At) find(key string) *Node {
 	n := a.Node
 	for _, k := range strings.Split(key, ".") {
 		if below := n.Get(k); below != nil {
 			n = below
 		}
 	}
-	a.wrong(n, a.key(key), found, expected, hints...)
+	return n
 }
+
+// Fail reports why the value of a key is wrong; nil is right. Errors that are problems may have a
+// place, a subject and an expectation of their own.
+func (a At) Fail(key string, err error) { a.fail(err, a.find(key), a.key(key), "") }
+
+func (a At) fail(err error, n *Node, path, expected string) {
+	for _, p := range problem.From(err, a.reason, a.pos(n)) {
+		if p.Pos.File == "" || p.Pos.Line == 0 {
+			p.Pos = a.pos(n)
+		}
+		if p.Subject == "" || p.Subject == "template" {
+			p.Subject = fmt.Sprintf("key %q", path)
+		}
+		a.AddAt(a.reason, p.Pos, p.Subject, p.Found, cmp.Or(p.Expected, expected), p.Hints...)
+	}
+}
+
+// In is the map under a key.
+func (a At) In(key string) At { return At{a.Reader, a.Node.Get(key), a.reason, a.key(key)} }
 
 // Item is an element of a list of maps.
 func (a At) Item(key string, i int) At {
@@ -116,11 +140,11 @@ func (a At) structure(n *Node, what string, v reflect.Value) At {
 }
 
 func (a At) missing(f *field, pos problem.Pos, path string) {
-	form := f.choices()
+	expected := cmp.Or(f.expect, f.choices())
 	if f.isName {
-		form = nameForm
+		expected = cmp.Or(f.expect, nameForm)
 	}
-	a.AddAt(a.reason, pos, fmt.Sprintf("key %q", path), "missing or empty", f.expected(form))
+	a.AddAt(a.reason, pos, fmt.Sprintf("key %q", path), "missing or empty", expected)
 }
 
 // value reads a value that is not null.
@@ -130,9 +154,7 @@ func (a At) value(f *field, n *Node, path string, v reflect.Value) {
 		*into = n
 		return
 	case NodeReader:
-		if err := into.ReadNode(n); err != nil {
-			a.wrong(n, path, err.Error(), f.expect)
-		}
+		a.fail(into.ReadNode(n), n, path, f.expect)
 		return
 	case *time.Time, encoding.TextUnmarshaler:
 		a.scalar(f, n, path, v)
@@ -202,17 +224,17 @@ func (a At) items(f *field, n *Node, path string, v reflect.Value) {
 			at = fmt.Sprintf("%s[%d]", path, i)
 		}
 		value := reflect.New(v.Type().Elem()).Elem()
-		if f.once && seen[item.Text()] {
-			a.wrong(item, at, fmt.Sprintf("%q is given again", shorten(item.Text())), "each once")
-			continue
-		}
-		seen[item.Text()] = true
-		if item.IsNull() && value.Kind() == reflect.Struct {
+		if _, isOwn := value.Addr().Interface().(NodeReader); item.IsNull() && value.Kind() == reflect.Struct && !isOwn {
 			item = MapAt(item, nil)
 		}
 		before := len(a.problems) + a.unlisted
 		a.value(f.element(), item, at, value)
-		if value.Kind() == reflect.Struct || len(a.problems)+a.unlisted == before {
+		isRight := len(a.problems)+a.unlisted == before
+		if f.once && isRight && seen[value.String()] {
+			a.wrong(item, at, fmt.Sprintf("%q is given again", shorten(value.String())), "each once")
+			continue
+		}
+		if seen[value.String()] = true; isRight || value.Kind() == reflect.Struct {
 			v.Set(reflect.Append(v, value))
 		}
 	}
@@ -221,7 +243,8 @@ func (a At) items(f *field, n *Node, path string, v reflect.Value) {
 // scalar reads a text, a number or a truth.
 func (a At) scalar(f *field, n *Node, path string, v reflect.Value) {
 	subject, text := fmt.Sprintf("key %q", path), n.Text()
-	if _, isOwn := v.Addr().Interface().(encoding.TextUnmarshaler); v.Kind() == reflect.String && !isOwn {
+	_, isOwn := v.Addr().Interface().(encoding.TextUnmarshaler)
+	if v.Kind() == reflect.String && !isOwn {
 		v.SetString(text) // also one that is wrong: whose file it is may depend on it
 	}
 	switch {
@@ -249,17 +272,17 @@ func (a At) scalar(f *field, n *Node, path string, v reflect.Value) {
 		}
 		a.missing(f, pos, path)
 		return
-	case text == "" && f.pattern == nil:
+	case text == "" && f.pattern == nil && !isOwn:
 		return
 	case f.isName && !isName(text):
 		a.wrong(n, path, fmt.Sprintf("%q is no DNS-1123 label", shorten(text)), nameForm)
 		return
 	case f.words != nil && !slices.Contains(f.words, text):
-		reason := a.reason
 		if len(f.words) == 1 { // another version or kind of file
-			reason = problem.InvalidValue
+			a.Add(problem.InvalidValue, n, subject, fmt.Sprintf("%q", shorten(text)), f.choices())
+			return
 		}
-		a.Add(reason, n, subject, fmt.Sprintf("%q", shorten(text)), f.choices(), problem.Nearest(text, f.words)...)
+		a.wrong(n, path, fmt.Sprintf("%q", shorten(text)), f.choices(), problem.Nearest(text, f.words)...)
 		return
 	case f.pattern != nil && !f.pattern.MatchString(text):
 		a.wrong(n, path, fmt.Sprintf("%q", shorten(text)), f.expect)
@@ -270,7 +293,7 @@ func (a At) scalar(f *field, n *Node, path string, v reflect.Value) {
 		if f.longest > 0 {
 			expected = fmt.Sprintf("a duration such as 30m or 24h, at most %s", f.longest)
 		}
-		a.wrong(n, path, err.Error(), expected)
+		a.fail(err, n, path, expected)
 	}
 }
 
@@ -278,16 +301,13 @@ func (a At) scalar(f *field, n *Node, path string, v reflect.Value) {
 func (f *field) set(v reflect.Value, text string) error {
 	wrong := fmt.Errorf("%q", shorten(text))
 	switch into := v.Addr().Interface().(type) {
-	case encoding.TextUnmarshaler:
-		_, isTime := into.(*time.Time)
-		if isTime {
-			t, err := time.Parse(time.DateOnly, text)
-			if err != nil {
-				return wrong
-			}
-			v.Set(reflect.ValueOf(t))
-			return nil
+	case *time.Time:
+		var err error
+		if *into, err = time.Parse(time.DateOnly, text); err != nil {
+			return wrong
 		}
+		return nil
+	case encoding.TextUnmarshaler:
 		return into.UnmarshalText([]byte(text))
 	case *time.Duration:
 		d, err := time.ParseDuration(text)
@@ -335,14 +355,6 @@ type field struct {
 // element is what the tags say of an element.
 func (f *field) element() *field {
 	return &field{key: f.key, expect: f.expect, words: f.words, pattern: f.pattern, isName: f.isName, isQuoted: f.isQuoted, longest: f.longest, required: true}
-}
-
-// expected is what the tags say, or else a form.
-func (f *field) expected(form string) string {
-	if f.expect != "" {
-		return f.expect
-	}
-	return form
 }
 
 // choices are the words of a key, as an error has them.

@@ -3,15 +3,14 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
-	"time"
 
 	"github.com/invopop/jsonschema"
 
 	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/report"
 	"github.com/argosy-hub/argosy/internal/report/lintreport"
 	"github.com/argosy-hub/argosy/internal/report/planreport"
@@ -26,7 +25,7 @@ const base = "https://argosy.dev/schemas/v1alpha1/"
 // envelopes by the names of their files.
 var envelopes = map[string]any{
 	"explanation.json":      explain.Explanation{},
-	"layout.json":           LayoutDocument{},
+	"layout.json":           fleet.LayoutDocument{},
 	"lint-report.json":      lintreport.Report{},
 	"plan.json":             planreport.Plan{},
 	"removal-approval.json": fleet.Approval{},
@@ -53,7 +52,8 @@ func Generate(internal string) (map[string][]byte, error) {
 		}
 		s := r.Reflect(envelope)
 		s.ID = jsonschema.ID(base + name)
-		if _, isLayout := envelope.(LayoutDocument); isLayout {
+		if _, isLayout := envelope.(fleet.LayoutDocument); isLayout {
+			maps.Copy(s.Definitions, r.Reflect(LayoutCatalogMapping{}).Definitions)
 			allowNull(s)
 		}
 		text, err := json.MarshalIndent(s, "", "  ")
@@ -65,14 +65,21 @@ func Generate(internal string) (map[string][]byte, error) {
 	return out, nil
 }
 
-// ownForms are the schemas of types that read their own text.
+// ownForms are the schemas of types that read their own value.
 func ownForms(t reflect.Type) *jsonschema.Schema {
-	switch reflect.Zero(t).Interface().(type) {
-	case time.Weekday, time.Duration:
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.String() {
+	case "time.Weekday", "time.Duration", "fleet.IgnoredPath", "fleet.namePattern":
 		return &jsonschema.Schema{Type: "string"}
-	case rollout.Limit:
+	case "rollout.Limit", "fleet.Budget":
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "integer"}, {Type: "string"}}}
-	case labels.Selector:
+	case "yamldoc.Node":
+		return &jsonschema.Schema{Type: "object"}
+	case "fleet.CatalogMapping":
+		return &jsonschema.Schema{Ref: "#/$defs/LayoutCatalogMapping"}
+	case "labels.Selector":
 		s := (&jsonschema.Reflector{DoNotReference: true, Anonymous: true, ExpandedStruct: true}).Reflect(selector{})
 		s.Version = ""
 		return s
