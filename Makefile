@@ -264,12 +264,13 @@ walls: ## Try COMMITS generated commits of a tenant and of a mount's repository 
 	ARGOSY_CASES=$$(( ($(COMMITS) + 1999) / 2000 )) $(GO_TEST) -run '^TestNoTeamReachesAnothers$$' -v ./internal/team
 	ARGOSY_CASES=$$(( ($(COMMITS) + 299) / 300 )) $(GO_TEST) -run '^TestTeamProjectPermitsTheTeamAlone$$' -v ./test/charts
 
-# How many generated commits `make plans` plans.
+# How many generated commits `make plans` plans, and the first.
 PLANS ?= 5000
+PLANS_FROM ?= 0
 
 .PHONY: plans
 plans: ## Plan PLANS generated commits (default 5000): each names exactly what differs in the responses and the rendered objects of both revisions
-	ARGOSY_CASES=$$(( ($(PLANS) + 39) / 40 )) GOGC=400 \
+	ARGOSY_FROM=$(PLANS_FROM) ARGOSY_CASES=$$(( ($(PLANS) + 39) / 40 )) GOGC=400 \
 		$(GO_TEST) -timeout 120m -run '^TestPlanNamesExactlyWhatDiffers$$' -v ./internal/planner
 
 .PHONY: race

@@ -43,7 +43,7 @@ func Compare(before, after *Hub) iter.Seq[Pair] {
 		visit := func(p Pair) { goesOn = goesOn && yield(p) }
 		c := &comparison{
 			before: before, after: after, visit: visit, changed: map[string]bool{}, removed: map[object.Key]lazyObject{}, added: map[object.Key]lazyObject{},
-			seen: map[object.Key]bool{}, compared: map[bool]*response.Outlines{},
+			seen: map[object.Key]*object.Object{}, compared: map[bool]*response.Outlines{},
 		}
 		c.followed = c.followedFolders()
 		c.lists(nil, before.roots, after.roots, false)
@@ -61,7 +61,7 @@ type comparison struct {
 	changed map[string]bool
 	// gone and come are what one parent has no more, and another one may have.
 	removed, added map[object.Key]lazyObject
-	seen           map[object.Key]bool
+	seen           map[object.Key]*object.Object // without trees
 	// compared are the responses of both revisions, apart for sets that may bring objects.
 	compared map[bool]*response.Outlines
 	// silent is the base without problems: for what removed Applications read, of which whatever
@@ -101,13 +101,13 @@ func (c *comparison) lists(ap *object.Object, before, after []*object.Object, fo
 		if a[k] == nil {
 			o := b[k]
 			byHand := ap == nil // nobody takes away what somebody has applied
-			c.removed[placeOf(o)] = lazyObject{func() *object.Object { return o }, flux.Stays(o, ap) || byHand || ap.Application() && (!ap.Prunes() || o.KeepsItself())}
+			c.add(c.before, o, lazyObject{func() *object.Object { return o }, flux.Stays(o, ap) || byHand || ap.Application() && (!ap.Prunes() || o.KeepsItself())})
 		}
 	}
 	var both []Pair
 	for _, k := range aorder {
 		if o := a[k]; b[k] == nil {
-			c.added[placeOf(o)] = lazyObject{make: func() *object.Object { return o }}
+			c.add(c.after, o, lazyObject{make: func() *object.Object { return o }})
 		} else {
 			delete(c.removed, placeOf(b[k]))
 			delete(c.added, placeOf(o))
@@ -133,10 +133,10 @@ func placeOf(o *object.Object) object.Key {
 // objects compares an object that is in both revisions.
 func (c *comparison) objects(b, a *object.Object) {
 	if follows(a) {
-		if c.seen[a.Key()] {
+		if c.seen[a.Key()] != nil {
 			return
 		}
-		c.seen[a.Key()] = true
+		c.seen[a.Key()] = a.Stub()
 	}
 	switch {
 	case b.Digest() != a.Digest():
@@ -261,7 +261,7 @@ func (c *comparison) sets(b, a *object.Object) {
 	updated, is := bySetName(after)
 	for _, name := range was {
 		if _, stays := updated[name]; !stays {
-			c.addSet(c.removed, c.before, b, old[name])
+			c.addSet(c.before, b, old[name])
 		}
 	}
 	made := map[object.Key]*object.Object{}
@@ -271,9 +271,8 @@ func (c *comparison) sets(b, a *object.Object) {
 		}
 		if first := made[o.Key()]; first != nil {
 			c.after.duplicate(o, first)
-			return
 		}
-		made[o.Key()] = &object.Object{Pos: o.Pos}
+		made[o.Key()] = o.Stub()
 	}
 	type pair struct{ b, a set }
 	var both []pair
@@ -281,7 +280,7 @@ func (c *comparison) sets(b, a *object.Object) {
 		s, ok := old[name]
 		switch t := updated[name]; {
 		case !ok:
-			unique(c.addSet(c.added, c.after, a, t))
+			unique(c.addSet(c.after, a, t))
 		case s.key != t.key || look:
 			both = append(both, pair{s, t})
 		}
@@ -300,8 +299,8 @@ func (c *comparison) sets(b, a *object.Object) {
 			case x.Key() == y.Key():
 				both = append(both, Pair{Before: x, After: y})
 			default:
-				c.addSet(c.removed, c.before, b, some[i].b)
-				c.addSet(c.added, c.after, a, some[i].a)
+				c.addSet(c.before, b, some[i].b)
+				c.addSet(c.after, a, some[i].a)
 			}
 		}
 		c.pairs(both)
@@ -309,12 +308,21 @@ func (c *comparison) sets(b, a *object.Object) {
 }
 
 // addSet records an Application that one ApplicationSet has in one revision alone, and returns it.
-func (c *comparison) addSet(in map[object.Key]lazyObject, h *Hub, parent *object.Object, s set) *object.Object {
+func (c *comparison) addSet(h *Hub, parent *object.Object, s set) *object.Object {
 	o := h.application(parent, s)
 	if o != nil {
-		in[o.Key()] = lazyObject{make: func() *object.Object { return h.application(parent, s) }}
+		c.add(h, o, lazyObject{make: func() *object.Object { return h.application(parent, s) }})
 	}
 	return o
+}
+
+// add records an object that one parent has in one revision alone.
+func (c *comparison) add(h *Hub, o *object.Object, of lazyObject) {
+	all := map[bool]map[object.Key]lazyObject{false: c.removed, true: c.added}[h == c.after]
+	if first, known := all[placeOf(o)]; known && h == c.after {
+		h.again(o, first.make())
+	}
+	all[placeOf(o)] = of // the last one, which Argo CD applies
 }
 
 // bySetName are the sets by unique names, and the names in order.
@@ -376,11 +384,12 @@ func (c *comparison) open(h *Hub, all map[object.Key]lazyObject, opened map[obje
 	}
 	for _, k := range keys {
 		opened[k] = true
-		if o := all[k].make(); o != nil && !c.seen[o.Key()] {
+		if o := all[k].make(); o != nil && c.seen[o.Key()] == nil {
 			c.below(h, o, func(x *object.Object, of lazyObject) {
-				if _, known := all[x.Key()]; !known {
-					all[x.Key()] = of
+				if first, known := all[x.Key()]; known {
+					of = first
 				}
+				c.add(h, x, of)
 			})
 		}
 	}
@@ -427,7 +436,7 @@ func (c *comparison) leaveBehind() (found bool) {
 		found = true
 		delete(c.removed, k)
 		o := was.make()
-		if o == nil || c.seen[o.Key()] {
+		if o == nil || c.seen[o.Key()] != nil {
 			continue
 		}
 		c.visit(Pair{Before: o, Left: true})
@@ -458,11 +467,15 @@ func cascades(o *object.Object) bool {
 // single visits an object of one revision, and the objects of External Secrets that come and go
 // with it.
 func (c *comparison) single(h *Hub, o *object.Object, visit func(o *object.Object, implied bool)) {
-	if o == nil || c.seen[o.Key()] {
+	switch {
+	case o == nil, h == c.before && c.seen[o.Key()] != nil:
+		return
+	case c.seen[o.Key()] != nil:
+		h.again(o, c.seen[o.Key()]) // beside the one that is compared
 		return
 	}
 	if follows(o) {
-		c.seen[o.Key()] = true
+		c.seen[o.Key()] = o.Stub()
 	}
 	visit(o, false)
 	if !o.Deploys() {

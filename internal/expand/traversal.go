@@ -40,13 +40,11 @@ func (w *traversal) object(o *object.Object) {
 		return
 	}
 	if first := w.seen[o.Key()]; first != nil {
-		if isTwin(o) && o.Pos != first.Pos { // a root is of the folder that its own Application reads
-			w.h.duplicate(o, first)
-		}
+		w.h.again(o, first)
 		return
 	}
 	if follows(o) {
-		w.seen[o.Key()] = &object.Object{Engine: o.Engine, Pos: o.Pos, Parent: o.Parent} // without its tree
+		w.seen[o.Key()] = o.Stub()
 	}
 	if w.stopped = !w.visit(o); w.stopped {
 		return
@@ -100,21 +98,29 @@ func isTwin(o *object.Object) bool {
 	return follows(o) && o.Parent != nil && o.Flux == nil // Flux applies both, in turns
 }
 
+// again reports an object of a name that another one has, unless it is the same: a root is of the
+// folder that its own Application reads.
+func (h *Hub) again(o, first *object.Object) {
+	if isTwin(o) && (o.Pos != first.Pos || first.Parent != nil && first.Parent.Key() != o.Parent.Key()) {
+		h.duplicate(o, first)
+	}
+}
+
 // duplicate reports a second object of one name: Argo CD fails on its ApplicationSet.
 func (h *Hub) duplicate(o, first *object.Object) {
+	found, related := "is made twice", []problem.Pos{first.Pos}
+	if o.Pos == first.Pos && o.Parent != nil && first.Parent != nil {
+		found, related = fmt.Sprintf("is made twice, by %s and %s", first.Parent.Key(), o.Parent.Key()), nil
+	}
 	h.report(problem.Problem{
 		Reason: problem.DuplicateName, Severity: problem.Error, Pos: o.Pos, Subject: fmt.Sprintf("%s %q", o.Kind(), o.Name()),
-		Found: "is made twice", Expected: "one object of each name", Related: []problem.Pos{first.Pos}, Cluster: o.Parameters,
+		Found: found, Expected: "one object of each name", Related: related, Cluster: o.Parameters,
 	})
 }
 
 // All are the followed objects, and with all set every other object of this repository's files and
 // charts.
-func (h *Hub) All(all bool) []*object.Object {
-	var out []*object.Object
-	h.Walk(all, func(o *object.Object) bool {
-		out = append(out, o)
-		return true
-	})
+func (h *Hub) All(all bool) (out []*object.Object) {
+	h.Walk(all, func(o *object.Object) bool { out = append(out, o); return true })
 	return out
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/snapshot"
@@ -34,6 +35,7 @@ type answered struct {
 	rooted  map[string]bool
 	queries map[string]map[string]query.Query // by hub
 	failed  []string                          // queries that have no response
+	twins   map[string]bool                   // ApplicationSets and Applications that two others make, by turns
 	// sets are the parameter sets without what is the cluster's, by hub, cluster, view and name;
 	// clusters are what is the cluster's.
 	sets     map[string]map[string]any
@@ -61,7 +63,7 @@ func pipelines(t *testing.T, next fleettest.Tree) *Pipelines {
 func answer(p *Pipelines, st, other *fleetstate.State, before *answered) *answered {
 	s := st.Resolver().Snapshot
 	a := &answered{
-		state: st, rooted: map[string]bool{}, queries: map[string]map[string]query.Query{}, sets: map[string]map[string]any{}, clusters: map[string]map[string]any{},
+		state: st, rooted: map[string]bool{}, queries: map[string]map[string]query.Query{}, twins: map[string]bool{}, sets: map[string]map[string]any{}, clusters: map[string]map[string]any{},
 		objects: map[string]map[object.Key]*object.Object{}, left: map[object.Key]bool{},
 	}
 	for _, hub := range st.Fleet.Hubs() {
@@ -71,6 +73,11 @@ func answer(p *Pipelines, st, other *fleetstate.State, before *answered) *answer
 		for _, o := range h.All(true) {
 			a.objects[hub][o.Key()] = o
 			a.queriesOf(hub, o)
+		}
+		for _, x := range h.Problems() {
+			if x.Reason == problem.DuplicateName {
+				a.twins[hub+" "+x.Subject] = true
+			}
 		}
 		if before != nil && st.HubEngine(hub) == before.state.HubEngine(hub) {
 			for k, o := range before.objects[hub] {

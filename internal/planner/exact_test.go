@@ -47,8 +47,9 @@ func TestPlanNamesExactlyWhatDiffers(t *testing.T) {
 	}
 	next, ownNext := of(original, fleettest.Component(0)), of(own, "cert-manager")
 	seeds := []uint64{1248} // a draining member's release changes
+	from, _ := strconv.ParseUint(os.Getenv("ARGOSY_FROM"), 10, 64)
 	for i := range uint64(cases.Times(40)) {
-		seeds = append(seeds, i)
+		seeds = append(seeds, from+i)
 	}
 	if text := os.Getenv("ARGOSY_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
@@ -96,29 +97,84 @@ func TestPlanIsExactOf(t *testing.T) {
 	}
 	hub, agent := "fleet/fleet-members/hub-2/hub-2.yaml", "fleet/fleet-members/hub-2/"+fleettest.Cluster(5)+".yaml"
 	original[agent] += "use_remote_argo: true\nenable_remote_addons: true\n"
-	const registrations = "addons/tenants/defaults/fleet/fleet-secret/values.yaml"
+	const (
+		registrations = "addons/tenants/defaults/fleet/fleet-secret/values.yaml"
+		defaults      = "addons/defaults/fleet/fleet-secret/values.yaml"
+		tenants       = "addons/tenants/defaults/application-sets/addons.yaml"
+	)
+	to := func(text string) func(string) string { return func(string) string { return text } }
+	isCanary := func(text string) string { return text + "labels: {addonsRelease: canary}\n" }
 	for name, c := range map[string]struct {
 		file string
 		edit func(text string) string
+		// base are edits of other files at both revisions.
+		base map[string]func(text string) string
 	}{
-		"an Application below one that moves to ApplicationSets that are new, too": {hub, func(text string) string { return text + "labels: {addonsRelease: canary}\n" }},
-		"the repository of an agent": {hub, func(text string) string {
+		"an Application below one that moves to ApplicationSets that are new, too": {file: hub, edit: isCanary},
+		"the repository of an agent": {file: hub, edit: func(text string) string {
 			return strings.Replace(text, "fleet_repo_revision: main", "fleet_repo_revision: next", 1)
 		}},
-		"an agent that is one no more": {agent, func(text string) string {
+		"an agent that is one no more": {file: agent, edit: func(text string) string {
 			return strings.Replace(text, "use_remote_argo: true\nenable_remote_addons: true\n", "", 1)
 		}},
-		"an empty map of registrations":      {registrations, func(string) string { return "externalSecret: {}\n" }},
-		"another value of registrations":     {registrations, func(string) string { return "externalSecret: {refreshInterval: 1m}\n" }},
-		"an entry that each level overrides": {listed, func(text string) string { return strings.Replace(text, "version: 1.", "version: 2.", 1) }},
+		"an empty map of registrations":      {file: registrations, edit: to("externalSecret: {}\n")},
+		"another value of registrations":     {file: registrations, edit: to("externalSecret: {refreshInterval: 1m}\n")},
+		"an entry that each level overrides": {file: listed, edit: func(text string) string { return strings.Replace(text, "version: 1.", "version: 2.", 1) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			after := maps.Clone(original)
-			if after[c.file] = c.edit(after[c.file]); after[c.file] == original[c.file] {
+			before := maps.Clone(original)
+			for file, edit := range c.base {
+				before[file] = edit(before[file])
+			}
+			after := maps.Clone(before)
+			if after[c.file] = c.edit(after[c.file]); after[c.file] == before[c.file] {
 				t.Fatal("the commit changes nothing")
 			}
-			checkCommit(t, name, original, after, original)
+			checkCommit(t, name, before, after, original)
+		})
+	}
+}
+
+// TestPlanNamesTwinsOfReleases: two releases of one prefix make ApplicationSets of the same names
+// from one template, and each Application writes its own over the other's. A change that did not
+// make them twice does not name them.
+func TestPlanNamesTwinsOfReleases(t *testing.T) {
+	t.Parallel()
+	plain := generated(t)
+	with := func(prefix, canary bool) *snapshot.Snapshot {
+		out := maps.Clone(plain)
+		if prefix {
+			out[chart+"values.yaml"] = strings.Replace(out[chart+"values.yaml"], `namePrefix: ""`, "namePrefix: p", 1)
+		}
+		if member := "fleet/fleet-members/hub-1/" + fleettest.Cluster(0) + ".yaml"; !canary {
+			out[member] = strings.Replace(out[member], "addonsRelease: canary", "ring: a", 1)
+		}
+		return snapshot.FromMap(out)
+	}
+	for name, c := range map[string]struct {
+		base *snapshot.Snapshot
+		want int
+	}{
+		"a prefix that two releases share": {with(false, true), options.Components},
+		"a second release of one prefix":   {with(true, false), options.Components},
+		"nothing":                          {with(true, true), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			compared, err := pipelines(t, plain).compare(c.base, with(true, true), Question{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := 0
+			for _, p := range compared.head {
+				if p.Reason == problem.DuplicateName && strings.Contains(p.Found, "Application application-sets-addons-canary") && strings.Contains(p.Found, "Application application-sets-addons-default") {
+					found++
+				}
+			}
+			if found != c.want {
+				t.Errorf("%d ApplicationSets are named as made twice, expected %d: %v", found, c.want, compared.head)
+			}
 		})
 	}
 }
@@ -274,6 +330,7 @@ func (x *exactness) check() {
 	if unchanged -= n.Change + n.Move; !fails && n.Unchanged != unchanged {
 		x.report("%d Applications do not change, and the plan says %d", unchanged, n.Unchanged)
 	}
+	x.twins()
 	for _, h := range x.plan.Hubs {
 		x.hub(h)
 	}
@@ -283,6 +340,19 @@ func (x *exactness) check() {
 	for _, hub := range slices.Concat(x.was.state.Fleet.Hubs(), x.is.state.Fleet.Hubs()) {
 		if !named(hub) {
 			x.report("hub %s is not in the plan", hub)
+		}
+	}
+}
+
+// twins checks that a plan names the objects that are made twice from now on, and no others.
+func (x *exactness) twins() {
+	said := slices.ContainsFunc(x.plan.Problems, func(p planreport.Problem) bool { return p.Reason == problem.DuplicateName })
+	if said && len(x.is.twins) == 0 {
+		x.report("nothing is made twice, and the plan says so")
+	}
+	for twin := range x.is.twins {
+		if !x.was.twins[twin] && !said {
+			x.report("%s is made twice, and the plan does not say so", twin)
 		}
 	}
 }
@@ -407,9 +477,10 @@ func (x *exactness) isSaidByComponents(h plan.Hub, was, is map[string]any) bool 
 }
 
 // fails reports whether a pipeline fails at a revision, as the plan says: nothing is made then, and
-// what there is stays. Or the plan says that it does not know.
+// what there is stays. Or the plan says that it does not know. Which of two ApplicationSets of one
+// name queries is known to nobody: each of their Applications writes its own over the other's.
 func (x *exactness) fails() bool {
-	return len(x.was.failed)+len(x.is.failed) > 0 || slices.ContainsFunc(x.plan.Problems, func(f planreport.Problem) bool {
+	return len(x.was.failed)+len(x.is.failed)+len(x.was.twins)+len(x.is.twins) > 0 || slices.ContainsFunc(x.plan.Problems, func(f planreport.Problem) bool {
 		return f.Severity == problem.Error && f.Reason == problem.ExpansionFailed || strings.Contains(f.Found, "the catalog of its release is not known")
 	})
 }
@@ -500,6 +571,9 @@ func (x *exactness) objects(h plan.Hub, entries map[string]plan.Application, nam
 		if above := o.Parent; above != nil && (above.Kind() == "OCIRepository" || x.is.left[above.Key()]) {
 			continue // of an artifact for Flux, or what an ApplicationSet makes that is left behind
 		}
+		if x.isUnfollowed(b) || x.isUnfollowed(a) {
+			continue
+		}
 		entry, listed := named[plain]
 		switch {
 		case b != nil && a != nil && manifest.Digest(b.WithoutDigest().Tree) == manifest.Digest(a.WithoutDigest().Tree):
@@ -536,6 +610,18 @@ func (x *exactness) objects(h plan.Hub, entries map[string]plan.Application, nam
 		}
 		x.places(h.Name+" "+k.String(), o.Differences, true)
 	}
+}
+
+// isUnfollowed reports whether the plan says that it does not follow what makes an object: a chart
+// at a revision that nobody has.
+func (x *exactness) isUnfollowed(o *object.Object) bool {
+	for ; o != nil; o = o.Parent {
+		subject := fmt.Sprintf("%s %q", o.Kind(), o.Name())
+		if slices.ContainsFunc(x.plan.Problems, func(p planreport.Problem) bool { return p.Reason == problem.NotExpanded && p.Subject == subject }) {
+			return true
+		}
+	}
+	return false
 }
 
 func action(b, a *object.Object) plan.Action {

@@ -36,6 +36,9 @@ type Object struct {
 	Template manifest.Tree // what the template says, where Argo CD makes something else of it
 }
 
+// Stub is the object's place and parent, without its tree.
+func (o *Object) Stub() *Object { return &Object{Engine: o.Engine, Pos: o.Pos, Parent: o.Parent} }
+
 // Key tells an object from all others of a hub's expansion, whatever the version of its API. The
 // group is empty for Kubernetes' core.
 type Key struct{ Engine, Group, Kind, Namespace, Name string }
