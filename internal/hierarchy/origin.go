@@ -38,6 +38,17 @@ func at(n *yamldoc.Node, path []string) *yamldoc.Node {
 	return n
 }
 
+// Null is the place of the null at a path or above it, which takes away what lower layers set; zero
+// if there is none.
+func (t *Tree) Null(path []string) problem.Pos {
+	for i := range len(path) + 1 {
+		if n := t.At(path[:i]); n != nil && n.Kind == yamldoc.Null {
+			return n.Pos()
+		}
+	}
+	return problem.Pos{}
+}
+
 // Origin is the level and place that set the value at a path; false if there is no such value.
 func (t *Tree) Origin(path []string) (Origin, bool) {
 	n := t.At(path)

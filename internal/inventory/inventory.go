@@ -39,6 +39,24 @@ type Inventory struct {
 type Cluster struct {
 	Member              *fleet.Member
 	Labels, Annotations labels.Set
+
+	registration *hierarchy.Tree
+}
+
+// cluster is a member as an inventory has it.
+func cluster(c *fleetstate.Cluster) Cluster {
+	return Cluster{Member: c.Member, Labels: c.Labels, Annotations: c.Annotations, registration: c.Registration}
+}
+
+// NullLabel is the place of the null by which a level takes a label away that the levels before it
+// declare; zero if there is none. NullAnnotation is the same of an annotation.
+func (c Cluster) NullLabel(name string) problem.Pos {
+	return c.registration.Null([]string{"externalSecret", "labels", name})
+}
+
+// NullAnnotation is NullLabel of an annotation.
+func (c Cluster) NullAnnotation(name string) problem.Pos {
+	return c.registration.Null([]string{"externalSecret", "annotations", name})
 }
 
 // Application is one Application to be: one parameter set.
@@ -78,6 +96,17 @@ type Application struct {
 	// release's chart says so, which is not known. IsOfRelease tells that its chart is in that
 	// catalog alone.
 	Unknown, IsOfRelease bool
+
+	null func(path []string) problem.Pos
+}
+
+// Null is the place of the null by which a level takes away what the levels before it set: of the
+// catalogs a setting, and of a registration one of its values. It is zero if there is none.
+func (a Application) Null(name string) problem.Pos {
+	if path, err := hierarchy.ParsePath(name); err == nil && a.null != nil {
+		return a.null(path)
+	}
+	return problem.Pos{}
 }
 
 // Setting is one value of a parameter set and the place that it comes from, which may be unknown.
@@ -94,7 +123,7 @@ func Of(st *fleetstate.State) []Inventory {
 		inv := Inventory{Hub: hub, Waiting: waiting(st, hub), st: st, releases: map[string][]Application{}}
 		for _, c := range st.ClustersOf(hub) {
 			if len(c.BlockingProblems()) == 0 {
-				inv.Clusters = append(inv.Clusters, Cluster{Member: c.Member, Labels: c.Labels, Annotations: c.Annotations})
+				inv.Clusters = append(inv.Clusters, cluster(c))
 			}
 		}
 		for _, a := range releaseApplications(st, hub) {
@@ -187,7 +216,7 @@ func applicationsOf(st *fleetstate.State, c *fleetstate.Cluster) (out []Applicat
 func componentApplication(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group, component string, r fleetstate.Component) Application {
 	a := Application{
 		View: query.Components, Name: catalog.ApplicationName(component, c.Member.Name), Cluster: c.Member.Name,
-		Group: g.Name, Component: component, Release: g.Release.Type, Chart: r.Chart,
+		Group: g.Name, Component: component, Release: g.Release.Type, Chart: r.Chart, null: r.EntryTree.Null,
 	}
 	a.Owner, a.Engine = c.Member.Owner(g.Name), c.Member.Engine
 	engine := c.Member
@@ -239,6 +268,7 @@ func registrationApplication(st *fleetstate.State, c *fleetstate.Cluster) Applic
 	a := Application{
 		View: query.Members, Name: catalog.ApplicationName(fleetstate.Registration, m.Name), Cluster: m.Name, Owner: fleet.OwnerHub, Engine: st.HubEngine(m.Hub),
 		Group: fleetstate.FleetGroup, Component: fleetstate.Registration, Labels: c.Labels.Declared, Annotations: c.Annotations.Declared,
+		null: c.Registration.Null,
 	}
 	rel, err := st.ResolverOf(c).Fleet.FleetSecrets.Choose(c.Labels.All)
 	if err != nil {
@@ -321,9 +351,16 @@ func releaseApplications(st *fleetstate.State, hub string) (out []Application) {
 					a.Cluster = self.Name
 				}
 				a.keys(u.Release)
+				by := st.Resolver()
+				a.null = func(path []string) problem.Pos {
+					if path[0] != catalog.ComponentsKey || len(path) < 3 {
+						return problem.Pos{}
+					}
+					r, _ := by.MergeEntry(by.Catalogs[group], path[1])
+					return r.EntryTree.Null(path[2:])
+				}
 				for _, component := range slices.Sorted(maps.Keys(u.Enabled)) {
 					a.set(catalog.ComponentsKey+"."+component, catalog.KeyEnabled, problem.Pos{})
-					by := st.Resolver()
 					if entry := by.OwnEntry(group, component, u.Release.Source.Path); len(entry) > 0 {
 						delete(entry, catalog.KeyEnabled)
 						r, _ := by.MergeEntry(by.Catalogs[group], component)
@@ -389,7 +426,7 @@ func waiting(st *fleetstate.State, hub string) map[string]Waiting {
 		c := st.ClusterOf(m).Desired()
 		apps := applicationsOf(st, c)
 		sortApplications(apps)
-		out[m.Name] = Waiting{Keeps: keeps, Cluster: Cluster{Member: c.Member, Labels: c.Labels, Annotations: c.Annotations}, Applications: apps}
+		out[m.Name] = Waiting{Keeps: keeps, Cluster: cluster(c), Applications: apps}
 	}
 	return out
 }

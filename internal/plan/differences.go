@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
@@ -18,7 +19,11 @@ import (
 // the labels and annotations that a registration or an agent has are listed with the cluster. What
 // a release says of a component comes and goes with the component.
 func differences(a, b inventory.Application) (out []Difference, differ bool) {
-	out = append(append([]Difference{}, settings(a.Settings, b.Settings)...), values(root(a.Values), root(b.Values), nil)...)
+	set, merged := settings(a.Settings, b.Settings), values(root(a.Values), root(b.Values), nil)
+	if nulls(set, a.Null, b.Null); b.View == query.Members { // the values of a component keep their nulls
+		nulls(merged, a.Null, b.Null)
+	}
+	out = append(append([]Difference{}, set...), merged...)
 	if a.View == query.Releases {
 		switched := map[string]bool{}
 		for _, d := range out {
@@ -30,6 +35,19 @@ func differences(a, b inventory.Application) (out []Difference, differ bool) {
 		})
 	}
 	return out, len(out) > 0 || !maps.Equal(a.Labels, b.Labels) || !maps.Equal(a.Annotations, b.Annotations)
+}
+
+// nulls fills in the sides on which a null takes away what lower levels have, and its place.
+func nulls(ds []Difference, wasNull, isNull func(name string) problem.Pos) {
+	side := func(s *Side, name string, null func(name string) problem.Pos) *Side {
+		if s == nil && !null(name).IsZero() {
+			return &Side{Position: null(name)}
+		}
+		return s
+	}
+	for i, d := range ds {
+		ds[i].Old, ds[i].New = side(d.Old, d.Name, wasNull), side(d.New, d.Name, isNull)
+	}
 }
 
 // entryOf is the component whose entry a release's difference is about, and the entry's key. That
@@ -98,8 +116,10 @@ func clusterDifferences(a, b inventory.Cluster) []Difference {
 		}
 	}
 	out := settings(describe(a), describe(b))
-	out = append(out, declared(Label, a.Labels, b.Labels)...)
-	return append(out, declared(Annotation, a.Annotations, b.Annotations)...)
+	ls, as := declared(Label, a.Labels, b.Labels), declared(Annotation, a.Annotations, b.Annotations)
+	nulls(ls, a.NullLabel, b.NullLabel)
+	nulls(as, a.NullAnnotation, b.NullAnnotation)
+	return slices.Concat(out, ls, as)
 }
 
 // declared are the differences of labels or annotations. Reserved ones are settings of the member

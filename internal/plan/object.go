@@ -254,7 +254,7 @@ func isImplied(d Difference, o *object.Object, known Application, isKnown bool) 
 // says reports whether two sides have the same value, or are addresses that differ by the scheme.
 func says(field, known *Side) bool {
 	if field == nil || known == nil {
-		return field == nil && known == nil
+		return field == nil && (known == nil || known.Value == nil) // null
 	}
 	a, isText := field.Value.(string)
 	b, areTexts := known.Value.(string)

@@ -110,6 +110,12 @@ func TestPlanIsExactOf(t *testing.T) {
 		// base are edits of other files at both revisions.
 		base map[string]func(text string) string
 	}{
+		"a null instead of all labels":    {registrations, to("externalSecret: null\n"), map[string]func(string) string{defaults: to("externalSecret: {labels: {tier: silver}, refreshInterval: 1m}\n")}},
+		"a null instead of an annotation": {registrations, to("externalSecret: {annotations: {a: null}}\n"), map[string]func(string) string{defaults: to("externalSecret: {annotations: {a: b}}\n")}},
+		"a null that is there no more":    {registrations, to("a: 1\n"), map[string]func(string) string{registrations: to("externalSecret: {labels: null}\n"), defaults: to("externalSecret: {labels: {tier: silver}}\n")}},
+		"a null in a catalog": {tenants, to(fleettest.Component(0) + ": {dependsOn: null}\n"), map[string]func(string) string{catalogue: func(text string) string {
+			return strings.Replace(text, "enabled: true\n", "enabled: true\n    dependsOn: [addons/"+fleettest.Component(1)+"]\n", 1)
+		}}},
 		"an Application below one that moves to ApplicationSets that are new, too": {file: hub, edit: isCanary},
 		"the repository of an agent": {file: hub, edit: func(text string) string {
 			return strings.Replace(text, "fleet_repo_revision: main", "fleet_repo_revision: next", 1)
