@@ -161,7 +161,7 @@ func (c *comparison) hub(name string) Hub {
 	}
 	names := union(before.names(), after.names())
 	clusters, unchanged, apart := make([]Cluster, len(names)), make([]int, len(names)), make([]map[NotRequested]int, len(names))
-	unknown := make([]map[string]int, len(names))
+	unknown, unlisted := make([]map[string]int, len(names)), make([]map[string]int, len(names))
 	var all errgroup.Group
 	all.SetLimit(runtime.GOMAXPROCS(0))
 	for i, cluster := range names {
@@ -174,6 +174,7 @@ func (c *comparison) hub(name string) Hub {
 			old, updated := before.applications(cluster), after.applications(cluster)
 			apart[i] = c.setApart(name, old, updated)
 			unknown[i] = takeUnknown(old, updated, before.inventory, after.inventory)
+			unlisted[i] = unlistedChanges(old, updated)
 			unchanged[i] = c.applications(name, &clusters[i], old, updated)
 			return nil
 		})
@@ -197,12 +198,7 @@ func (c *comparison) hub(name string) Hub {
 			h.UnchangedClusters++
 		}
 	}
-	h.NotRequested, h.Unknown = sumOf(apart), map[string]int{}
-	for _, groups := range unknown {
-		for group, n := range groups {
-			h.Unknown[group] += n
-		}
-	}
+	h.NotRequested, h.Unknown, h.Unlisted = sumOf(apart), byGroup(unknown), byGroup(unlisted)
 	h.Rings = ringsOf(c.base, c.head, h)
 	return h
 }
@@ -304,6 +300,34 @@ func takeUnknown(old, updated map[key]inventory.Application, before, after inven
 			out[cmp.Or(b.Group, a.Group)]++
 			delete(old, k)
 			delete(updated, k)
+		}
+	}
+	return out
+}
+
+// unlistedChanges counts by group the Applications that differ, of components which the catalog of
+// their release lacks at both revisions.
+func unlistedChanges(old, updated map[key]inventory.Application) map[string]int {
+	out := map[string]int{}
+	for k, x := range merged(old, updated) {
+		a, wasThere := old[k]
+		b, isThere := updated[k]
+		if wasThere && !a.Unlisted || isThere && !b.Unlisted {
+			continue
+		}
+		if _, differ := differences(a, b); differ || wasThere != isThere {
+			out[x.Group]++
+		}
+	}
+	return out
+}
+
+// byGroup are the counts of all clusters.
+func byGroup(counts []map[string]int) map[string]int {
+	out := map[string]int{}
+	for _, of := range counts {
+		for group, n := range of {
+			out[group] += n
 		}
 	}
 	return out

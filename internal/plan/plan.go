@@ -82,6 +82,10 @@ type Hub struct {
 	// Unknown counts the Applications of each group of which nothing is known at one of the
 	// revisions, because the catalog of their release is not.
 	Unknown map[string]int `json:"-"`
+	// Unlisted counts the Applications of each group that come, go or change and are of components
+	// which the catalog of their release lacks at both revisions: its ApplicationSets do not query
+	// for them. They are not in Clusters.
+	Unlisted map[string]int `json:"-"`
 	// UnchangedClusters and UnchangedApplications count all others.
 	UnchangedClusters     int `json:"-"`
 	UnchangedApplications int `json:"-"`

@@ -142,3 +142,20 @@ func unknownCatalogs(p *plan.Plan, head *fleetstate.State, fetched bool) (out []
 	}
 	return out
 }
+
+// unlistedComponents warns of components that come, go or change, and that the catalog of their
+// release lacks, on a hub whose roots are in another repository. The ApplicationSets of a release
+// do not query for them; the roots may.
+func unlistedComponents(p *plan.Plan, head *fleetstate.State, hub string) (out []problem.Problem) {
+	for _, h := range p.Hubs {
+		for _, group := range slices.Sorted(maps.Keys(h.Unlisted)) {
+			if h.Name == hub {
+				out = append(out, problem.Problem{
+					Reason: problem.NotExpanded, Severity: problem.Warning, Pos: head.Fleet.Versions.Of(group).Pos, Hub: hub, Subject: fmt.Sprintf("group %q of hub %q", group, hub),
+					Found: fmt.Sprintf("the catalog of its release lacks components, and the hub's roots are not in this repository: whether %d of its Applications change is unknown", h.Unlisted[group]),
+				})
+			}
+		}
+	}
+	return out
+}

@@ -165,6 +165,7 @@ func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *s
 		was, is := p.hub(base, from, hub, cache, baseRemote), p.hub(head, after, hub, cache, headRemote)
 		c.dropUndeliveredGrants(hubs[hub])
 		if len(was.Roots())+len(is.Roots()) == 0 {
+			c.head = append(c.head, unlistedComponents(c.plan, head, hub)...)
 			continue // the fleet is bootstrapped from another repository: a plan knows its responses alone
 		}
 		c.plan.Expand(was, is, plan.ExpandOptions{Secrets: p.o.Secrets, Progress: func(objects int) {

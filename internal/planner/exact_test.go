@@ -116,6 +116,7 @@ func TestPlanIsExactOf(t *testing.T) {
 		"a null in a catalog": {tenants, to(fleettest.Component(0) + ": {dependsOn: null}\n"), map[string]func(string) string{catalogue: func(text string) string {
 			return strings.Replace(text, "enabled: true\n", "enabled: true\n    dependsOn: [addons/"+fleettest.Component(1)+"]\n", 1)
 		}}},
+		"an unlisted component of no roots":                                        {catalogue, func(text string) string { return strings.Replace(text, fleettest.Component(0)+":", "unlisted:", 1) }, map[string]func(string) string{layout: to(ofChart), "fleet/fleet-members/hub-3/other.yaml": to("clusterName: other\ntenant: tenant-0\nenvironment: dev\nsecretManagerSecretName: hub-3/other\n")}},
 		"an Application below one that moves to ApplicationSets that are new, too": {file: hub, edit: isCanary},
 		"the repository of an agent": {file: hub, edit: func(text string) string {
 			return strings.Replace(text, "fleet_repo_revision: main", "fleet_repo_revision: next", 1)
@@ -403,6 +404,9 @@ func (x *exactness) hub(h plan.Hub) {
 		if isBroken(x.plan, h.Name, cluster) && !named || x.fails() {
 			continue
 		}
+		if x.isUnlisted(h.Name, was, is) && !named {
+			continue
+		}
 		isObject := slices.ContainsFunc(h.Objects, func(o plan.Object) bool {
 			return o.Kind == "Application" && strings.HasSuffix(key, " "+o.Name)
 		})
@@ -488,6 +492,15 @@ func (x *exactness) isSaidByComponents(h plan.Hub, was, is map[string]any) bool 
 func (x *exactness) fails() bool {
 	return len(x.was.failed)+len(x.is.failed)+len(x.was.twins)+len(x.is.twins) > 0 || slices.ContainsFunc(x.plan.Problems, func(f planreport.Problem) bool {
 		return f.Severity == problem.Error && f.Reason == problem.ExpansionFailed || strings.Contains(f.Found, "the catalog of its release is not known")
+	})
+}
+
+// isUnlisted reports whether the plan says that it does not know of the group of an Application
+// whether the hub's ApplicationSets query for components that no catalog lists.
+func (x *exactness) isUnlisted(hub string, was, is map[string]any) bool {
+	group := merged(was, is)["group"]
+	return slices.ContainsFunc(x.plan.Problems, func(p planreport.Problem) bool {
+		return p.Subject == fmt.Sprintf("group %q of hub %q", group, hub) && strings.Contains(p.Found, "the hub's roots are not in this repository")
 	})
 }
 
