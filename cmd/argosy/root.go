@@ -150,8 +150,15 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 	root.PersistentFlags().StringArrayVar(&o.repo.Mounts, "mount", nil, "read a mount of the layout from a folder: `PATH=DIR`, or PATH=git for its own branch; may be repeated")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		o.repo.Warn = notices(cmd.ErrOrStderr())
-		if words := strings.Fields(cmd.CommandPath()); o.repo.Layout != "" && len(words) > 1 && slices.Contains([]string{"facts", "import", "init", "version"}, words[1]) {
-			return failure.Usage(nil, "--layout is for commands that read a fleet, which %s does not", cmd.CommandPath())
+		words := strings.Fields(cmd.CommandPath())
+		for _, flag := range []string{"layout", "mount", "ref"} {
+			if cmd.Flags().Changed(flag) && len(words) > 1 && slices.Contains([]string{"facts", "import", "init", "version"}, words[1]) {
+				var hints []string
+				if flag == "ref" && cmd.Flags().Lookup("from-ref") != nil {
+					hints = []string{"--from-ref is the revision of --from"}
+				}
+				return failure.Usage(hints, "--%s is for commands that read a fleet, which %s does not", flag, cmd.CommandPath())
+			}
 		}
 		return nil
 	}
