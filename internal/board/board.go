@@ -2,12 +2,12 @@ package board
 
 import (
 	"cmp"
+	"github.com/argosy-hub/argosy/internal/access"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/problem"
 	"github.com/argosy-hub/argosy/internal/rings"
 	"github.com/argosy-hub/argosy/internal/rollout"
@@ -79,7 +79,7 @@ type BoardApproval struct {
 // Reader is who looks at a state: a scope, and whether it sees everything.
 type Reader struct {
 	State    *fleetstate.State
-	Scope    overview.Scope
+	Scope    access.Reader
 	Complete bool
 	Now      time.Time
 }
@@ -125,7 +125,7 @@ func (x Reader) Rollouts(report rings.Report) Rollouts {
 // concerns reports whether a policy is about anything that the reader sees: any of its members, and
 // any group of its scope.
 func (x Reader) concerns(p *rollout.Policy, seen int) bool {
-	return x.Complete || seen > 0 && overview.SeesRollout(x.Scope, x.State.Fleet, p)
+	return x.Complete || seen > 0 && access.SeesRollout(x.Scope, x.State.Fleet, p)
 }
 
 // policy is a rollout policy of the state, nil for none.
@@ -141,7 +141,7 @@ func (x Reader) policy(name string) *rollout.Policy {
 func (x Reader) ringMembers(hub string, p *rollout.Policy) (counts []int, all int) {
 	counts = make([]int, len(p.Rings))
 	for m, c := range x.State.Clusters() {
-		if m.Hub != hub || !overview.Visible(x.Scope, c) || !p.Covers(m.InRollout()) {
+		if m.Hub != hub || !access.Visible(x.Scope, c) || !p.Covers(m.InRollout()) {
 			continue
 		}
 		counts[p.RingOf(m.InRollout())]++
@@ -152,7 +152,7 @@ func (x Reader) ringMembers(hub string, p *rollout.Policy) (counts []int, all in
 
 // sees reports whether the reader sees a cluster by its name.
 func (x Reader) sees(hub, cluster string) bool {
-	_, err := overview.FindCluster(x.State, x.Scope, hub, cluster)
+	_, err := access.FindCluster(x.State, x.Scope, hub, cluster)
 	return err == nil
 }
 

@@ -3,6 +3,7 @@ package board
 import (
 	"cmp"
 	"fmt"
+	"github.com/argosy-hub/argosy/internal/access"
 	"slices"
 	"strings"
 	"time"
@@ -94,7 +95,7 @@ func (x Reader) Held(status refresh.Status, refused []guard.RefusedRemoval, wait
 		h.dependency(w)
 	}
 	for _, c := range x.State.Clusters() {
-		if overview.Visible(x.Scope, c) {
+		if access.Visible(x.Scope, c) {
 			h.handover(c)
 			h.draining(c)
 		}
@@ -104,7 +105,7 @@ func (x Reader) Held(status refresh.Status, refused []guard.RefusedRemoval, wait
 
 type heldList struct {
 	st       *fleetstate.State
-	scope    overview.Scope
+	scope    access.Reader
 	complete bool
 	since    map[fleetstate.ID]time.Time
 	out      []HeldBack
@@ -143,7 +144,7 @@ func (h *heldList) refusal(r refresh.Refusal) {
 		b.Frees = "the facts can be read again; the last ones are used until then"
 	}
 	if !h.complete {
-		b.Problem = overview.Withheld
+		b.Problem = access.Withheld
 	}
 	h.out = append(h.out, b)
 }
@@ -154,7 +155,7 @@ func (h *heldList) mount(m refresh.Mount) {
 		return
 	}
 	b := HeldBack{
-		Kind: HeldMount, Since: overview.Known(m.Since), Problem: overview.Withheld,
+		Kind: HeldMount, Since: overview.Known(m.Since), Problem: access.Withheld,
 		Frees: "the repository can be read again, or a commit there fixes the problem",
 	}
 	if h.complete {
@@ -167,7 +168,7 @@ func (h *heldList) mount(m refresh.Mount) {
 func (h *heldList) names(hub string, members []string) (out []string, first *fleetstate.Cluster) {
 	for _, name := range members {
 		c := h.st.Cluster(hub, name)
-		if c == nil || !overview.Visible(h.scope, c) {
+		if c == nil || !access.Visible(h.scope, c) {
 			continue
 		}
 		if first == nil {
@@ -187,7 +188,7 @@ func (h *heldList) tenant(hold fleetstate.Hold) {
 	}
 	h.out = append(h.out, HeldBack{
 		Kind: overview.HeldTenant, Hub: hold.Hub, Tenant: hold.Tenant, Clusters: names, Since: overview.Known(h.since[fleetstate.ID{Hub: hold.Hub, Name: names[0]}]),
-		Keeps: h.st.ResolverOf(first).Snapshot.Revision, Problem: overview.Text(h.st, h.scope, h.complete, hold.Message), Frees: h.approval(),
+		Keeps: h.st.ResolverOf(first).Snapshot.Revision, Problem: access.Text(h.st, h.scope, h.complete, hold.Message), Frees: h.approval(),
 	})
 }
 
@@ -203,7 +204,7 @@ func (h *heldList) removal(r guard.RefusedRemoval) {
 	var members []string
 	var at problem.Pos
 	for _, l := range r.Removals {
-		if c := h.st.Cluster(r.Hub, l.Cluster); c != nil && overview.Visible(h.scope, c) {
+		if c := h.st.Cluster(r.Hub, l.Cluster); c != nil && access.Visible(h.scope, c) {
 			members = append(members, l.Cluster)
 			if at.IsZero() {
 				at = l.Pos
@@ -216,7 +217,7 @@ func (h *heldList) removal(r guard.RefusedRemoval) {
 	names, _ := h.names(r.Hub, members)
 	b := HeldBack{
 		Kind: HeldRemoval, Hub: r.Hub, Clusters: names, Component: strings.Trim(r.Group+"/"+r.Component, "/"), Since: overview.Known(r.Since),
-		Problem: overview.Text(h.st, h.scope, h.complete, r.Message), Position: at, Frees: h.approval(),
+		Problem: access.Text(h.st, h.scope, h.complete, r.Message), Position: at, Frees: h.approval(),
 	}
 	if r.Pending {
 		b.Kind, b.Frees = HeldHandover, "the new owner's response; the old owner keeps what moves until then"
@@ -227,12 +228,12 @@ func (h *heldList) removal(r guard.RefusedRemoval) {
 func (h *heldList) quarantine(q fleetstate.Quarantined) {
 	c := h.st.Cluster(q.Hub, q.Name)
 	first := q.First()
-	if c == nil || !overview.Visible(h.scope, c) || first.Reason == problem.RemovalRefused {
+	if c == nil || !access.Visible(h.scope, c) || first.Reason == problem.RemovalRefused {
 		return // a held tenant is listed as a whole
 	}
 	b := HeldBack{
 		Kind: overview.HeldQuarantine, Hub: q.Hub, Tenant: c.Member.Tenant, Clusters: []string{q.Name}, Since: overview.Known(h.since[q.ID]), Keeps: q.Revision,
-		Problem: overview.Text(h.st, h.scope, h.complete, string(first.Reason)+": "+first.Message()), Position: first.Pos, Frees: "a commit that fixes this place",
+		Problem: access.Text(h.st, h.scope, h.complete, string(first.Reason)+": "+first.Message()), Position: first.Pos, Frees: "a commit that fixes this place",
 	}
 	if n := len(q.Problems) - 1; n > 0 {
 		b.Problem += fmt.Sprintf(" (and %d more)", n)
@@ -268,7 +269,7 @@ func (h *heldList) handover(c *fleetstate.Cluster) {
 // dependency is a component that waits for another one.
 func (h *heldList) dependency(w order.Wait) {
 	c := h.st.Cluster(w.Hub, w.Cluster)
-	if c == nil || !overview.Visible(h.scope, c) || !h.scope.SeesGroup(w.Group) {
+	if c == nil || !access.Visible(h.scope, c) || !h.scope.SeesGroup(w.Group) {
 		return
 	}
 	b := HeldBack{

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/explain"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -36,8 +37,8 @@ type ComponentCell struct {
 }
 
 // Cluster describes a cluster. The error is a *queryerr.Error.
-func (x *Index) Cluster(scope Scope, complete bool, live Live, hub, name string) (ClusterPage, error) {
-	c, err := FindCluster(x.st, scope, hub, name)
+func (x *Index) Cluster(scope access.Reader, complete bool, live Live, hub, name string) (ClusterPage, error) {
+	c, err := access.FindCluster(x.st, scope, hub, name)
 	if err != nil {
 		return ClusterPage{}, err
 	}
@@ -50,7 +51,7 @@ func (x *Index) Cluster(scope Scope, complete bool, live Live, hub, name string)
 		out.Engine = x.st.HubEngine(m.Hub)
 	}
 	if q, is := x.st.QuarantineOf(c); is {
-		out.Problem, out.Position = Text(x.st, scope, complete, q.First().Message()), q.First().Pos
+		out.Problem, out.Position = access.Text(x.st, scope, complete, q.First().Message()), q.First().Pos
 	} else if out.Held == HeldDraining {
 		out.Problem, out.Position = "lifecycle: "+fleet.Draining, c.Desired().Member.KeyPos("lifecycle")
 	}
@@ -100,8 +101,8 @@ type Why struct {
 }
 
 // Why explains a component. The error is that of explain.Component.
-func (x *Index) Why(scope Scope, live Live, t explain.Target, path []string) (Why, error) {
-	c, err := FindCluster(x.st, scope, t.Hub, t.Cluster)
+func (x *Index) Why(scope access.Reader, live Live, t explain.Target, path []string) (Why, error) {
+	c, err := access.FindCluster(x.st, scope, t.Hub, t.Cluster)
 	if err != nil {
 		return Why{}, err
 	}

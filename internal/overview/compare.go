@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/problem"
@@ -60,7 +61,7 @@ const maxNames = 2000
 
 // Compare compares two clusters, each named as hub/cluster or cluster. Without both names it only
 // offers names.
-func (x *Index) Compare(scope Scope, a, b string) (Comparison, error) {
+func (x *Index) Compare(scope access.Reader, a, b string) (Comparison, error) {
 	rows, _ := x.visible(scope)
 	out := Comparison{Clusters: []string{}, Releases: []DifferentRelease{}, Components: []Difference{}}
 	for _, r := range rows[:min(len(rows), maxNames)] {
@@ -103,9 +104,9 @@ func (x *Index) Compare(scope Scope, a, b string) (Comparison, error) {
 }
 
 // row finds a visible cluster's row by hub/cluster or cluster.
-func (x *Index) row(scope Scope, name string) (row, error) {
+func (x *Index) row(scope access.Reader, name string) (row, error) {
 	hub, cluster := splitName(name)
-	c, err := FindCluster(x.st, scope, hub, cluster)
+	c, err := access.FindCluster(x.st, scope, hub, cluster)
 	if err != nil {
 		return row{}, err
 	}

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"cmp"
+	"github.com/argosy-hub/argosy/internal/access"
 	"slices"
 	"strings"
 
@@ -34,7 +35,7 @@ type Version struct {
 }
 
 // Versions returns the versions of the component that the filter names.
-func (x *Index) Versions(scope Scope, f Filter) (Versions, error) {
+func (x *Index) Versions(scope access.Reader, f Filter) (Versions, error) {
 	all, columns := x.visible(scope)
 	c := Component{f.Group, f.Component}
 	at, ok := x.column[c]

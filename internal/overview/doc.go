@@ -3,7 +3,7 @@
 //
 //  1. Every view is a plain struct, a pure function of a state, the facts of what runs, and a
 //     filter. It has no HTTP and no markup in it.
-//  2. A view shows what its Scope sees and nothing else: names, counts, options of filters and
+//  2. A view shows what its reader sees and nothing else: names, counts, options of filters and
 //     texts of errors are computed from visible clusters and groups alone.
 //  3. An Index remembers the desired state of every component of every cluster in some bytes each:
 //     equal ones are one. The Index of the next state takes over the clusters that the state took

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
@@ -52,9 +53,9 @@ func (f Filter) selectsComponent(c Component) bool {
 }
 
 // visible are the rows and the columns that a scope sees.
-func (x *Index) visible(scope Scope) (rows []row, columns []uint32) {
+func (x *Index) visible(scope access.Reader) (rows []row, columns []uint32) {
 	for _, r := range x.rows {
-		if visible(scope, r.cluster) {
+		if access.Visible(scope, r.cluster) {
 			rows = append(rows, r)
 		}
 	}
@@ -62,7 +63,7 @@ func (x *Index) visible(scope Scope) (rows []row, columns []uint32) {
 }
 
 // columnsOf are the components that any of the rows has, sorted by group and name.
-func (x *Index) columnsOf(scope Scope, rows []row) (columns []uint32) {
+func (x *Index) columnsOf(scope access.Reader, rows []row) (columns []uint32) {
 	seen := make([]bool, len(x.components))
 	for _, r := range rows {
 		for _, c := range r.cells {
@@ -79,7 +80,7 @@ func (x *Index) columnsOf(scope Scope, rows []row) (columns []uint32) {
 }
 
 // Options are the filters' values for what a scope sees.
-func (x *Index) Options(scope Scope) Options { return x.options(x.visible(scope)) }
+func (x *Index) Options(scope access.Reader) Options { return x.options(x.visible(scope)) }
 
 // options are the filters' values for what is visible.
 func (x *Index) options(rows []row, columns []uint32) Options {

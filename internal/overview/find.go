@@ -3,6 +3,7 @@ package overview
 import (
 	"cmp"
 	"encoding/json"
+	"github.com/argosy-hub/argosy/internal/access"
 	"slices"
 	"strings"
 
@@ -52,7 +53,7 @@ type match struct {
 }
 
 // Find looks for a path in the values of the clusters and components that a filter selects.
-func (x *Index) Find(scope Scope, f Filter, path string) (Found, error) {
+func (x *Index) Find(scope access.Reader, f Filter, path string) (Found, error) {
 	all, columns := x.visible(scope)
 	out := Found{Filter: f, Options: x.options(all, columns), Path: path, Values: []FoundValue{}}
 	want, err := hierarchy.ParsePath(path)

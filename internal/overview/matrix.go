@@ -2,6 +2,7 @@ package overview
 
 import (
 	"cmp"
+	"github.com/argosy-hub/argosy/internal/access"
 	"slices"
 	"strings"
 
@@ -87,7 +88,7 @@ type Cell struct {
 func (c Cell) Deployed() bool { return c.State == explain.Deployed }
 
 // Matrix returns a page of what a filter selects.
-func (x *Index) Matrix(scope Scope, live Live, f Filter, by string, page int) Matrix {
+func (x *Index) Matrix(scope access.Reader, live Live, f Filter, by string, page int) Matrix {
 	all, columns := x.visible(scope)
 	out := Matrix{Filter: f, Options: x.options(all, columns), By: by, All: len(all), Columns: []Column{}, Rows: []Row{}}
 	if !x.watched() {
@@ -208,10 +209,10 @@ func (x *Index) cluster(c *fleetstate.Cluster) Cluster {
 
 // ringsOf are the rings that a cluster is in, of the rollouts that a scope sees: the ring's name,
 // with the policy's where the fleet has several.
-func (x *Index) ringsOf(r row, scope Scope) (out []string) {
+func (x *Index) ringsOf(r row, scope access.Reader) (out []string) {
 	for _, p := range x.st.Fleet.Rollouts {
 		m := r.cluster.Member.InRollout()
-		if !p.Covers(m) || !SeesRollout(scope, x.st.Fleet, p) {
+		if !p.Covers(m) || !access.SeesRollout(scope, x.st.Fleet, p) {
 			continue
 		}
 		name := p.Rings[p.RingOf(m)].Name

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"cmp"
+	"github.com/argosy-hub/argosy/internal/access"
 	"slices"
 	"strings"
 
@@ -58,7 +59,7 @@ type UnusedRelease struct {
 
 // Outliers returns those among the clusters that a filter selects. The majority is that of all
 // visible clusters.
-func (x *Index) Outliers(scope Scope, complete bool, f Filter) Outliers {
+func (x *Index) Outliers(scope access.Reader, complete bool, f Filter) Outliers {
 	all, columns := x.visible(scope)
 	out := Outliers{Filter: f, Options: x.options(all, columns), Differing: []Differing{}, Unpinned: []Unpinned{}, Unused: []UnusedRelease{}}
 	usual := x.majorities(all)

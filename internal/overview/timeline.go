@@ -2,6 +2,7 @@ package overview
 
 import (
 	"fmt"
+	"github.com/argosy-hub/argosy/internal/access"
 	"slices"
 	"strings"
 	"time"
@@ -60,7 +61,7 @@ const maxMomentClusters = 12
 
 // Timeline returns what the states changed of the clusters that a filter and a cluster's name
 // select; an empty one selects all.
-func (h *History) Timeline(x *Index, scope Scope, f Filter, cluster string) Timeline {
+func (h *History) Timeline(x *Index, scope access.Reader, f Filter, cluster string) Timeline {
 	all, columns := x.visible(scope)
 	out := Timeline{Filter: f, Options: x.options(all, columns), Cluster: cluster, Commits: []Moment{}}
 	h.mu.Lock()
@@ -95,7 +96,7 @@ func (h *History) Timeline(x *Index, scope Scope, f Filter, cluster string) Time
 }
 
 // seesAll reports whether a scope sees clusters of any name and groups of any name.
-func seesAll(scope Scope) bool { return scope.Sees("", "", "") && scope.SeesGroup("") }
+func seesAll(scope access.Reader) bool { return scope.Sees("", "", "") && scope.SeesGroup("") }
 
 func (m *Moment) add(x *Index, cl clusterChange, changes []ComponentChange) {
 	m.Concerned++
@@ -117,7 +118,7 @@ func (m *Moment) add(x *Index, cl clusterChange, changes []ComponentChange) {
 
 // selected are the changes that a scope and a filter see, nil for a cluster that they do not. A
 // cluster that has moved between tenants is seen by who sees both.
-func (cl clusterChange) selected(scope Scope, f Filter, cluster string) []ComponentChange {
+func (cl clusterChange) selected(scope access.Reader, f Filter, cluster string) []ComponentChange {
 	c := cl.Cluster
 	if !cl.seenBy(scope) {
 		return nil
@@ -138,7 +139,7 @@ func (cl clusterChange) selected(scope Scope, f Filter, cluster string) []Compon
 }
 
 // seenBy reports whether a scope sees the cluster with each tenant that it had.
-func (cl clusterChange) seenBy(scope Scope) bool {
+func (cl clusterChange) seenBy(scope access.Reader) bool {
 	return !slices.ContainsFunc(cl.Tenants, func(tenant string) bool { return !scope.Sees(cl.Cluster.Hub, cl.Cluster.Name, tenant) })
 }
 
@@ -153,7 +154,7 @@ type LastChange struct {
 // LastChanges are the newest changes of the values of a component on a cluster, by path, as far as
 // they are remembered and a scope sees them: not what the cluster had with another tenant. The
 // caller may see the cluster and the component.
-func (h *History) LastChanges(scope Scope, hub, cluster string, of Component) map[string]LastChange {
+func (h *History) LastChanges(scope access.Reader, hub, cluster string, of Component) map[string]LastChange {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := map[string]LastChange{}
@@ -179,14 +180,14 @@ func (h *History) LastChanges(scope Scope, hub, cluster string, of Component) ma
 
 // shown is who made the commit, without a subject that names a cluster, of the state or one that
 // the commit changed, which the scope does not see (rule 2).
-func (c *commit) shown(st *fleetstate.State, scope Scope) snapshot.Commit {
+func (c *commit) shown(st *fleetstate.State, scope access.Reader) snapshot.Commit {
 	by, subject := c.By, strings.ToLower(c.By.Subject)
-	isHidden := namesInvisible(st, scope, subject)
+	isHidden := access.NamesInvisible(st, scope, subject)
 	for _, cl := range c.Clusters {
 		if cl.Cluster.IsHub || cl.seenBy(scope) {
 			continue
 		}
-		for word := range words(subject) {
+		for word := range access.Words(subject) {
 			isHidden = isHidden || word == cl.Cluster.Name || strings.HasSuffix(word, "-"+cl.Cluster.Name)
 		}
 	}
@@ -221,7 +222,7 @@ type ChangedCluster struct {
 
 // Step compares two revisions that were served, the newest two without names. The error is a
 // *queryerr.Error.
-func (h *History) Step(scope Scope, f Filter, base, head string) (Step, error) {
+func (h *History) Step(scope access.Reader, f Filter, base, head string) (Step, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := Step{Revisions: h.revisions(), Clusters: []ChangedCluster{}}

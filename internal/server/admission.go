@@ -7,7 +7,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/httpserver"
-	"github.com/argosy-hub/argosy/internal/overview"
 )
 
 // withToken admits requests with a token that is good for the route.
@@ -86,7 +85,7 @@ func bearerOf(r *http.Request) *access.Bearer { return info(r).bearer }
 // ofOthers denies a query about a member that is served from an earlier file of a tenant that the
 // token does not see. What is an owner or a cluster.
 func ofOthers(r *http.Request, st *fleetstate.State, what, hub, name string) *failure {
-	if c := st.Cluster(hub, name); c != nil && !overview.Visible(bearerOf(r), c) {
+	if c := st.Cluster(hub, name); c != nil && !access.Visible(bearerOf(r), c) {
 		return httpserver.Denial(bearerOf(r).Hidden(what, name))
 	}
 	return nil
@@ -124,7 +123,7 @@ func (s *Server) failureFor(r *http.Request, st *fleetstate.State, err error) *f
 // restricted to.
 func shown(r *http.Request, st *fleetstate.State, text string) string {
 	only := bearerOf(r).Restricted()
-	return overview.Text(st, bearerOf(r), only == nil || only.Tenants == nil && only.Owners == nil, text)
+	return access.Text(st, bearerOf(r), only == nil || only.Tenants == nil && only.Owners == nil, text)
 }
 
 // tokenOrPassword takes the token also as the password of any user: Flux Operator sends either, by

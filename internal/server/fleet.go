@@ -4,13 +4,13 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/order"
-	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/problem"
 )
 
@@ -92,7 +92,7 @@ func problemsFor(r *http.Request, st *fleetstate.State, all []problem.Problem) [
 	out := []problem.Problem{}
 	for _, p := range all {
 		if text := p.Error(); shown(r, st, text) != text {
-			p = problem.Problem{Reason: p.Reason, Severity: p.Severity, Found: overview.Withheld, Hub: p.Hub, Cluster: p.Cluster}
+			p = problem.Problem{Reason: p.Reason, Severity: p.Severity, Found: access.Withheld, Hub: p.Hub, Cluster: p.Cluster}
 		}
 		out = append(out, p)
 	}

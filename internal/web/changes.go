@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/argosy-hub/argosy/internal/access"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/explain"
@@ -33,7 +34,7 @@ func timeline(q *request) (any, string, error) {
 	title := "Timeline"
 	if name := q.Get("cluster"); name != "" {
 		title = "Timeline of " + name
-		if _, err := overview.FindCluster(q.state, q.bearer, q.Get("hub"), name); err != nil {
+		if _, err := access.FindCluster(q.state, q.bearer, q.Get("hub"), name); err != nil {
 			return nil, "", err
 		}
 	}

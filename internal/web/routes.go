@@ -158,7 +158,7 @@ func (q *request) failure(err error) *failure {
 		return &failure{Code: http.StatusNotFound, Message: missing.Error(), Hint: "Leave the path empty to see all values."}
 	case errors.As(err, &e) && e.Kind == queryerr.KindUnavailable:
 		f := &failure{Code: http.StatusServiceUnavailable, Message: e.Error(), Hint: "Held back says what has to be fixed, and where."}
-		if q.bearer.Withholds(e.Problems, q.state.Fleet) || overview.Text(q.state, q.bearer, q.complete(), f.Message) != f.Message {
+		if q.bearer.Withholds(e.Problems, q.state.Fleet) || access.Text(q.state, q.bearer, q.complete(), f.Message) != f.Message {
 			f.Message = "the fleet cannot be computed, for a reason outside of what this token may see"
 		}
 		return f
