@@ -47,8 +47,12 @@ func (s *Server) auditRequest(r *http.Request, n *requestInfo, code int, took ti
 	}
 	attributes := []slog.Attr{slog.String("id", n.id), slog.String("method", r.Method), slog.String("route", n.endpoint), slog.Int("code", code), slog.String("address", address)}
 	for _, a := range [][2]string{
-		{"token", n.bearer.Label()}, {"certificate", certificate(r)}, {"applicationSet", n.applicationSet}, {request, n.request},
-		{"cluster", n.cluster}, {"denied", n.failure},
+		{"token", n.bearer.Label()},
+		{"certificate", certificate(r)},
+		{"applicationSet", n.applicationSet},
+		{request, n.request},
+		{"cluster", n.cluster},
+		{"denied", n.failure},
 	} {
 		if a[1] != "" {
 			attributes = append(attributes, slog.String(a[0], cut(a[1])))
