@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"log/slog"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -272,6 +273,20 @@ func TestAssetsOfOtherVersionsAreNotKept(t *testing.T) {
 	for _, path := range []string{"/assets/argosy.css?v=000000000000", "/assets/argosy.css"} {
 		if r := get(t, server, "", path); r.code != 200 || r.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: %d %q", path, r.code, r.header.Get("Cache-Control"))
+		}
+	}
+}
+
+// TestPanicOfAPageIsAnError: a page that panics is 500, for browsers and for scripts.
+func TestPanicOfAPageIsAnError(t *testing.T) {
+	t.Parallel()
+	server := site(t, wide(t), func(o *web.Options) {
+		o.Logger = slog.New(slog.DiscardHandler)
+		o.Live = func() overview.Live { panic("boom") }
+	})
+	for _, path := range []string{"/", "/api/v1/matrix"} {
+		if r := get(t, server, secret, path); r.code != 500 || !strings.Contains(r.body, "internal error; see the service&#39;s log") && !strings.Contains(r.body, "internal error; see the service's log") {
+			t.Errorf("%s: %d %.200s", path, r.code, r.body)
 		}
 	}
 }
