@@ -90,7 +90,7 @@ func sizeOf(e *syntax.Regexp) int {
 }
 
 // searches are sprig's functions of a regular expression, less their prefix.
-var searches = map[string]bool{"Match": true, "Find": true, "FindAll": true, "Split": true, "ReplaceAll": true, "ReplaceAllLiteral": true}
+var searches = []string{"Match", "Find", "ReplaceAll"}
 
 // noSearch stands for a function of a regular expression, which search makes for an account.
 func noSearch() string { return "" }
@@ -116,30 +116,16 @@ func (a *account) search(name string) any {
 			}
 			return e.FindString(text), nil
 		}
-	case "FindAll", "Split":
-		return func(pattern, text string, n int) ([]string, error) {
-			e, err := a.searched(name, pattern, text, true)
-			switch {
-			case err != nil:
-				return nil, err
-			case does == "Split":
-				return e.Split(text, n), nil
-			}
-			return e.FindAllString(text, n), nil
-		}
-	case "ReplaceAll", "ReplaceAllLiteral":
+	case "ReplaceAll":
 		return func(pattern, text, by string) (string, error) {
 			e, err := a.searched(name, pattern, text, true)
 			if err == nil {
 				err = fits(name, len(text)*(1+strings.Count(by, "$")), len(text)+1, len(by))
 			}
-			switch {
-			case err != nil:
+			if err != nil {
 				return "", err
-			case does == "ReplaceAll":
-				return e.ReplaceAllString(text, by), nil
 			}
-			return e.ReplaceAllLiteralString(text, by), nil
+			return e.ReplaceAllString(text, by), nil
 		}
 	}
 	return nil

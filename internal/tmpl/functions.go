@@ -27,7 +27,8 @@ var allowed = strings.Fields(`
 
 // instead is what to write in the place of a function that templates may not call.
 var instead = map[string]string{
-	"set": "merge", "unset": "omit", "split": "splitList", "splitn": "splitList", "chunk": "slice", "abbrevboth": "abbrev",
+	"set": "merge", "unset": "omit", "split": "splitList", "splitn": "splitList", "chunk": "slice", "abbrevboth": "abbrev", "untilStep": "until", "seq": "until",
+	"semver": "semverCompare", "regexFindAll": "regexFind", "regexSplit": "splitList", "regexReplaceAllLiteral": "regexReplaceAll",
 	"osBase": "base", "osClean": "clean", "osDir": "dir", "osExt": "ext", "osIsAbs": "isAbs", "tpl": "a file named .gotmpl",
 	"env": "a label or an annotation of the cluster", "expandenv": "a label or an annotation of the cluster", "lookup": "a label or an annotation of the cluster",
 	"include": "define and template", "now": "the date itself", "date": "the date itself",

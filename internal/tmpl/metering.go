@@ -34,7 +34,7 @@ func (a *account) function(name string) any {
 	switch {
 	case f == nil:
 		return nil
-	case strings.HasPrefix(name, "semver"):
+	case name == "semverCompare":
 		return a.bind(name, f, 1, costVersion)
 	case slices.Contains(slow, name):
 		return a.bind(name, f, slowness, 0)

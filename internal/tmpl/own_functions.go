@@ -24,7 +24,7 @@ func own(sprig template.FuncMap) template.FuncMap {
 	out := template.FuncMap{
 		"merge": merge, "mustMerge": merge, "mergeOverwrite": overwrite, "mustMergeOverwrite": overwrite,
 		"keys": keys, "values": values, "index": index, "uniq": uniq, "mustUniq": uniq, "without": without, "mustWithout": without,
-		"repeat": repeat, "until": until, "untilStep": untilStep, "seq": boundedSeq(sprig["seq"].(func(...int) string)), //nolint:errcheck // as above
+		"repeat": repeat, "until": until,
 		"trimAll": trimAll, "trimall": trimAll, "replace": replace, "indent": indent,
 		"nindent": func(spaces int, text string) (string, error) {
 			out, err := indent(spaces, text)
@@ -59,11 +59,11 @@ func own(sprig template.FuncMap) template.FuncMap {
 			}
 			return v, nil
 		},
-		"semver": newVersion, "semverCompare": semverCompare,
-		"print": fmt.Sprint, "println": fmt.Sprintln, "printf": printf,
+		"semverCompare": semverCompare,
+		"print":         fmt.Sprint, "println": fmt.Sprintln, "printf": printf,
 		"html": template.HTMLEscaper, "js": template.JSEscaper, "urlquery": template.URLQueryEscaper,
 	}
-	for name := range searches {
+	for _, name := range searches {
 		out["regex"+name], out["mustRegex"+name] = noSearch, noSearch
 	}
 	return out
@@ -123,64 +123,19 @@ func repeat(count int, text string) (string, error) {
 	return strings.Repeat(text, count), nil
 }
 
+// until is the numbers from 0 to a count, which may be negative, without the count itself.
 func until(count int) ([]int, error) {
-	step := 1
-	if count < 0 {
-		step = -1
+	if count > maxElements || count < -maxElements {
+		return nil, limitError{"a list of numbers is too long", fmt.Sprintf("at most %d elements", maxElements)}
 	}
-	return untilStep(0, count, step)
-}
-
-func untilStep(start, stop, step int) ([]int, error) {
-	if err := checkElements(start, stop, step); err != nil {
-		return nil, err
-	}
-	out := make([]int, 0, elements(start, stop, step))
-	for i := start; step > 0 && i < stop || step < 0 && i > stop; i += step {
+	out := []int{}
+	for i := range max(0, count) {
 		out = append(out, i)
-		if next := i + step; (next > i) != (step > 0) {
-			break // beyond the largest integer
-		}
+	}
+	for i := 0; i > count; i-- {
+		out = append(out, i)
 	}
 	return out, nil
-}
-
-// elements is how many numbers there are from start to stop, as a floating-point number's integer:
-// the difference of two integers need not be one.
-func elements(start, stop, step int) int {
-	if step == 0 {
-		return 0
-	}
-	return int(min(maxElements+1, max(0, math.Ceil((float64(stop)-float64(start))/float64(step)))))
-}
-
-func checkElements(start, stop, step int) error {
-	if elements(start, stop, step) > maxElements {
-		return limitError{"a list of numbers is too long", fmt.Sprintf("at most %d elements", maxElements)}
-	}
-	return nil
-}
-
-// boundedSeq is sprig's seq: of end; start and end; or start, step and end.
-func boundedSeq(seq func(...int) string) func(...int) (string, error) {
-	return func(params ...int) (string, error) {
-		start, step, stop := 1, 1, 1
-		switch len(params) {
-		case 1:
-			stop = params[0]
-		case 2:
-			start, stop = params[0], params[1]
-		case 3:
-			start, step, stop = params[0], params[1], params[2]
-		}
-		if len(params) < 3 && stop < start {
-			step = -1
-		}
-		if err := checkElements(start, stop, step); err != nil {
-			return "", err
-		}
-		return seq(params...), nil
-	}
 }
 
 // index is text/template's index, but for maps of strings an absent key is "".
@@ -323,29 +278,6 @@ func writeIdentity(b *strings.Builder, v reflect.Value) {
 
 // maxVersion bounds the texts of versions and constraints, whose parser takes a microsecond a byte.
 const maxVersion = 100
-
-// version is a version as templates see it: {{ (semver "1.2.3").Minor }}.
-type version struct {
-	Major, Minor, Patch            uint64
-	Prerelease, Metadata, Original string
-	text                           string
-}
-
-func (v version) String() string { return v.text }
-
-// MarshalText has the version as a text in JSON and YAML.
-func (v version) MarshalText() ([]byte, error) { return []byte(v.text), nil }
-
-func newVersion(text string) (version, error) {
-	if err := atMost("semver", len(text), maxVersion, "bytes"); err != nil {
-		return version{}, err
-	}
-	v, err := semver.NewVersion(text)
-	if err != nil {
-		return version{}, err
-	}
-	return version{v.Major(), v.Minor(), v.Patch(), v.Prerelease(), v.Metadata(), v.Original(), v.String()}, nil
-}
 
 func semverCompare(constraint, text string) (bool, error) {
 	if err := atMost("semverCompare", max(len(constraint), len(text)), maxVersion, "bytes"); err != nil {

@@ -66,10 +66,10 @@ func TestErrorsHoldNoValues(t *testing.T) {
 		`{{ fail (print "incompatible types for comparison: " .v) }}`, `{{ if false }}{{ fail "x" }}{{ end }}{{ fail (cat "x" .v) }}`,
 		`{{ range $i, $x, := .v }}{{ end }}`, `{{ range .v }}{{ . | add1 | fail }}{{ end }}`, `{{ range .m.k }}{{ . }}{{ end }}`, `{{ atoi .v | fail }}`,
 		`{{ fromYaml (print "[" .v) }}`, `{{ fromYaml .v }}`, `{{ mustFromJson .v }}`, `{{ mustRegexMatch (print "(" .v) "x" }}`, `{{ regexMatch (print "(" .v) "x" }}`,
-		`{{ regexReplaceAll (print "[" .v) "x" "y" }}`, `{{ semverCompare .v "1.2.3" }}`, `{{ semverCompare ">1" .v }}`, `{{ semver .v }}`, `{{ mustToDuration .v }}`, `{{ index .l .v }}`, `{{ index .l .n }}`, `{{ index .n .v }}`, `{{ index .m .n }}`,
+		`{{ regexReplaceAll (print "[" .v) "x" "y" }}`, `{{ semverCompare .v "1.2.3" }}`, `{{ semverCompare ">1" .v }}`, `{{ mustToDuration .v }}`, `{{ index .l .v }}`, `{{ index .l .n }}`, `{{ index .n .v }}`, `{{ index .m .n }}`,
 		`{{ printf (print "%" .n "p") .v }}`, `{{ printf (print "%" .v "p") .m }}`, `{{ lt .v .n }}`, `{{ eq .l .l }}`, `{{ .v.x }}`, `{{ .m.k.x }}`, `{{ index .l 0 | include }}`, `{{ template .v }}`,
 		`{{ mustFirst .v }}`, `{{ mustHas .v .v }}`, `{{ mustSlice .v 1 }}`, `{{ slice .v 9 99 }}`, `{{ dig "a" .v }}`, `{{ get .v "x" }}`, `{{ merge .v }}`, `{{ b64dec .v | fail }}`, `{{ b32dec .v }}`, `{{ urlParse (print "%" .v "://") }}`,
-		`{{ mustDateModify .v now }}`, `{{ derivePassword 1 .v .v .v .v }}`, `{{ buildCustomCert .v .v }}`, `{{ decryptAES .v .v }}`, `{{ until .v }}`, `{{ repeat .n .v }}`, `{{ seq .v }}`, `{{ tuple .v | first | len }}{{ len .n }}`,
+		`{{ mustDateModify .v now }}`, `{{ derivePassword 1 .v .v .v .v }}`, `{{ buildCustomCert .v .v }}`, `{{ decryptAES .v .v }}`, `{{ until .v }}`, `{{ repeat .n .v }}`, `{{ tuple .v | first | len }}{{ len .n }}`,
 	} {
 		tt, err := Parse(at("f", 0), text)
 		if err == nil {
