@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unique"
 
 	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/explain"
@@ -31,7 +32,7 @@ func (c Component) compare(d Component) int {
 // package explain.
 const Unknown = "unknown"
 
-// desired is what Git says of one component on one cluster. Equal ones are remembered once.
+// desired is what Git says of one component on one cluster.
 type desired struct {
 	state   string
 	release string
@@ -54,8 +55,6 @@ type Index struct {
 	st         *fleetstate.State
 	components []Component
 	column     map[Component]uint32
-	all        []desired
-	number     map[desired]uint32
 	rows       []row // by hub and name
 	releases   map[releaseKey]facts.Application
 
@@ -70,8 +69,11 @@ type row struct {
 	cells   []cell
 }
 
-// cell refers to the component and to what is desired of it.
-type cell struct{ component, desired uint32 }
+// cell refers to the component and to what is desired of it; equal ones are in memory once.
+type cell struct {
+	component uint32
+	desired   unique.Handle[desired]
+}
 
 // Cache keeps the Index of the last state. Its zero value is empty.
 type Cache struct {
@@ -89,18 +91,17 @@ func (c *Cache) Of(st *fleetstate.State) *Index {
 	return c.last
 }
 
-// maxForgotten bounds the entries of an Index that no cluster may use any more.
-const maxForgotten = 10_000
+// maxComponents bounds the components of an Index, of which some may be gone.
+const maxComponents = 10_000
 
 // newIndex takes the rows of clusters that did not change from the previous Index, or from nil.
 func newIndex(previous *Index, st *fleetstate.State) *Index {
-	x := &Index{st: st, releases: releasesOf(st), column: map[Component]uint32{}, number: map[desired]uint32{}}
+	x := &Index{st: st, releases: releasesOf(st), column: map[Component]uint32{}}
 	x.usual = sync.OnceValue(func() map[place]majority { return x.majoritiesOf(x.rows) })
 	x.counts = sync.OnceValue(func() map[uint32][]VersionCount { return x.versionsOf(x.rows) })
 	known := map[*fleetstate.Cluster][]cell{}
-	if previous != nil && len(previous.all) < maxForgotten+10*len(previous.rows) {
+	if previous != nil && len(previous.components) < maxComponents {
 		x.components, x.column = slices.Clone(previous.components), maps.Clone(previous.column)
-		x.all, x.number = slices.Clone(previous.all), maps.Clone(previous.number)
 		for _, r := range previous.rows {
 			known[r.cluster] = r.cells
 		}
@@ -118,7 +119,7 @@ func newIndex(previous *Index, st *fleetstate.State) *Index {
 		found := make([][]named, len(part))
 		parallel.Each(len(part), func(i int) { found[i] = desiredOf(st, x.rows[part[i]].cluster) })
 		for i, n := range part {
-			x.rows[n].cells = x.intern(found[i])
+			x.rows[n].cells = x.cellsOf(found[i])
 		}
 	}
 	return x
@@ -170,7 +171,7 @@ func stateOf(c *fleetstate.Cluster, group string, r fleetstate.Component) string
 	return explain.Deployed
 }
 
-func (x *Index) intern(all []named) []cell {
+func (x *Index) cellsOf(all []named) []cell {
 	out := make([]cell, 0, len(all))
 	for _, n := range all {
 		column, ok := x.column[n.Component]
@@ -178,12 +179,7 @@ func (x *Index) intern(all []named) []cell {
 			column = uint32(len(x.components)) //nolint:gosec // bounded by the limits of a repository
 			x.column[n.Component], x.components = column, append(x.components, n.Component)
 		}
-		number, ok := x.number[n.desired]
-		if !ok {
-			number = uint32(len(x.all)) //nolint:gosec // likewise
-			x.number[n.desired], x.all = number, append(x.all, n.desired)
-		}
-		out = append(out, cell{column, number})
+		out = append(out, cell{column, unique.Make(n.desired)})
 	}
 	slices.SortFunc(out, func(a, b cell) int { return cmp.Compare(a.component, b.component) })
 	return out
@@ -195,5 +191,5 @@ func (x *Index) of(r row, component uint32) (desired, bool) {
 	if !ok {
 		return desired{}, false
 	}
-	return x.all[r.cells[i].desired], true
+	return r.cells[i].desired.Value(), true
 }

@@ -28,7 +28,7 @@ func (x *Index) majoritiesOf(rows []row) map[place]majority {
 	counts := map[place]map[string]int{}
 	for _, r := range rows {
 		for _, c := range r.cells {
-			d := x.all[c.desired]
+			d := c.desired.Value()
 			if d.state != explain.Deployed {
 				continue
 			}

@@ -156,16 +156,15 @@ func (x *Index) versions(rows []row) map[uint32][]VersionCount {
 }
 
 func (x *Index) versionsOf(rows []row) map[uint32][]VersionCount {
-	type key struct{ component, desired uint32 }
-	counts := map[key]int{}
+	counts := map[cell]int{}
 	for _, r := range rows {
 		for _, c := range r.cells {
-			counts[key(c)]++
+			counts[c]++
 		}
 	}
 	out := map[uint32][]VersionCount{}
 	for k, n := range counts {
-		d := x.all[k.desired]
+		d := k.desired.Value()
 		if d.state != explain.Deployed {
 			continue
 		}
