@@ -32,16 +32,16 @@ func FuzzTokens(f *testing.F) {
 		}
 		names, files := map[string]bool{}, map[string]bool{}
 		for _, d := range tokens {
-			if d.name == "" || d.name == fullLabel || names[d.name] || len(d.files) == 0 || len(d.scope.Routes) == 0 {
+			if d.Name == "" || d.Name == fullLabel || names[d.Name] || len(d.Files) == 0 || len(d.Scope.Routes) == 0 {
 				t.Fatalf("%q is accepted: %+v", text, d)
 			}
-			names[d.name] = true
-			for _, route := range d.scope.Routes {
+			names[d.Name] = true
+			for _, route := range d.Scope.Routes {
 				if !slices.Contains(Routes, route) {
 					t.Fatalf("%q is accepted: route %q", text, route)
 				}
 			}
-			for _, file := range d.files {
+			for _, file := range d.Files {
 				if !filepath.IsLocal(file) || filepath.Clean(file) != file || files[file] {
 					t.Fatalf("%q is accepted: file %q", text, file)
 				}

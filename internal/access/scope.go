@@ -27,7 +27,13 @@ var Routes = []string{GetParams, FluxInputs, Registry, FleetRoute, Explain, Webh
 
 // Scope is what a bearer token may query. Nil lists other than Routes allow all.
 type Scope struct {
-	Routes, Views, Hubs, Groups, Owners, Tenants []string
+	Routes  []string `json:"routes" is:"quoted" jsonschema:"uniqueItems=true,enum=getparams,enum=flux-inputs,enum=registry,enum=fleet,enum=explain,enum=webhook,enum=web"`
+	Views   []string `json:"views,omitempty" is:"quoted" jsonschema:"uniqueItems=true,enum=agents,enum=components,enum=grants,enum=members,enum=releases"`
+	Hubs    []string `json:"hubs,omitempty" is:"quoted" jsonschema:"uniqueItems=true"`
+	Groups  []string `json:"groups,omitempty" is:"quoted" jsonschema:"uniqueItems=true"`
+	Owners  []string `json:"owners,omitempty" is:"quoted" jsonschema:"uniqueItems=true"`
+	Tenants []string `json:"tenants,omitempty" is:"quoted" jsonschema:"uniqueItems=true"`
+	Base    *bool    `json:"base,omitempty"`
 	// NoBase denies queries with a catalog entry of their own.
 	NoBase bool
 }

@@ -244,11 +244,11 @@ func (t *Tokens) declare() error {
 	}
 	bearers := map[string]*Bearer{}
 	for _, d := range list {
-		b := &Bearer{Name: d.name, scope: &d.scope, limiter: t.newLimiter()}
-		if old := t.bearers[d.name]; old != nil {
+		b := &Bearer{Name: d.Name, scope: &d.Scope, limiter: t.newLimiter()}
+		if old := t.bearers[d.Name]; old != nil {
 			b.limiter = old.limiter // requests of before still count
 		}
-		bearers[d.name] = b
+		bearers[d.Name] = b
 	}
 	if differs {
 		t.o.Log.Info("tokens file has been read again", "tokens", len(list))
@@ -264,22 +264,22 @@ func (t *Tokens) read(content func(path string) ([]byte, error)) (problems, miss
 	list, _ := t.file.Last()
 	for _, d := range list {
 		n := len(contents)
-		for _, path := range d.files {
+		for _, path := range d.Files {
 			secret, err := content(path)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // gone, and with it the value (rule 5)
 			}
 			if err != nil {
-				problems = append(problems, fmt.Sprintf("token %q: file %q: %v", d.name, path, err))
+				problems = append(problems, fmt.Sprintf("token %q: file %q: %v", d.Name, path, err))
 				if secret = t.contents[path]; secret == nil {
 					continue
 				}
 			}
 			contents[path] = secret
-			t.add(secret, t.bearers[d.name])
+			t.add(secret, t.bearers[d.Name])
 		}
 		if len(contents) == n {
-			missing = append(missing, fmt.Sprintf("token %q: none of its files can be used: %s", d.name, strings.Join(d.files, ", ")))
+			missing = append(missing, fmt.Sprintf("token %q: none of its files can be used: %s", d.Name, strings.Join(d.Files, ", ")))
 		}
 	}
 	t.contents = contents

@@ -66,8 +66,8 @@ func TestApprovalErrors(t *testing.T) {
 	good := header + "removals: [{cluster: a, component: addons/dns, reason: r}]\n"
 	for text, want := range map[string]string{
 		good: "",
-		strings.Replace(good, "reason", "raeson", 1):          "invalid-approval fleet/approvals/x.yaml:4:12: key \"removals[0].reason\": missing or empty; expected why this may go\nunknown-key fleet/approvals/x.yaml:4:48: key \"raeson\": not known in removals[0]; did you mean \"reason\"?",
-		strings.Replace(good, "expires", "expirez", 1):        "invalid-approval fleet/approvals/x.yaml:1:1: key \"expires\": missing or empty; expected the last day of the approval, such as 2026-12-01\nunknown-key fleet/approvals/x.yaml:3:1: key \"expirez\": not known in the approval; did you mean \"expires\"?",
+		strings.Replace(good, "reason", "raeson", 1):          "unknown-key fleet/approvals/x.yaml:4:48: key \"raeson\": not known in removals[0]; did you mean \"reason\"?",
+		strings.Replace(good, "expires", "expirez", 1):        "unknown-key fleet/approvals/x.yaml:3:1: key \"expirez\": not known in the approval; did you mean \"expires\"?",
 		strings.Replace(good, "2026-12-01", "next week", 1):   `invalid-approval fleet/approvals/x.yaml:3:10: key "expires": "next week"; expected a day, such as 2026-12-01`,
 		strings.Replace(good, "2026-12-01", "2026-02-30", 1):  `invalid-approval fleet/approvals/x.yaml:3:10: key "expires": "2026-02-30"; expected a day, such as 2026-12-01`,
 		strings.Replace(good, "RemovalApproval", "Layout", 1): `invalid-value fleet/approvals/x.yaml:2:7: key "kind": "Layout"; expected "RemovalApproval"`,

@@ -114,25 +114,28 @@ func (a At) structure(n *Node, what string, v reflect.Value) At {
 	}
 	all := fieldsOf(v.Type())
 	var known []string
-	for i := range all {
-		f := &all[i]
-		if f.isPlace {
-			v.FieldByIndex(f.index).Set(reflect.ValueOf(a.pos(a.Node)))
-			continue
-		}
-		known = append(known, f.key)
-		n := a.Node.Get(f.key)
-		switch {
-		case !n.IsNull():
-			a.value(f, n, a.key(f.key), v.FieldByIndex(f.index))
-		case f.required:
-			a.missing(f, a.Pos(f.key), a.key(f.key))
+	for _, f := range all {
+		if !f.isPlace {
+			known = append(known, f.key)
 		}
 	}
 	if e, ok := v.Addr().Interface().(Extender); ok {
 		known = append(known, e.MoreKeys()...)
 	}
+	before := len(a.problems)
 	m.Known(known...)
+	isMisspelt := len(a.problems) > before // what is missing may be there
+	for i := range all {
+		f := &all[i]
+		switch n := a.Node.Get(f.key); {
+		case f.isPlace:
+			v.FieldByIndex(f.index).Set(reflect.ValueOf(a.pos(a.Node)))
+		case !n.IsNull():
+			a.value(f, n, a.key(f.key), v.FieldByIndex(f.index))
+		case f.required && !isMisspelt:
+			a.missing(f, a.Pos(f.key), a.key(f.key))
+		}
+	}
 	if c, ok := v.Addr().Interface().(Checker); ok {
 		c.Check(a)
 	}

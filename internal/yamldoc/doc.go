@@ -48,7 +48,7 @@
 // time is a day. A field of type *Node gets the value itself. A type that implements NodeReader or
 // encoding.TextUnmarshaler reads its own value. A struct that implements Checker checks what is not
 // of one key, and one that implements Extender has further keys. Problems name the path of the key,
-// as in key "rings[0].soak".
+// as in key "rings[0].soak". Beside a key that is not known, no other is reported as missing.
 package yamldoc
 
 import "github.com/argosy-hub/argosy/internal/problem"

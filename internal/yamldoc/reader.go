@@ -116,12 +116,9 @@ func (m *MapReader) KeyPos(key string) problem.Pos {
 }
 
 // Known reports every key that is not among the given ones, with a suggestion.
-func (m *MapReader) Known(keys ...string) { m.KnownFunc(keys, nil) }
-
-// KnownFunc is Known, with a function that may accept further keys.
-func (m *MapReader) KnownFunc(keys []string, accept func(string) bool) {
+func (m *MapReader) Known(keys ...string) {
 	for _, f := range m.node.Fields() {
-		if slices.Contains(keys, f.Key) || accept != nil && accept(f.Key) {
+		if slices.Contains(keys, f.Key) {
 			continue
 		}
 		hints := problem.Nearest(f.Key, keys)
