@@ -2,6 +2,7 @@ package planreport
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -258,5 +259,46 @@ func TestWritePlanMarkdownTellsObjectsApart(t *testing.T) {
 	}
 	if out := b.String(); !strings.Contains(out, "| remove | 2 objects: `RoleBinding one`, `RoleBinding two`") || !strings.Contains(out, "| remove | `RoleBinding three`<br>left behind") {
 		t.Errorf("got:\n%s", out)
+	}
+}
+
+// A terminal and a comment have the first lines of the guard; a page has all.
+func TestPagesListAll(t *testing.T) {
+	p := Plan{}
+	for i := range 20 {
+		line := fmt.Sprintf("line-%02d", i)
+		p.Guard.Moved, p.Guard.Commits = append(p.Guard.Moved, line), append(p.Guard.Commits, CommitRefusal{Hub: "h", Message: line})
+	}
+	for name, write := range map[string]func(io.Writer) error{
+		"text":     func(w io.Writer) error { return Write(w, p, report.Style{}, false) },
+		"Markdown": func(w io.Writer) error { return WriteMarkdown(w, p, MaxMarkdown) },
+		"HTML":     func(w io.Writer) error { return WriteHTML(w, p) },
+	} {
+		var b strings.Builder
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		last, more, want := strings.Count(b.String(), "line-19"), strings.Count(b.String(), "and 12 more"), 0
+		if name == "HTML" {
+			want = 2
+		}
+		if last != want || more != 2-want {
+			t.Errorf("%s has the last line %d times, and counts the others %d times", name, last, more)
+		}
+	}
+}
+
+// Several objects that nothing removes are one line of the table, which says so.
+func TestMarkdownTellsWhatIsLeftBehind(t *testing.T) {
+	h := plan.Hub{Name: "h"}
+	for _, name := range []string{"one", "two"} {
+		h.Objects = append(h.Objects, plan.Object{Kind: "Role", Name: name, Owner: "hub", Cluster: "a", Action: plan.Remove, Left: true})
+	}
+	var b strings.Builder
+	if err := WriteMarkdown(&b, Plan{Hubs: []plan.Hub{h}}, MaxMarkdown); err != nil {
+		t.Fatal(err)
+	}
+	if want := "| remove | 2 objects: `Role one`, `Role two`<br>left behind: nobody makes it any more, and nothing removes it | a |"; !strings.Contains(b.String(), want) {
+		t.Errorf("got:\n%s", b.String())
 	}
 }
