@@ -19,7 +19,7 @@ type levelFile struct {
 	// namesGroup says that the path has the group's name; otherwise every group with the same root
 	// reads the file.
 	namesGroup bool
-	// component, or the folder of components' values files, is that of values files.
+	// component has the values file; folder has the values files of components.
 	component, folder string
 	isCatalog         bool
 	isTemplate        bool
@@ -161,8 +161,8 @@ func (l levelFiles) of(p string) (out []levelFile) {
 	return out
 }
 
-// isFleetsOwn reports whether a path is one of which the fleet repository alone may have a file,
-// whatever the case of its letters: members, versions, teams, catalogs, schemas and the layout.
+// isFleetsOwn reports whether only the fleet repository may have a file of a path, whatever the
+// case of its letters: members, versions, teams, catalogs, schemas and the layout.
 func (l levelFiles) isFleetsOwn(p string) bool {
 	own := []string{"fleet", l.layout.Members.Folder(), l.layout.ApplicationSets, l.layout.FleetSecrets, l.layout.Guard.Approvals}
 	for _, g := range l.layout.Groups {

@@ -10,7 +10,7 @@ import (
 )
 
 // Levels adds the levels of the mounts that a member reads after the same levels of a group's root.
-// Facts are those of a root. A level of the fleet repository that leads into a mount is an error:
+// Facts are a root's facts. A level of the fleet repository that leads into a mount is an error:
 // members of all teams would read it.
 func (t *Table) Levels(m *fleet.Member, group string, dirs []hierarchy.Dir, facts func(root string) map[string]any) ([]hierarchy.Dir, error) {
 	if t == nil {

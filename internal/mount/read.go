@@ -16,14 +16,14 @@ import (
 const (
 	maxFiles = 5_000
 	maxBytes = 16 << 20
-	// maxValues counts those of aliases as often as they are used. Without aliases files of
+	// maxValues counts the values of aliases as often as they are used. Without aliases files of
 	// maxBytes have no more.
 	maxValues = maxBytes / 2
 	maxPath   = 512
 )
 
 // Read finds the files of a mount's commit that are joined, and what leaves its bounds. Files that
-// an earlier part has, too, keep their identity, so that nothing is computed anew for them.
+// an earlier part has, too, keep their identity, so that nothing is computed again for them.
 func (s *Scope) Read(of *snapshot.Snapshot, before snapshot.Part) (snapshot.Part, []problem.Problem) {
 	known := make(map[string]*snapshot.File, len(before.Files()))
 	for _, f := range before.Files() {
@@ -42,7 +42,8 @@ func (s *Scope) Read(of *snapshot.Snapshot, before snapshot.Part) (snapshot.Part
 	}, files)
 }
 
-// obstacles are those in the folders of levels. A plain file there is none: nobody lists it.
+// obstacles finds the obstacles in the folders of levels. A plain file there is not one: no one
+// lists it.
 func (s *Scope) obstacles(of *snapshot.Snapshot) (out []*snapshot.File) {
 	for _, o := range of.Obstacles() {
 		if s.table.files.touches(o.Path) && !snapshot.IsPlain(o) {
@@ -106,7 +107,7 @@ type reader struct {
 	layout   *fleet.Layout
 	files    levelFiles
 	problems []problem.Problem
-	// count, size and values are those of the levels' files so far: files, bytes, values.
+	// count, size and values count the levels' files so far: files, bytes, values.
 	count, size, values int
 }
 
@@ -198,7 +199,7 @@ func (r *reader) levelFile(f *snapshot.File, of levelFile) bool {
 	return len(r.problems) == before
 }
 
-// place checks that a level's file is one that the team's components alone read.
+// place checks that a level's file is read only by the team's components.
 func (r *reader) place(pos problem.Pos, of levelFile) {
 	if of.tenant != "" && of.tenant != r.team.Tenant {
 		r.add(pos, fmt.Sprintf("level %q of tenant %q", of.level, of.tenant), fmt.Sprintf("team %q is of tenant %q", r.Team, r.team.Tenant), "the folders of the team's own tenant")
@@ -218,8 +219,8 @@ func (r *reader) place(pos problem.Pos, of levelFile) {
 	}
 }
 
-// readersOf are the components that read a values file: those of its folder, where the layout's
-// path has one; never none.
+// readersOf finds the components that read a values file: the components of its folder, where the
+// layout's path has one; never none.
 func (r *reader) readersOf(of levelFile) (out []string) {
 	if of.folder == "" {
 		return []string{of.component}

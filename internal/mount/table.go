@@ -27,7 +27,7 @@ const (
 // Table is what the fleet repository lets each mount write. It is immutable, and nil without
 // mounts.
 type Table struct {
-	// Scopes are those of the layout's mounts, by path.
+	// Scopes has the scope of each mount of the layout, by path.
 	Scopes []*Scope
 
 	fleet     *fleet.Fleet
@@ -35,7 +35,7 @@ type Table struct {
 	documents *hierarchy.Cache
 	files     levelFiles
 	format    Format
-	// components are those of Group in the layout's catalogs.
+	// components are the components of Group in the layout's catalogs.
 	components []string
 }
 
@@ -170,8 +170,8 @@ func (t *Table) Of(m *fleet.Member, group string) (out []*Scope) {
 // Owns reports whether a component is the mount's.
 func (s *Scope) Owns(group, component string) bool { return group == Group && s.components[component] }
 
-// Reads reports whether a component reads the values files of a level's folder: those of a mount
-// are for the components of its team, whatever path the layout gives the files of others.
+// Reads reports whether a component reads the values files of a level's folder: the files of a
+// mount are for the components of its team, whatever path the layout gives the files of others.
 func (t *Table) Reads(folder hierarchy.Folder, group, component string) bool {
 	for _, s := range t.scopes() {
 		if fleet.Overlap(folder.Path, s.Path) && !s.Owns(group, component) {
@@ -202,7 +202,7 @@ func (t *Table) Find(p string) *Scope {
 	return t.Scopes[i]
 }
 
-// Problems are those of all mounts.
+// Problems returns the problems of all mounts.
 func (t *Table) Problems() (out []problem.Problem) {
 	if t == nil {
 		return nil

@@ -93,8 +93,8 @@ type fleetOf struct {
 	without   map[fleetstate.ID]bool
 }
 
-// key tells an Application from the others of its cluster. Twin counts those of one name, which
-// lint reports.
+// key tells an Application from the others of its cluster. Twin counts the Applications of one
+// name, which lint reports.
 type key struct {
 	view query.View
 	name string
@@ -116,7 +116,7 @@ func (f *fleetOf) lacks(cluster string) bool {
 	return f.without[fleetstate.ID{Hub: f.inventory.Hub, Name: cluster}]
 }
 
-// names are those of all clusters that are there or have Applications (a hub without a member
+// names are the names of all clusters that are there or have Applications (a hub without a member
 // file).
 func (f *fleetOf) names() map[string]bool {
 	out := map[string]bool{}
@@ -128,7 +128,7 @@ func (f *fleetOf) names() map[string]bool {
 	return out
 }
 
-// applications are those of a cluster, by key.
+// applications returns a cluster's Applications, by key.
 func (f *fleetOf) applications(cluster string) map[key]inventory.Application {
 	if f.lacks(cluster) {
 		return nil
@@ -206,7 +206,7 @@ func (c *comparison) hub(name string) Hub {
 // component is one that a release of an owner deploys.
 type component struct{ owner, group, release, name string }
 
-// components are those of which an Application changes on any cluster of a hub.
+// components are the components of which an Application changes on any cluster of a hub.
 type components map[component]bool
 
 func componentsOf(clusters []Cluster) components {
@@ -267,7 +267,7 @@ func (c *comparison) shared(hub, cluster string, before, after *fleetOf) (unchan
 
 // setApart takes the Applications out of both maps that are not requested, and counts them. Those
 // that are requested from now on come to exist. Those that are not any more stay: an ApplicationSet
-// that nobody makes goes on querying.
+// goes on querying after its maker has gone.
 func (c *comparison) setApart(hub string, old, updated map[key]inventory.Application) map[NotRequested]int {
 	if c.requested == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// differences are those of two Applications of one key, and whether the two differ. Differences of
+// differences compares two Applications of one key, and reports whether they differ. Differences of
 // the labels and annotations that a registration or an agent has are listed with the cluster. What
 // a release says of a component comes and goes with the component.
 func differences(a, b inventory.Application) (out []Difference, differ bool) {
@@ -99,7 +99,7 @@ func equal(a, b any) bool {
 	return hierarchy.Equal(yamldoc.FromAny(nil, a), yamldoc.FromAny(nil, b))
 }
 
-// clusterDifferences are those of a cluster itself.
+// clusterDifferences compares two clusters themselves.
 func clusterDifferences(a, b inventory.Cluster) []Difference {
 	describe := func(c inventory.Cluster) []inventory.Setting {
 		m := c.Member
@@ -178,7 +178,7 @@ func values(a, b *yamldoc.Node, path []string) []Difference {
 // branches reports whether a node is a map with entries.
 func branches(n *yamldoc.Node) bool { return n.IsMap() && len(n.Fields()) > 0 }
 
-// keys are those of both maps, sorted.
+// keys are the keys of both maps, sorted.
 func keys(a, b *yamldoc.Node) []string {
 	var out []string
 	for _, n := range []*yamldoc.Node{a, b} {

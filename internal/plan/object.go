@@ -172,8 +172,8 @@ func (x *objects) known(o *object.Object) (Application, bool) {
 	return Application{}, false
 }
 
-// ofHelmRelease reports whether an object is in an artifact for Flux, which depends on parameter
-// sets alone.
+// ofHelmRelease reports whether an object is in an artifact for Flux, which depends only on
+// parameter sets.
 func ofHelmRelease(o *object.Object) bool {
 	return o.Parent != nil && o.Parent.Kind() == "OCIRepository"
 }
@@ -242,7 +242,7 @@ func isImplied(d Difference, o *object.Object, known Application, isKnown bool) 
 	if _, value, is := strings.Cut(field, ".helm.values"); is {
 		value = strings.TrimPrefix(strings.TrimPrefix(value, "Object"), ".")
 		return value == "" || known.View != query.Components || slices.ContainsFunc(known.Differences, func(k Difference) bool {
-			return k.Name == value || strings.HasSuffix(k.Name, ".values."+value) // that of a companion
+			return k.Name == value || strings.HasSuffix(k.Name, ".values."+value) // a companion's
 		})
 	}
 	last := field[strings.LastIndexByte(field, '.')+1:]

@@ -30,7 +30,7 @@ func (x *objects) cause(d *Difference, p expand.Pair) {
 	if !ok {
 		old, updated = x.place(p, path)
 	}
-	if old.IsZero() { // what it comes from is in one of the two alone
+	if old.IsZero() { // only one of the two has what it comes from
 		old = updated
 	}
 	if updated.IsZero() {
@@ -156,7 +156,7 @@ func (x *objects) placeOfChange(o *object.Object) problem.Pos {
 
 // changedAt is the place among a chart's changed files that a component's change comes from: its
 // own entry of a catalog or what holds for all, else the template that makes the object, a named
-// template, or the chart's own file. Of values that concern other components alone there is none.
+// template, or the chart's own file. Values that only concern other components have none.
 func changedAt(files []expand.Change, component, template string) (old, updated problem.Pos, ok bool) {
 	likely := len(ranks)
 	for _, c := range files {

@@ -126,7 +126,7 @@ func (k secretKey) storeKey() storeKey {
 	return out
 }
 
-// accesses are the keys that one side alone has, grouped by the objects that have them.
+// accesses are the keys that only one side has, grouped by the objects that have them.
 func accesses(action Action, sites, others map[secretKey]secretSite, roles map[storeKey][]string) []SecretAccess {
 	groups := map[accessGroup]*SecretAccess{}
 	for k, site := range sites {

@@ -125,7 +125,7 @@ func (s *secretComparison) accesses() []SecretAccess {
 
 // findStores looks on the clusters concerned for the stores that are newly used and that the
 // comparison has not met, and for users of the stores that are gone. A store that is used and that
-// nobody makes is a problem of the head.
+// nothing makes is a problem of the head.
 func (s *secretComparison) findStores() {
 	users, clusters := map[storeKey]secretSite{}, map[string]bool{}
 	use := func(k storeKey, site secretSite) {

@@ -18,7 +18,7 @@ import (
 
 // Bounds are what a change may do, to be approved without a reviewer.
 type Bounds struct {
-	// OnlyTeam is the team whose applications alone may change; empty for all.
+	// OnlyTeam is the only team whose applications may change; empty for all.
 	OnlyTeam string
 	// NewCluster are the classes of which one new cluster may be all that a change makes; Existing
 	// stands for a cluster that the hub does not make. Empty for all.
@@ -91,7 +91,7 @@ func (b Bounds) check(p planreport.Plan, base, head *fleetstate.State) (*planrep
 }
 
 // allows reports whether an Application is the team's, or the ApplicationSets of its group change
-// for applications of the team alone: these are there from when a cluster first enables them.
+// only for applications of the team: these are there from when a cluster first enables them.
 func (b Bounds) allows(a plan.Application, base, head *fleetstate.State) bool {
 	switch {
 	case b.OnlyTeam == "":

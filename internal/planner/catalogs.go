@@ -89,7 +89,7 @@ func (p *Pipelines) chartCatalog(remote source.Remote, of release.Source, group 
 		return &out
 	case file == nil:
 		return nil
-	case p.catalogs[key] == nil: // of Argosy's own format, whatever that of the layout's catalogs
+	case p.catalogs[key] == nil: // of Argosy's own format, whatever format the layout's catalogs have
 		p.catalogs[key] = catalog.ReadReleaseCatalog(out, file, out.File, nil, layout.DuplicateKeys)
 	}
 	return p.catalogs[key]

@@ -31,7 +31,7 @@ import (
 // as it is, or the revision that Repository reads.
 type Question struct {
 	Base, Head string
-	Hub        string // this hub alone; default all
+	Hub        string // only this hub; default all
 	Facts      facts.Set
 	Bounds     Bounds
 	// Progress, if not nil, is called with the number of objects compared so far.
@@ -70,8 +70,8 @@ func (p *Pipelines) Plan(ctx context.Context, q Question) (planreport.Plan, erro
 	return out, nil
 }
 
-// snapshots reads both revisions, at once where no mounts are given: those of the head depend on
-// the base. It completes the name of the head.
+// snapshots reads both revisions, at once where no mounts are given: the mounts of the head depend
+// on the base. It completes the name of the head.
 func (p *Pipelines) snapshots(ctx context.Context, q *Question) (before, after *snapshot.Snapshot, err error) {
 	base, head := p.o.Repository, p.o.Repository
 	var warnings [2]problem.List
@@ -116,8 +116,8 @@ func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comp
 	return p.compareStates(base, head, before, after, q), nil
 }
 
-// states are those of both snapshots. The facts are from before the change, and the plan is of the
-// fleet after it.
+// states builds the states of both snapshots. The facts are from before the change, and the plan is
+// of the fleet after it.
 func states(before, after *snapshot.Snapshot, f facts.Set) (base, head *fleetstate.State, err error) {
 	if base, err = knownState(before, f); err != nil {
 		return nil, nil, &plan.StateError{Base: true, Err: err}
@@ -166,7 +166,7 @@ func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *s
 		c.dropUndeliveredGrants(hubs[hub])
 		if len(was.Roots())+len(is.Roots()) == 0 {
 			c.head = append(c.head, unlistedComponents(c.plan, head, hub)...)
-			continue // the fleet is bootstrapped from another repository: a plan knows its responses alone
+			continue // the fleet is bootstrapped from another repository: a plan knows only its responses
 		}
 		c.plan.Expand(was, is, plan.ExpandOptions{Secrets: p.o.Secrets, Progress: func(objects int) {
 			if q.Progress != nil {
@@ -218,7 +218,7 @@ func (c *comparison) dropUndeliveredGrants(h *expand.Hub) {
 	c.dryRun = slices.DeleteFunc(c.dryRun, func(x guard.Decision) bool { return x.Hub == h.Name() && x.View == query.Grants })
 }
 
-// restrict keeps one hub alone, if the question names one.
+// restrict keeps only one hub, if the question names one.
 func (c *comparison) restrict(hub string) error {
 	if hub == "" {
 		return nil

@@ -488,7 +488,7 @@ func (x *exactness) isSaidByComponents(h plan.Hub, was, is map[string]any) bool 
 
 // fails reports whether a pipeline fails at a revision, as the plan says: nothing is made then, and
 // what there is stays. Or the plan says that it does not know. Which of two ApplicationSets of one
-// name queries is known to nobody: each of their Applications writes its own over the other's.
+// name queries is not known: each of their Applications writes its own over the other's.
 func (x *exactness) fails() bool {
 	return len(x.was.failed)+len(x.is.failed)+len(x.was.twins)+len(x.is.twins) > 0 || slices.ContainsFunc(x.plan.Problems, func(f planreport.Problem) bool {
 		return f.Severity == problem.Error && f.Reason == problem.ExpansionFailed || strings.Contains(f.Found, "the catalog of its release is not known")
@@ -632,7 +632,7 @@ func (x *exactness) objects(h plan.Hub, entries map[string]plan.Application, nam
 }
 
 // isUnfollowed reports whether the plan says that it does not follow what makes an object: a chart
-// at a revision that nobody has.
+// at a revision that the clone lacks.
 func (x *exactness) isUnfollowed(o *object.Object) bool {
 	for ; o != nil; o = o.Parent {
 		subject := fmt.Sprintf("%s %q", o.Kind(), o.Name())

@@ -52,7 +52,7 @@ func missingFacts(base, head *fleetstate.State) []problem.Problem {
 				if !r.Enabled {
 					continue
 				}
-				layers, _ := b.ValueLayers(c, g, component) // problems are those of the member
+				layers, _ := b.ValueLayers(c, g, component) // the member reports the problems
 				for _, l := range layers {
 					if file := b.Snapshot.File(l.Path); hierarchy.IsTemplate(l.Path) && file != nil && (all || changed[l.Path]) {
 						f.text(c, problem.Pos{File: l.Path}, string(file.Data))

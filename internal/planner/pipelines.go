@@ -55,7 +55,7 @@ type Pipelines struct {
 	cache     expand.RenderCache
 	mu        sync.Mutex
 	revisions map[string]revision
-	catalogs  map[string]*catalog.ReleaseCatalog // those of other revisions, by revision and file
+	catalogs  map[string]*catalog.ReleaseCatalog // of other revisions, by revision and file
 }
 
 // revision is another revision of the repository, or why it cannot be read.

@@ -30,8 +30,8 @@ const (
 // Forms are all of them.
 var Forms = []string{FormApplications, FormLists, FormPipeline}
 
-// RenderQuestion is which objects to render: those of the engine of Owner, "hub" or a member's
-// name. Hub may be left out where the fleet has one.
+// RenderQuestion says whose objects to render: the engine's of Owner, "hub" or a member's name. Hub
+// may be left out where the fleet has one.
 type RenderQuestion struct {
 	Hub, Owner, Form string
 	Facts            facts.Set
@@ -55,8 +55,8 @@ func (p *Pipelines) Render(ctx context.Context, q RenderQuestion) (map[string][]
 	return manifests(found, q.Form == FormPipeline)
 }
 
-// Objects returns what Render writes, and the state that it is made from. The hints are those of
-// its errors.
+// Objects returns what Render writes, and the state that it is made from. Its errors
+// have the hints.
 func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...string) (*fleetstate.State, []*object.Object, error) {
 	snap, err := p.o.Repository.Snapshot(ctx, Charts)
 	if err != nil {
@@ -124,7 +124,7 @@ func chartRoots(h *expand.Hub) (out []problem.Problem) {
 	return problem.OnePerPlace(out)
 }
 
-// OnlyHub is the fleet's hub where there is one alone.
+// OnlyHub is the fleet's hub where there is only one.
 func OnlyHub(st *fleetstate.State) (string, error) {
 	names := st.Fleet.Hubs()
 	if len(names) != 1 {
