@@ -24,8 +24,6 @@ const LayoutFile = "fleet/layout.yaml"
 // APIVersion is the version of all of Argosy's own files and outputs.
 const APIVersion = "argosy.dev/v1alpha1"
 
-const layoutKind = "Layout"
-
 //go:embed default_layout.yaml
 var defaultLayout []byte
 

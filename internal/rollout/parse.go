@@ -12,11 +12,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
-// What a policy file says it is.
-const (
-	APIVersion = "argosy.dev/v1alpha1"
-	Kind       = "Rollout"
-)
+// APIVersion is that of policy files.
+const APIVersion = "argosy.dev/v1alpha1"
 
 // Parse reads a policy file. Problems are all that is wrong with it; a policy with an error is not
 // to be used.

@@ -376,7 +376,7 @@ var knownFields sync.Map // of fields, by the type of the struct
 // fieldsOf are the keys of a struct.
 func fieldsOf(t reflect.Type) []field {
 	if known, ok := knownFields.Load(t); ok {
-		return known.([]field)
+		return known.([]field) //nolint:errcheck // nothing else is stored
 	}
 	var out []field
 	for _, sf := range reflect.VisibleFields(t) {
