@@ -118,8 +118,10 @@ func (s Summary) applications() []planpage.Count {
 func (s Summary) String() string {
 	clusters, applications := phrase(s.clusters()), phrase(s.applications())
 	removals := phrase([]planpage.Count{
-		{Number: s.Removals.Moved, What: "moved"}, {Number: s.Removals.Disabled, What: "disabled"},
-		{Number: s.Removals.Retired, What: "retired"}, {Number: s.Removals.Lost, What: "lost"},
+		{Number: s.Removals.Moved, What: "moved"},
+		{Number: s.Removals.Disabled, What: "disabled"},
+		{Number: s.Removals.Retired, What: "retired"},
+		{Number: s.Removals.Lost, What: "lost"},
 	})
 	if removals != "" {
 		applications += " (" + removals + ")"
