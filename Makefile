@@ -259,9 +259,9 @@ COMMITS ?= 100000
 .PHONY: walls
 walls: ## Try COMMITS generated commits of a tenant and of a mount's repository (default 100000), a tenth as many sets of teams' names, with the projects that Argo CD judges, and changes that CI approves of a team: nothing changes for anybody else
 	ARGOSY_CASES=$$(( ($(COMMITS) + 99) / 100 )) GOMAXPROCS=1 GOGC=400 \
-		$(GO_TEST) -timeout 60m -run '^(TestTenantFolders|TestMountReachesNobodyElse)$$' -v ./internal/tenanttest ./internal/mount
-	ARGOSY_CASES=$$(( ($(COMMITS) + 5999) / 6000 )) $(GO_TEST) -run '^TestReachOfTeam$$' -v ./internal/mount
-	ARGOSY_CASES=$$(( ($(COMMITS) + 1999) / 2000 )) $(GO_TEST) -run '^TestNoTeamReachesAnothers$$' -v ./internal/team
+		$(GO_TEST) -timeout 60m -run '^(TestTenantFolders|TestMountReachesNobodyElse)$$' -v ./internal/testkit/tenanttest ./internal/fleet/mount
+	ARGOSY_CASES=$$(( ($(COMMITS) + 5999) / 6000 )) $(GO_TEST) -run '^TestReachOfTeam$$' -v ./internal/fleet/mount
+	ARGOSY_CASES=$$(( ($(COMMITS) + 1999) / 2000 )) $(GO_TEST) -run '^TestNoTeamReachesAnothers$$' -v ./internal/fleet/team
 	ARGOSY_CASES=$$(( ($(COMMITS) + 299) / 300 )) $(GO_TEST) -run '^TestTeamProjectPermitsTheTeamAlone$$' -v ./test/charts
 
 # How many generated commits `make plans` plans, and the first.
@@ -271,7 +271,7 @@ PLANS_FROM ?= 0
 .PHONY: plans
 plans: ## Plan PLANS generated commits (default 5000): each names exactly what differs in the responses and the rendered objects of both revisions
 	ARGOSY_FROM=$(PLANS_FROM) ARGOSY_CASES=$$(( ($(PLANS) + 39) / 40 )) GOGC=400 \
-		$(GO_TEST) -timeout 120m -run '^TestPlanNamesExactlyWhatDiffers$$' -v ./internal/planner
+		$(GO_TEST) -timeout 120m -run '^TestPlanNamesExactlyWhatDiffers$$' -v ./internal/change/pipeline
 
 .PHONY: race
 race: ## Run the tests with the race detector (RACE names packages; default all)

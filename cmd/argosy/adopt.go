@@ -14,14 +14,14 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/argosy-hub/argosy/internal/adopt"
-	"github.com/argosy-hub/argosy/internal/existing"
-	"github.com/argosy-hub/argosy/internal/expand/manifest"
-	"github.com/argosy-hub/argosy/internal/expand/object"
-	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/report"
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/object"
 	"github.com/argosy-hub/argosy/internal/hub"
-	"github.com/argosy-hub/argosy/internal/report"
-	"github.com/argosy-hub/argosy/internal/verify"
+	"github.com/argosy-hub/argosy/internal/migrate/adopt"
+	"github.com/argosy-hub/argosy/internal/migrate/existing"
+	"github.com/argosy-hub/argosy/internal/migrate/verify"
 )
 
 // adoption are the flags of argosy adopt, and the hub that they name.
@@ -69,13 +69,13 @@ changed. 2: wrong usage, or a step that failed or took too long.`,
 func (a *adoption) run(cmd *cobra.Command, o *options) error {
 	switch {
 	case a.set == "":
-		return failure.Usage([]string{"kubectl get applicationsets -n argocd lists them"}, "no --applicationset given")
+		return problem.Usage([]string{"kubectl get applicationsets -n argocd lists them"}, "no --applicationset given")
 	case a.from.Context == "":
-		return failure.Usage([]string{"kubectl config get-contexts lists them"}, "no --context given: the hub in the kubeconfig")
+		return problem.Usage([]string{"kubectl config get-contexts lists them"}, "no --context given: the hub in the kubeconfig")
 	case a.yes && !a.apply:
-		return failure.Usage([]string{"--apply carries out the steps"}, "--yes without --apply")
+		return problem.Usage([]string{"--apply carries out the steps"}, "--yes without --apply")
 	case a.apply && !a.yes && !asks(cmd.InOrStdin()):
-		return failure.Usage([]string{"--yes carries out the steps without a question"}, "--apply asks before it changes the hub, and the standard input is no terminal")
+		return problem.Usage([]string{"--yes carries out the steps without a question"}, "--apply asks before it changes the hub, and the standard input is no terminal")
 	}
 	ctx, shown := cmd.Context(), newProgress(cmd.ErrOrStderr())
 	defer shown.Done()
@@ -93,7 +93,7 @@ func (a *adoption) run(cmd *cobra.Command, o *options) error {
 	}
 	if !a.yes {
 		if ok, err := confirmed(cmd, fmt.Sprintf("\nCarry out the steps on %s? [y/N] ", a.from.Context)); err != nil || !ok {
-			return errors.Join(err, failure.Usage(nil, "nothing was changed"))
+			return errors.Join(err, problem.Usage(nil, "nothing was changed"))
 		}
 	}
 	return a.carryOut(ctx, cmd, w, r)
@@ -104,10 +104,10 @@ func (a *adoption) run(cmd *cobra.Command, o *options) error {
 func (a *adoption) record(cmd *cobra.Command, o *options, shown *report.Progress) (*adopt.Record, error) {
 	config, err := hub.LoadContext(a.from.Kubeconfig, a.from.Context)
 	if err != nil {
-		return nil, failure.Usage(nil, "%w", err)
+		return nil, problem.Usage(nil, "%w", err)
 	}
 	if a.live, err = adopt.NewLive(config, a.from.Namespace); err != nil {
-		return nil, failure.Usage(nil, "%w", err)
+		return nil, problem.Usage(nil, "%w", err)
 	}
 	shown.Say("reading the hub")
 	r, refusals, err := adopt.Open(cmd.Context(), a.live, adopt.Request{
@@ -151,14 +151,14 @@ func (a *adoption) begin(cmd *cobra.Command, o *options, shown *report.Progress,
 	shown.Say("comparing %d Applications", len(q.Live))
 	v, err := verify.Verify(q)
 	if err != nil {
-		return nil, nil, failure.Usage(nil, "%w", err)
+		return nil, nil, problem.Usage(nil, "%w", err)
 	}
 	v.OnlyArgosy = nil // those of other ApplicationSets
 	if !v.IsEqual() {
 		if err := v.WriteText(report.PrintableWriter{W: cmd.OutOrStdout()}); err != nil {
 			return nil, nil, err
 		}
-		return nil, nil, &failure.Error{Findings: true, Err: fmt.Errorf("the Applications of ApplicationSet %q differ from the fleet's: nothing was changed", a.set), Hints: []string{"argosy verify compares them; the fleet has to make the same"}}
+		return nil, nil, &problem.Failure{Findings: true, Err: fmt.Errorf("the Applications of ApplicationSet %q differ from the fleet's: nothing was changed", a.set), Hints: []string{"argosy verify compares them; the fleet has to make the same"}}
 	}
 	names := map[string]string{}
 	for _, p := range v.Renamed {
@@ -184,7 +184,7 @@ func refused(cmd *cobra.Command, all []adopt.Refusal) error {
 // carryOut runs a handover to its end.
 func (a *adoption) carryOut(ctx context.Context, cmd *cobra.Command, w io.Writer, r *adopt.Record) error {
 	if err := a.live.Write(ctx, r); err != nil {
-		return failure.Usage([]string{"nothing was changed"}, "%w", err)
+		return problem.Usage([]string{"nothing was changed"}, "%w", err)
 	}
 	shown := newProgress(cmd.ErrOrStderr())
 	defer shown.Done()
@@ -194,7 +194,7 @@ func (a *adoption) carryOut(ctx context.Context, cmd *cobra.Command, w io.Writer
 		Waiting: func(step string, waits []string) { shown.Say("%s: %s", step, waits[0]) },
 	}
 	if err := run.Do(ctx); err != nil {
-		return failure.Usage([]string{"the same command resumes here", "--undo gives the Applications back"}, "%w", err)
+		return problem.Usage([]string{"the same command resumes here", "--undo gives the Applications back"}, "%w", err)
 	}
 	text := "%d Applications have been handed over. --undo gives them back.\n"
 	if r.Undo {

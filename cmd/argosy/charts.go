@@ -8,14 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/expand"
-	"github.com/argosy-hub/argosy/internal/expand/argocd"
-	"github.com/argosy-hub/argosy/internal/expand/fetch"
-	"github.com/argosy-hub/argosy/internal/expand/helm"
-	"github.com/argosy-hub/argosy/internal/expand/kustomize"
-	"github.com/argosy-hub/argosy/internal/externalsecrets"
-	"github.com/argosy-hub/argosy/internal/failure"
-	"github.com/argosy-hub/argosy/internal/planner"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/change/expand/argocd"
+	"github.com/argosy-hub/argosy/internal/change/expand/fetch"
+	"github.com/argosy-hub/argosy/internal/change/expand/helm"
+	"github.com/argosy-hub/argosy/internal/change/expand/kustomize"
+	"github.com/argosy-hub/argosy/internal/change/externalsecrets"
+	"github.com/argosy-hub/argosy/internal/change/pipeline"
 )
 
 // renderedCharts are the flags of plan for remote charts.
@@ -41,18 +41,18 @@ func (r *renderedCharts) flags(cmd *cobra.Command) {
 func (r *renderedCharts) check() error {
 	for flag, given := range map[string]bool{"--offline": r.offline, "--chart-cache": r.cache != "", "--allow": r.allowed != nil} {
 		if given && !r.render {
-			return failure.Usage([]string{"--render renders remote charts"}, "%s without --render", flag)
+			return problem.Usage([]string{"--render renders remote charts"}, "%s without --render", flag)
 		}
 	}
 	if err := helm.CheckKubeVersion(r.kubeVersion); err != nil {
-		return failure.Usage([]string{"for example --kube-version 1.33"}, "--kube-version: %w", err)
+		return problem.Usage([]string{"for example --kube-version 1.33"}, "--kube-version: %w", err)
 	}
 	return nil
 }
 
 // pipelines are those of a planner with these charts, until done is called.
-func (r *renderedCharts) pipelines(ctx context.Context, shared *options, instead []string) (p *planner.Pipelines, done func(), err error) {
-	o := planner.Options{
+func (r *renderedCharts) pipelines(ctx context.Context, shared *options, instead []string) (p *pipeline.Pipelines, done func(), err error) {
+	o := pipeline.Options{
 		Repository: shared.repo, Tools: shared.tools(), Secrets: externalsecrets.Reader{}, KubeVersion: r.kubeVersion, APIVersions: r.apiVersions, Instead: instead,
 	}
 	done = func() {}
@@ -61,17 +61,17 @@ func (r *renderedCharts) pipelines(ctx context.Context, shared *options, instead
 		if dir == "" {
 			user, err := os.UserCacheDir()
 			if err != nil {
-				return nil, nil, failure.Usage([]string{"--chart-cache names a folder"}, "no folder for charts: %w", err)
+				return nil, nil, problem.Usage([]string{"--chart-cache names a folder"}, "no folder for charts: %w", err)
 			}
 			dir = filepath.Join(user, "argosy", "charts")
 		}
 		charts, err := fetch.New(ctx, fetch.Options{Dir: dir, Offline: r.offline, Allowed: r.allowed})
 		if err != nil {
-			return nil, nil, failure.Usage(nil, "%w", err)
+			return nil, nil, problem.Usage(nil, "%w", err)
 		}
 		o.Remotes, done = charts, charts.Close
 	}
-	if p, err = planner.New(ctx, o); err != nil {
+	if p, err = pipeline.New(ctx, o); err != nil {
 		done()
 	}
 	return p, done, err

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/explain"
-	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/report"
+	"github.com/argosy-hub/argosy/internal/change/report/explainreport"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/report"
-	"github.com/argosy-hub/argosy/internal/report/explainreport"
+	"github.com/argosy-hub/argosy/internal/resolve/explain"
 )
 
 func newExplain(o *options) *cobra.Command {
@@ -44,17 +44,17 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if app != "" {
 				if len(args) > 1 {
-					return failure.Usage([]string{"usage: argosy explain --app NAME [PATH]"}, "with --app explain takes a path at most; there are %d arguments", len(args))
+					return problem.Usage([]string{"usage: argosy explain --app NAME [PATH]"}, "with --app explain takes a path at most; there are %d arguments", len(args))
 				}
 				return nil
 			}
 			if len(args) < 2 || len(args) > 3 {
-				return failure.Usage([]string{"usage: argosy explain CLUSTER GROUP/COMPONENT [PATH]"}, "explain takes a cluster, a component and perhaps a path; there are %d arguments", len(args))
+				return problem.Usage([]string{"usage: argosy explain CLUSTER GROUP/COMPONENT [PATH]"}, "explain takes a cluster, a component and perhaps a path; there are %d arguments", len(args))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := failure.CheckChoice("output", output, "text", "json", "yaml"); err != nil {
+			if err := problem.CheckChoice("output", output, "text", "json", "yaml"); err != nil {
 				return err
 			}
 			about := explain.Target{Hub: hub}
@@ -62,7 +62,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 				var ok bool
 				about.Cluster = args[0]
 				if about.Group, about.Component, ok = strings.Cut(args[1], "/"); !ok || about.Group == "" || about.Component == "" {
-					return failure.Usage([]string{"for example addons/external-dns"}, "%q is no GROUP/COMPONENT", args[1])
+					return problem.Usage([]string{"for example addons/external-dns"}, "%q is no GROUP/COMPONENT", args[1])
 				}
 				args = args[2:]
 			}
@@ -70,7 +70,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 			if len(args) == 1 {
 				var err error
 				if path, err = hierarchy.ParsePath(args[0]); err != nil {
-					return failure.Usage(nil, "%w", err)
+					return problem.Usage(nil, "%w", err)
 				}
 			}
 			st, pipelines, err := o.released(cmd.Context(), factsFrom, instead)
@@ -86,7 +86,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 			var missing *explain.PathError
 			switch {
 			case errors.As(err, &missing):
-				return failure.Usage(missing.Hints, "%w", err)
+				return problem.Usage(missing.Hints, "%w", err)
 			case err != nil:
 				return err
 			}

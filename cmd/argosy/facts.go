@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/atomicfile"
-	"github.com/argosy-hub/argosy/internal/factsfile"
-	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/base/disk"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/change/factsfile"
 	"github.com/argosy-hub/argosy/internal/hub"
 )
 
@@ -53,7 +53,7 @@ The same facts give the same bytes. The file is written as a whole or not at all
   argosy plan --base origin/main --facts facts.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return failure.Usage([]string{"--out says where to"}, "facts export takes no arguments; there is %q", args[0])
+				return problem.Usage([]string{"--out says where to"}, "facts export takes no arguments; there is %q", args[0])
 			}
 			return nil
 		},
@@ -72,7 +72,7 @@ The same facts give the same bytes. The file is written as a whole or not at all
 func (f factsExport) run(cmd *cobra.Command) error {
 	config, err := hub.LoadContext(f.kubeconfig, f.context)
 	if err != nil {
-		return failure.Usage(nil, "%w", err)
+		return problem.Usage(nil, "%w", err)
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), f.timeout)
 	defer cancel()
@@ -82,7 +82,7 @@ func (f factsExport) run(cmd *cobra.Command) error {
 		if full := errors.Unwrap(err); f.out != "" && full != nil {
 			hints = append(hints, "nothing was written")
 		}
-		return failure.Usage(hints, "%w", err)
+		return problem.Usage(hints, "%w", err)
 	}
 	for _, p := range problems {
 		fmt.Fprintf(cmd.ErrOrStderr(), "argosy: warning: %s\n", p.Error())
@@ -93,14 +93,14 @@ func (f factsExport) run(cmd *cobra.Command) error {
 	}
 	data, err := known.File()
 	if err != nil {
-		return failure.Usage(nil, "%w", err)
+		return problem.Usage(nil, "%w", err)
 	}
 	if f.out == "" {
 		_, err = cmd.OutOrStdout().Write(data)
 		return err
 	}
-	if err := atomicfile.Export(f.out, data); err != nil {
-		return failure.Usage([]string{"the previous file is unchanged"}, "%w", err)
+	if err := disk.Export(f.out, data); err != nil {
+		return problem.Usage([]string{"the previous file is unchanged"}, "%w", err)
 	}
 	return nil
 }

@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/atomicfile"
-	"github.com/argosy-hub/argosy/internal/existing"
-	"github.com/argosy-hub/argosy/internal/expand/helm"
-	"github.com/argosy-hub/argosy/internal/failure"
-	"github.com/argosy-hub/argosy/internal/importer"
-	"github.com/argosy-hub/argosy/internal/report"
-	"github.com/argosy-hub/argosy/internal/scaffold"
+	"github.com/argosy-hub/argosy/internal/base/disk"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/report"
+	"github.com/argosy-hub/argosy/internal/change/expand/helm"
+	"github.com/argosy-hub/argosy/internal/change/scaffold"
+	"github.com/argosy-hub/argosy/internal/migrate/existing"
+	"github.com/argosy-hub/argosy/internal/migrate/importer"
 )
 
 // existingFlags are those by which a command finds what a fleet runs on today.
@@ -54,11 +54,11 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for flag, value := range map[string]string{"from": from.From, "hub": options.Hub, "out": out} {
 				if value == "" {
-					return failure.Usage([]string{"for example argosy import --from . --hub hub-eu --out ../fleet"}, "no --%s given", flag)
+					return problem.Usage([]string{"for example argosy import --from . --hub hub-eu --out ../fleet"}, "no --%s given", flag)
 				}
 			}
-			if err := atomicfile.CheckEmpty(out); err != nil {
-				return failure.Usage([]string{"--out names a new folder", "nothing was written"}, "--out %s: %w", out, err)
+			if err := disk.CheckEmpty(out); err != nil {
+				return problem.Usage([]string{"--out names a new folder", "nothing was written"}, "--out %s: %w", out, err)
 			}
 			shown := newProgress(cmd.ErrOrStderr())
 			defer shown.Done()
@@ -83,8 +83,8 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 				return err
 			}
 			shown.Done()
-			if err := atomicfile.CreateFolder(out, result.Files); err != nil {
-				return failure.Usage([]string{"nothing was written"}, "%w", err)
+			if err := disk.CreateFolder(out, result.Files); err != nil {
+				return problem.Usage([]string{"nothing was written"}, "%w", err)
 			}
 			if err := report.WriteFindings(cmd.ErrOrStderr(), result.Problems, styleOf(cmd.ErrOrStderr())); err != nil {
 				return err

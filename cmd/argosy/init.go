@@ -9,7 +9,7 @@ import (
 
 	"github.com/argosy-hub/argosy/charts"
 	"github.com/argosy-hub/argosy/cmd/argosy/draft"
-	"github.com/argosy-hub/argosy/internal/scaffold"
+	"github.com/argosy-hub/argosy/internal/change/scaffold"
 )
 
 func newInit(o *options) *cobra.Command {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/argosy-hub/argosy/internal/expand/sandbox"
+	"github.com/argosy-hub/argosy/internal/change/expand/sandbox"
 )
 
 // TestMain lets the test binary be the command: as the program argosy in $PATH, and when the

@@ -8,17 +8,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/factsfile"
-	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/change/factsfile"
+	"github.com/argosy-hub/argosy/internal/change/lint"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/inventory"
-	"github.com/argosy-hub/argosy/internal/lint"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/report"
-	"github.com/argosy-hub/argosy/internal/report/lintreport"
+	"github.com/argosy-hub/argosy/internal/resolve/flux"
+
+	"github.com/argosy-hub/argosy/internal/base/report"
+	"github.com/argosy-hub/argosy/internal/change/report/lintreport"
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
@@ -41,10 +41,10 @@ are described in docs/reference/problems.md. With any problem the exit status is
   argosy lint --records records            # also what Terraform is about to write into the secret manager`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := failure.CheckChoice("output", output, "text", "json", "yaml", "sarif"); err != nil {
+			if err := problem.CheckChoice("output", output, "text", "json", "yaml", "sarif"); err != nil {
 				return err
 			}
-			if err := failure.CheckChoice("severity", severity, "warning", "error"); err != nil {
+			if err := problem.CheckChoice("severity", severity, "warning", "error"); err != nil {
 				return err
 			}
 			f, err := factsfile.Read(factsFrom)
@@ -52,7 +52,7 @@ are described in docs/reference/problems.md. With any problem the exit status is
 				return err
 			}
 			s, err := o.repo.Snapshot(cmd.Context(), source.Limits{})
-			var ofMounts *failure.Error
+			var ofMounts *problem.Failure
 			if err != nil && (s == nil || !errors.As(err, &ofMounts)) {
 				return err
 			}

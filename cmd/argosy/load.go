@@ -5,15 +5,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/expand/source"
-	"github.com/argosy-hub/argosy/internal/factsfile"
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/change/factsfile"
+	"github.com/argosy-hub/argosy/internal/change/pipeline"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/planner"
 )
 
 // options are the flags that all commands share, and what renders charts for them.
 type options struct {
-	repo   planner.Repository
+	repo   pipeline.Repository
 	charts source.Charts
 }
 
@@ -29,8 +29,8 @@ func (o *options) state(ctx context.Context, factsFrom []string) (*fleetstate.St
 
 // released is state with the catalogs of releases at other revisions of the repository, and the
 // pipelines that have read them.
-func (o *options) released(ctx context.Context, factsFrom, instead []string) (*fleetstate.State, *planner.Pipelines, error) {
-	pipelines, err := planner.New(ctx, planner.Options{Repository: o.repo, Tools: o.tools(), Instead: instead})
+func (o *options) released(ctx context.Context, factsFrom, instead []string) (*fleetstate.State, *pipeline.Pipelines, error) {
+	pipelines, err := pipeline.New(ctx, pipeline.Options{Repository: o.repo, Tools: o.tools(), Instead: instead})
 	if err != nil {
 		return nil, nil, err
 	}

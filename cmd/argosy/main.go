@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/expand/helm"
-	"github.com/argosy-hub/argosy/internal/expand/sandbox"
-	_ "github.com/argosy-hub/argosy/internal/startup" // a shorter start
+	_ "github.com/argosy-hub/argosy/cmd/argosy/startup" // a shorter start
+	"github.com/argosy-hub/argosy/internal/change/expand/helm"
+	"github.com/argosy-hub/argosy/internal/change/expand/sandbox"
 )
 
 // grace is how long a command has to end by itself after a signal. What it computes does not look

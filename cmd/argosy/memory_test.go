@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/race"
+	"github.com/argosy-hub/argosy/internal/testkit/race"
 )
 
 const (

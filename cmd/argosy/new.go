@@ -8,14 +8,14 @@ import (
 
 	"github.com/argosy-hub/argosy/cmd/argosy/apps"
 	"github.com/argosy-hub/argosy/cmd/argosy/draft"
-	"github.com/argosy-hub/argosy/internal/catalog"
-	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/report"
+	"github.com/argosy-hub/argosy/internal/change/pipeline"
+	"github.com/argosy-hub/argosy/internal/change/scaffold"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/provision"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/planner"
-	"github.com/argosy-hub/argosy/internal/provision"
-	"github.com/argosy-hub/argosy/internal/report"
-	"github.com/argosy-hub/argosy/internal/scaffold"
 )
 
 func newNew(o *options) *cobra.Command {
@@ -40,11 +40,11 @@ func (o *options) write(cmd *cobra.Command, dryRun bool, draft func(scaffold.Rep
 	if ref, err := o.repo.Revision(); err != nil {
 		return err
 	} else if ref != "" {
-		return failure.Usage([]string{"--repo takes the folder of a clone"}, "%q has no folder to write a file to", o.repo.Location)
+		return problem.Usage([]string{"--repo takes the folder of a clone"}, "%q has no folder to write a file to", o.repo.Location)
 	}
 	d, err := draft(scaffold.Repository{Folder: o.repo.Location, Findings: o.findings, Tools: o.tools(), Layout: o.repo.LayoutFile})
 	if err != nil {
-		return planner.ReadError(err)
+		return pipeline.ReadError(err)
 	}
 	_ = report.WriteFindings(cmd.ErrOrStderr(), d.Warnings, styleOf(cmd.ErrOrStderr()))
 	if dryRun {

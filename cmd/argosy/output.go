@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/base/report"
 )
 
 // writeData writes an envelope as JSON or YAML.

@@ -11,13 +11,13 @@ import (
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
-	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/change/pipeline"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/planner"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/query"
+
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 func newParams(o *options) *cobra.Command {
@@ -43,7 +43,7 @@ is 1. An invalid query (an unknown hub, a missing group) gives 2.`,
   argosy params --hub hub-eu --view components --group addons --owner payments-prod-eu-1`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := failure.CheckChoice("output", output, "json", "yaml", "table"); err != nil {
+			if err := problem.CheckChoice("output", output, "json", "yaml", "table"); err != nil {
 				return err
 			}
 			r.View = query.View(view)
@@ -59,7 +59,7 @@ is 1. An invalid query (an unknown hub, a missing group) gives 2.`,
 				return err
 			}
 			if r.Hub == "" {
-				if r.Hub, err = planner.OnlyHub(st); err != nil {
+				if r.Hub, err = pipeline.OnlyHub(st); err != nil {
 					return err
 				}
 			}
@@ -115,7 +115,7 @@ func parseSelector(text string) (any, error) {
 	}
 	requirements, err := k8slabels.ParseToRequirements(text)
 	if err != nil {
-		return nil, failure.Usage([]string{selectorHint}, "--selector: %w", err)
+		return nil, problem.Usage([]string{selectorHint}, "--selector: %w", err)
 	}
 	var expressions []any
 	for _, r := range requirements {
@@ -124,7 +124,7 @@ func parseSelector(text string) (any, error) {
 			selection.Exists: "Exists", selection.DoesNotExist: "DoesNotExist",
 		}[r.Operator()]
 		if operator == "" {
-			return nil, failure.Usage([]string{selectorHint}, "--selector: operator %q is none of a label selector's", r.Operator())
+			return nil, problem.Usage([]string{selectorHint}, "--selector: operator %q is none of a label selector's", r.Operator())
 		}
 		e := map[string]any{"key": r.Key(), "operator": operator}
 		if values := r.ValuesUnsorted(); len(values) > 0 {
@@ -149,7 +149,7 @@ func readBase(stdin io.Reader, file string) (map[string]any, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, failure.Usage(nil, "--base: %w", err)
+			return nil, problem.Usage(nil, "--base: %w", err)
 		}
 		defer f.Close()
 		stdin = f
@@ -157,17 +157,17 @@ func readBase(stdin io.Reader, file string) (map[string]any, error) {
 	data, err := io.ReadAll(io.LimitReader(stdin, maxBase+1))
 	switch {
 	case err != nil:
-		return nil, failure.Usage(nil, "--base: %w", err)
+		return nil, problem.Usage(nil, "--base: %w", err)
 	case len(data) > maxBase:
-		return nil, failure.Usage(nil, "--base: more than the limit of %d bytes", maxBase)
+		return nil, problem.Usage(nil, "--base: more than the limit of %d bytes", maxBase)
 	}
 	doc, err := yamldoc.Parse(file, data)
 	if err != nil {
-		return nil, &failure.Error{Err: fmt.Errorf("--base: %w", err), Problems: problem.From(err, problem.InvalidYAML, problem.Pos{File: file})}
+		return nil, &problem.Failure{Err: fmt.Errorf("--base: %w", err), Problems: problem.From(err, problem.InvalidYAML, problem.Pos{File: file})}
 	}
 	entry, ok := doc.Root.Any().(map[string]any)
 	if !ok {
-		return nil, failure.Usage(nil, "--base: %s holds a %s; expected a map, one component's catalog entry", file, doc.Root.Kind)
+		return nil, problem.Usage(nil, "--base: %s holds a %s; expected a map, one component's catalog entry", file, doc.Root.Kind)
 	}
 	return entry, nil
 }

@@ -6,16 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/factsfile"
-	"github.com/argosy-hub/argosy/internal/failure"
-	"github.com/argosy-hub/argosy/internal/planner"
-	"github.com/argosy-hub/argosy/internal/report"
-	"github.com/argosy-hub/argosy/internal/report/approval"
-	"github.com/argosy-hub/argosy/internal/report/planreport"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/report"
+	"github.com/argosy-hub/argosy/internal/change/factsfile"
+	"github.com/argosy-hub/argosy/internal/change/pipeline"
+	"github.com/argosy-hub/argosy/internal/change/report/approval"
+	"github.com/argosy-hub/argosy/internal/change/report/planreport"
 )
 
 func newPlan(o *options) *cobra.Command {
-	var q planner.Question
+	var q pipeline.Question
 	var charts renderedCharts
 	var factsFrom, instead []string
 	var output string
@@ -28,26 +28,26 @@ func newPlan(o *options) *cobra.Command {
 		Example: `  argosy plan --base origin/main                    # the folder as it is, before a commit`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := failure.CheckChoice("output", output, "text", "json", "yaml", "markdown", "html", "approval"); err != nil {
+			if err := problem.CheckChoice("output", output, "text", "json", "yaml", "markdown", "html", "approval"); err != nil {
 				return err
 			}
 			if short && output != "text" {
-				return failure.Usage([]string{"-o json has it as .summary"}, "--summary is for -o text; there is -o %s", output)
+				return problem.Usage([]string{"-o json has it as .summary"}, "--summary is for -o text; there is -o %s", output)
 			}
 			if err := charts.check(); err != nil {
 				return err
 			}
 			if q.Base == "" {
-				return failure.Usage([]string{"for example --base origin/main"}, "no --base given: the revision to compare with")
+				return problem.Usage([]string{"for example --base origin/main"}, "no --base given: the revision to compare with")
 			}
 			if cmd.Flags().Changed("max-changes") {
 				if maxChanges < 0 {
-					return failure.Usage(nil, "--max-changes %d: a number of changes is at least 0", maxChanges)
+					return problem.Usage(nil, "--max-changes %d: a number of changes is at least 0", maxChanges)
 				}
 				q.Bounds.MaxChanges = &maxChanges
 			}
 			if len(q.Bounds.NewCluster) > 0 && q.Hub != "" {
-				return failure.Usage(nil, "--only-new-cluster is about all hubs; there is --hub %s", q.Hub)
+				return problem.Usage(nil, "--only-new-cluster is about all hubs; there is --hub %s", q.Hub)
 			}
 			var err error
 			if q.Facts, err = factsfile.Read(factsFrom); err != nil {
@@ -77,7 +77,7 @@ func newPlan(o *options) *cobra.Command {
 				err = planreport.WriteHTML(w, p)
 			case "approval":
 				if p.Guard.Approval == nil {
-					return &failure.Error{Findings: true, Err: errors.New("nothing to approve: the removals are within the removal budget")}
+					return &problem.Failure{Findings: true, Err: errors.New("nothing to approve: the removals are within the removal budget")}
 				}
 				err = approval.Write(w, p.Guard.Approval)
 			default:
@@ -86,7 +86,7 @@ func newPlan(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := planner.BeyondBounds(p); err != nil {
+			if err := pipeline.BeyondBounds(p); err != nil {
 				return err
 			}
 			return planStatus(p, exitCode, detailed)
@@ -95,7 +95,7 @@ func newPlan(o *options) *cobra.Command {
 	cmd.Flags().StringVar(&q.Base, "base", "", "the `revision` to compare with (required)")
 	cmd.Flags().StringVar(&q.Head, "head", "", "the `revision` to compare; default: the folder as it is, or the HEAD of a bare repository")
 	cmd.Flags().StringVar(&q.Bounds.OnlyTeam, "only-team", "", "end with status 1 if anything changes but applications of this `team`")
-	cmd.Flags().StringSliceVar(&q.Bounds.NewCluster, "only-new-cluster", nil, "end with status 1 unless all that happens is one new cluster of these classes, `CLASS,...`; "+planner.Existing+" is one that the hub does not make")
+	cmd.Flags().StringSliceVar(&q.Bounds.NewCluster, "only-new-cluster", nil, "end with status 1 unless all that happens is one new cluster of these classes, `CLASS,...`; "+pipeline.Existing+" is one that the hub does not make")
 	cmd.Flags().IntVar(&maxChanges, "max-changes", -1, "end with status 1 if there are more changes; default: any number")
 	cmd.Flags().StringArrayVar(&o.repo.MountBase, "mount-base", nil, "the revision of a mount's folder that the base has: `PATH=REV`, may be repeated")
 	cmd.Flags().StringVar(&q.Hub, "hub", "", "show this hub alone")

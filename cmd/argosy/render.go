@@ -6,17 +6,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/atomicfile"
-	"github.com/argosy-hub/argosy/internal/factsfile"
-	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/base/disk"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/report"
+	"github.com/argosy-hub/argosy/internal/change/factsfile"
+	"github.com/argosy-hub/argosy/internal/change/pipeline"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/planner"
-	"github.com/argosy-hub/argosy/internal/report"
 )
 
 func newRender(o *options) *cobra.Command {
-	var q planner.RenderQuestion
+	var q pipeline.RenderQuestion
 	var out string
 	var factsFrom, instead []string
 	cmd := &cobra.Command{
@@ -39,17 +39,17 @@ refuses any other that is not empty. It works in a folder .argosy-new-* beside i
   argosy render --hub hub-eu --out rendered/hub-eu --form applicationsets --revision release-next=origin/release-next`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := failure.CheckChoice("form", q.Form, planner.Forms...); err != nil {
+			if err := problem.CheckChoice("form", q.Form, pipeline.Forms...); err != nil {
 				return err
 			}
 			if out == "" {
-				return failure.Usage([]string{"for example --out rendered"}, "no --out given: the folder to write")
+				return problem.Usage([]string{"for example --out rendered"}, "no --out given: the folder to write")
 			}
 			var err error
 			if q.Facts, err = factsfile.Read(factsFrom); err != nil {
 				return err
 			}
-			pipelines, err := planner.New(cmd.Context(), planner.Options{Repository: o.repo, Tools: o.tools(), Instead: instead})
+			pipelines, err := pipeline.New(cmd.Context(), pipeline.Options{Repository: o.repo, Tools: o.tools(), Instead: instead})
 			if err != nil {
 				return err
 			}
@@ -57,8 +57,8 @@ refuses any other that is not empty. It works in a folder .argosy-new-* beside i
 			if err != nil {
 				return err
 			}
-			if err := atomicfile.WriteFolder(out, files); err != nil {
-				return failure.Usage([]string{"nothing was written"}, "%w", err)
+			if err := disk.WriteFolder(out, files); err != nil {
+				return problem.Usage([]string{"nothing was written"}, "%w", err)
 			}
 			fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "%s: %d files\n", out, len(files))
 			return nil
@@ -67,10 +67,10 @@ refuses any other that is not empty. It works in a folder .argosy-new-* beside i
 	cmd.Flags().StringVar(&q.Hub, "hub", "", "the hub; the default is the fleet's only one")
 	cmd.Flags().StringVar(&q.Owner, "owner", fleet.OwnerHub, "whose engine it is for: hub, or a member's name")
 	cmd.Flags().StringVar(&out, "out", "", "the `folder` to write (required)")
-	cmd.Flags().StringVar(&q.Form, "form", planner.FormApplications, "what to write: "+strings.Join(planner.Forms, ", "))
+	cmd.Flags().StringVar(&q.Form, "form", pipeline.FormApplications, "what to write: "+strings.Join(pipeline.Forms, ", "))
 	factsFlag(cmd, &factsFrom)
 	revisionFlag(cmd, &instead, "charts")
-	complete(cmd, "form", func() []string { return planner.Forms })
+	complete(cmd, "form", func() []string { return pipeline.Forms })
 	o.completeFleet(cmd, "hub", hubs)
 	o.completeFleet(cmd, "owner", func(st *fleetstate.State) []string { return append([]string{"hub"}, clusters(st, q.Hub)...) })
 	return cmd

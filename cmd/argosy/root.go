@@ -16,13 +16,12 @@ import (
 
 	"github.com/argosy-hub/argosy/cmd/argosy/apps"
 	"github.com/argosy-hub/argosy/cmd/argosy/rollout"
-	"github.com/argosy-hub/argosy/internal/expand/sandbox"
-	"github.com/argosy-hub/argosy/internal/expand/source"
-	"github.com/argosy-hub/argosy/internal/failure"
-	"github.com/argosy-hub/argosy/internal/planner"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/queryerr"
-	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/change/expand/sandbox"
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/change/pipeline"
+
+	"github.com/argosy-hub/argosy/internal/base/report"
 )
 
 // The exit statuses.
@@ -84,8 +83,8 @@ func (o *standardOutput) Write(data []byte) (int, error) {
 // explainFailure writes an error to stderr and returns its exit status.
 func explainFailure(command *cobra.Command, err error) int {
 	w := command.ErrOrStderr()
-	var f *failure.Error
-	var g *queryerr.Error
+	var f *problem.Failure
+	var g *problem.QueryError
 	var q *quiet
 	switch {
 	case err == nil:
@@ -99,12 +98,12 @@ func explainFailure(command *cobra.Command, err error) int {
 		return exitInterrupted
 	case errors.As(err, &f):
 	case errors.As(err, &g):
-		f = &failure.Error{Err: g}
-		if g.Kind == queryerr.KindUnavailable {
+		f = &problem.Failure{Err: g}
+		if g.Kind == problem.KindUnavailable {
 			f.Findings, f.Problems = true, g.Problems
 		}
 	default:
-		f = &failure.Error{Err: err}
+		f = &problem.Failure{Err: err}
 	}
 	if len(f.Problems) > 0 {
 		_ = report.WriteFindings(w, problem.OnePerPlace(problem.Sorted(f.Problems)), styleOf(w))
@@ -142,7 +141,7 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "\n\nGlobal Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}",
 		"\n      --layout, --mount, --ref, --repo   see argosy --help", 1))
 	root.PersistentFlags().StringVar(&o.repo.Location, "repo", ".", "the fleet repository: a folder, or a Git `URL`; default: the one around the working directory")
-	o.repo.Location = planner.Root(".")
+	o.repo.Location = pipeline.Root(".")
 	root.SetVersionTemplate("argosy {{.Version}}\n")
 	root.PersistentFlags().StringVar(&o.repo.Ref, "ref", "", "of a Git URL or a bare repository: branch, tag or whole commit id, in full (refs/tags/v1) if the name is a tag and a branch; default: main, or HEAD of a bare repository")
 	o.completeRevisions(root, "ref")
@@ -157,13 +156,13 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 				if flag == "ref" && cmd.Flags().Lookup("from-ref") != nil {
 					hints = []string{"--from-ref is the revision of --from"}
 				}
-				return failure.Usage(hints, "--%s is for commands that read a fleet, which %s does not", flag, cmd.CommandPath())
+				return problem.Usage(hints, "--%s is for commands that read a fleet, which %s does not", flag, cmd.CommandPath())
 			}
 		}
 		return nil
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return failure.Usage([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
+		return problem.Usage([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
 	})
 	root.AddCommand(newLint(o), newParams(o), newExplain(o), newPlan(o), newRender(o), newInit(o), newImport(o), newVerify(o), newAdopt(o), newNew(o), apps.NewMove(o.write, o.completeFleet, noCommand), rollout.New(o.write), newFacts(), newVersion())
 	root.InitDefaultCompletionCmd()
@@ -200,7 +199,7 @@ func noCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	hints := problem.Nearest(args[0], names)
-	return failure.Usage(append(hints, fmt.Sprintf("see %s --help", cmd.CommandPath())), "unknown command %q for %q", args[0], cmd.CommandPath())
+	return problem.Usage(append(hints, fmt.Sprintf("see %s --help", cmd.CommandPath())), "unknown command %q for %q", args[0], cmd.CommandPath())
 }
 
 // notices writes what a command leaves out, once each.

@@ -6,16 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/existing"
-	"github.com/argosy-hub/argosy/internal/expand/helm"
-	"github.com/argosy-hub/argosy/internal/factsfile"
-	"github.com/argosy-hub/argosy/internal/failure"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/report"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/expand/helm"
+	"github.com/argosy-hub/argosy/internal/change/factsfile"
+	"github.com/argosy-hub/argosy/internal/change/pipeline"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/importer"
-	"github.com/argosy-hub/argosy/internal/planner"
-	"github.com/argosy-hub/argosy/internal/report"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/verify"
+	"github.com/argosy-hub/argosy/internal/migrate/existing"
+	"github.com/argosy-hub/argosy/internal/migrate/importer"
+	"github.com/argosy-hub/argosy/internal/migrate/verify"
 )
 
 func newVerify(o *options) *cobra.Command {
@@ -38,11 +38,11 @@ Exit status 0: all are equal. 1: something differs. 2: nothing could be compared
   argosy verify --context hub-eu --from ../old-repository --ignore root -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := failure.CheckChoice("output", output, "text", "json", "yaml"); err != nil {
+			if err := problem.CheckChoice("output", output, "text", "json", "yaml"); err != nil {
 				return err
 			}
 			if (against == "") == (from.Context == "") {
-				return failure.Usage([]string{"for example --against live.yaml (kubectl get applications -n argocd -o yaml)"}, "give one of --against and --context: where the live Applications are")
+				return problem.Usage([]string{"for example --against live.yaml (kubectl get applications -n argocd -o yaml)"}, "give one of --against and --context: where the live Applications are")
 			}
 			shown := newProgress(cmd.ErrOrStderr())
 			defer shown.Done()
@@ -59,7 +59,7 @@ Exit status 0: all are equal. 1: something differs. 2: nothing could be compared
 			shown.Say("comparing %d Applications", len(live))
 			v, err := verify.Verify(q)
 			if err != nil {
-				return failure.Usage(nil, "%w", err)
+				return problem.Usage(nil, "%w", err)
 			}
 			shown.Done()
 			if output == "text" {
@@ -96,17 +96,17 @@ func (o *options) question(ctx context.Context, from *existing.Source, shown *re
 	if err != nil {
 		return q, err
 	}
-	pipelines, err := planner.New(ctx, planner.Options{Repository: o.repo, Tools: o.tools()})
+	pipelines, err := pipeline.New(ctx, pipeline.Options{Repository: o.repo, Tools: o.tools()})
 	if err != nil {
 		return q, err
 	}
 	shown.Say("making the Applications of the fleet")
-	q.State, q.Argosy, err = pipelines.Objects(ctx, planner.RenderQuestion{Hub: hubName, Owner: fleet.OwnerHub, Form: planner.FormApplications, Facts: known}, "nothing was compared")
+	q.State, q.Argosy, err = pipelines.Objects(ctx, pipeline.RenderQuestion{Hub: hubName, Owner: fleet.OwnerHub, Form: pipeline.FormApplications, Facts: known}, "nothing was compared")
 	if err != nil {
 		return q, err
 	}
 	if q.Hub = hubName; q.Hub == "" {
-		if q.Hub, err = planner.OnlyHub(q.State); err != nil {
+		if q.Hub, err = pipeline.OnlyHub(q.State); err != nil {
 			return q, err
 		}
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/failure"
-	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/report"
 )
 
 // version is set by the build: -ldflags "-X main.version=v1.2.3".
@@ -33,7 +33,7 @@ func newVersion() *cobra.Command {
 		Example: "  argosy version -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := failure.CheckChoice("output", output, "text", "json", "yaml"); err != nil {
+			if err := problem.CheckChoice("output", output, "text", "json", "yaml"); err != nil {
 				return err
 			}
 			v := report.Version{

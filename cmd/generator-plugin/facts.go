@@ -5,16 +5,16 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/argosy-hub/argosy/internal/appsets"
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/hub"
 	"github.com/argosy-hub/argosy/internal/refresh"
-	"github.com/argosy-hub/argosy/internal/server"
+	"github.com/argosy-hub/argosy/internal/service/notify"
+	"github.com/argosy-hub/argosy/internal/service/server"
 )
 
 // openFacts opens the provider of facts, and with Kubernetes the ApplicationSets to refresh.
 // --flux-namespace adds what Flux runs.
-func (f *flags) openFacts(log *slog.Logger) (refresh.FactsProvider, appsets.Client, error) {
+func (f *flags) openFacts(log *slog.Logger) (refresh.FactsProvider, notify.Client, error) {
 	provider, sets, err := f.clusterFacts(log)
 	if err != nil || f.fluxNamespace == "" {
 		return provider, sets, err
@@ -33,7 +33,7 @@ func (f *flags) openFacts(log *slog.Logger) (refresh.FactsProvider, appsets.Clie
 // kubernetesFacts is the value of --facts for Argo CD's cluster Secrets.
 const kubernetesFacts = "kubernetes"
 
-func (f *flags) clusterFacts(log *slog.Logger) (refresh.FactsProvider, appsets.Client, error) {
+func (f *flags) clusterFacts(log *slog.Logger) (refresh.FactsProvider, notify.Client, error) {
 	switch f.facts {
 	case "none":
 		log.Warn("no facts of the clusters (--facts none): every member counts as registered, and labels are those of Git alone")
@@ -45,7 +45,7 @@ func (f *flags) clusterFacts(log *slog.Logger) (refresh.FactsProvider, appsets.C
 	return file, nil, err
 }
 
-func (f *flags) kubernetesFacts(log *slog.Logger) (refresh.FactsProvider, appsets.Client, error) {
+func (f *flags) kubernetesFacts(log *slog.Logger) (refresh.FactsProvider, notify.Client, error) {
 	config, err := hub.LoadConfig(f.kubeconfig)
 	if err != nil {
 		return nil, nil, err

@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/argosy-hub/argosy/internal/checks"
 	"github.com/argosy-hub/argosy/internal/hub"
-	"github.com/argosy-hub/argosy/internal/liveness"
-	"github.com/argosy-hub/argosy/internal/server"
+	"github.com/argosy-hub/argosy/internal/service/checks"
+	"github.com/argosy-hub/argosy/internal/service/liveness"
+	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
 	"github.com/argosy-hub/argosy/internal/source/gitsocket"

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/source/git"
-	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
 // asCommand makes the test's program the command itself.

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/server"
+	"github.com/argosy-hub/argosy/internal/service/server"
 )
 
 // Exit statuses: 2 for usage and I/O, as the argosy command has it.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
 // mountingFleet is a fleet whose layout mounts the repository of team cart.

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/hub"
-	"github.com/argosy-hub/argosy/internal/server"
-	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/service/server"
 )
 
 // kubernetesState is the --state of ConfigMaps.
@@ -48,18 +48,18 @@ func (f *flags) state(o *server.Options) error {
 		if err != nil {
 			return err
 		}
-		o.Store = state.New(objects, keys...)
+		o.Store = store.New(objects, keys...)
 		if f.stateDir != "" { // who can write ConfigMaps cannot write there
 			if err := o.Store.Anchor(filepath.Join(f.stateDir, "generations-"+f.own()+".json")); err != nil {
 				o.StoreProblems = append(o.StoreProblems, err.Error()+"; delete the file")
 			}
 		}
 	case f.stateDir != "":
-		folder, err := state.NewFolder(filepath.Join(f.stateDir, "records-"+f.own()))
+		folder, err := store.NewFolder(filepath.Join(f.stateDir, "records-"+f.own()))
 		if err != nil {
 			return fmt.Errorf("--state-dir: %w", err)
 		}
-		o.Store, o.StoreProblems = state.New(folder, keys...), f.earlierState()
+		o.Store, o.StoreProblems = store.New(folder, keys...), f.earlierState()
 	}
 	return nil
 }

@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hub"
-	"github.com/argosy-hub/argosy/internal/liveness"
-	"github.com/argosy-hub/argosy/internal/overview"
-	"github.com/argosy-hub/argosy/internal/server"
-	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/service/liveness"
+	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/web"
+	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
 // webFlags configure the pages.
@@ -49,8 +49,8 @@ func (w *webFlags) listen(ctx context.Context) (net.Listener, error) {
 
 // site makes the pages of a server. They are read-only, and know what the server serves. What the
 // pages need to watch runs as long as watch.
-func (f *flags) site(s *server.Server, store *state.Store) (site *web.Site, watch func(context.Context), err error) {
-	o := web.Options{Fleet: s.Refresher(), Tokens: s.Tokens(), Refused: s.RefusedRemovals, Waits: s.Waits, Rollouts: s.Rollouts, Store: store, SourceURL: f.web.sourceURL, Proxies: f.web.proxies, ProxyHeader: f.web.proxyHeader, Logger: f.Logger}
+func (f *flags) site(s *server.Server, kept *store.Store) (site *web.Site, watch func(context.Context), err error) {
+	o := web.Options{Fleet: s.Refresher(), Tokens: s.Tokens(), Refused: s.RefusedRemovals, Waits: s.Waits, Rollouts: s.Rollouts, Store: kept, SourceURL: f.web.sourceURL, Proxies: f.web.proxies, ProxyHeader: f.web.proxyHeader, Logger: f.Logger}
 	statuses, err := f.statuses()
 	if err != nil {
 		return nil, nil, err
@@ -126,8 +126,8 @@ func (f *flags) live(statuses *hub.Statuses) overview.Live {
 
 // serveWeb serves the pages until the context ends. A failure ends them alone: responses to engines
 // go on.
-func (f *flags) serveWeb(ctx context.Context, stderr io.Writer, listener net.Listener, s *server.Server, store *state.Store) {
-	site, watch, err := f.site(s, store)
+func (f *flags) serveWeb(ctx context.Context, stderr io.Writer, listener net.Listener, s *server.Server, kept *store.Store) {
+	site, watch, err := f.site(s, kept)
 	if err == nil {
 		var running sync.WaitGroup
 		defer running.Wait()

@@ -25,7 +25,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
 // startDeadline bounds the time until a service is ready.

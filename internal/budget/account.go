@@ -3,7 +3,7 @@ package budget
 import (
 	"fmt"
 
-	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
 // Account counts what computing one member costs. One goroutine at a time may charge it. A nil

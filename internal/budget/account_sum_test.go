@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
 // TestAddedAccountIsItsCharges: adding an account is making its charges one by one, or nothing at

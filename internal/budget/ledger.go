@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
 // near is the part of a tenant's budget from which on a warning is given, in percent.

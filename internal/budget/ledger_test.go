@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
 // account is one that has been charged by a file.

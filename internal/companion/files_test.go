@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // TestPathsAreFoundAlikeOnceAndEachTime: the readers of a folder's files are the same, whether they

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
 const approvalFile = "fleet/approvals/x.yaml"

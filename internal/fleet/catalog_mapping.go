@@ -1,8 +1,8 @@
 package fleet
 
 import (
-	"github.com/argosy-hub/argosy/internal/catalog"
-	"github.com/argosy-hub/argosy/internal/tmpl"
+	"github.com/argosy-hub/argosy/internal/base/tmpl"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 )
 
 // catalogMapping reads the mapping of catalogs in another format; nil without one.

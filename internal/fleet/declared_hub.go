@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/labels"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // A hub without a member file is declared by the layout, with the keys of a member file. It is the

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
 // oneFileEach sorts a hub's members by name and keeps one file of each: the hub's own, else the

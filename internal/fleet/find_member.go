@@ -1,10 +1,10 @@
 package fleet
 
-import "github.com/argosy-hub/argosy/internal/queryerr"
+import "github.com/argosy-hub/argosy/internal/base/problem"
 
 // FindMember finds a member by its name. An empty hub stands for the one hub that has such a
 // member.
-func (f *Fleet) FindMember(hub, name string) (*Member, *queryerr.Error) {
+func (f *Fleet) FindMember(hub, name string) (*Member, *problem.QueryError) {
 	var found []*Member
 	var names []string
 	for _, h := range f.Hubs() {
@@ -20,11 +20,11 @@ func (f *Fleet) FindMember(hub, name string) (*Member, *queryerr.Error) {
 	}
 	switch {
 	case hub != "" && names == nil:
-		return nil, queryerr.BadRequest("hub %q has no member files%s", hub, queryerr.Hint(hub, f.Hubs()))
+		return nil, problem.BadRequest("hub %q has no member files%s", hub, problem.Hint(hub, f.Hubs()))
 	case len(found) == 0:
-		return nil, queryerr.BadRequest("no member is called %q%s", name, queryerr.Hint(name, names))
+		return nil, problem.BadRequest("no member is called %q%s", name, problem.Hint(name, names))
 	case len(found) > 1:
-		return nil, queryerr.BadRequest("cluster %q is a member of hubs %s and %s: name the hub", name, found[0].Hub, found[1].Hub)
+		return nil, problem.BadRequest("cluster %q is a member of hubs %s and %s: name the hub", name, found[0].Hub, found[1].Hub)
 	}
 	return found[0], nil
 }

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/fleet/release"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/release"
-	"github.com/argosy-hub/argosy/internal/rollout"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Fleet is the layout, the versions and the members of one snapshot. It is immutable.

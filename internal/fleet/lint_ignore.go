@@ -3,9 +3,9 @@ package fleet
 import (
 	"errors"
 
-	"github.com/argosy-hub/argosy/internal/pathpattern"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/fleet/pathpattern"
 )
 
 // IgnoredPath is a pattern of paths whose warnings lint leaves out.

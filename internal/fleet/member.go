@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/fleet/provision"
 	"github.com/argosy-hub/argosy/internal/labels"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/provision"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // The values of member files' keys.

@@ -3,8 +3,8 @@ package fleet
 import (
 	"fmt"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/labels"
-	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // noEffect warns of keys that have no effect beside the others: most often another key is missing.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
 // Mount is another Git repository that the layout joins below a path. Its files have the levels of

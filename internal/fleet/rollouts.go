@@ -3,11 +3,11 @@ package fleet
 import (
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/rollout"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // maxRollouts bounds the policies of a repository (H10).

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet/pathpattern"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/pathpattern"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // TestTenantInThePath: where the layout has the tenant in the path of member files, the folder says

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // G1: a folder that cannot be read and may have member files refuses the commit. Its members would

@@ -3,8 +3,8 @@ package fleetstate
 import (
 	"iter"
 
-	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
 // ClusterOf is a member's cluster, nil for a member that the state's fleet has not, or has by

@@ -7,19 +7,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/budget"
-	"github.com/argosy-hub/argosy/internal/catalog"
 	"github.com/argosy-hub/argosy/internal/companion"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/provision"
+	"github.com/argosy-hub/argosy/internal/fleet/release"
+	"github.com/argosy-hub/argosy/internal/fleet/team"
+	"github.com/argosy-hub/argosy/internal/fleet/tenancy"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/memo"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/provision"
-	"github.com/argosy-hub/argosy/internal/release"
-	"github.com/argosy-hub/argosy/internal/team"
-	"github.com/argosy-hub/argosy/internal/tenancy"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Component is what a group deploys on a cluster: a chart or a folder of manifests, with its merged

@@ -1,11 +1,11 @@
 package fleetstate
 
 import (
-	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/release"
+	"github.com/argosy-hub/argosy/internal/fleet/tenancy"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/release"
-	"github.com/argosy-hub/argosy/internal/tenancy"
 )
 
 // Group is one group of a cluster.

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
 // Hold keeps members of a tenant on their last known good snapshots, because the snapshot would

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/provision"
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet/provision"
 )
 
 // LastKnownGood says of members that cannot be computed in which snapshot they last could; nil for

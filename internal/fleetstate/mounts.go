@@ -1,9 +1,9 @@
 package fleetstate
 
 import (
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/mount"
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet/mount"
 )
 
 // MountsOf reads what a fleet repository's layout joins, nil for nothing. What did not change since

@@ -1,6 +1,6 @@
 package fleetstate
 
-import "github.com/argosy-hub/argosy/internal/tenancy"
+import "github.com/argosy-hub/argosy/internal/fleet/tenancy"
 
 // A member file that one commit takes from a hub's folder to another's is the same cluster, moved.
 // The old hub gives up its workloads there, as the new one has them (D4). The commit alone says so,

@@ -3,9 +3,9 @@ package fleetstate
 import (
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/team"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/team"
 )
 
 // decided are the catalogs by which the fleet decides, whatever the chart of a release has: the

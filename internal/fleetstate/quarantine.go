@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // ID names a member: what its file's path says, whatever is in it.

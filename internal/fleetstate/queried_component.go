@@ -4,10 +4,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/companion"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // A query's entry (`base`) may switch on a component that the layout's catalogs lack, or leave off.

@@ -1,16 +1,16 @@
 package fleetstate
 
 import (
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/companion"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/mount"
+	"github.com/argosy-hub/argosy/internal/fleet/team"
+	"github.com/argosy-hub/argosy/internal/fleet/tenancy"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/memo"
-	"github.com/argosy-hub/argosy/internal/mount"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/team"
-	"github.com/argosy-hub/argosy/internal/tenancy"
 )
 
 // Resolver is a snapshot, and what has been read of it and is the same for all facts and requests:

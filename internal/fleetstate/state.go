@@ -1,13 +1,13 @@
 package fleetstate
 
 import (
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/run"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/budget"
-	"github.com/argosy-hub/argosy/internal/catalog"
-	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/parallel"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
 // The components that stand for what registers a member, and for its agent, both of group
@@ -101,7 +101,7 @@ func (st *State) buildClusters(previous *State, p *history) {
 	anew := st.takeOver(previous)
 	tenants, over := st.openTenants(previous)
 	anew = append(anew, over...)
-	parallel.Each(len(anew), func(i int) {
+	run.Each(len(anew), func(i int) {
 		d := anew[i]
 		l := tenants.of(d.member)
 		if l.IsDecided(tenants.due[d.member]) {

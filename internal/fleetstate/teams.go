@@ -2,7 +2,7 @@ package fleetstate
 
 import (
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/team"
+	"github.com/argosy-hub/argosy/internal/fleet/team"
 )
 
 // loadTeams reads the team files. What did not change since the previous resolver, which may be

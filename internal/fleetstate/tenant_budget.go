@@ -4,10 +4,10 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/placement"
-	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // A tenant's members have a budget in all (W2). Beyond it they are quarantined with one problem,

@@ -3,10 +3,10 @@ package fleetstate
 import (
 	"iter"
 
+	"github.com/argosy-hub/argosy/internal/fleet/tenancy"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/placement"
-	"github.com/argosy-hub/argosy/internal/tenancy"
 )
 
 // What a tenant's level says may not fit the entry that a query sends (`base`): chart.path beside

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
-	"github.com/argosy-hub/argosy/internal/state"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 type baselines struct {
 	now        func() time.Time
 	log        *slog.Logger
-	checkpoint *state.Replicated[savedResponses]
+	checkpoint *store.Replicated[savedResponses]
 
 	mu      sync.Mutex
 	byQuery map[queryKey]*remembered

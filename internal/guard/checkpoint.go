@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
-	"github.com/argosy-hub/argosy/internal/queryerr"
-	"github.com/argosy-hub/argosy/internal/state"
 )
 
 // buried is how long replicas know that a response was dropped.
@@ -37,8 +37,8 @@ type savedLoss struct {
 
 // newCheckpoint keeps baselines for a restart, and merges those of replicas (rule 9). It is urgent:
 // after a crash before the write, a removal is judged again, without its approval.
-func newCheckpoint(b *baselines, s *state.Store) *state.Replicated[savedResponses] {
-	return state.Replicate(s, "responses", 3, state.Options[savedResponses]{
+func newCheckpoint(b *baselines, s *store.Store) *store.Replicated[savedResponses] {
+	return store.Replicate(s, "responses", 3, store.Options[savedResponses]{
 		Merge: b.merge, Value: b.saved, Log: b.log, Urgent: true,
 		Loss: "remembered responses cannot be used: the next responses to their queries are compared with nothing",
 	})
@@ -100,8 +100,8 @@ func (b *baselines) saved() (all savedResponses, complete bool) {
 }
 
 // errUnread is the response to all queries before the store has been read.
-var errUnread = &queryerr.Error{
-	Kind: queryerr.KindUnavailable, Message: "not ready: the last responses have not been read from the state yet",
+var errUnread = &problem.QueryError{
+	Kind: problem.KindUnavailable, Message: "not ready: the last responses have not been read from the state yet",
 }
 
 // Run writes responses to the store, and exchanges them with the replicas that share it, until the

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
-	"github.com/argosy-hub/argosy/internal/state"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
-func newTestBaselines(t testing.TB, s *state.Store) *baselines {
+func newTestBaselines(t testing.TB, s *store.Store) *baselines {
 	t.Helper()
 	return newBaselines(Options{Store: s, Logger: quiet, Now: func() time.Time { return now }})
 }
@@ -32,7 +32,7 @@ func putExamples(b *baselines) {
 // Rule 9: replicas have the newest response to each query, and a record that one of them dropped
 // stays dropped.
 func TestReplicasShareLastResponses(t *testing.T) {
-	s, _ := statetest.New()
+	s, _ := storetest.New()
 	first, second := newTestBaselines(t, s), newTestBaselines(t, s)
 	if first.isReady() {
 		t.Error("ready before the store has been read")
@@ -57,8 +57,8 @@ func TestReplicasShareLastResponses(t *testing.T) {
 // FuzzResponses (rule 9): of a forged record with the right checksum all is taken in or nothing,
 // and damage is reported once. Nothing of it is from the future.
 func FuzzResponses(f *testing.F) {
-	name := state.Name("responses", 3)
-	good, _ := statetest.New()
+	name := store.Name("responses", 3)
+	good, _ := storetest.New()
 	b := newTestBaselines(f, good)
 	putExamples(b)
 	b.sync(f)
@@ -84,7 +84,7 @@ func FuzzResponses(f *testing.F) {
 		f.Add(changed)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, _ := statetest.New()
+		s, _ := storetest.New()
 		if _, err := s.Write(t.Context(), name, data, ""); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestDamagedResponsesAreReported(t *testing.T) {
 	first := newTestBaselines(t, folder(t, dir))
 	putExamples(first)
 	first.sync(t)
-	path := filepath.Join(dir, state.Name("responses", 3)+".record")
+	path := filepath.Join(dir, store.Name("responses", 3)+".record")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

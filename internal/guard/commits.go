@@ -6,9 +6,9 @@ import (
 	"sync"
 	"weak"
 
+	"github.com/argosy-hub/argosy/internal/base/succession"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/succession"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
 // commits remembers the judgements of states. The zero value is ready.

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/resolve/flux"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
+
 	"github.com/argosy-hub/argosy/internal/response"
 )
 
@@ -296,8 +296,8 @@ func (x dryRun) unanswered(hub string, to destination, seen map[queryKey]bool) e
 }
 
 func isBadRequest(err error) bool {
-	var refused *queryerr.Error
-	return errors.As(err, &refused) && refused.Kind == queryerr.KindBadRequest
+	var refused *problem.QueryError
+	return errors.As(err, &refused) && refused.Kind == problem.KindBadRequest
 }
 
 // owners returns the hub and its agents with Argo CD: whose ApplicationSets query the service.

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/succession"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
-	"github.com/argosy-hub/argosy/internal/succession"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 // without is a hub with ten members of which some have switched dns off.
@@ -52,7 +52,7 @@ func TestEarlierStateIsNoBaseline(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, _ := statetest.New()
+			store, _ := storetest.New()
 			at := new(clock)
 			g := shared(t, Options{Store: store}, at)
 			var before *fleetstate.State
@@ -78,7 +78,7 @@ func TestEarlierStateIsNoBaseline(t *testing.T) {
 // another one has given a newer response to the same query: the requester would lose what that one
 // has added. (rule 9)
 func TestResponseIsJudgedAnewAfterAReplicas(t *testing.T) {
-	store, _ := statetest.New()
+	store, _ := storetest.New()
 	at := new(clock)
 	lags, newer := shared(t, Options{Store: store}, at), shared(t, Options{Store: store}, at)
 	old, next := hubOf(t, 10, facts.Set{}, nil, nil), hubOf(t, 13, facts.Set{}, nil, nil)

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/state"
 )
 
 // Queries are what is known of the queries of an ApplicationSet.
@@ -31,7 +31,7 @@ type Options struct {
 	Requesters func() map[string]Queries
 	// Store keeps the last responses for a restart, where the facts know no Applications; default
 	// memory alone. Run writes to it.
-	Store *state.Store
+	Store *store.Store
 	// Responses cache those of states; default a cache of its own.
 	Responses *response.Cache
 	// Desired returns a response by the revision of each ring; by default that of the state. No

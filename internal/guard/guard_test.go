@@ -14,14 +14,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/paramset"
-	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state"
 )
 
 var (
@@ -153,13 +153,13 @@ func remembering(t *testing.T, dir string) *baselines {
 	return newBaselines(o)
 }
 
-func folder(t testing.TB, dir string) *state.Store {
+func folder(t testing.TB, dir string) *store.Store {
 	t.Helper()
-	f, err := state.NewFolder(dir)
+	f, err := store.NewFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return state.New(f)
+	return store.New(f)
 }
 
 // The queries that were used least recently are given up, in memory and in the store.
@@ -195,7 +195,7 @@ func TestBaselinesAreReadAsWritten(t *testing.T) {
 	subjects := []lifecycle.Item{{Cluster: "a", Group: "g", Component: "c", Release: "r"}, {Cluster: "b\"\n", Group: "g"}}
 	b.put("q", "r1", subjects, nil)
 	b.sync(t)
-	path := filepath.Join(dir, state.Name("responses", 3)+".record")
+	path := filepath.Join(dir, store.Name("responses", 3)+".record")
 	written, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

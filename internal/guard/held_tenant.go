@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // A tenant whose removals are refused is held: its members are served from their last known good

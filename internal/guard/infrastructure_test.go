@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
 // deleting is a hub that deletes clusters of class eks, of which one component is left.

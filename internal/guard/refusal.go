@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/lifecycle"
-	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
 // HowTo is the page that explains how to approve removals.

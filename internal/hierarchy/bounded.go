@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 )
 
 // bounded are values by file and content, up to a number of bytes. Beyond, the largest are

@@ -7,11 +7,11 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/tmpl"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/budget"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/tmpl"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Cache remembers parsed documents and templates by path and content, so that a new snapshot costs

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/budget"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // TestRenderedDocumentsTakeLittleMemory (H10): what is kept of the documents that templates have

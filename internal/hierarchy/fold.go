@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/yamldoc"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
 // fold merges maps into one below them, one after the other as maps would, but in a time of their

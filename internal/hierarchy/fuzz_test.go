@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/yamldoc"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
 // FuzzPath: a path that is read is written and read back as itself; any parts are.

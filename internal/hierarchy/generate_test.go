@@ -10,7 +10,7 @@ import (
 
 	sigsyaml "sigs.k8s.io/yaml"
 
-	"github.com/argosy-hub/argosy/internal/yamldoc"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
 // gen writes random values files, deterministic by its seed. Keys are few, so that files disagree

@@ -16,7 +16,7 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 	"helm.sh/helm/v3/pkg/getter"
 
-	"github.com/argosy-hub/argosy/internal/cases"
+	"github.com/argosy-hub/argosy/internal/testkit/cases"
 )
 
 // floats turns exact numbers into those that Helm computes with.

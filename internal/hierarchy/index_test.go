@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 )
 
 // TestIndexOfSuccessiveSnapshots: what indexes share is what an index of the snapshot alone finds,

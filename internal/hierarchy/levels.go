@@ -9,10 +9,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/tmpl"
 	"github.com/argosy-hub/argosy/internal/budget"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/tmpl"
 )
 
 // TemplateSuffix is the suffix of files that are Go templates (H5).

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/argosy-hub/argosy/internal/yamldoc"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
 // lists merges lists into one below them by a rule's strategy.

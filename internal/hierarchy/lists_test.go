@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/race"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/testkit/race"
 )
 
 // plainLists merges two lists as rule 3 says it, each element compared with all before it.

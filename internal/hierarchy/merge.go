@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
 // Layer holds the values of one level: a file, or a part of one.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
 // Strategy says how two values at one path become one (H4).

@@ -14,10 +14,10 @@ import (
 	"helm.sh/helm/v3/pkg/getter"
 	sigsyaml "sigs.k8s.io/yaml"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 )
 
 // aloneTag is the tag `!`, by which Helm makes a text of a number and the engine does not (rule 1

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
 // Labels that our ApplicationSets put on their Applications.
@@ -106,9 +106,9 @@ func (w *digestWrites) isLookedAt(m *metav1.PartialObjectMetadata) bool {
 	}
 }
 
-// times returns when an Application's status and digest were written, and whether a sync is to begin
-// or runs. Where the API server does not say, or where one manager has both, the digest's time is
-// zero: the status counts.
+// times returns when an Application's status and digest were written, and whether a sync is to
+// begin or runs. Where the API server does not say, or where one manager has both, the digest's
+// time is zero: the status counts.
 //
 // The ApplicationSet controller owns the empty parts of the status, since it has made the
 // Application. So the status is what only a comparison writes (argo-cd v2.14 and v3.2,

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/trigger"
+	"github.com/argosy-hub/argosy/internal/base/run"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
 // watched are ApplicationSets that are watched for the time of the test, and triggers at changes.
@@ -25,7 +25,7 @@ func watched(t *testing.T, a *api, log *slog.Logger) (*ApplicationSets, <-chan s
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ran, changes := make(chan struct{}), trigger.New()
+	ran, changes := make(chan struct{}), run.NewTrigger()
 	go func() {
 		defer close(ran)
 		s.Run(ctx, changes.Fire)

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
 // argoConfig is the ConfigMap of Argo CD's settings, and healthOfConfigMaps the setting that has

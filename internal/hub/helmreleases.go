@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/run"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/trigger"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
 var (
@@ -43,7 +43,7 @@ type FluxState struct {
 type Flux struct {
 	releases, kustomizations *follower
 	sources                  []*follower // of charts and folders: nothing but health depends on them
-	dirty                    trigger.Trigger
+	dirty                    run.Trigger
 	state                    atomic.Pointer[FluxState]
 	breaks                   breaks
 	healthy                  map[types.UID]string // digests at which objects are; belongs to Run
@@ -59,7 +59,7 @@ func NewFlux(o Options) (*Flux, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Flux{dirty: trigger.New(), breaks: breaks{at: map[types.UID]int64{}}}
+	f := &Flux{dirty: run.NewTrigger(), breaks: breaks{at: map[types.UID]int64{}}}
 	f.state.Store(&FluxState{})
 	follow := func(what string, which schema.GroupVersionResource) (*follower, error) {
 		return newFollower(client.Resource(which).Namespace(o.Namespace), followed{

@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/trigger"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/run"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
 const (
@@ -58,7 +58,7 @@ type State struct {
 type Hub struct {
 	secrets, applications *follower
 	statuses              *Statuses
-	dirty                 trigger.Trigger
+	dirty                 run.Trigger
 	log                   *slog.Logger
 
 	state    atomic.Pointer[State]
@@ -75,7 +75,7 @@ func New(o Options) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hub{dirty: trigger.New(), log: o.Log, known: map[string]facts.Cluster{}}
+	h := &Hub{dirty: run.NewTrigger(), log: o.Log, known: map[string]facts.Cluster{}}
 	h.state.Store(&State{Facts: facts.NewSet(true)})
 	follow := func(r schema.GroupVersionResource, f followed) *follower {
 		f.namespace, f.log, f.expected, f.changed = o.Namespace, o.Log, &metav1.PartialObjectMetadata{}, h.dirty.Fire
@@ -145,7 +145,7 @@ func (h *Hub) Run(ctx context.Context, changed func()) {
 
 // update runs watches until the context ends. Whenever they have made something dirty, it makes the
 // new state, and calls changed if the state differs.
-func update(ctx context.Context, dirty trigger.Trigger, differs func() bool, changed func(), watches ...func(context.Context)) {
+func update(ctx context.Context, dirty run.Trigger, differs func() bool, changed func(), watches ...func(context.Context)) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	for _, watch := range watches {
@@ -160,7 +160,7 @@ func update(ctx context.Context, dirty trigger.Trigger, differs func() bool, cha
 
 // settled waits for a change, and then until none has come for a moment; false when the context has
 // ended (rule 6).
-func settled(ctx context.Context, dirty trigger.Trigger) bool {
+func settled(ctx context.Context, dirty run.Trigger) bool {
 	select {
 	case <-ctx.Done():
 		return false

@@ -17,8 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/metadata"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/trigger"
+	"github.com/argosy-hub/argosy/internal/base/run"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
 // again is the first and the longest pause before a failed patch is repeated.
@@ -49,7 +49,7 @@ type OwnershipGrants struct {
 	client   metadata.ResourceInterface
 	follower *follower
 	log      *slog.Logger
-	dirty    trigger.Trigger
+	dirty    run.Trigger
 	state    atomic.Pointer[OwnershipGrantsState]
 
 	mu       sync.Mutex
@@ -86,7 +86,7 @@ func NewOwnershipGrants(o Options, member string) (*OwnershipGrants, error) {
 }
 
 func newOwnershipGrants(client metadata.ResourceInterface, o Options, member string) (*OwnershipGrants, error) {
-	g := &OwnershipGrants{member: member, client: client, log: o.Log, dirty: trigger.New(), said: map[string]word{}}
+	g := &OwnershipGrants{member: member, client: client, log: o.Log, dirty: run.NewTrigger(), said: map[string]word{}}
 	g.state.Store(&OwnershipGrantsState{})
 	var err error
 	g.follower, err = newFollower(g.client, followed{

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
-	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/base/store"
 )
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
@@ -76,9 +76,9 @@ func (s *StateObjects) failed(verb string, err error) error {
 	case err == nil:
 		return nil
 	case apierrors.IsNotFound(err):
-		return state.ErrNotFound
+		return store.ErrNotFound
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		return state.ErrConflict
+		return store.ErrConflict
 	}
 	f := follower{followed: followed{what: "state", namespace: s.namespace}}
 	return f.short(err, verb+" on configmaps")
@@ -123,8 +123,8 @@ func (s *StateObjects) Put(ctx context.Context, name string, data []byte, versio
 		}
 	}
 	u, err := write()
-	if err = s.failed(verb, err); version != "" && errors.Is(err, state.ErrNotFound) {
-		err = state.ErrConflict // another process has removed it
+	if err = s.failed(verb, err); version != "" && errors.Is(err, store.ErrNotFound) {
+		err = store.ErrConflict // another process has removed it
 	}
 	if err != nil {
 		return "", err
@@ -135,7 +135,7 @@ func (s *StateObjects) Put(ctx context.Context, name string, data []byte, versio
 // Delete removes an object, if it exists.
 func (s *StateObjects) Delete(ctx context.Context, name string) error {
 	err := s.failed("delete", s.values.Delete(ctx, s.name(name), metav1.DeleteOptions{}))
-	if errors.Is(err, state.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	return err

@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/base/store"
 )
 
 // mapsAPI serves ConfigMaps as the API server does: resource versions, conflicts and the limit of
@@ -94,12 +94,12 @@ func TestStateInConfigMaps(t *testing.T) {
 	api := &mapsAPI{maps: map[string]map[string]any{"argocd-cm": {"metadata": map[string]any{"name": "argocd-cm"}}}}
 	server := httptest.NewServer(api)
 	defer server.Close()
-	open := func() *state.Store {
+	open := func() *store.Store {
 		objects, err := NewStateObjects(&rest.Config{Host: server.URL}, "argosy", "argosy-state-x")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return state.New(objects)
+		return store.New(objects)
 	}
 	first, second := open(), open()
 	large := make([]byte, 3<<20)
@@ -107,7 +107,7 @@ func TestStateInConfigMaps(t *testing.T) {
 	for i := range large {
 		large[i] = byte(r.Uint32())
 	}
-	if _, _, err := first.Read(t.Context(), "a"); !errors.Is(err, state.ErrNotFound) {
+	if _, _, err := first.Read(t.Context(), "a"); !errors.Is(err, store.ErrNotFound) {
 		t.Fatal(err)
 	}
 	version, err := first.Write(t.Context(), "a", large, "")
@@ -124,7 +124,7 @@ func TestStateInConfigMaps(t *testing.T) {
 	if _, err := second.Write(t.Context(), "a", []byte("small"), read); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := first.Write(t.Context(), "a", []byte("late"), version); !errors.Is(err, state.ErrConflict) {
+	if _, err := first.Write(t.Context(), "a", []byte("late"), version); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("%v", err)
 	}
 	if names, err := first.Names(t.Context()); err != nil || fmt.Sprint(names) != "[a]" || len(api.maps) != 2 {
@@ -157,11 +157,11 @@ func TestStateThatIsGoneIsAnError(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store := state.New(objects)
-		if _, _, err := store.Read(t.Context(), "a"); err == nil || state.IsDamaged(err) {
+		kept := store.New(objects)
+		if _, _, err := kept.Read(t.Context(), "a"); err == nil || store.IsDamaged(err) {
 			t.Errorf("%s, read: %v", reason, err)
 		}
-		if names, err := store.Names(t.Context()); err == nil {
+		if names, err := kept.Names(t.Context()); err == nil {
 			t.Errorf("%s, list: %q without an error", reason, names)
 		}
 		if err := objects.Delete(t.Context(), "a"); err == nil {

@@ -3,8 +3,8 @@ package inventory
 import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/released"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
 // Shared visits the Applications of a cluster that two states of one hub share, with View, Group,

@@ -2,9 +2,9 @@
 package inventory
 
 import (
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/labels"
-	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // Summary describes a member in a listing.

@@ -3,14 +3,14 @@ package lifecycle
 import (
 	"slices"
 
-	"github.com/argosy-hub/argosy/internal/catalog"
-	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/provision"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/placement"
-	"github.com/argosy-hub/argosy/internal/provision"
-	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
 // Deletion in two steps (D3): a set that is to go together with what runs is answered with

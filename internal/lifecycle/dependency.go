@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/catalog"
-	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/placement"
 	"github.com/argosy-hub/argosy/internal/released"

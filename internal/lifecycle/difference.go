@@ -7,7 +7,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
 // Item is something of a member: an engine has it, or a response contains it. Unknown fields are

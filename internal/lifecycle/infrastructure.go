@@ -3,10 +3,10 @@ package lifecycle
 import (
 	"slices"
 
-	"github.com/argosy-hub/argosy/internal/facts"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/provision"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/provision"
 )
 
 // What makes a cluster is the last of a retired member to be removed (C3): after the workloads, the

@@ -3,15 +3,15 @@ package lifecycle
 import (
 	"fmt"
 
-	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/provision"
+	"github.com/argosy-hub/argosy/internal/fleet/release"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/placement"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/provision"
-	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/release"
 	"github.com/argosy-hub/argosy/internal/released"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
 // Reason is why a parameter set leaves the responses (rule D2).

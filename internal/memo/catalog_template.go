@@ -4,10 +4,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/base/tmpl"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/tmpl"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Render executes the templates in a catalog's strings (rule H5). Results stay strings, at the

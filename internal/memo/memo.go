@@ -5,11 +5,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/tenancy"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/tenantschema"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // maxEntries bounds each map of a memo; a full one is emptied, which costs time and nothing else.
@@ -59,7 +59,7 @@ type treeKey struct {
 }
 
 type schemaKey struct {
-	schema *tenantschema.Schema
+	schema *tenancy.Schema
 	root   *yamldoc.Node
 }
 
@@ -282,7 +282,7 @@ func (m *Memo) CatalogErrors(root *yamldoc.Node) []problem.Problem {
 
 // Forbidden are the problems that a schema finds in what a file of a tenant sets. Subject is what
 // the schema is about.
-func (m *Memo) Forbidden(schema *tenantschema.Schema, root *yamldoc.Node, subject string) []problem.Problem {
+func (m *Memo) Forbidden(schema *tenancy.Schema, root *yamldoc.Node, subject string) []problem.Problem {
 	found, _ := Remember(&m.mu, m.forbidden, schemaKey{schema, root}, func() ([]problem.Problem, error) {
 		m.spend(costNode)
 		m.hold(root)

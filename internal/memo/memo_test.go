@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // A merged tree holds the documents of its layers: a memo of small trees of large documents is

@@ -1,9 +1,9 @@
 package memo
 
 import (
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // stackKey is a file in a stack of folders, and what its layers are merged onto.

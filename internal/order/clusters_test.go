@@ -10,16 +10,16 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/cases"
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/order"
-	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/testkit/cases"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 )
 
 // The components of the simulated fleets, by group. Each of the cloud's things belongs to one.
@@ -43,7 +43,7 @@ type hubOfClusters struct {
 	responses *response.Cache
 	// store outlives the service; stop ends what writes to it. served is the repository that the
 	// service has written down last, and revision its name.
-	store    *state.Store
+	store    *store.Store
 	stop     func()
 	served   fleettest.Tree
 	revision string
@@ -91,11 +91,11 @@ func newHubOfClusters(t *testing.T, seed uint64, members []string) *hubOfCluster
 	for _, name := range members {
 		h.files[fleettest.Member(name)] = memberOf(name, "")
 	}
-	folder, err := state.NewFolder(t.TempDir())
+	folder, err := store.NewFolder(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.store, h.stop = state.New(folder), func() {}
+	h.store, h.stop = store.New(folder), func() {}
 	t.Cleanup(func() { h.stop() })
 	h.restart()
 	h.look()

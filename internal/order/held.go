@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/state"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 // They survive a restart, and replicas share them. Several goroutines may use them.
 type heldSets struct {
 	now        func() time.Time
-	checkpoint *state.Replicated[savedSets]
+	checkpoint *store.Replicated[savedSets]
 
 	mu       sync.Mutex
 	byDigest map[string]heldSet
@@ -46,7 +46,7 @@ type savedSet struct {
 
 func newHeldSets(o Options) *heldSets {
 	h := &heldSets{now: o.Now, byDigest: map[string]heldSet{}}
-	h.checkpoint = state.Replicate(o.Store, "held-sets", 1, state.Options[savedSets]{
+	h.checkpoint = store.Replicate(o.Store, "held-sets", 1, store.Options[savedSets]{
 		Merge: h.merge, Value: h.saved, Log: o.Logger, Loss: "parameter sets that stay cannot be used: what waits may go ahead", Urgent: true,
 	})
 	return h

@@ -12,14 +12,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/base/succession"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/provision"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/provision"
-	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/state"
-	"github.com/argosy-hub/argosy/internal/succession"
 )
 
 // maxQueries bounds the queries that are remembered.
@@ -32,7 +32,7 @@ type Options struct {
 	// Queries returns those of all known ApplicationSets, by name; default none.
 	Queries func() map[string][]query.Query
 	// Store keeps what stays for a restart; default none.
-	Store *state.Store
+	Store *store.Store
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 	// Logger is for what the store says; default none.
@@ -185,7 +185,7 @@ func (o *Order) Compose(st *fleetstate.State, q query.Query, desired *response.R
 	c := &composition{order: o, st: st, query: q, given: o.given(key), desired: map[string]map[string]response.ParameterSet{}}
 	out := desired.Compose(c.decide)
 	if len(c.lost) > 0 && !o.held.checkpoint.IsLoaded() {
-		return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: "not ready: the parameter sets that stay have not been read from the state yet"}
+		return nil, &problem.QueryError{Kind: problem.KindUnavailable, Message: "not ready: the parameter sets that stay have not been read from the state yet"}
 	}
 	for _, w := range c.lost {
 		o.o.Logger.Warn("the order is given up, because the last parameter set is not known any more", "cluster", w.Cluster, "group", w.Group, "component", w.Component, "dependsOn", w.For, "reason", w.Reason)

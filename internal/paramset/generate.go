@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/run"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
-	"github.com/argosy-hub/argosy/internal/parallel"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
 // MaxSets is the limit of parameter sets in one response (rule H10), but for those of tenants' own
@@ -18,7 +17,7 @@ import (
 const MaxSets = 50_000
 
 // Generate computes the parameter sets of a query, sorted by cluster, then component or release.
-func Generate(st *fleetstate.State, q query.Checked) ([]Set, *queryerr.Error) {
+func Generate(st *fleetstate.State, q query.Checked) ([]Set, *problem.QueryError) {
 	var sets []Set
 	var problems []problem.Problem
 	switch q.View {
@@ -37,7 +36,7 @@ func Generate(st *fleetstate.State, q query.Checked) ([]Set, *queryerr.Error) {
 
 // GenerateDesired computes the parameter sets of a query when all removals are done, for engines
 // that remove in one step.
-func GenerateDesired(st *fleetstate.State, r query.Query) ([]Set, *queryerr.Error) {
+func GenerateDesired(st *fleetstate.State, r query.Query) ([]Set, *problem.QueryError) {
 	q, failure := query.Check(st, r)
 	if failure != nil {
 		return nil, failure
@@ -48,10 +47,10 @@ func GenerateDesired(st *fleetstate.State, r query.Query) ([]Set, *queryerr.Erro
 
 // ByCluster computes the parameter sets of each cluster, in views that have sets of single members,
 // and what becomes of them.
-func ByCluster[V any](st *fleetstate.State, q query.Checked, of func(ClusterSets) V) ([]V, *queryerr.Error) {
+func ByCluster[V any](st *fleetstate.State, q query.Checked, of func(ClusterSets) V) ([]V, *problem.QueryError) {
 	clusters := Candidates(st, q)
 	out, tallies, problems := make([]V, len(clusters)), make([]Tally, len(clusters)), make([][]problem.Problem, len(clusters))
-	parallel.Each(len(clusters), func(i int) {
+	run.Each(len(clusters), func(i int) {
 		s := OfCluster(st, q, clusters[i])
 		out[i], tallies[i], problems[i] = of(s), Tally{Sets: len(s.Sets), Own: s.Own, Live: s.Live, Known: s.Known}, s.Problems
 	})
@@ -82,24 +81,24 @@ func (t *Tally) Add(other Tally) {
 
 // Judge is why there is no response in a view that has sets of single members, nil if there is one
 // (G1). Problems are those of its clusters.
-func Judge(st *fleetstate.State, q query.Checked, sum Tally, problems []problem.Problem) *queryerr.Error {
+func Judge(st *fleetstate.State, q query.Checked, sum Tally, problems []problem.Problem) *problem.QueryError {
 	return judge(st, q, sum, append(problem.Errors(st.Fleet.ProblemsOf(q.Hub)), problems...))
 }
 
-func judge(st *fleetstate.State, q query.Checked, sum Tally, problems []problem.Problem) *queryerr.Error {
+func judge(st *fleetstate.State, q query.Checked, sum Tally, problems []problem.Problem) *problem.QueryError {
 	switch {
 	case q.Component != "" && q.Base == nil && sum.Live && !sum.Known:
 		return unknownComponent(st, q)
 	case len(problems) > 0:
 		return query.Unavailable(st, problems)
 	case sum.Sets-sum.Own > MaxSets && !q.SubjectsOnly:
-		return &queryerr.Error{Kind: queryerr.KindUnavailable, Message: fmt.Sprintf("the response has %d parameter sets; the limit is %d: query per component", sum.Sets-sum.Own, MaxSets)}
+		return &problem.QueryError{Kind: problem.KindUnavailable, Message: fmt.Sprintf("the response has %d parameter sets; the limit is %d: query per component", sum.Sets-sum.Own, MaxSets)}
 	}
 	return nil
 }
 
 // unknownComponent is the error of a component that no cluster's catalogs have.
-func unknownComponent(st *fleetstate.State, q query.Checked) *queryerr.Error {
+func unknownComponent(st *fleetstate.State, q query.Checked) *problem.QueryError {
 	var names []string
 	clusters, _ := queriedClusters(st, q)
 	for _, c := range clusters {
@@ -107,7 +106,7 @@ func unknownComponent(st *fleetstate.State, q query.Checked) *queryerr.Error {
 			names = append(names, g.Components()...)
 		}
 	}
-	return queryerr.BadRequest("component %q is in no catalog of group %q%s", q.Component, q.Group, queryerr.Hint(q.Component, names))
+	return problem.BadRequest("component %q is in no catalog of group %q%s", q.Component, q.Group, problem.Hint(q.Component, names))
 }
 
 // queriedClusters are the clusters that a request is about, sorted by name. Problems are of those

@@ -3,7 +3,7 @@ package paramset
 import (
 	"encoding/json"
 
-	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 )
 
 // Common is what every parameter set has, but for `digest` and `revision`, which encode adds. Name

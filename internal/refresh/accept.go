@@ -3,9 +3,9 @@ package refresh
 import (
 	"slices"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
 // decision is what was accepted and refused of the newest snapshot and facts.

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/run"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/panics"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // internal is the reason of a failure of the service itself.
@@ -87,7 +87,7 @@ func (r *Refresher) restoredCandidate(known facts.Set) (*candidate, []problem.Pr
 // caught turns a panic into an error: a repository must not be able to stop the service. The error
 // has no stack, which varies.
 func caught[T any](r *Refresher, compute func() (T, error)) (out T, err error) {
-	if panics.Caught(r.o.Logger, "refreshing the state", func() { out, err = compute() }) {
+	if run.Caught(r.o.Logger, "refreshing the state", func() { out, err = compute() }) {
 		err = errors.New("internal error: the resolver panicked; see the log")
 	}
 	return out, err

@@ -8,17 +8,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state"
 )
 
 // checkpoint keeps what a restart goes on from: the accepted snapshot and the last known good
 // snapshots of quarantined and draining members. Snapshots are written first, each in a record of
 // its own; then, in one step, the record that names them.
 type checkpoint struct {
-	store     *state.Store
-	accepted  *state.Document[Accepted]
+	store     *store.Store
+	accepted  *store.Document[Accepted]
 	snapshots *Snapshots
 	// serving shares its files with the snapshots that are read.
 	serving *snapshot.Snapshot
@@ -43,8 +43,8 @@ type keptMembers struct {
 	holds         []fleetstate.Hold
 }
 
-func newCheckpoint(s *state.Store) *checkpoint {
-	return &checkpoint{store: s, accepted: state.NewDocument[Accepted](s, "accepted", 3), snapshots: NewSnapshots(s, "snapshots", 3)}
+func newCheckpoint(s *store.Store) *checkpoint {
+	return &checkpoint{store: s, accepted: store.NewDocument[Accepted](s, "accepted", 3), snapshots: NewSnapshots(s, "snapshots", 3)}
 }
 
 func (a Accepted) equal(b Accepted) bool {
@@ -81,7 +81,7 @@ func (c *checkpoint) read(ctx context.Context) (*snapshot.Snapshot, *keptMembers
 	}
 	c.serving = s
 	kept, err := c.keptMembers(ctx, *a)
-	if err != nil && !state.IsDamaged(err) {
+	if err != nil && !store.IsDamaged(err) {
 		return nil, nil, err
 	}
 	return s, kept, err
@@ -108,7 +108,7 @@ func (a Accepted) Members(snapshotOf func(revision string) (*snapshot.Snapshot, 
 			if _, is := read[revision]; !is && damaged[revision] == nil {
 				s, err := snapshotOf(revision)
 				switch {
-				case state.IsDamaged(err):
+				case store.IsDamaged(err):
 					damaged[revision] = fmt.Errorf("the last known good revision %s of members: %w", revision, err)
 				case err != nil:
 					return nil, err
@@ -129,10 +129,10 @@ func (a Accepted) Members(snapshotOf func(revision string) (*snapshot.Snapshot, 
 func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, kept keptMembers) (theirs *keptMembers, err error) {
 	c.serving = s
 	next := AcceptedOf(s.Revision, kept.lastKnownGood, kept.holds)
-	err = state.Retry(func() error {
+	err = store.Retry(func() error {
 		theirs = nil
 		now, changed, err := c.accepted.Read(ctx)
-		if err != nil && !state.IsDamaged(err) {
+		if err != nil && !store.IsDamaged(err) {
 			return err
 		}
 		c.isNews = c.isNews || changed
@@ -142,7 +142,7 @@ func (c *checkpoint) write(ctx context.Context, s *snapshot.Snapshot, kept keptM
 				return nil
 			}
 			if c.isNews {
-				if theirs, err = c.keptMembers(ctx, *now); !state.IsDamaged(err) {
+				if theirs, err = c.keptMembers(ctx, *now); !store.IsDamaged(err) {
 					if err == nil && theirs.complete(kept.lastKnownGood) {
 						err = c.replace(ctx, s, theirs.lastKnownGood, AcceptedOf(s.Revision, theirs.lastKnownGood, theirs.holds))
 					}

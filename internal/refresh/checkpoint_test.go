@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 // example is a snapshot, and last known good ones of two revisions; one member is left out.
@@ -40,7 +40,7 @@ func example() (*snapshot.Snapshot, fleetstate.LastKnownGood) {
 // exampleHolds are of a member of the example.
 var exampleHolds = []fleetstate.Hold{{Hub: "h", Tenant: "t", Members: []string{"one"}, Message: "two of two"}}
 
-func saveExample(t testing.TB, s *state.Store) (*snapshot.Snapshot, fleetstate.LastKnownGood) {
+func saveExample(t testing.TB, s *store.Store) (*snapshot.Snapshot, fleetstate.LastKnownGood) {
 	t.Helper()
 	newest, lkg := example()
 	if theirs, err := newCheckpoint(s).write(t.Context(), newest, keptMembers{lkg, exampleHolds}); err != nil || theirs != nil {
@@ -65,9 +65,9 @@ func same(a, b *snapshot.Snapshot) bool {
 // Rule 8: what a checkpoint writes is what the next process reads; what it does not need any more
 // is removed.
 func TestCheckpointIsReadAsWritten(t *testing.T) {
-	store, objects := statetest.New()
-	newest, lkg := saveExample(t, store)
-	c := newCheckpoint(store)
+	kept, objects := storetest.New()
+	newest, lkg := saveExample(t, kept)
+	c := newCheckpoint(kept)
 	s, got, err := c.read(t.Context())
 	if err != nil || !same(s, newest) || !maps.EqualFunc(got.lastKnownGood, lkg, same) || !slices.EqualFunc(got.holds, exampleHolds, fleetstate.Hold.Equal) {
 		t.Fatalf("%v, %v, %v", s, got, err)
@@ -83,9 +83,9 @@ func TestCheckpointIsReadAsWritten(t *testing.T) {
 // Rule 10: of two replicas that come to the same snapshot the first says what the last known good
 // ones are.
 func TestFirstReplicaDecidesLastKnownGood(t *testing.T) {
-	store, _ := statetest.New()
-	other := newCheckpoint(store)
-	newest, lkg := saveExample(t, store)
+	kept, _ := storetest.New()
+	other := newCheckpoint(kept)
+	newest, lkg := saveExample(t, kept)
 	theirs, err := other.write(t.Context(), newest, keptMembers{})
 	if err != nil || theirs == nil || !maps.EqualFunc(theirs.lastKnownGood, lkg, same) || !slices.EqualFunc(theirs.holds, exampleHolds, fleetstate.Hold.Equal) {
 		t.Errorf("%v, %v", theirs, err)
@@ -95,9 +95,9 @@ func TestFirstReplicaDecidesLastKnownGood(t *testing.T) {
 // readForged reads the snapshot of revision r from a record that has the data.
 func readForged(t *testing.T, data []byte) (*snapshot.Snapshot, error) {
 	t.Helper()
-	store, _ := statetest.New()
-	snapshots := NewSnapshots(store, "snapshots", 3)
-	if _, err := store.Write(t.Context(), snapshots.Record("r"), data, ""); err != nil {
+	kept, _ := storetest.New()
+	snapshots := NewSnapshots(kept, "snapshots", 3)
+	if _, err := kept.Write(t.Context(), snapshots.Record("r"), data, ""); err != nil {
 		t.Fatal(err)
 	}
 	return snapshots.Read(t.Context(), "r")
@@ -145,7 +145,7 @@ func TestForgedSnapshotIsDamaged(t *testing.T) {
 			if c.want == "" && err == nil && s.Revision == "r" {
 				return
 			}
-			if !state.IsDamaged(err) || !strings.HasSuffix(err.Error(), ": "+c.want) || s != nil {
+			if !store.IsDamaged(err) || !strings.HasSuffix(err.Error(), ": "+c.want) || s != nil {
 				t.Errorf("%v; want %s", err, c.want)
 			}
 		})
@@ -165,7 +165,7 @@ func FuzzSnapshot(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := readForged(t, data)
 		if err != nil {
-			if s != nil || !state.IsDamaged(err) {
+			if s != nil || !store.IsDamaged(err) {
 				t.Fatalf("half of it is read: %v", err)
 			}
 			return
@@ -197,32 +197,32 @@ func BenchmarkCheckpoint(b *testing.B) {
 		list[i] = snapshot.NewFile(fmt.Sprintf("addons/tenants/t%d/clusters/c%d/addons/dns/values.yaml", i%40, i), []byte(strings.Repeat(text, 10)), snapshot.MaxFileSize)
 	}
 	s := snapshot.Of(list)
-	folder, err := state.NewFolder(b.TempDir())
+	folder, err := store.NewFolder(b.TempDir())
 	if err != nil {
 		b.Fatal(err)
 	}
-	store := state.New(folder)
+	kept := store.New(folder)
 	b.Run("write", func(b *testing.B) {
 		for b.Loop() {
-			if err := store.Remove(b.Context(), newCheckpoint(store).snapshots.Record(s.Revision)); err != nil {
+			if err := kept.Remove(b.Context(), newCheckpoint(kept).snapshots.Record(s.Revision)); err != nil {
 				b.Fatal(err)
 			}
-			if _, err := newCheckpoint(store).write(b.Context(), s, keptMembers{}); err != nil {
+			if _, err := newCheckpoint(kept).write(b.Context(), s, keptMembers{}); err != nil {
 				b.Fatal(err)
 			}
 			b.StopTimer()
-			if err := store.Remove(b.Context(), state.Name("accepted", 3)); err != nil {
+			if err := kept.Remove(b.Context(), store.Name("accepted", 3)); err != nil {
 				b.Fatal(err)
 			}
 			b.StartTimer()
 		}
 	})
-	if _, err := newCheckpoint(store).write(b.Context(), s, keptMembers{}); err != nil {
+	if _, err := newCheckpoint(kept).write(b.Context(), s, keptMembers{}); err != nil {
 		b.Fatal(err)
 	}
 	b.Run("read", func(b *testing.B) {
 		for b.Loop() {
-			if got, _, err := newCheckpoint(store).read(b.Context()); err != nil || got.Len() != s.Len() {
+			if got, _, err := newCheckpoint(kept).read(b.Context()); err != nil || got.Len() != s.Len() {
 				b.Fatal(err)
 			}
 		}
@@ -277,11 +277,11 @@ func FuzzStoreFolder(f *testing.F) {
 	f.Add(uint8(1), uint16(20), uint8(3), false)  // the checksum
 	f.Add(uint8(2), uint16(2000), uint8(0), true) // within a file
 	dir := f.TempDir()
-	folder, err := state.NewFolder(dir)
+	folder, err := store.NewFolder(dir)
 	if err != nil {
 		f.Fatal(err)
 	}
-	want, lkg := saveExample(f, state.New(folder))
+	want, lkg := saveExample(f, store.New(folder))
 	written := map[string][]byte{}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 4 {
@@ -307,15 +307,15 @@ func FuzzStoreFolder(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		folder, err := state.NewFolder(dir)
+		folder, err := store.NewFolder(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := newCheckpoint(state.New(folder))
+		c := newCheckpoint(store.New(folder))
 		s, got, err := c.read(t.Context())
-		needed := name == state.Name("accepted", 3)+".record" || name == c.snapshots.Record(want.Revision)+".record"
+		needed := name == store.Name("accepted", 3)+".record" || name == c.snapshots.Record(want.Revision)+".record"
 		if s == nil {
-			if !state.IsDamaged(err) || !needed || got != nil {
+			if !store.IsDamaged(err) || !needed || got != nil {
 				t.Fatalf("%s is damaged: nothing, %v, %v", name, got, err)
 			}
 			return
@@ -338,10 +338,10 @@ func FuzzStoreFolder(f *testing.F) {
 // FuzzAccepted: of any record that names the snapshots all is used or nothing, and damage is
 // reported.
 func FuzzAccepted(f *testing.F) {
-	name := state.Name("accepted", 3)
-	store, objects := statetest.New()
-	newest, _ := saveExample(f, store)
-	data, _, err := store.Read(f.Context(), name)
+	name := store.Name("accepted", 3)
+	kept, objects := storetest.New()
+	newest, _ := saveExample(f, kept)
+	data, _, err := kept.Read(f.Context(), name)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -354,7 +354,7 @@ func FuzzAccepted(f *testing.F) {
 		f.Add([]byte(value))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, copied := statetest.New()
+		s, copied := storetest.New()
 		for _, other := range objects.Names() {
 			if other != name {
 				copied.Set(other, objects.Object(other))
@@ -365,7 +365,7 @@ func FuzzAccepted(f *testing.F) {
 		}
 		a, _, err := newCheckpoint(s).accepted.Read(t.Context())
 		if err != nil {
-			if a != nil || !state.IsDamaged(err) {
+			if a != nil || !store.IsDamaged(err) {
 				t.Fatalf("%v, %v", a, err)
 			}
 			return
@@ -375,7 +375,7 @@ func FuzzAccepted(f *testing.F) {
 			members += len(of)
 		}
 		got, lkg, err := newCheckpoint(s).read(t.Context())
-		if err != nil && !state.IsDamaged(err) || got == nil && (err == nil || lkg != nil) || err == nil && len(lkg.lastKnownGood) != members {
+		if err != nil && !store.IsDamaged(err) || got == nil && (err == nil || lkg != nil) || err == nil && len(lkg.lastKnownGood) != members {
 			t.Fatalf("%v, %v of %d members, %v", got, lkg, members, err)
 		}
 	})
@@ -390,8 +390,8 @@ func TestReplicaThatKnowsLessTakesNothingFromOthers(t *testing.T) {
 		"it has lost the snapshot": func(l fleetstate.LastKnownGood) { delete(l, one) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, _ := statetest.New()
-			first, other := newCheckpoint(store), newCheckpoint(store)
+			kept, _ := storetest.New()
+			first, other := newCheckpoint(kept), newCheckpoint(kept)
 			newest, lkg := example()
 			less := maps.Clone(lkg)
 			forget(less)
@@ -406,7 +406,7 @@ func TestReplicaThatKnowsLessTakesNothingFromOthers(t *testing.T) {
 			if err != nil || !same(serves[one], lkg[one]) {
 				t.Errorf("the other one serves it from %v now, %v", serves[one], err)
 			}
-			_, got, err := newCheckpoint(store).read(t.Context())
+			_, got, err := newCheckpoint(kept).read(t.Context())
 			if err != nil || !same(got.lastKnownGood[one], lkg[one]) {
 				t.Errorf("a restart would serve it from %v, %v", got, err)
 			}

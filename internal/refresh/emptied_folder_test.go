@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
 // TestDeletedFolderIsRefused proves rule 3 for a folder deleted by mistake; with the group's

@@ -3,7 +3,7 @@ package refresh
 import (
 	"context"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
 // FactsProvider is where facts come from.

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/state"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 // provider is what a test says.
@@ -54,7 +54,7 @@ func (p *provider) say(set facts.Set, complete bool, err error) {
 }
 
 // storing runs stored facts until stop, which waits for the last write.
-func storing(t *testing.T, p *provider, s *state.Store) (k *LastKnownFacts, notified chan struct{}, stop func()) {
+func storing(t *testing.T, p *provider, s *store.Store) (k *LastKnownFacts, notified chan struct{}, stop func()) {
 	t.Helper()
 	k = NewLastKnownFacts(p, s, slog.New(slog.DiscardHandler))
 	k.saved.Quiet = time.Millisecond
@@ -89,16 +89,16 @@ func closed(names ...string) facts.Set {
 // without the Secret's UID, until its member file is gone, too; and all of it where the API server
 // is away.
 func TestFactsOutliveARestart(t *testing.T) {
-	store, _ := statetest.New()
+	kept, _ := storetest.New()
 	p := newProvider()
-	k, notified, stop := storing(t, p, store)
+	k, notified, stop := storing(t, p, kept)
 	p.say(closed("a", "b"), true, nil)
 	wait(t, notified, "complete", func() bool { _, complete := k.Current(); return complete })
 	stop()
 
 	// Both Secrets are gone, and one cluster is new.
 	p = newProvider()
-	k, notified, stop = storing(t, p, store)
+	k, notified, stop = storing(t, p, kept)
 	wait(t, notified, "loaded", k.saved.IsLoaded)
 	if set, complete := k.Current(); complete {
 		t.Errorf("before the API server has been asked: %v", set.Names())
@@ -121,7 +121,7 @@ func TestFactsOutliveARestart(t *testing.T) {
 
 	// The API server is away.
 	p = newProvider()
-	k, notified, stop = storing(t, p, store)
+	k, notified, stop = storing(t, p, kept)
 	p.say(facts.NewSet(true), false, errors.New("away"))
 	wait(t, notified, "gone on", func() bool { _, complete := k.Current(); return complete })
 	set, _ = k.Current()
@@ -136,10 +136,10 @@ func TestFactsOutliveARestart(t *testing.T) {
 // Rule 9 and G4: no facts are complete before the store has been read, and a damaged record is
 // reported and not used.
 func TestFactsAreIncompleteWhileTheStoreIsAway(t *testing.T) {
-	objects := &statetest.Memory{Asked: make(chan struct{})}
+	objects := &storetest.Memory{Asked: make(chan struct{})}
 	objects.Away(errors.New("the store is away"))
 	p := newProvider()
-	k, _, stop := storing(t, p, state.New(objects))
+	k, _, stop := storing(t, p, store.New(objects))
 	p.say(closed("a"), true, nil)
 	<-objects.Asked
 	if _, complete := k.Current(); complete {
@@ -147,14 +147,14 @@ func TestFactsAreIncompleteWhileTheStoreIsAway(t *testing.T) {
 	}
 	stop()
 
-	store, objects := statetest.New()
+	kept, objects := storetest.New()
 	objects.Set("facts-v3", []byte("damaged"))
 	p = newProvider()
-	k, notified, stop := storing(t, p, store)
+	k, notified, stop := storing(t, p, kept)
 	p.say(closed("a"), true, nil)
 	wait(t, notified, "complete", func() bool { _, complete := k.Current(); return complete })
 	stop()
-	if saved, _, err := factsDocument(store).Read(t.Context()); err != nil || !saved.set().Equal(closed("a")) {
+	if saved, _, err := factsDocument(kept).Read(t.Context()); err != nil || !saved.set().Equal(closed("a")) {
 		t.Errorf("the damaged one is not replaced: %+v %v", saved, err)
 	}
 }
@@ -162,11 +162,11 @@ func TestFactsAreIncompleteWhileTheStoreIsAway(t *testing.T) {
 // Rule 9: facts are complete once the store has been read, also if it takes nothing, as for want of
 // a right or of room; what is wrong is reported.
 func TestFactsAreCompleteWhileTheStoreTakesNothing(t *testing.T) {
-	store, objects := statetest.New()
+	kept, objects := storetest.New()
 	refused := make(chan struct{}, 1000)
 	objects.Fails = func(string) error { refused <- struct{}{}; return errors.New("the store is full") }
 	p := newProvider()
-	k, notified, stop := storing(t, p, store)
+	k, notified, stop := storing(t, p, kept)
 	p.say(closed("a"), true, nil)
 	wait(t, notified, "complete", func() bool { _, complete := k.Current(); return complete })
 	<-refused
@@ -176,8 +176,8 @@ func TestFactsAreCompleteWhileTheStoreTakesNothing(t *testing.T) {
 	}
 }
 
-func factsDocument(s *state.Store) *state.Document[savedFacts] {
-	return state.NewDocument[savedFacts](s, "facts", 3)
+func factsDocument(s *store.Store) *store.Document[savedFacts] {
+	return store.NewDocument[savedFacts](s, "facts", 3)
 }
 
 // FuzzFacts: a record is read as it was written, or not at all, and its facts are written and read
@@ -194,14 +194,14 @@ func FuzzFacts(f *testing.F) {
 	f.Add(bytes.Replace(good, []byte(`"Name":"b"`), []byte(`"Name":"a"`), 1))
 	f.Add([]byte(`{"closed":true,"clusters":[{"Name":""}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		store, _ := statetest.New()
-		if _, err := store.Write(t.Context(), "facts-v3", data, ""); err != nil {
+		kept, _ := storetest.New()
+		if _, err := kept.Write(t.Context(), "facts-v3", data, ""); err != nil {
 			t.Fatal(err)
 		}
-		d := factsDocument(store)
+		d := factsDocument(kept)
 		saved, _, err := d.Read(t.Context())
 		if err != nil {
-			if saved != nil || !state.IsDamaged(err) {
+			if saved != nil || !store.IsDamaged(err) {
 				t.Fatalf("%s: half of it is used, %v", data, err)
 			}
 			return
@@ -210,7 +210,7 @@ func FuzzFacts(f *testing.F) {
 		if err := d.Write(t.Context(), savedFactsOf(set)); err != nil {
 			t.Fatal(err)
 		}
-		if again, _, err := factsDocument(store).Read(t.Context()); err != nil || !again.set().Equal(set) {
+		if again, _, err := factsDocument(kept).Read(t.Context()); err != nil || !again.set().Equal(set) {
 			t.Errorf("%s is read as %+v, %v", data, again, err)
 		}
 	})
@@ -218,7 +218,7 @@ func FuzzFacts(f *testing.F) {
 
 // Replicas do not tell each other of a cluster that both have forgotten. (rule 9)
 func TestReplicasForgetAFormerMember(t *testing.T) {
-	store, _ := statetest.New()
+	kept, _ := storetest.New()
 	seen := func(broken int64, names ...string) facts.Set { // each notes breaks by its own clock
 		return closed(names...).WithApplications(facts.Application{Name: "dns-a", Cluster: "a", Broken: broken})
 	}
@@ -227,7 +227,7 @@ func TestReplicasForgetAFormerMember(t *testing.T) {
 	for i := range 2 {
 		p := newProvider()
 		p.set, p.complete = seen(int64(i+1), "a", "b"), true
-		k := NewLastKnownFacts(p, store, slog.New(slog.DiscardHandler))
+		k := NewLastKnownFacts(p, kept, slog.New(slog.DiscardHandler))
 		k.saved.Exchange(t.Context())
 		replicas, providers = append(replicas, k), append(providers, p)
 	}
@@ -239,7 +239,7 @@ func TestReplicasForgetAFormerMember(t *testing.T) {
 			k.saved.Exchange(t.Context())
 		}
 	}
-	saved, _, err := factsDocument(store).Read(t.Context())
+	saved, _, err := factsDocument(kept).Read(t.Context())
 	if err != nil || saved == nil || strings.Join(saved.set().Names(), " ") != "a" {
 		t.Errorf("the record has %+v, %v; expected a alone", saved, err)
 	}

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 // Rule 10: the first replica says what the last known good snapshots are, also if the store fails
 // the other one while it reads them.
 func TestFirstReplicaDecidesWhateverFails(t *testing.T) {
-	store, objects := statetest.New()
+	store, objects := storetest.New()
 	other := newCheckpoint(store)
 	newest, lkg := saveExample(t, store)
 	failed := false

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/reload"
-	"github.com/argosy-hub/argosy/internal/trigger"
+	"github.com/argosy-hub/argosy/internal/base/disk"
+	"github.com/argosy-hub/argosy/internal/base/run"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
 const (
@@ -17,20 +17,20 @@ const (
 // FileFacts are the facts of a file, which is polled. An invalid file leaves the last good facts in
 // place.
 type FileFacts struct {
-	file    *reload.File[facts.Set]
-	trigger trigger.Trigger
+	file    *disk.File[facts.Set]
+	trigger run.Trigger
 }
 
 // NewFileFacts reads a facts file; it has to be valid now.
 func NewFileFacts(path string) (*FileFacts, error) {
-	f, err := reload.Open(reload.Options[facts.Set]{
-		Sources: []reload.Source{{Kind: "facts file", Path: path, Limit: maxFactsFile}},
+	f, err := disk.Open(disk.Options[facts.Set]{
+		Sources: []disk.Source{{Kind: "facts file", Path: path, Limit: maxFactsFile}},
 		Parse:   func(contents [][]byte) (facts.Set, error) { return facts.Parse(path, contents[0]) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &FileFacts{f, trigger.New()}, nil
+	return &FileFacts{f, run.NewTrigger()}, nil
 }
 
 // Current returns the facts of the last valid file.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/base/store"
 )
 
 // forgetter is a provider that notes what it is to forget.
@@ -20,11 +20,11 @@ func (f forgetter) Forget(isMember func(name string) bool) { f.called <- isMembe
 func TestProviderForgetsFormerMembers(t *testing.T) {
 	for _, dir := range []string{"", t.TempDir()} {
 		f := forgetter{newKnown(true, cluster("a"), cluster("b")), make(chan func(string) bool, 100)}
-		var store *state.Store
+		var kept *store.Store
 		if dir != "" {
-			store = folder(t, dir)
+			kept = folder(t, dir)
 		}
-		h := startWith(t, f, store)
+		h := startWith(t, f, kept)
 		first := fleet(nil)
 		h.say(first, nil)
 		h.serving(first)

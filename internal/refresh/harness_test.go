@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/explain"
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/resolve/explain"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
 const (
@@ -90,7 +90,7 @@ func start(t *testing.T, f refresh.FactsProvider) *harness {
 	return startWith(t, f, nil)
 }
 
-func startWith(t *testing.T, f refresh.FactsProvider, s *state.Store, options ...func(*refresh.Options)) *harness {
+func startWith(t *testing.T, f refresh.FactsProvider, s *store.Store, options ...func(*refresh.Options)) *harness {
 	t.Helper()
 	source := fleettest.NewSource()
 	clock := time.Unix(1_700_000_000, 0)
@@ -117,13 +117,13 @@ func startWith(t *testing.T, f refresh.FactsProvider, s *state.Store, options ..
 	return &harness{T: t, r: r, s: source, cancel: cancel}
 }
 
-func folder(t *testing.T, dir string) *state.Store {
+func folder(t *testing.T, dir string) *store.Store {
 	t.Helper()
-	f, err := state.NewFolder(dir)
+	f, err := store.NewFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return state.New(f)
+	return store.New(f)
 }
 
 // overwrite replaces the content of a record of a folder, as only another process would.

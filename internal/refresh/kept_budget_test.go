@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // TestLastKnownGoodSnapshotsHaveABudget: a tenant breaks its members one commit after another, each

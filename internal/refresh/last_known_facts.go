@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
 // factsQuiet is how long changed facts are collected before they are written.
@@ -20,7 +20,7 @@ const factsQuiet = 10 * time.Second
 // known ones while the API server is away at a start.
 type LastKnownFacts struct {
 	FactsProvider
-	saved *state.Replicated[savedFacts] // before it is loaded, no facts are complete
+	saved *store.Replicated[savedFacts] // before it is loaded, no facts are complete
 
 	mu sync.Mutex
 	// before are the facts from the store, and clusters those of them that still have a member
@@ -32,9 +32,9 @@ type LastKnownFacts struct {
 }
 
 // NewLastKnownFacts keeps a provider's facts in a store.
-func NewLastKnownFacts(p FactsProvider, s *state.Store, log *slog.Logger) *LastKnownFacts {
+func NewLastKnownFacts(p FactsProvider, s *store.Store, log *slog.Logger) *LastKnownFacts {
 	l := &LastKnownFacts{FactsProvider: p, clusters: map[string]facts.Cluster{}}
-	l.saved = state.Replicate(s, "facts", 3, state.Options[savedFacts]{
+	l.saved = store.Replicate(s, "facts", 3, store.Options[savedFacts]{
 		Merge: l.merge, Value: l.value, Log: log, Loss: "the last known facts cannot be used: they are as at a first start", Quiet: factsQuiet,
 	})
 	l.saved.Changed() // the provider may be complete before it runs

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 // away is a provider that cannot know yet, and why.
@@ -38,7 +38,7 @@ func TestGrantsOutliveARestart(t *testing.T) {
 		{"not kept, and not looked for", without, facts.NewSet(true), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			store, _ := statetest.New()
+			store, _ := storetest.New()
 			if err := factsDocument(store).Write(t.Context(), savedFactsOf(c.known)); err != nil {
 				t.Fatal(err)
 			}

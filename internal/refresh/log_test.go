@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/refresh"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 // TestStoreThatIsAwayIsLoggedOnce: a service that waits for its store says so once, and not at each
 // look: a log would fill a disk with it. Status says it all the time.
 func TestStoreThatIsAwayIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, memory := statetest.New()
+		store, memory := storetest.New()
 		memory.Away(errors.New("connection refused"))
 		var log bytes.Buffer
 		h := startWith(t, refresh.StaticFacts{}, store, func(o *refresh.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })

@@ -3,8 +3,8 @@ package refresh
 import (
 	"fmt"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/problem"
 )
 
 // missingFolders reports groups of which a previous state had files and this one has none, although

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	fleetpkg "github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
 // TestMountThatCannotBeOpenedIsOpenedLater: a mount without its credentials, or whose mirror finds

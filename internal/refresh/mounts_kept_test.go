@@ -9,13 +9,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/guard"
-	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/refresh"
-	"github.com/argosy-hub/argosy/internal/state"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 // startServed starts with both mounts at their first commits.
@@ -31,9 +31,9 @@ func startServed(t *testing.T, more map[string]string, judge refresh.Judge, opti
 }
 
 // startOverridden starts with a mount that switches its component on for one cluster alone.
-func startOverridden(t *testing.T, store *state.Store) *mountHarness {
+func startOverridden(t *testing.T, kept *store.Store) *mountHarness {
 	t.Helper()
-	h := startMounts(t, store, nil)
+	h := startMounts(t, kept, nil)
 	h.say(mounting("m1", nil), nil)
 	h.report("apps/cart", fleettest.Snapshot("cart1", fleettest.Tree{
 		"defaults/application-sets/workloads.yaml":                     "cart-web: {enabled: false}\n",
@@ -97,14 +97,14 @@ func TestMountOutlivesErrorsOverARestart(t *testing.T) {
 		"an unreadable member file": {fleettest.Member("cart-1"): "{clusterName: cart-1\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, _ := statetest.New()
-			h := startOverridden(t, store)
+			kept, _ := storetest.New()
+			h := startOverridden(t, kept)
 			h.refuses("apps/cart")
 			h.servesFleet("m2", broken, true)
 			if err := h.r.Stop(); err != nil {
 				t.Fatal(err)
 			}
-			again := startMounts(t, store, nil)
+			again := startMounts(t, kept, nil)
 			again.report("apps/cart", nil, errors.New("away"))
 			again.servesFleet("m3", nil, false)
 			if got := again.replicas("cart-web"); got != "3" {

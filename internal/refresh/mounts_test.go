@@ -10,17 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/store"
 	fleetpkg "github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
-	"github.com/argosy-hub/argosy/internal/state"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 // mounting is a fleet whose layout mounts the repositories of teams cart and card, each of which
@@ -58,12 +58,12 @@ type mountHarness struct {
 	sources map[string]*fleettest.Source // by path
 }
 
-func startMounts(t *testing.T, store *state.Store, judge refresh.Judge, options ...func(*refresh.Options)) *mountHarness {
+func startMounts(t *testing.T, kept *store.Store, judge refresh.Judge, options ...func(*refresh.Options)) *mountHarness {
 	t.Helper()
 	h := &mountHarness{sources: map[string]*fleettest.Source{"apps/cart": fleettest.NewSource(), "apps/card": fleettest.NewSource()}}
 	main := fleettest.NewSource()
 	o := refresh.Options{
-		Source: main, Hub: "hub", Store: store, Judge: judge, Logger: slog.New(slog.DiscardHandler), Patience: time.Millisecond,
+		Source: main, Hub: "hub", Store: kept, Judge: judge, Logger: slog.New(slog.DiscardHandler), Patience: time.Millisecond,
 		Mounts: func(m fleetpkg.Mount) (source.Source, error) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
@@ -214,15 +214,15 @@ func TestRestartServesMountsAsBefore(t *testing.T) {
 // TestMountDoesNotGoBackWhileItIsAway: while a mount's server is away, a restart serves the commit
 // that was accepted, and not the one that the mount had last before it. (U2, rule 8)
 func TestMountDoesNotGoBackWhileItIsAway(t *testing.T) {
-	store, _ := statetest.New()
-	h := startMounts(t, store, nil)
+	kept, _ := storetest.New()
+	h := startMounts(t, kept, nil)
 	h.say(mounting("m1", nil), nil)
 	h.report("apps/cart", commit("cart2", "cart", 4), nil)
 	h.serves("apps/cart", "cart2")
 	if err := h.r.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	again := startMounts(t, store, nil)
+	again := startMounts(t, kept, nil)
 	again.say(mounting("m1", nil), nil)
 	again.report("apps/cart", commit("cart1", "cart", 3), errors.New("away"))
 	again.mount("apps/cart", "is away", func(m refresh.Mount) bool { return m.IsStale() })

@@ -11,13 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/base/run"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/panics"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
-	"github.com/argosy-hub/argosy/internal/state"
-	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
 // Options configure a Refresher. Source is required.
@@ -34,7 +33,7 @@ type Options struct {
 	// Judge holds tenants (G11); default none is held.
 	Judge Judge
 	// Store keeps what a restart goes on from; without it, a restart accepts what the source has.
-	Store *state.Store
+	Store *store.Store
 	// MaxKept is what all last known good snapshots may take, in bytes; default 256 MiB, and at
 	// most a tenth of GOMEMLIMIT.
 	MaxKept int
@@ -71,7 +70,7 @@ type Outcome struct {
 type Refresher struct {
 	o       Options
 	state   atomic.Pointer[fleetstate.State]
-	trigger trigger.Trigger
+	trigger run.Trigger
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	started atomic.Bool
@@ -141,7 +140,7 @@ func New(o Options) (*Refresher, error) {
 	}
 	o.Patience, o.MaxKept = cmp.Or(o.Patience, defaultPatience), cmp.Or(o.MaxKept, keptBudget())
 	r := &Refresher{
-		o: o, trigger: trigger.New(), changed: make(chan struct{}),
+		o: o, trigger: run.NewTrigger(), changed: make(chan struct{}),
 		status: Status{Source: o.Source.String(), Waiting: waitingForSource(o.Source)},
 	}
 	r.mounts = &mounts{open: o.Mounts, fire: r.trigger.Fire, readers: map[fleet.Mount]*mountReader{}, refused: map[string]refusedMount{}, whole: map[string]snapshot.Part{}}
@@ -317,7 +316,7 @@ func (r *Refresher) reconcile(ctx context.Context) {
 		if d.swapped {
 			o.State = r.serving.state
 		}
-		panics.Caught(r.o.Logger, "telling of a state", func() { r.o.Observe(o) })
+		run.Caught(r.o.Logger, "telling of a state", func() { r.o.Observe(o) })
 	}
 	if write && !agree {
 		r.writeCheckpoint(ctx)
@@ -337,9 +336,9 @@ func (r *Refresher) restore(ctx context.Context) bool {
 	if r.checkpoint == nil {
 		return true
 	}
-	return state.Await(ctx, func(ctx context.Context) error {
+	return store.Await(ctx, func(ctx context.Context) error {
 		s, kept, err := r.checkpoint.read(ctx)
-		if err != nil && !state.IsDamaged(err) {
+		if err != nil && !store.IsDamaged(err) {
 			return err
 		}
 		r.restored = s
@@ -379,7 +378,7 @@ func (r *Refresher) writeCheckpoint(ctx context.Context) (theirs *keptMembers) {
 	if r.checkpoint == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), state.Timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), store.Timeout)
 	defer cancel()
 	theirs, err := r.checkpoint.write(ctx, r.serving.snapshot, keptMembers{st.LastKnownGood(), st.Holds("")})
 	if r.setStoreProblem(err) && err != nil {

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 // G4
@@ -164,7 +164,7 @@ func TestStartServesAnOldSnapshotWhileTheSourceIsAway(t *testing.T) {
 // While the source cannot be read, a restart serves what was accepted, and not what the source had
 // last before it: a replica may have accepted later commits. (G4, rule 8)
 func TestRestartDoesNotGoBackWhileTheSourceIsAway(t *testing.T) {
-	store, _ := statetest.New()
+	store, _ := storetest.New()
 	old, accepted := fleet(nil), fleet(map[string]string{"docs/x.yaml": "a: 1\n"})
 	h := startWith(t, nil, store)
 	h.say(accepted, nil)
@@ -191,7 +191,7 @@ func TestRestartDoesNotGoBackWhileTheSourceIsAway(t *testing.T) {
 // A restart goes on from the state that was served last, also if the service stops while that is
 // written. (rule 8)
 func TestStopDoesNotEndAWrite(t *testing.T) {
-	store, memory := statetest.New()
+	store, memory := storetest.New()
 	h := startWith(t, nil, store)
 	memory.OnGet(func(string) error {
 		if h.r.State() != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/refresh"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 // TestAcceptedStateIsWrittenOnceTheStoreTakesIt: a store that refuses writes while a commit is
@@ -22,7 +22,7 @@ func TestAcceptedStateIsWrittenOnceTheStoreTakesIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store, memory := statetest.New()
+				store, memory := storetest.New()
 				var refuses atomic.Bool
 				var refused atomic.Int64
 				memory.Fails = func(string) error {

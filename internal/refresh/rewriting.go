@@ -3,7 +3,7 @@ package refresh
 import (
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/trigger"
+	"github.com/argosy-hub/argosy/internal/base/run"
 )
 
 // The first and the longest pause before a checkpoint that the store has not taken is written
@@ -21,7 +21,7 @@ type rewriting struct {
 }
 
 // begin has the checkpoint written again after a pause, for which the worker runs then.
-func (w *rewriting) begin(worker trigger.Trigger) {
+func (w *rewriting) begin(worker run.Trigger) {
 	w.pause = min(max(2*w.pause, firstRewrite), maxRewrite)
 	w.due = time.Now().Add(w.pause)
 	time.AfterFunc(w.pause, worker.Fire)

@@ -14,23 +14,23 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/store"
 )
 
 // Snapshots are records of snapshots. A revision names its content, so each one has a record of its
 // own, which changes by Renew alone: a tar archive of its files. They are for one goroutine.
 type Snapshots struct {
-	store  *state.Store
+	store  *store.Store
 	prefix string
 	// damaged are the records to write anew if they are needed: they could not be read, or differ.
 	damaged map[string]bool
 }
 
 // NewSnapshots describes records by their kind and the version of their format.
-func NewSnapshots(s *state.Store, kind string, format int) *Snapshots {
-	return &Snapshots{store: s, prefix: state.Name(kind, format) + "-", damaged: map[string]bool{}}
+func NewSnapshots(s *store.Store, kind string, format int) *Snapshots {
+	return &Snapshots{store: s, prefix: store.Name(kind, format) + "-", damaged: map[string]bool{}}
 }
 
 // Record names the record of a revision.
@@ -54,16 +54,16 @@ func (s *Snapshots) Unneeded(names []string, needed map[string]*snapshot.Snapsho
 func (s *Snapshots) Read(ctx context.Context, revision string, others ...*snapshot.Snapshot) (*snapshot.Snapshot, error) {
 	name := s.Record(revision)
 	data, _, err := s.store.Read(ctx, name)
-	if errors.Is(err, state.ErrNotFound) {
-		err = &state.Damaged{Record: name, Why: "it is missing"}
+	if errors.Is(err, store.ErrNotFound) {
+		err = &store.Damaged{Record: name, Why: "it is missing"}
 	}
 	var out *snapshot.Snapshot
 	if err == nil {
 		if out, err = unarchive(revision, data, others...); err != nil {
-			err = &state.Damaged{Record: name, Why: err.Error()}
+			err = &store.Damaged{Record: name, Why: err.Error()}
 		}
 	}
-	if state.IsDamaged(err) {
+	if store.IsDamaged(err) {
 		s.damaged[name] = true
 	}
 	return out, err
@@ -85,7 +85,7 @@ func (s *Snapshots) Write(ctx context.Context, needed map[string]*snapshot.Snaps
 			continue
 		}
 		if isThere {
-			if _, version, err = s.store.Read(ctx, name); err != nil && !state.IsDamaged(err) {
+			if _, version, err = s.store.Read(ctx, name); err != nil && !store.IsDamaged(err) {
 				return nil, err
 			}
 		}
@@ -93,7 +93,7 @@ func (s *Snapshots) Write(ctx context.Context, needed map[string]*snapshot.Snaps
 		if err == nil {
 			_, err = s.store.Write(ctx, name, data, version)
 		}
-		if err != nil && !errors.Is(err, state.ErrConflict) { // a replica has written it
+		if err != nil && !errors.Is(err, store.ErrConflict) { // a replica has written it
 			return nil, err
 		}
 		delete(s.damaged, name)

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/refresh"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 // TestStoreHoldsUpNobody: who follows the served states hears of a commit when it is served, and
 // not when the store has taken it, which may be slow. (rule 2)
 func TestStoreHoldsUpNobody(t *testing.T) {
-	store, memory := statetest.New()
+	store, memory := storetest.New()
 	var heard, isLate, isWritten atomic.Bool
 	memory.Fails = func(string) error {
 		isWritten.Store(true)

@@ -3,9 +3,9 @@ package registration
 import (
 	"maps"
 
+	"github.com/argosy-hub/argosy/internal/base/tmpl"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/labels"
-	"github.com/argosy-hub/argosy/internal/tmpl"
 )
 
 // AgentValues are the values of charts/generator-plugin on the member: who it is, where the fleet's

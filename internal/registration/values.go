@@ -3,14 +3,14 @@ package registration
 import (
 	"slices"
 
-	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/tmpl"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/tenancy"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/tenancy"
-	"github.com/argosy-hub/argosy/internal/tmpl"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // FleetCredentials are the Git credentials among the registration chart's values that are for the

@@ -9,11 +9,11 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/provision"
+	"github.com/argosy-hub/argosy/internal/fleet/team"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/provision"
-	"github.com/argosy-hub/argosy/internal/team"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
 )
 
 // Group is a group of a cluster with its release's catalog in the place of the layout's.

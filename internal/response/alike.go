@@ -5,14 +5,13 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/run"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/parallel"
 	"github.com/argosy-hub/argosy/internal/paramset"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
 // Outline is what parameter sets of components say, in parts: JSON, and the values of charts. It
@@ -82,7 +81,7 @@ func (o *Outlines) Differing(r query.Query) (was, is *Response, known, found boo
 			fail.Store(true) // the response itself may be too large
 		}
 	}
-	parallel.Each(len(pairs), func(i int) {
+	run.Each(len(pairs), func(i int) {
 		p := pairs[i]
 		switch {
 		case fail.Load() || has.Load():
@@ -98,7 +97,7 @@ func (o *Outlines) Differing(r query.Query) (was, is *Response, known, found boo
 			for _, s := range updated.Sets {
 				add(o.set(s))
 			}
-			var failed, fails *queryerr.Error
+			var failed, fails *problem.QueryError
 			olds[i], failed = encodeCluster(before.sets(i, p.before), now)
 			news[i], fails = encodeCluster(updated, now)
 			if failed != nil || fails != nil {
@@ -254,7 +253,7 @@ func (j *judgement) each(i int, c *fleetstate.Cluster, visit func(*paramset.Reso
 	j.tallies[i], j.problems[i] = paramset.Tally{Sets: sets, Own: s.Own, Live: s.Live, Known: s.Known}, s.Problems
 }
 
-func (j *judgement) failure() *queryerr.Error {
+func (j *judgement) failure() *problem.QueryError {
 	var sum paramset.Tally
 	for _, t := range j.tallies {
 		sum.Add(t)

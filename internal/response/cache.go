@@ -7,13 +7,13 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/budget"
-	"github.com/argosy-hub/argosy/internal/catalog"
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/provision"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/provision"
-	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
 // Limits of what a generation remembers: responses and fingerprints by number, responses also by
@@ -37,13 +37,13 @@ type Cache struct {
 func (c *Cache) Get(st *fleetstate.State, r query.Query) (*Response, error) {
 	key, err := queryKeyOf(r)
 	if err != nil {
-		return nil, queryerr.BadRequest("%v", err)
+		return nil, problem.BadRequest("%v", err)
 	}
 	g := c.of(st)
 	if response, ok := g.get(key); ok {
 		return response, nil
 	}
-	response, failure := g.once(key, func() (*Response, *queryerr.Error) {
+	response, failure := g.once(key, func() (*Response, *problem.QueryError) {
 		like, twin := g.takePrevious(key)
 		response, failure := respond(st, r, like, twin)
 		if failure == nil {
@@ -72,7 +72,7 @@ func (c *Cache) GetTwin(st *fleetstate.State, r query.Query, twin *Response) (*R
 func (c *Cache) getBeside(st *fleetstate.State, r query.Query, other *Response, of func(*generation) *map[queryKey]*Response) (*Response, error) {
 	key, err := queryKeyOf(r)
 	if err != nil {
-		return nil, queryerr.BadRequest("%v", err)
+		return nil, problem.BadRequest("%v", err)
 	}
 	g := c.of(st)
 	g.mu.Lock()
@@ -155,7 +155,7 @@ type generation struct {
 type pendingResponse struct {
 	done     chan struct{}
 	response *Response
-	failure  *queryerr.Error
+	failure  *problem.QueryError
 }
 
 // remembered is a value of a query, with what it depends on.
@@ -197,7 +197,7 @@ func (g *generation) get(key queryKey) (*Response, bool) {
 }
 
 // once computes a response, or waits for the caller that is computing it.
-func (g *generation) once(key queryKey, compute func() (*Response, *queryerr.Error)) (*Response, *queryerr.Error) {
+func (g *generation) once(key queryKey, compute func() (*Response, *problem.QueryError)) (*Response, *problem.QueryError) {
 	g.mu.Lock()
 	if found, ok := g.responses[key]; ok {
 		g.mu.Unlock()

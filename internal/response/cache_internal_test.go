@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/provision"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/provision"
-	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/queryerr"
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
 func request(t testing.TB, parameters string) query.Query {
@@ -213,7 +213,7 @@ func TestAnswersAreComputedOnce(t *testing.T) {
 	key := queryKey{1}
 	began, release := make(chan struct{}), make(chan struct{})
 	var computed atomic.Int32
-	compute := func() (*Response, *queryerr.Error) {
+	compute := func() (*Response, *problem.QueryError) {
 		if computed.Add(1) == 1 {
 			close(began)
 		}
@@ -247,7 +247,7 @@ func TestAnswersAreComputedOnce(t *testing.T) {
 	began, release = make(chan struct{}), make(chan struct{})
 	go func() {
 		defer func() { _ = recover() }()
-		_, _ = a.once(other, func() (*Response, *queryerr.Error) {
+		_, _ = a.once(other, func() (*Response, *problem.QueryError) {
 			close(began)
 			<-release
 			panic("computing")
@@ -255,7 +255,7 @@ func TestAnswersAreComputedOnce(t *testing.T) {
 	}()
 	<-began
 	go func() {
-		resp, _ := a.once(other, func() (*Response, *queryerr.Error) { return &Response{}, nil })
+		resp, _ := a.once(other, func() (*Response, *problem.QueryError) { return &Response{}, nil })
 		got <- resp
 	}()
 	close(release)

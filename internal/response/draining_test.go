@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/explain"
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/inventory"
-	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/resolve/explain"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 )
 
 const drainingTwo = "{clusterName: two, tenant: retail, environment: dev, labels: {addonsRelease: canary}, lifecycle: draining}\n"

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/paramset"
-	"github.com/argosy-hub/argosy/internal/queryerr"
 )
 
 // encodedSet is a set as JSON. A set of the State's own revision is without it: it belongs where
@@ -46,10 +46,10 @@ func encodeJSON(v any) ([]byte, error) {
 }
 
 // encode is a set as JSON, followed by its revision and by the digest of all that is before it.
-func encode(s paramset.Set) (encodedSet, *queryerr.Error) {
+func encode(s paramset.Set) (encodedSet, *problem.QueryError) {
 	text, err := encodeJSON(s)
 	if err != nil {
-		return encodedSet{}, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: fmt.Sprintf("cluster %q: %v", s.Shared().Name, err)}
+		return encodedSet{}, &problem.QueryError{Kind: problem.KindUnavailable, Message: fmt.Sprintf("cluster %q: %v", s.Shared().Name, err)}
 	}
 	end := `"digest":"` + digest(text) + `"}`
 	text[len(text)-1] = ','
@@ -113,7 +113,7 @@ func (c *encodedCluster) rest() paramset.Tally {
 	return out
 }
 
-func encodeCluster(s paramset.ClusterSets, computing *computation) (*encodedCluster, *queryerr.Error) {
+func encodeCluster(s paramset.ClusterSets, computing *computation) (*encodedCluster, *problem.QueryError) {
 	var sets []encodedSet
 	for _, one := range s.Sets {
 		e, failure := encode(one)

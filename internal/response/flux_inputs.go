@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/paramset"
-	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
 // Inputs is the response to a query for Flux Operator, which knows one step of removal (rule 3):
@@ -75,7 +75,7 @@ func ComposedInputs(st *fleetstate.State, r query.Query, composed *Response) (*R
 // b-c do: a tenant's component must not take another's name, nor hold up the others. What runs
 // under the name stays; otherwise the platform's component comes before a tenant's own. Between
 // equals there is no response.
-func distinct(st *fleetstate.State, sets []paramset.Set) ([]paramset.Set, *queryerr.Error) {
+func distinct(st *fleetstate.State, sets []paramset.Set) ([]paramset.Set, *problem.QueryError) {
 	places := make(map[string]int, len(sets))
 	out := sets[:0:0]
 	for _, s := range sets {
@@ -88,7 +88,7 @@ func distinct(st *fleetstate.State, sets []paramset.Set) ([]paramset.Set, *query
 		}
 		first, second := rank(st, out[at]), rank(st, s)
 		if first == second {
-			return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: fmt.Sprintf("id %q is that of two sets, of clusters %q and %q; expected ids that are unique: "+
+			return nil, &problem.QueryError{Kind: problem.KindUnavailable, Message: fmt.Sprintf("id %q is that of two sets, of clusters %q and %q; expected ids that are unique: "+
 				"rename a component or a cluster, or ask for one component", name, out[at].Shared().Name, s.Shared().Name)}
 		}
 		if second > first {

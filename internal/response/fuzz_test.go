@@ -6,12 +6,12 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
 // FuzzRequest: no input of getparams makes the engine panic; what is accepted is answered with JSON
@@ -47,7 +47,7 @@ func FuzzRequest(f *testing.F) {
 				t.Fatalf("%q is answered %q", parameters, first)
 			}
 		}
-		var known *queryerr.Error
+		var known *problem.QueryError
 		if err != nil && (!errors.As(err, &known) || err.Error() == "" || len(err.Error()) > 64<<10) {
 			t.Fatalf("%q: %T of %d bytes", parameters, err, len(err.Error()))
 		}

@@ -8,16 +8,16 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/cases"
-	"github.com/argosy-hub/argosy/internal/expand"
-	"github.com/argosy-hub/argosy/internal/explain"
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/change/lint"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/inventory"
-	"github.com/argosy-hub/argosy/internal/lint"
-	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/resolve/explain"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/cases"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 )
 
 // everything is all that can be asked of a state, as text: answers or errors of every view,

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 )
 
 // fluxAgent are the keys of a member that runs the group addons with its own Flux.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
 // TestIncrementalMappingIsAFreshOne: after each commit, mapped catalogs give the bytes that they

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/budget"
-	"github.com/argosy-hub/argosy/internal/queryerr"
 )
 
 // A query's own entry may be in the set of every cluster: a small request can make a large
@@ -42,7 +42,7 @@ func (c *computations) begin() *computation { return &computation{of: c} }
 
 // take counts bytes of a response, and may wait for others. The error means that the response is
 // too large.
-func (t *computation) take(bytes int) *queryerr.Error {
+func (t *computation) take(bytes int) *problem.QueryError {
 	c := t.of
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +55,7 @@ func (t *computation) take(bytes int) *queryerr.Error {
 	}
 	c.bytes, t.bytes = c.bytes+bytes, t.bytes+bytes
 	if t.bytes > c.limit {
-		return &queryerr.Error{Kind: queryerr.KindUnavailable, Message: fmt.Sprintf("the answer has more than %d bytes, which is all that may be computed at a time: ask for less, with component, release or selector", c.limit)}
+		return &problem.QueryError{Kind: problem.KindUnavailable, Message: fmt.Sprintf("the answer has more than %d bytes, which is all that may be computed at a time: ask for less, with component, release or selector", c.limit)}
 	}
 	return nil
 }

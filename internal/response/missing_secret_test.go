@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/flux"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/queryerr"
-	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/resolve/flux"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 )
 
 // Rule G2: after a restart nothing is known of a cluster whose Secret is missing. Left out of an
@@ -69,8 +69,8 @@ func TestClusterWithApplicationsNeedsItsSecret(t *testing.T) {
 			r := querytest.Query(t, c.ask)
 			r.ApplicationSet = c.by
 			b, err := response.Bytes(st, r)
-			var e *queryerr.Error
-			if !errors.As(err, &e) || e.Kind != queryerr.KindUnavailable || e.Problems[0].Reason != problem.MissingSecret || e.Problems[0].Cluster != "one" {
+			var e *problem.QueryError
+			if !errors.As(err, &e) || e.Kind != problem.KindUnavailable || e.Problems[0].Reason != problem.MissingSecret || e.Problems[0].Cluster != "one" {
 				t.Errorf("%s, %v", b, err)
 			}
 		})

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/cases"
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/cases"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 )
 
 // nullable are the paths that null is put at: every key of an entry that is decoded after the

@@ -12,19 +12,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/cases"
-	"github.com/argosy-hub/argosy/internal/explain"
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/inventory"
-	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/queryerr"
-	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/resolve/explain"
+	"github.com/argosy-hub/argosy/internal/resolve/flux"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/testkit/cases"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 )
 
 // setsOf are the parameter sets of a response by cluster, as JSON without what a quarantine adds,
@@ -173,8 +173,8 @@ func TestHealthyMembersGoOnAndBrokenOnesStay(t *testing.T) {
 }
 
 func isUnavailable(err error) bool {
-	var e *queryerr.Error
-	return errors.As(err, &e) && e.Kind == queryerr.KindUnavailable
+	var e *problem.QueryError
+	return errors.As(err, &e) && e.Kind == problem.KindUnavailable
 }
 
 // contents are a snapshot's files.

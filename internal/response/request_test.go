@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/queryerr"
-	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 )
 
 // TestBadQueryNamesWhatIsExpected: what cannot be asked is a bad request that says what can.
@@ -40,8 +40,8 @@ func TestBadQueryNamesWhatIsExpected(t *testing.T) {
 		if err == nil {
 			_, err = response.Bytes(st, r)
 		}
-		var e *queryerr.Error
-		if !errors.As(err, &e) || e.Kind != queryerr.KindBadRequest || !strings.HasPrefix(e.Error(), want) {
+		var e *problem.QueryError
+		if !errors.As(err, &e) || e.Kind != problem.KindBadRequest || !strings.HasPrefix(e.Error(), want) {
 			t.Errorf("%s: %v, want %s", parameters, err, want)
 		}
 	}

@@ -4,12 +4,11 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/run"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/parallel"
 	"github.com/argosy-hub/argosy/internal/paramset"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
 // How a response begins and ends.
@@ -54,7 +53,7 @@ func respondLike(st *fleetstate.State, r query.Query, like *Response) (*Response
 
 // respond computes a response. Previous is that of another state with the same facts, whose parts
 // it may share; nil for none. What it computes that a twin says, too, it shares with that.
-func respond(st *fleetstate.State, r query.Query, previous, twin *Response) (*Response, *queryerr.Error) {
+func respond(st *fleetstate.State, r query.Query, previous, twin *Response) (*Response, *problem.QueryError) {
 	q, failure := query.Check(st, r)
 	if failure != nil {
 		return nil, failure
@@ -74,7 +73,7 @@ func respond(st *fleetstate.State, r query.Query, previous, twin *Response) (*Re
 }
 
 // onePart is a response of a view whose sets are not of single members.
-func onePart(st *fleetstate.State, q query.Checked) ([]*part, *queryerr.Error) {
+func onePart(st *fleetstate.State, q query.Checked) ([]*part, *problem.QueryError) {
 	sets, failure := paramset.Generate(st, q)
 	if failure != nil {
 		return nil, failure
@@ -89,7 +88,7 @@ func onePart(st *fleetstate.State, q query.Checked) ([]*part, *queryerr.Error) {
 }
 
 // partsByCluster is a response of a view that has sets of single members.
-func partsByCluster(st *fleetstate.State, q query.Checked, previous, twin *Response) ([]*part, *queryerr.Error) {
+func partsByCluster(st *fleetstate.State, q query.Checked, previous, twin *Response) ([]*part, *problem.QueryError) {
 	var old []*part
 	if previous != nil && previous.to == requesterOf(st, q) {
 		old = previous.parts
@@ -97,11 +96,11 @@ func partsByCluster(st *fleetstate.State, q query.Checked, previous, twin *Respo
 	clusters := paramset.Candidates(st, q)
 	parts := make([]*part, (len(clusters)+partSize-1)/partSize)
 	problems := make([][]problem.Problem, len(parts))
-	errs := make([]*queryerr.Error, len(parts))
+	errs := make([]*problem.QueryError, len(parts))
 	now := computing.begin()
 	defer now.end()
 	var failed atomic.Bool // the rest need not be computed
-	parallel.Each(len(parts), func(i int) {
+	run.Each(len(parts), func(i int) {
 		if failed.Load() {
 			return
 		}
@@ -127,7 +126,7 @@ func partsByCluster(st *fleetstate.State, q query.Checked, previous, twin *Respo
 		}
 		parts[i] = newPart(of, all, nil, nil)
 	})
-	if i := slices.IndexFunc(errs, func(e *queryerr.Error) bool { return e != nil }); i >= 0 {
+	if i := slices.IndexFunc(errs, func(e *problem.QueryError) bool { return e != nil }); i >= 0 {
 		return nil, errs[i]
 	}
 	var sum total

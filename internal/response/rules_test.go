@@ -9,13 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/explain"
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/queryerr"
-	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/resolve/explain"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 )
 
 // TestCatalogLayers is rule R5 and what H2 means for an entry: null removes it, or its values.
@@ -243,14 +243,14 @@ func TestRootAsLevel(t *testing.T) {
 
 // TestErrorsAreShort is rule G5.
 func TestErrorsAreShort(t *testing.T) {
-	e := &queryerr.Error{Message: strings.Repeat("é", 1000)}
+	e := &problem.QueryError{Message: strings.Repeat("é", 1000)}
 	if got := e.Error(); len(got) > 600 || !utf8.ValidString(got) || !strings.HasSuffix(got, "é...") {
 		t.Errorf("%d bytes: %q", len(got), got)
 	}
-	var target *queryerr.Error
+	var target *problem.QueryError
 	st := querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "tenannt: x\nlifecycl: y\n")}))
 	_, err := response.Bytes(st, querytest.Query(t, querytest.Addons))
-	if !errors.As(err, &target) || target.Kind != queryerr.KindUnavailable || len(target.Problems) != 2 {
+	if !errors.As(err, &target) || target.Kind != problem.KindUnavailable || len(target.Problems) != 2 {
 		t.Fatalf("%#v", err)
 	}
 	if diff := cmp.Diff(`member "one" of hub "hub": fleet/fleet-members/hub/one.yaml:4:1: key "tenannt": not known in member file; did you mean "tenant"? (and 1 more)`, err.Error()); diff != "" {

@@ -3,14 +3,14 @@ package response
 import (
 	"slices"
 
-	"github.com/argosy-hub/argosy/internal/catalog"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/run"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
-	"github.com/argosy-hub/argosy/internal/parallel"
 	"github.com/argosy-hub/argosy/internal/paramset"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
 // subject is what one parameter set is about.
@@ -85,7 +85,7 @@ func Items(st *fleetstate.State, r query.Query) ([]lifecycle.Item, error) {
 	q.SubjectsOnly = true
 	clusters := paramset.Candidates(st, q)
 	j, out := newJudgement(st, q, len(clusters)), make([][]lifecycle.Item, len(clusters))
-	parallel.Each(len(clusters), func(i int) { out[i] = j.items(i, clusters[i]) })
+	run.Each(len(clusters), func(i int) { out[i] = j.items(i, clusters[i]) })
 	if failure := j.failure(); failure != nil {
 		return nil, failure
 	}
@@ -113,7 +113,7 @@ func ItemsOfBoth(before, after *fleetstate.State, r query.Query) (was, is Conten
 	pairs := pairsOf(paramset.Candidates(before, old), paramset.Candidates(after, q))
 	x, y := newJudgement(before, old, len(pairs)), newJudgement(after, q, len(pairs))
 	olds, news := make([][]lifecycle.Item, len(pairs)), make([][]lifecycle.Item, len(pairs))
-	parallel.Each(len(pairs), func(i int) {
+	run.Each(len(pairs), func(i int) {
 		news[i] = y.items(i, pairs[i].after)
 		if pairs[i].before == pairs[i].after {
 			olds[i], x.tallies[i], x.problems[i] = news[i], y.tallies[i], y.problems[i]

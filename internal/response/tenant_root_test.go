@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/querytest"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 )
 
 // TestTenantsFolderIsNobodysRoot is rule W1: no member file makes its tenant's folder the

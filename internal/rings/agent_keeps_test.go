@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 // drainingAgent are the files of a commit in which agent a drains, and dns is switched off there.
@@ -64,7 +64,7 @@ func TestSkippedCommitChangesNoDrainingAgent(t *testing.T) {
 // A draining agent follows a revision that would take dns away. It keeps dns, also when its service
 // starts again while a newer commit is the newest. (D2, G4)
 func TestRestartOfAnAgentKeepsWhatDrains(t *testing.T) {
-	store, _ := statetest.New()
+	store, _ := storetest.New()
 	a := agent{newHub(t, store)}
 	first, second, third := agentFiles(1), drainingAgent(2), drainingAgent(3)
 	a.serve(first, first.Revision)

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/rollout"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 // agent are the rings of agent a, and the state that its service serves.
@@ -47,7 +47,7 @@ func (a agent) serve(files *snapshot.Snapshot, announced string) {
 // revision a group has. One that cannot read the files of that revision writes nothing over it,
 // whatever its hub announces; once it can, both are in the record. (rule 4, G9)
 func TestAgentWritesNothingThatLacksAReplicasNews(t *testing.T) {
-	store, objects := statetest.New()
+	store, objects := storetest.New()
 	a := agent{newHub(t, store)}
 	first, second, third := agentFiles(1), agentFiles(2), agentFiles(3)
 	a.serve(first, first.Revision)
@@ -94,7 +94,7 @@ var ofAgent = query.Query{View: query.Components, Hub: "hub-1", Group: "addons",
 // announced, and writes down that a group takes it. However many commits the agent has seen, and
 // although other states are served meanwhile, the group is answered from that revision. (G9)
 func TestStatesDuringAWriteForgetNothing(t *testing.T) {
-	store, memory := statetest.New()
+	store, memory := storetest.New()
 	a := agent{newHub(t, store)}
 	announced := agentFiles(100)
 	a.o.Fetch = func(context.Context, string) (*snapshot.Snapshot, error) { return announced, nil }

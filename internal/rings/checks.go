@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 )
 
 // checkInterval is how often a ring's checks are carried out, maxLooks how many at once.

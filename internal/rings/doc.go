@@ -4,8 +4,8 @@
 //	Rings.Run                            looks at health, moves rings, writes their records
 //	Rings.Report                         what each ring has and waits for
 //
-// internal/rollout decides; this package brings it the facts and carries out what it says. Its
-// rules:
+// internal/fleet/rollout decides; this package brings it the facts and carries out what it says.
+// Its rules:
 //
 //  1. Without a policy a response is what it was, and nothing is computed or stored.
 //  2. A parameter set in a policy's scope comes whole from the response of its ring's revision,

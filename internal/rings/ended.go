@@ -5,10 +5,10 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/rollout"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state"
 )
 
 // A policy's record outlives its file. A policy of that name begins anew (rule 5), as all members
@@ -16,14 +16,14 @@ import (
 
 const recordKind, recordFormat = "rollout-", 1
 
-func newRecord(s *state.Store, policy string) *state.Document[rollout.Log] {
-	return state.NewDocument[rollout.Log](s, recordKind+policy, recordFormat)
+func newRecord(s *store.Store, policy string) *store.Document[rollout.Log] {
+	return store.NewDocument[rollout.Log](s, recordKind+policy, recordFormat)
 }
 
 // policyOfRecord is the policy that a record of the store is about.
 func policyOfRecord(name string) (policy string, is bool) {
 	rest, is := strings.CutPrefix(name, recordKind)
-	policy = strings.TrimSuffix(rest, state.Name("", recordFormat))
+	policy = strings.TrimSuffix(rest, store.Name("", recordFormat))
 	return policy, is && policy != rest
 }
 
@@ -34,7 +34,7 @@ func (r *Rings) endOthers(ctx context.Context, st *fleetstate.State) {
 		return
 	}
 	r.ended = "" // a revision that comes back may have had another policy in between
-	ctx, cancel := context.WithTimeout(ctx, state.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, store.Timeout)
 	defer cancel()
 	names, err := r.o.Store.Names(ctx)
 	isDone := err == nil
@@ -46,7 +46,7 @@ func (r *Rings) endOthers(ctx context.Context, st *fleetstate.State) {
 		record := newRecord(r.o.Store, policy)
 		log, _, readErr := record.Read(ctx)
 		switch {
-		case state.IsDamaged(readErr) && !r.o.ReadAt(st.Revision).IsZero(): // it says nothing to go on from
+		case store.IsDamaged(readErr) && !r.o.ReadAt(st.Revision).IsZero(): // it says nothing to go on from
 			err = errors.Join(err, record.Write(ctx, rollout.Log{Ended: true}))
 		case readErr != nil:
 			err = errors.Join(err, readErr)

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/flux"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
-	"github.com/argosy-hub/argosy/internal/queryerr"
-	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/resolve/flux"
 	"github.com/argosy-hub/argosy/internal/roster"
 )
 
@@ -28,7 +28,7 @@ func (r *Rings) Artifact(st *fleetstate.State, hub, owner string) (flux.Artifact
 	for _, x := range v.rings {
 		for _, group := range append([]string{""}, v.st.Groups()...) {
 			if why := x.lacksFor(group); why != "" {
-				return flux.Artifact{}, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: why}
+				return flux.Artifact{}, &problem.QueryError{Kind: problem.KindUnavailable, Message: why}
 			}
 		}
 	}

@@ -12,21 +12,21 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/rollout"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 const policyOfAll = "apiVersion: argosy.dev/v1alpha1\nkind: Rollout\nrings:\n  - {name: all, selector: {}}\n"
 
 // breaking does something to a store.
-type breaking func(*testing.T, *state.Store, *statetest.Memory)
+type breaking func(*testing.T, *store.Store, *storetest.Memory)
 
 // TestRingsAreLookedAtInIntervals: whatever is wrong with the store, the service does not look at
 // rings, or publish its state, again and again without a pause. (G9)
@@ -36,17 +36,17 @@ func TestRingsAreLookedAtInIntervals(t *testing.T) {
 	}).WithHealth()
 	nothing := facts.NewSet(false).WithApplications().WithHealth()
 	writes := func(log func() rollout.Log) breaking {
-		return func(t *testing.T, s *state.Store, _ *statetest.Memory) {
+		return func(t *testing.T, s *store.Store, _ *storetest.Memory) {
 			t.Helper()
 			if err := newRecord(s, "all").Write(t.Context(), log()); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	takesNothing := func(_ *testing.T, _ *state.Store, m *statetest.Memory) {
+	takesNothing := func(_ *testing.T, _ *store.Store, m *storetest.Memory) {
 		m.Fails = func(string) error { return errors.New("forbidden") }
 	}
-	damages := func(_ *testing.T, _ *state.Store, m *statetest.Memory) { m.Set("rollout-all-v1", []byte("{")) }
+	damages := func(_ *testing.T, _ *store.Store, m *storetest.Memory) { m.Set("rollout-all-v1", []byte("{")) }
 	for name, c := range map[string]struct {
 		facts   facts.Set
 		prepare []breaking
@@ -56,7 +56,7 @@ func TestRingsAreLookedAtInIntervals(t *testing.T) {
 		"there is no record":                     {unknown, nil},
 		"a record is damaged":                    {unknown, []breaking{damages}},
 		"a record is damaged, and it takes none": {unknown, []breaking{damages, takesNothing}},
-		"it cannot be reached": {unknown, []breaking{func(_ *testing.T, _ *state.Store, m *statetest.Memory) {
+		"it cannot be reached": {unknown, []breaking{func(_ *testing.T, _ *store.Store, m *storetest.Memory) {
 			m.Away(errors.New("connection refused"))
 		}}},
 		"the files of a ring are gone": {unknown, []breaking{writes(func() rollout.Log {
@@ -68,12 +68,12 @@ func TestRingsAreLookedAtInIntervals(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, end := context.WithCancel(t.Context())
 				defer end()
-				store, memory := statetest.New()
+				kept, memory := storetest.New()
 				var st *fleetstate.State
 				var r *Rings
 				var looks, published atomic.Int64
 				r = New(Options{
-					Hub: "hub-1", Responses: new(response.Cache), Logger: slog.New(slog.DiscardHandler), Store: store,
+					Hub: "hub-1", Responses: new(response.Cache), Logger: slog.New(slog.DiscardHandler), Store: kept,
 					Queries: func() map[string][]query.Query {
 						return map[string][]query.Query{"all": {{View: query.Components, Hub: "hub-1", Group: "addons"}}}
 					},
@@ -97,7 +97,7 @@ func TestRingsAreLookedAtInIntervals(t *testing.T) {
 					r.Serving(st)
 				}
 				for _, prepare := range c.prepare {
-					prepare(t, store, memory)
+					prepare(t, kept, memory)
 				}
 				done := make(chan struct{})
 				go func() {
@@ -122,7 +122,7 @@ func TestReplicasThatSeeOtherHealthWriteInIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
-		store, memory := statetest.New()
+		kept, memory := storetest.New()
 		var writes, published atomic.Int64
 		memory.Fails = func(string) error {
 			if writes.Add(1) > 1000 {
@@ -136,7 +136,7 @@ func TestReplicasThatSeeOtherHealthWriteInIntervals(t *testing.T) {
 			var r *Rings
 			queries := map[string][]query.Query{"all": {{View: query.Components, Hub: "hub-1", Group: "addons"}}}
 			r = New(Options{
-				Hub: "hub-1", Responses: new(response.Cache), Logger: slog.New(slog.DiscardHandler), Store: store,
+				Hub: "hub-1", Responses: new(response.Cache), Logger: slog.New(slog.DiscardHandler), Store: kept,
 				Queries: func() map[string][]query.Query { return queries },
 				State:   func() *fleetstate.State { return st },
 				Reconsider: func() {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"maps"
 
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/fleet/provision"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/provision"
-	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/roster"
-	"github.com/argosy-hub/argosy/internal/state"
 )
 
 // Look brings all policies up to date with the served state. Where a ring has moved, the state is
@@ -66,7 +66,7 @@ func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
 			}
 			continue
 		}
-		limited, cancel := context.WithTimeout(ctx, state.Timeout)
+		limited, cancel := context.WithTimeout(ctx, store.Timeout)
 		log, isNew, err := p.record.Read(limited)
 		isNew = isNew || p.isStale
 		isEnded := log != nil && log.Ended
@@ -81,9 +81,9 @@ func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
 		}
 		cancel()
 		r.locked(func() {
-			p.problem, p.isStale = "", err != nil && !state.IsDamaged(err)
+			p.problem, p.isStale = "", err != nil && !store.IsDamaged(err)
 			switch {
-			case state.IsDamaged(err):
+			case store.IsDamaged(err):
 				isLost := p.log.Rings == nil
 				changed = changed || !p.isRead || p.isLost != isLost
 				p.isRead, p.isLost, p.problem = true, isLost, err.Error()
@@ -189,7 +189,7 @@ func (r *Rings) logOf(policy string) (*policyState, rollout.Log) {
 // noteFailedWrite notes that the store has not taken a policy's records. The next look tries again,
 // at the latest after an interval.
 func (r *Rings) noteFailedWrite(p *policyState, policy string, err error) {
-	if !errors.Is(err, state.ErrConflict) { // a replica has been faster: its records are read then
+	if !errors.Is(err, store.ErrConflict) { // a replica has been faster: its records are read then
 		r.o.Logger.Error("the store does not take the records of a rollout", "rollout", policy, "error", err)
 	}
 	r.mu.Lock()

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 // TestLostPolicyStopsNoOther: a policy whose record is damaged has no responses in its scope until
@@ -34,7 +34,7 @@ func TestLostPolicyStopsNoOther(t *testing.T) {
 			"fleet/rollouts/web.yaml": policy("web"),
 		})
 	}
-	store, memory := statetest.New()
+	store, memory := storetest.New()
 	memory.Set("rollout-dns-v1", []byte("{"))
 	var st *fleetstate.State
 	now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)

@@ -12,14 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/cases"
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/testkit/cases"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
 // programPolicies are the policies of programs: one of everything, two of other components each,
@@ -46,7 +46,7 @@ type program struct {
 	files  map[string]*snapshot.File
 	steps  []string
 	now    time.Time
-	folder *state.Folder
+	folder *store.Folder
 
 	commits     int
 	st          *fleetstate.State
@@ -63,7 +63,7 @@ type program struct {
 
 func newProgram(t *testing.T, seed uint64) *program {
 	t.Helper()
-	folder, err := state.NewFolder(t.TempDir())
+	folder, err := store.NewFolder(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func (p *program) put(path, text string) {
 func (p *program) restart() {
 	p.cache = new(response.Cache)
 	p.rings = New(Options{
-		Hub: fleettest.Hub, Responses: p.cache, Logger: slog.New(slog.DiscardHandler), Store: state.New(p.folder), Now: func() time.Time { return p.now },
+		Hub: fleettest.Hub, Responses: p.cache, Logger: slog.New(slog.DiscardHandler), Store: store.New(p.folder), Now: func() time.Time { return p.now },
 		State: func() *fleetstate.State { return p.st }, Queries: func() map[string][]query.Query { return p.queries },
 		Reconsider: func() { p.reconsiders = true },
 	})

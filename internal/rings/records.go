@@ -6,17 +6,17 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/rollout"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state"
 )
 
 // write writes the files of the revisions that a policy's log names, and then the log.
-func (r *Rings) write(ctx context.Context, policy string, record *state.Document[rollout.Log], log rollout.Log) error {
-	ctx, cancel := context.WithTimeout(ctx, state.Timeout)
+func (r *Rings) write(ctx context.Context, policy string, record *store.Document[rollout.Log], log rollout.Log) error {
+	ctx, cancel := context.WithTimeout(ctx, store.Timeout)
 	defer cancel()
 	needed := map[string]*snapshot.Snapshot{}
 	for rev := range log.Revisions() {
@@ -62,7 +62,7 @@ func (r *Rings) restore(ctx context.Context, log rollout.Log) error {
 			continue
 		}
 		now, err := r.stateOf(ctx, st, rev, log.Kept[rev])
-		if err != nil && !state.IsDamaged(err) { // to be read again
+		if err != nil && !store.IsDamaged(err) { // to be read again
 			return err
 		}
 		if err != nil {
@@ -98,11 +98,11 @@ func (r *Rings) stateOf(ctx context.Context, newest *fleetstate.State, rev strin
 	var accepted refresh.Accepted
 	if len(kept.State) > 0 {
 		if err := json.Unmarshal(kept.State, &accepted); err != nil {
-			return nil, &state.Damaged{Record: r.files.Record(rev), Why: err.Error()}
+			return nil, &store.Damaged{Record: r.files.Record(rev), Why: err.Error()}
 		}
 	}
 	lkg, err := accepted.Members(func(revision string) (*snapshot.Snapshot, error) { return r.files.Read(ctx, revision) })
-	if err != nil && !state.IsDamaged(err) {
+	if err != nil && !store.IsDamaged(err) {
 		return nil, err
 	}
 	if err != nil { // those members are as at a first start
@@ -110,7 +110,7 @@ func (r *Rings) stateOf(ctx context.Context, newest *fleetstate.State, rev strin
 	}
 	out, err := fleetstate.Restore(newest, files, newest.Facts(), lkg, accepted.Holds...)
 	if err != nil {
-		return nil, &state.Damaged{Record: r.files.Record(rev), Why: err.Error()}
+		return nil, &store.Damaged{Record: r.files.Record(rev), Why: err.Error()}
 	}
 	return out, nil
 }

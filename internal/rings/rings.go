@@ -8,16 +8,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/base/run"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/panics"
-	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/roster"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state"
-	"github.com/argosy-hub/argosy/internal/trigger"
 )
 
 // Options configure Rings. Hub and Responses are required.
@@ -36,7 +35,7 @@ type Options struct {
 	// Reconsider has the served state published anew, when a ring has moved.
 	Reconsider func()
 	// Store keeps the records for a restart; default memory alone.
-	Store *state.Store
+	Store *store.Store
 	// Fetch reads the files of a revision; default nobody has it but the service.
 	Fetch func(ctx context.Context, revision string) (*snapshot.Snapshot, error)
 	// Report takes what the service of an agent says of its groups' health, by group
@@ -64,7 +63,7 @@ type Rings struct {
 	// files are those of revisions, in the store.
 	files *refresh.Snapshots
 	// trigger has Run look, and checking has checks carried out.
-	trigger, checking trigger.Trigger
+	trigger, checking run.Trigger
 
 	looking  sync.Mutex // one look at a time
 	sections sections   // of the last look
@@ -86,7 +85,7 @@ type policyState struct {
 	waits []rollout.Wait
 	// policy is that of the newest state; it is replaced under the lock.
 	policy *rollout.Policy
-	record *state.Document[rollout.Log]
+	record *store.Document[rollout.Log]
 	// renamed is the log that the policy had under another name; nil without one.
 	renamed *rollout.Log
 	// before is the revision that was served before the policy was; empty where nobody knows it.
@@ -153,7 +152,7 @@ func New(o Options) *Rings {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return &Rings{o: o, files: refresh.NewSnapshots(o.Store, "rollout-files", 1), trigger: trigger.New(), checking: trigger.New(), policies: map[string]*policyState{}, revisions: map[string]*revision{}, tried: map[string]time.Time{}}
+	return &Rings{o: o, files: refresh.NewSnapshots(o.Store, "rollout-files", 1), trigger: run.NewTrigger(), checking: run.NewTrigger(), policies: map[string]*policyState{}, revisions: map[string]*revision{}, tried: map[string]time.Time{}}
 }
 
 // Serving notes a state that is served from now on.
@@ -324,12 +323,12 @@ func (r *Rings) Run(ctx context.Context) {
 	defer checks.Wait()
 	checks.Go(func() { r.runChecks(ctx) })
 	repeat(ctx, interval, r.trigger, func() { // after a panic the next look tries again
-		panics.Caught(r.o.Logger, "looking at rings", func() { r.Look(ctx) })
+		run.Caught(r.o.Logger, "looking at rings", func() { r.Look(ctx) })
 	})
 }
 
 // repeat runs a function after each trigger, and from time to time, until the context ends.
-func repeat(ctx context.Context, interval time.Duration, now trigger.Trigger, do func()) {
+func repeat(ctx context.Context, interval time.Duration, now run.Trigger, do func()) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {

@@ -10,16 +10,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/rollout"
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/state"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 // ofAll is the query for all components.
@@ -27,7 +27,7 @@ var ofAll = query.Query{View: query.Components, Hub: "hub-1", Group: "addons"}
 
 // unlisted is a store in memory that may not list its records.
 type unlisted struct {
-	*statetest.Memory
+	*storetest.Memory
 	lists error
 }
 
@@ -45,11 +45,11 @@ type hub struct {
 	st *fleetstate.State
 }
 
-func newHub(t *testing.T, store *state.Store) *hub {
+func newHub(t *testing.T, kept *store.Store) *hub {
 	t.Helper()
 	s := &hub{T: t}
 	s.Rings = New(Options{
-		Hub: "hub-1", Responses: new(response.Cache), Logger: slog.New(slog.DiscardHandler), Store: store,
+		Hub: "hub-1", Responses: new(response.Cache), Logger: slog.New(slog.DiscardHandler), Store: kept,
 		Queries: func() map[string][]query.Query { return map[string][]query.Query{"all": {ofAll}} },
 		State:   func() *fleetstate.State { return s.st },
 	})
@@ -82,8 +82,8 @@ func TestStatesDuringAReadForgetNothing(t *testing.T) {
 	files := func(i int) *snapshot.Snapshot {
 		return snapshot.FromMap(fleettest.TwoHubs().With(map[string]string{"fleet/rollouts/all.yaml": policy.String(), "README.yaml": fmt.Sprintf("commit: %d\n", i)}))
 	}
-	store, objects := statetest.New()
-	records := refresh.NewSnapshots(store, "rollout-files", 1)
+	kept, objects := storetest.New()
+	records := refresh.NewSnapshots(kept, "rollout-files", 1)
 	log := rollout.Log{Rings: map[string]rollout.Record{}}
 	for i := range rings {
 		s := files(i)
@@ -93,10 +93,10 @@ func TestStatesDuringAReadForgetNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := newRecord(store, "all").Write(t.Context(), log); err != nil {
+	if err := newRecord(kept, "all").Write(t.Context(), log); err != nil {
 		t.Fatal(err)
 	}
-	s := newHub(t, store)
+	s := newHub(t, kept)
 	newest, reads := files(rings-1), 0
 	s.serve(newest, "")
 	objects.OnGet(func(name string) error {
@@ -118,8 +118,8 @@ func TestStatesDuringAReadForgetNothing(t *testing.T) {
 // TestNewPolicyBeginsBeforeIt: a policy begins at the revision that was served before it also if
 // its records can be read only some commits later. (G9)
 func TestNewPolicyBeginsBeforeIt(t *testing.T) {
-	store, memory := statetest.New()
-	s := newHub(t, store)
+	kept, memory := storetest.New()
+	s := newHub(t, kept)
 	with := func(i int, policy string) *snapshot.Snapshot {
 		return snapshot.FromMap(fleettest.TwoHubs().With(map[string]string{"fleet/rollouts/all.yaml": policy, "README.yaml": fmt.Sprintf("commit: %d\n", i)}))
 	}
@@ -139,7 +139,7 @@ func TestNewPolicyBeginsBeforeIt(t *testing.T) {
 	if _, err := s.Respond(s.st, ofAll); err != nil {
 		t.Error(err)
 	}
-	log, _, err := newRecord(store, "all").Read(t.Context())
+	log, _, err := newRecord(kept, "all").Read(t.Context())
 	if err != nil || log == nil || len(log.Rings["all"].Passed) == 0 || log.Rings["all"].Passed[0].Revision != before.Revision {
 		t.Errorf("the record is %+v, %v; expected one that begins at %s", log, err, before.Revision)
 	}
@@ -148,16 +148,16 @@ func TestNewPolicyBeginsBeforeIt(t *testing.T) {
 // TestRevisionThatComesBackEndsRecords: a revision without a policy ends its record also where it
 // was served before the policy, and the store failed while the policy was there. (rule 10)
 func TestRevisionThatComesBackEndsRecords(t *testing.T) {
-	objects := &unlisted{Memory: new(statetest.Memory)}
-	store := state.New(objects)
-	s := newHub(t, store)
+	objects := &unlisted{Memory: new(storetest.Memory)}
+	kept := store.New(objects)
+	s := newHub(t, kept)
 	without := snapshot.FromMap(fleettest.TwoHubs())
 	with := snapshot.FromMap(fleettest.TwoHubs().With(map[string]string{"fleet/rollouts/all.yaml": policyOfAll}))
 	s.serve(without, "")
 	s.Look(t.Context())
 	s.serve(with, "")
 	log := rollout.Begin(s.st.Fleet.Rollouts[0], with.Revision, time.Now()) // a replica's
-	if err := newRecord(store, "all").Write(t.Context(), log); err != nil {
+	if err := newRecord(kept, "all").Write(t.Context(), log); err != nil {
 		t.Fatal(err)
 	}
 	objects.lists = errors.New("forbidden")
@@ -165,7 +165,7 @@ func TestRevisionThatComesBackEndsRecords(t *testing.T) {
 	objects.lists = nil
 	s.serve(without, "")
 	s.Look(t.Context())
-	if is, _, err := newRecord(store, "all").Read(t.Context()); err != nil || is == nil || !is.Ended {
+	if is, _, err := newRecord(kept, "all").Read(t.Context()); err != nil || is == nil || !is.Ended {
 		t.Errorf("the record is %+v, %v; expected one that has ended", is, err)
 	}
 }
@@ -190,20 +190,20 @@ func TestRevisionsThatNobodyHasAreForgotten(t *testing.T) {
 // TestDamagedRecordOfAFormerPolicyIsEnded: a damaged record of a policy that the fleet does not
 // have does not keep files that no ring needs. (rule 10)
 func TestDamagedRecordOfAFormerPolicyIsEnded(t *testing.T) {
-	store, memory := statetest.New()
+	kept, memory := storetest.New()
 	memory.Set("rollout-old-v1", []byte("{"))
-	records := refresh.NewSnapshots(store, "rollout-files", 1)
+	records := refresh.NewSnapshots(kept, "rollout-files", 1)
 	files := snapshot.FromMap(map[string]string{"README.yaml": "needed: no more\n"})
 	left := records.Record(files.Revision)
 	if _, err := records.Write(t.Context(), map[string]*snapshot.Snapshot{left: files}); err != nil {
 		t.Fatal(err)
 	}
-	s := newHub(t, store)
+	s := newHub(t, kept)
 	for range 3 {
 		s.serve(snapshot.FromMap(fleettest.TwoHubs()), "")
 		s.Look(t.Context())
 	}
-	if is, _, err := newRecord(store, "old").Read(t.Context()); err != nil || is == nil || !is.Ended {
+	if is, _, err := newRecord(kept, "old").Read(t.Context()); err != nil || is == nil || !is.Ended {
 		t.Errorf("the record is %+v, %v; expected one that has ended", is, err)
 	}
 	if names := memory.Names(); slices.Contains(names, left) {

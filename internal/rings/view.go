@@ -8,13 +8,13 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/flux"
-	"github.com/argosy-hub/argosy/internal/query"
-	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/resolve/flux"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/rollout"
 	"github.com/argosy-hub/argosy/internal/roster"
 )
 
@@ -83,7 +83,7 @@ func (x ringView) concerns(q query.Query, group string) bool {
 }
 
 // maxViews is how many of the newest states have views: the one that is served, and those before it
-// that internal/appsets may still compare.
+// that internal/service/notify may still compare.
 const maxViews = 4
 
 // viewOf is the view of a state. It is made once, with what the rings have then.
@@ -323,7 +323,7 @@ func (v *view) compose(q query.Query, key string, desired *response.Response) (*
 	}
 	for _, x := range v.rings {
 		if why := x.lacksFor(group); why != "" && x.concerns(q, group) {
-			return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: why}
+			return nil, &problem.QueryError{Kind: problem.KindUnavailable, Message: why}
 		}
 	}
 	others, err := v.responses(q, desired)
@@ -347,7 +347,7 @@ func keyOf(q query.Query) (string, error) {
 	}
 	text, err := json.Marshal(q)
 	if err != nil {
-		return "", &queryerr.Error{Kind: queryerr.KindBadRequest, Message: err.Error()}
+		return "", &problem.QueryError{Kind: problem.KindBadRequest, Message: err.Error()}
 	}
 	return string(text), nil
 }
@@ -372,7 +372,7 @@ func (v *view) grants(key string, desired *response.Response) (*response.Respons
 	}
 	for _, x := range v.rings {
 		if x.policy.Agents && x.lacks != "" {
-			return nil, &queryerr.Error{Kind: queryerr.KindUnavailable, Message: x.lacks}
+			return nil, &problem.QueryError{Kind: problem.KindUnavailable, Message: x.lacks}
 		}
 	}
 	out := v.announce(desired)
@@ -383,8 +383,8 @@ func (v *view) grants(key string, desired *response.Response) (*response.Respons
 // isUnknown reports whether a state knows nothing of what is asked for: an ApplicationSet may be
 // left over.
 func isUnknown(err error) bool {
-	var failure *queryerr.Error
-	return errors.As(err, &failure) && failure.Kind == queryerr.KindBadRequest
+	var failure *problem.QueryError
+	return errors.As(err, &failure) && failure.Kind == problem.KindBadRequest
 }
 
 // responses are those of the held revisions. A revision that does not know what is asked for has

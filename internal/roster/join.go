@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // NewMember is a member that a held state lacks, or cannot compute and knows nothing good of; by

@@ -13,8 +13,8 @@ import (
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/rollout"
 )
 
 // None is the ring of a member that a policy does not cover.

@@ -6,8 +6,8 @@ import (
 	"path"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/budget"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // Source is where a fleet's repository comes from.

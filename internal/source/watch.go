@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/trigger"
+	"github.com/argosy-hub/argosy/internal/base/run"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 )
 
 // refreshPause is the least time from one poll to the next that a refresh asks for.
@@ -17,13 +17,13 @@ const refreshPause = time.Second
 type Watcher struct {
 	interval time.Duration
 	jitter   bool // spread the polls of several replicas over the interval
-	now      trigger.Trigger
+	now      run.Trigger
 	polled   *atomic.Int64 // when Poll last ended without an error, and the result is handed over
 }
 
 // NewWatcher makes a watcher that polls after each interval.
 func NewWatcher(interval time.Duration, jitter bool) Watcher {
-	return Watcher{interval: interval, jitter: jitter, now: trigger.New(), polled: new(atomic.Int64)}
+	return Watcher{interval: interval, jitter: jitter, now: run.NewTrigger(), polled: new(atomic.Int64)}
 }
 
 // Refresh triggers a poll of Watch now.

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 )
 
 // However often Refresh is called while Watch looks, it looks once more afterwards: nothing that

@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
 // BenchmarkFirstPage asks for the first page of 10,000 clusters with 20 components. Goals: 200 ms,

@@ -3,13 +3,13 @@ package web
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/service/access"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/explain"
+	"github.com/argosy-hub/argosy/internal/base/planpage"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/overview"
-	"github.com/argosy-hub/argosy/internal/planpage"
+	"github.com/argosy-hub/argosy/internal/resolve/explain"
+	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
 // changes is the model of the page that shows what changes between two revisions.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/state"
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 	"github.com/argosy-hub/argosy/internal/web"
 )
 
@@ -61,9 +61,9 @@ func TestChangesHavePlaces(t *testing.T) {
 // store that cannot be reached, or that holds rubbish, costs the past and nothing else.
 func TestTimelineIsServedAfterARestart(t *testing.T) {
 	t.Parallel()
-	store, objects := statetest.New()
+	kept, objects := storetest.New()
 	begin := func(f *fleet) (get func(token, path string) reply, end func()) {
-		s, err := web.New(web.Options{Fleet: f, Tokens: tokensOf(t), Now: func() time.Time { return now }, Store: store})
+		s, err := web.New(web.Options{Fleet: f, Tokens: tokensOf(t), Now: func() time.Time { return now }, Store: kept})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestTimelineIsServedAfterARestart(t *testing.T) {
 	}
 	end()
 
-	objects.Set(state.Name("timeline", 1), []byte("rubbish"))
+	objects.Set(store.Name("timeline", 1), []byte("rubbish"))
 	get, end = begin(f)
 	if r := get(secret, "/timeline"); r.code != http.StatusOK || !strings.Contains(r.body, "Nothing has changed") {
 		t.Errorf("with a damaged record: %d %s", r.code, r.body)

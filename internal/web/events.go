@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/access"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/service/access"
 )
 
 // Limits of the streams of one replica.

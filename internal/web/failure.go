@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/httpserver"
-	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/service/httpserver"
 )
 
 // failure is an error and what a reader can do about it.

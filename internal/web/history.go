@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/overview"
-	"github.com/argosy-hub/argosy/internal/panics"
-	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/base/run"
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
 const (
@@ -20,14 +20,14 @@ const (
 )
 
 // newRecord keeps the timeline in the store.
-func (s *Site) newRecord() *state.Replicated[overview.Remembered] {
-	o := state.Options[overview.Remembered]{
+func (s *Site) newRecord() *store.Replicated[overview.Remembered] {
+	o := store.Options[overview.Remembered]{
 		Merge: s.history.Merge, Value: s.history.Remembered, Log: s.o.Logger, Loss: "the timeline begins anew", Quiet: recordQuiet,
 	}
 	if s.o.Store != nil && s.o.Store.Shared() {
 		o.Interval = recordEvery
 	}
-	return state.Replicate(s.o.Store, "timeline", 1, o)
+	return store.Replicate(s.o.Store, "timeline", 1, o)
 }
 
 // follow remembers what each new state changes, and when it runs, until the context ends.
@@ -41,7 +41,7 @@ func (s *Site) follow(ctx context.Context) {
 	var seen uint64
 	for {
 		changed := s.o.Fleet.Changed()
-		panics.Caught(s.o.Logger, "writing the timeline", func() { seen = s.observe(seen) })
+		run.Caught(s.o.Logger, "writing the timeline", func() { seen = s.observe(seen) })
 		select {
 		case <-changed:
 		case <-tick.C:

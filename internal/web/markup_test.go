@@ -14,14 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/overview"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/rings"
-	"github.com/argosy-hub/argosy/internal/rollout"
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/web"
+	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
 // markup are texts that would be markup if a page did not escape them.
@@ -154,7 +154,7 @@ func path(format string) func(string) (fleettest.Tree, facts.Cluster, facts.Appl
 // reports: no page gets an element, an attribute or an address that its template does not have.
 func FuzzMarkupOfNames(f *testing.F) {
 	var templates strings.Builder
-	for _, pattern := range []string{"templates/*.html", "../planpage/*.html"} {
+	for _, pattern := range []string{"templates/*.html", "../base/planpage/*.html"} {
 		names, _ := filepath.Glob(pattern)
 		for _, name := range names {
 			text, err := os.ReadFile(name)

@@ -9,15 +9,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
-	"github.com/argosy-hub/argosy/internal/httpserver"
 	"github.com/argosy-hub/argosy/internal/order"
-	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/rings"
-	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/service/access"
+	"github.com/argosy-hub/argosy/internal/service/httpserver"
+	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
 // Fleet is what the pages show: the state that the service serves.
@@ -43,7 +43,7 @@ type Options struct {
 	Live func() overview.Live
 	// Store keeps the timeline and the key of sessions over a restart, and shares them with
 	// replicas; default: they begin with the process.
-	Store *state.Store
+	Store *store.Store
 	// SourceURL is the address of a place in a file: a URL with {file}, {line} and {revision}, or
 	// the repository's own URL, of which GitHub, GitLab, Gitea and Bitbucket are known; empty for
 	// none.
@@ -86,7 +86,7 @@ type Site struct {
 	index       overview.Cache
 	history     overview.History
 	remembering sync.Mutex
-	saved       *state.Replicated[overview.Remembered]
+	saved       *store.Replicated[overview.Remembered]
 	sessions    *sessionKeys
 	source      sourceLinks
 	proxies     []netip.Prefix

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/overview"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/web"
+	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
 // A new user sees which clusters run which version, which one differs, and why, by file and line.
@@ -148,7 +148,7 @@ func TestSilenceIsUnknown(t *testing.T) {
 // Each text colour of both themes has a contrast of at least 4.5:1 on each ground (WCAG 2.2, AA).
 func TestPaletteHasContrast(t *testing.T) {
 	t.Parallel()
-	css, err := os.ReadFile("../planpage/argosy.css")
+	css, err := os.ReadFile("../base/planpage/argosy.css")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/access"
+	"github.com/argosy-hub/argosy/internal/service/access"
 )
 
 // DefaultProxyHeader is the header by which oauth2-proxy names a user's groups.

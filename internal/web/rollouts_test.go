@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/board"
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/rings"
-	"github.com/argosy-hub/argosy/internal/rollout"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/web"
+	"github.com/argosy-hub/argosy/internal/web/board"
 )
 
 const (

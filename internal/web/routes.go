@@ -8,13 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/access"
-	"github.com/argosy-hub/argosy/internal/explain"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/httpserver"
-	"github.com/argosy-hub/argosy/internal/overview"
-	"github.com/argosy-hub/argosy/internal/queryerr"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/resolve/explain"
+	"github.com/argosy-hub/argosy/internal/service/access"
+	"github.com/argosy-hub/argosy/internal/service/httpserver"
+	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
 // view is a page and its twin in JSON.
@@ -152,11 +152,11 @@ func (s *Site) compute(r *http.Request, v view) (q *request, model any, title st
 // failure makes a failure of a view's error.
 func (q *request) failure(err error) *failure {
 	var missing *explain.PathError
-	var e *queryerr.Error
+	var e *problem.QueryError
 	switch {
 	case errors.As(err, &missing):
 		return &failure{Code: http.StatusNotFound, Message: missing.Error(), Hint: "Leave the path empty to see all values."}
-	case errors.As(err, &e) && e.Kind == queryerr.KindUnavailable:
+	case errors.As(err, &e) && e.Kind == problem.KindUnavailable:
 		f := &failure{Code: http.StatusServiceUnavailable, Message: e.Error(), Hint: "Held back says what has to be fixed, and where."}
 		if q.bearer.Withholds(e.Problems, q.state.Fleet) || access.Text(q.state, q.bearer, q.complete(), f.Message) != f.Message {
 			f.Message = "the fleet cannot be computed, for a reason outside of what this token may see"

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/httpserver"
+	"github.com/argosy-hub/argosy/internal/service/httpserver"
 )
 
 // Serve serves the pages on a listener until the context ends, or the listener fails.

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/access"
-	"github.com/argosy-hub/argosy/internal/httpserver"
-	"github.com/argosy-hub/argosy/internal/state"
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/service/access"
+	"github.com/argosy-hub/argosy/internal/service/httpserver"
 )
 
 // The cookie of a session. With TLS its name makes browsers insist on Secure and on this host.
@@ -35,7 +35,7 @@ func (s *Site) cookieName() string {
 type sessionKeys struct {
 	mu    sync.Mutex
 	keys  [][]byte // the first one seals, each one opens
-	saved *state.Replicated[savedKey]
+	saved *store.Replicated[savedKey]
 }
 
 const keySize = 32
@@ -49,11 +49,11 @@ type savedKey struct {
 func newSessionKeys(o Options) *sessionKeys {
 	k := &sessionKeys{keys: [][]byte{make([]byte, keySize)}}
 	_, _ = rand.Read(k.keys[0]) // never fails since Go 1.24
-	so := state.Options[savedKey]{Merge: k.merge, Value: k.value, Log: o.Logger, Loss: "all sessions end"}
+	so := store.Options[savedKey]{Merge: k.merge, Value: k.value, Log: o.Logger, Loss: "all sessions end"}
 	if o.Store != nil && o.Store.Shared() {
 		so.Interval = recordEvery
 	}
-	k.saved = state.Replicate(o.Store, "session-key", 1, so)
+	k.saved = store.Replicate(o.Store, "session-key", 1, so)
 	k.saved.Changed() // a store without a key gets this one
 	return k
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/state/statetest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 	"github.com/argosy-hub/argosy/internal/web"
 )
 
@@ -112,7 +112,7 @@ func TestSessionKeyIsRandom(t *testing.T) {
 		}
 	}
 
-	store, _ := statetest.New()
+	store, _ := storetest.New()
 	begin := func() (at string, end func()) {
 		s, err := web.New(web.Options{Fleet: wide(t), Tokens: tokensOf(t), Now: func() time.Time { return now }, Store: store})
 		if err != nil {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
 // TestLinksWithMounts: with mounts, or a layout of --layout, a revision names more than the commit.

@@ -3,11 +3,11 @@ package web
 import (
 	"strconv"
 
-	"github.com/argosy-hub/argosy/internal/board"
-	"github.com/argosy-hub/argosy/internal/explain"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
-	"github.com/argosy-hub/argosy/internal/overview"
-	"github.com/argosy-hub/argosy/internal/queryerr"
+	"github.com/argosy-hub/argosy/internal/resolve/explain"
+	"github.com/argosy-hub/argosy/internal/web/board"
+	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
 // filter reads the parameters that select clusters and components.
@@ -36,7 +36,7 @@ func cluster(q *request) (any, string, error) {
 func why(q *request) (any, string, error) {
 	path, err := hierarchy.ParsePath(q.Get("path"))
 	if err != nil {
-		return nil, "", queryerr.BadRequest("%v", err)
+		return nil, "", problem.BadRequest("%v", err)
 	}
 	t := explain.Target{Hub: q.Get("hub"), Cluster: q.Get("cluster"), Group: q.Get("group"), Component: q.Get("component")}
 	m, err := q.index.Why(q.bearer, q.live, t, path)

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
-	"github.com/argosy-hub/argosy/internal/query"
 	"github.com/argosy-hub/argosy/internal/refresh"
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/web"
 )
 

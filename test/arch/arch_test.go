@@ -2,158 +2,210 @@ package arch
 
 import (
 	"bytes"
+	"io/fs"
+	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// layers are the packages below internal/, lowest first (rule 1).
-var layers = [][]string{
-	{"atomicfile", "cycle", "liveness", "panics", "parallel", "problem", "reload", "startup", "succession", "trigger"},
-	{"budget", "failure", "planpage", "queryerr", "snapshot", "state", "tmpl", "yamldoc"},
-	{"facts", "hierarchy", "labels", "pathpattern", "release", "tenantschema", "tlsreload", "webhook"},
-	{"rollout"},
-	{"catalog", "checks"},
-	{"provision"},
-	{"fleet"},
-	{"hub", "memo", "source"},
-	{"companion", "team", "tenancy"},
-	{"mount"},
-	{"placement"},
-	{"fleetstate"},
-	{"query", "registration", "released", "roster"},
-	{"lifecycle"},
-	{"paramset"},
-	{"response"},
-	{"explain", "flux", "inventory", "order", "secretpolicy", "secretscan"},
-	{"expand", "factsfile"},
-	{"roots"},
-	{"lint", "plan", "scaffold", "verify"},
-	{"access", "adopt", "appsets", "externalsecrets", "factor", "guard", "ociregistry", "refresh", "responsesize"},
-	{"httpserver", "rings"},
-	{"overview", "report"},
-	{"board"},
-	{"importer", "planner", "server", "web"},
-	{"existing"},
+// rooms are the folders of internal/, each with the rooms that it may import besides itself.
+var rooms = map[string][]string{
+	"base":      nil,
+	"hierarchy": {"base"},
+	"labels":    {"base"},
+	"source":    {"base"},
+	"fleet":     {"base", "hierarchy", "labels"},
+	"resolve":   {"base", "hierarchy", "labels", "fleet"},
+	"hold":      {"base", "hierarchy", "labels", "fleet", "resolve"},
+	"hub":       {"base", "fleet"},
+	"service":   {"base", "hierarchy", "labels", "fleet", "resolve", "hold", "source", "hub"},
+	"change":    {"base", "hierarchy", "labels", "fleet", "resolve", "hold", "source"},
+	"web":       {"base", "hierarchy", "labels", "fleet", "resolve", "hold", "service"},
+	"migrate":   {"base", "hierarchy", "labels", "fleet", "resolve", "hold", "source", "hub", "change"},
+	"testkit":   {"base", "hierarchy", "labels", "fleet", "resolve", "hold", "source", "hub", "service", "change"},
 }
 
-// engine are the packages of rule 2.
-var engine = []string{"problem", "budget", "snapshot", "tmpl", "yamldoc", "facts", "hierarchy", "labels", "pathpattern", "release", "tenantschema", "parallel", "cycle", "queryerr", "catalog", "fleet", "roots", "memo", "provision", "rollout", "companion", "team", "tenancy", "mount", "placement", "fleetstate", "query", "registration", "released", "roster", "lifecycle", "paramset", "response", "secretscan", "secretpolicy", "lint", "explain", "inventory", "plan", "flux"}
+// shelf are packages that are in no room yet, by the room whose rules they follow.
+var shelf = map[string]string{
+	"budget":    "base",
+	"companion": "resolve", "fleetstate": "resolve", "inventory": "resolve", "lifecycle": "resolve", "memo": "resolve",
+	"paramset": "resolve", "placement": "resolve", "registration": "resolve", "released": "resolve", "response": "resolve", "roster": "resolve",
+	"guard": "hold", "order": "hold", "responsesize": "hold",
+	"refresh": "service", "rings": "service",
+}
 
-// aside are packages that no program but those of hack/ imports: they serve tests, or write
-// generated files.
-var aside = []string{"cases", "chartdoc", "fleettest", "querytest", "race", "tenanttest"}
+// Budgets: they fall, and never rise without a reason.
+const (
+	maxLines     = 95_000
+	maxTestLines = 125_000
+	maxWords     = 124_000
+)
 
-// only are import paths that only some folders may name (rules 2 and 3), in programs or also in
-// tests.
-var only = []struct {
+// pure are the folders that import no network, operating system, randomness or Kubernetes client.
+var (
+	pure   = []string{"hierarchy", "labels", "fleet", "resolve", "change/plan", "change/lint", "base/problem", "base/snapshot", "base/tmpl", "base/yamldoc", "budget"}
+	impure = []string{"net", "os", "syscall", "math/rand", "crypto/rand", "k8s.io/client-go"}
+)
+
+// oracles are what only tests compare with, and what renders a plan.
+var oracles = []string{"github.com/argoproj", "helm.sh/helm", "sigs.k8s.io/kustomize", "github.com/external-secrets"}
+
+// homes are imports of one place each, in programs or in tests, too. Argo CD's interfaces name its
+// Kubernetes client. What only tests compare with has no home.
+var homes = []struct {
 	prefix  string
 	folders []string
 	tests   bool
 }{
-	{"k8s.io/client-go", []string{"internal/hub", "internal/adopt", "internal/expand/argocd"}, false}, // Argo CD's interfaces name it
-	{"go.yaml.in/yaml", []string{"internal/yamldoc"}, true},
-	{"gopkg.in/yaml", []string{"internal/yamldoc"}, true},
+	{"github.com/argoproj", []string{"internal/change/expand/argocd"}, false},
+	{"helm.sh/helm", []string{"internal/change/expand/helm", "internal/change/expand/fetch"}, false},
+	{"sigs.k8s.io/kustomize", []string{"internal/change/expand/kustomize"}, false},
+	{"github.com/external-secrets", []string{"internal/change/externalsecrets"}, false},
+	{"sigs.k8s.io/controller-runtime", []string{"internal/hub", "internal/change/expand/argocd"}, false},
+	{"k8s.io/client-go", []string{"internal/hub", "internal/migrate/adopt", "internal/change/expand/argocd"}, false},
+	{"go.yaml.in/yaml", []string{"internal/base/yamldoc"}, true},
+	{"gopkg.in/yaml", []string{"internal/base/yamldoc"}, true},
 }
 
-// impure is what the engine does not import (rule 2).
-var impure = []string{"net", "os", "syscall", "math/rand", "crypto/rand", "k8s.io/client-go"}
-
-// oracles is what only tests import (rule 4), but for what expands a fleet offline, each in one
-// place.
-var oracles = []string{"github.com/argoproj", "helm.sh/helm", "sigs.k8s.io/kustomize", "github.com/external-secrets"}
-
-// homes are the folders that may import something that no other may; Argo CD's interfaces name its
-// Kubernetes client.
-var homes = map[string][]string{
-	"github.com/argoproj":            {"internal/expand/argocd"},
-	"helm.sh/helm":                   {"internal/expand/helm", "internal/expand/fetch"},
-	"sigs.k8s.io/kustomize":          {"internal/expand/kustomize"},
-	"github.com/external-secrets":    {"internal/externalsecrets"},
-	"sigs.k8s.io/controller-runtime": {"internal/hub", "internal/expand/argocd"},
-}
-
-func TestLayers(t *testing.T) {
-	t.Parallel()
-	layer := map[string]int{}
-	for i, names := range layers {
-		for _, name := range names {
-			layer[name] = i
-		}
+// roomOf returns the room of a folder of the repository, "" outside of internal/.
+func roomOf(folder string) string {
+	rest, ok := strings.CutPrefix(folder, "internal/")
+	if !ok {
+		return ""
 	}
+	name, _, _ := strings.Cut(rest, "/")
+	if room, ok := shelf[name]; ok {
+		return room
+	}
+	return name
+}
+
+// TestRooms holds the table of the rooms.
+func TestRooms(t *testing.T) {
+	t.Parallel()
 	for _, s := range sources(t) {
-		from, inside := internalName(path.Join(module, path.Dir(s.path)))
-		own, known := layer[from]
-		if inside && !known && !slices.Contains(aside, from) {
-			t.Errorf("%s: package internal/%s is in no layer: give it a place in test/arch", s.path, from)
+		from := roomOf(path.Dir(s.path))
+		allowed, known := rooms[from]
+		if from != "" && !known {
+			t.Errorf("%s: internal/%s is not a room: move the package into one of %v", s.path, from, slices.Sorted(maps.Keys(rooms)))
 			continue
 		}
 		if s.test {
 			continue
 		}
 		for _, imported := range s.imports {
-			to, ours := internalName(imported)
-			switch {
-			case !ours || to == from:
-			case slices.Contains(aside, to) && !slices.Contains(aside, from) && !strings.HasPrefix(s.path, "hack/"):
-				t.Errorf("%s imports internal/%s, which serves tests alone", s.path, to)
-			case inside && known && layer[to] >= own:
-				t.Errorf("%s imports internal/%s: a package imports lower layers alone", s.path, to)
+			folder, ours := strings.CutPrefix(imported, module+"/")
+			if !ours {
+				continue
+			}
+			switch to := roomOf(folder); {
+			case to == "" && from != "" && strings.HasPrefix(folder, "cmd/"):
+				t.Errorf("%s imports %s: rooms import no program", s.path, folder)
+			case to == "testkit" && from != "testkit" && !strings.HasPrefix(s.path, "hack/"):
+				t.Errorf("%s imports %s: test support is for tests", s.path, folder)
+			case from != "" && to != "" && to != from && !slices.Contains(allowed, to):
+				t.Errorf("%s imports %s: room %s may import %v", s.path, folder, from, allowed)
 			}
 		}
 	}
 }
 
-func TestEngineIsPure(t *testing.T) {
+// TestPureRooms finds what makes an answer depend on more than a snapshot and facts.
+func TestPureRooms(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {
-		name, inside := internalName(path.Join(module, path.Dir(s.path)))
-		if s.test || !inside || !slices.Contains(engine, name) {
+		folder := path.Dir(s.path)
+		isPure := slices.ContainsFunc(pure, func(p string) bool { return below(folder, "internal/"+p) }) || roomOf(folder) == "resolve"
+		if s.test || !isPure {
 			continue
 		}
 		for _, imported := range s.imports {
 			if i := slices.IndexFunc(impure, func(p string) bool { return below(imported, p) }); i >= 0 {
-				t.Errorf("%s imports %s: the engine is a pure function of a snapshot and facts", s.path, imported)
+				t.Errorf("%s imports %s: it is a pure function of a snapshot and facts", s.path, imported)
 			}
 		}
 	}
 }
 
+// TestImportsWithOneHome keeps other projects' packages behind types of our own.
 func TestImportsWithOneHome(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {
 		for _, imported := range s.imports {
-			for _, o := range only {
-				if (o.tests || !s.test) && strings.HasPrefix(imported, o.prefix) && !slices.ContainsFunc(o.folders, func(f string) bool { return strings.HasPrefix(s.path, f+"/") }) {
-					t.Errorf("%s imports %s: that is for %s alone", s.path, imported, o.folders)
-				}
-			}
-			for prefix, folders := range homes {
-				if !s.test && below(imported, prefix) && !slices.Contains(folders, path.Dir(s.path)) {
-					t.Errorf("%s imports %s: that is for tests and %v alone", s.path, imported, folders)
+			for _, h := range homes {
+				if (h.tests || !s.test) && strings.HasPrefix(imported, h.prefix) && !slices.ContainsFunc(h.folders, func(f string) bool { return below(path.Dir(s.path), f) }) {
+					t.Errorf("%s imports %s: only %v may", s.path, imported, h.folders)
 				}
 			}
 		}
 	}
 }
 
-// TestPackagesAreSmall counts the lines of each internal package without its tests: what is larger
-// than the limit holds more than one thing.
-func TestPackagesAreSmall(t *testing.T) {
+// TestBudgets prints the weight of the product and fails where it grows.
+func TestBudgets(t *testing.T) {
 	t.Parallel()
-	const limit = 2700
+	const packageLimit = 2700
+	var weight struct{ lines, tests, scripts, names, words int }
 	lines := map[string]int{}
 	for _, s := range sources(t) {
-		if !s.test && strings.HasPrefix(s.path, "internal/") {
-			lines[path.Dir(s.path)] += bytes.Count(read(t, s.path), []byte("\n"))
+		n := bytes.Count(read(t, s.path), []byte("\n"))
+		switch isProgram := strings.HasPrefix(s.path, "internal/") || strings.HasPrefix(s.path, "cmd/"); {
+		case s.test || strings.HasPrefix(s.path, "test/") || strings.HasPrefix(s.path, "internal/testkit/"):
+			weight.tests += n
+		case isProgram:
+			weight.lines += n
+			lines[path.Dir(s.path)] += n
 		}
 	}
 	for folder, n := range lines {
-		if n > limit {
-			t.Errorf("%s: %d lines without tests; expected at most %d: what can live elsewhere?", folder, n, limit)
+		if n > packageLimit {
+			t.Errorf("%s: %d lines without tests; expected at most %d: what can live elsewhere?", folder, n, packageLimit)
 		}
 	}
+	entries, err := os.ReadDir(filepath.Join(root, "internal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	weight.names = len(entries)
+	weight.words = words(t, "docs")
+	for _, b := range []struct {
+		what      string
+		is, limit int
+	}{
+		{"lines of Go in cmd/ and internal/, without tests", weight.lines, maxLines},
+		{"lines of Go of tests in this module", weight.tests, maxTestLines},
+		{"names in internal/", weight.names, len(rooms) + len(shelf)},
+		{"words in docs/", weight.words, maxWords},
+	} {
+		t.Logf("%s: %d of %d", b.what, b.is, b.limit)
+		if b.is > b.limit {
+			t.Errorf("%s: %d; expected at most %d: what can go?", b.what, b.is, b.limit)
+		}
+	}
+}
+
+// words counts the words of the Markdown files below a folder.
+func words(t *testing.T, folder string) (n int) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(root, folder), func(p string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(p, ".md") {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		if err != nil {
+			return err
+		}
+		n += len(strings.Fields(string(read(t, filepath.ToSlash(rel)))))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // TestPrograms follows imports to their end: what the engine and the programs link. (All Go files
@@ -172,9 +224,9 @@ func TestPrograms(t *testing.T) {
 		{"./cmd/generator-plugin", oracles, 510}, // three for the tokens of a GitHub App
 		// The libraries of expand are the command line's alone, not the service's, nor of what the
 		// two share.
-		{"./internal/expand", append([]string{"k8s.io/client-go"}, oracles...), 380},
-		{"./internal/report/explainreport", append([]string{"k8s.io/client-go"}, oracles...), 340},
-		{"./internal/report/planreport", append([]string{"k8s.io/client-go"}, oracles...), 380},
+		{"./internal/change/expand", append([]string{"k8s.io/client-go"}, oracles...), 380},
+		{"./internal/change/report/explainreport", append([]string{"k8s.io/client-go"}, oracles...), 340},
+		{"./internal/change/report/planreport", append([]string{"k8s.io/client-go"}, oracles...), 380},
 		{"./cmd/argosy", nil, 1800}, // argosy facts export asks a hub; plan and render expand
 	}
 	for _, tt := range tests {

@@ -1,16 +1,10 @@
-// Package arch proves, in tests alone, which way imports go in this module.
+// Package arch proves, in tests only, which way imports go in this module, and how heavy it is.
 //
-//  1. Packages are layers; one imports only packages of lower layers, never of its own or a higher
-//     one.
-//  2. The engine (everything up to the generator) is a pure function of a snapshot and facts: it
-//     imports neither the network nor the operating system, and nothing that it imports reaches a
-//     Kubernetes client.
-//  3. One package alone imports Kubernetes' client, one alone a YAML parser.
-//  4. Argo CD, Helm and the External Secrets Operator are what tests compare with. The service does
-//     not link them, so that it builds in about a minute; the command line links Argo CD and Helm
-//     by internal/expand/argocd, internal/expand/helm and internal/expand/fetch alone, which
-//     nothing but cmd/argosy imports.
-//
-// The linter's depguard rules (.golangci.yml) say the same while one writes; these tests hold
-// without it.
+//  1. internal/ has rooms (docs/architecture.md). The table rooms says which room may import which.
+//  2. What computes an answer is a pure function of a snapshot and facts: it imports neither the
+//     network nor the operating system.
+//  3. Kubernetes' client, the YAML parser, Argo CD, Helm and the External Secrets Operator are each
+//     imported in one place. The service links none of the last three, so that it builds in about a
+//     minute; the command line links them to render what a plan shows.
+//  4. Lines, names and words have budgets.
 package arch

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/test/accidents"
 )
 

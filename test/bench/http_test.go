@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/server"
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
 // script is a source whose snapshots the benchmark sets.

@@ -17,10 +17,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
 var (

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
 // plainComponents is how many ApplicationSets a plain hub has, with an Application on each cluster.

@@ -18,11 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/liveness"
-	"github.com/argosy-hub/argosy/internal/overview"
 	"github.com/argosy-hub/argosy/internal/refresh"
-	"github.com/argosy-hub/argosy/internal/server"
+	"github.com/argosy-hub/argosy/internal/service/liveness"
+	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/web"
+	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
 // readers have a page open at once, for readersFor at most.

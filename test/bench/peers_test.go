@@ -23,8 +23,8 @@ import (
 	clientset "k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
 // helmMerges is what Helm makes of `-f file -f file ...` for every component of some clusters, on

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
 // plans measures what a plan of one changed file takes, which follows the pipeline of two revisions

@@ -15,9 +15,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/liveness"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/service/liveness"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
 // respond is the environment variable that makes TestMain the API servers of all members, in a

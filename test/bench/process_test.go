@@ -16,7 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
 // residentOf is the environment variable that names the fleet of BenchmarkResident.

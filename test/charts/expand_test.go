@@ -9,21 +9,21 @@ import (
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/expand"
-	controller "github.com/argosy-hub/argosy/internal/expand/argocd"
-	"github.com/argosy-hub/argosy/internal/expand/helm"
-	"github.com/argosy-hub/argosy/internal/expand/kustomize"
-	"github.com/argosy-hub/argosy/internal/expand/object"
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/expand"
+	controller "github.com/argosy-hub/argosy/internal/change/expand/argocd"
+	"github.com/argosy-hub/argosy/internal/change/expand/helm"
+	"github.com/argosy-hub/argosy/internal/change/expand/kustomize"
+	"github.com/argosy-hub/argosy/internal/change/expand/object"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/dir"
 )
 
-// TestExpansionEqualsThePlugin: what internal/expand computes offline is, field by field, what Argo
-// CD's own generator and renderer make when they ask the service over HTTP, for every Application
-// of this repository's fleet, agents' included.
+// TestExpansionEqualsThePlugin: what internal/change/expand computes offline is, field by field,
+// what Argo CD's own generator and renderer make when they ask the service over HTTP, for every
+// Application of this repository's fleet, agents' included.
 func TestExpansionEqualsThePlugin(t *testing.T) {
 	url, _ := newEngine(t)
 	a := newArgoCD(t, url)

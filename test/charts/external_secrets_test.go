@@ -7,7 +7,7 @@ import (
 
 	"github.com/external-secrets/external-secrets/pkg/template/v2"
 
-	"github.com/argosy-hub/argosy/internal/externalsecrets"
+	"github.com/argosy-hub/argosy/internal/change/externalsecrets"
 )
 
 // A plan parses templates with names of functions alone: External Secrets has no other ones

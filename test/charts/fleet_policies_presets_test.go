@@ -10,7 +10,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 
-	"github.com/argosy-hub/argosy/internal/secretpolicy"
+	"github.com/argosy-hub/argosy/internal/change/lint/secretpolicy"
 )
 
 var (

@@ -21,9 +21,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
-	"github.com/argosy-hub/argosy/internal/facts"
-	"github.com/argosy-hub/argosy/internal/flux"
-	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/resolve/flux"
 )
 
 const fluxAgent = "analytics-prod-eu-1"
@@ -109,11 +109,11 @@ func TestDepartingObjectsAreFluxObjects(t *testing.T) {
 	}
 }
 
-// What internal/flux is tested with is accepted, too: what this repository's fleet has none of, as
-// manifests.
+// What internal/resolve/flux is tested with is accepted, too: what this repository's fleet has none
+// of, as manifests.
 func TestFluxGoldensAreFluxObjects(t *testing.T) {
 	kinds := map[string]int{}
-	for _, path := range glob(t, filepath.Join(repo, "internal/flux/testdata/*.txtar")) {
+	for _, path := range glob(t, filepath.Join(repo, "internal/resolve/flux/testdata/*.txtar")) {
 		archive, err := txtar.ParseFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	fleetcatalog "github.com/argosy-hub/argosy/internal/catalog"
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	fleetcatalog "github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 )
 
 // A folder of manifests by way of Argo CD's own generator and renderer: an Application whose source

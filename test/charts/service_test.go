@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/argosy-hub/argosy/internal/server"
+	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/source/git"
 	"github.com/argosy-hub/argosy/internal/source/location"
 )

@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/expand"
-	controller "github.com/argosy-hub/argosy/internal/expand/argocd"
-	"github.com/argosy-hub/argosy/internal/expand/helm"
-	"github.com/argosy-hub/argosy/internal/expand/kustomize"
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/expand"
+	controller "github.com/argosy-hub/argosy/internal/change/expand/argocd"
+	"github.com/argosy-hub/argosy/internal/change/expand/helm"
+	"github.com/argosy-hub/argosy/internal/change/expand/kustomize"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/dir"
 )

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"sigs.k8s.io/yaml"
 
-	"github.com/argosy-hub/argosy/internal/cases"
+	"github.com/argosy-hub/argosy/internal/testkit/cases"
 )
 
 const (

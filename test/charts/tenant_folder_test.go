@@ -8,11 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/argosy-hub/argosy/internal/cases"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/fleettest"
-	"github.com/argosy-hub/argosy/internal/querytest"
-	"github.com/argosy-hub/argosy/internal/tenanttest"
+	"github.com/argosy-hub/argosy/internal/testkit/cases"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/tenanttest"
 )
 
 // TestTenantFolderChangesNoObjectOnTheHub is rule W1 to its end. The objects that

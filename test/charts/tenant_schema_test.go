@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/charts"
-	"github.com/argosy-hub/argosy/internal/tenantschema"
-	"github.com/argosy-hub/argosy/internal/yamldoc"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/fleet/tenancy"
 )
 
 // schemaNode is what of a JSON Schema says which keys there are.
@@ -45,7 +45,7 @@ func TestTenantSetsLabelsAndAnnotationsAlone(t *testing.T) {
 	if err := json.Unmarshal(text, &root); err != nil {
 		t.Fatal(err)
 	}
-	schema, err := tenantschema.Parse("tenant.schema.json", charts.FleetSecretTenantSchema)
+	schema, err := tenancy.ParseSchema("tenant.schema.json", charts.FleetSecretTenantSchema)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/argosy-hub/argosy/internal/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/dir"
@@ -369,7 +369,7 @@ func TestNamesAreThoseOfTheContract(t *testing.T) {
 		t.Errorf("charts/hub makes the store %s; expected %s", hub.SecretStore.Name, names["store"])
 	}
 	for _, file := range []string{
-		"addons/defaults/fleet/fleet-secret/values.yaml", "examples/fleet/addons/defaults/fleet/fleet-secret/values.yaml", "internal/scaffold/templates/fleet-secret.yaml",
+		"addons/defaults/fleet/fleet-secret/values.yaml", "examples/fleet/addons/defaults/fleet/fleet-secret/values.yaml", "internal/change/scaffold/templates/fleet-secret.yaml",
 		"charts/fleet-secret/ci/push-values.yaml", "charts/fleet-secret/ci/provisioned-values.yaml",
 	} {
 		var s store

@@ -15,7 +15,7 @@ import (
 // to which it links, and a case of promtool in which it fires.
 func TestAlertsHaveMetricsRunbooksAndCases(t *testing.T) {
 	t.Parallel()
-	sources, err := filepath.Glob("../../internal/server/*.go")
+	sources, err := filepath.Glob("../../internal/service/server/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/internal/paramset"
-	"github.com/argosy-hub/argosy/internal/query"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
 const root = "../.."
@@ -59,7 +59,7 @@ func TestAPIReference(t *testing.T) {
 		names = append(names, fields(reflect.TypeOf(set))...)
 	}
 	names = append(names, query.Views...)
-	names = append(names, regexp.MustCompile(`argosy_[a-z_]+`).FindAllString(read(t, "internal/server/metrics.go"), -1)...)
+	names = append(names, regexp.MustCompile(`argosy_[a-z_]+`).FindAllString(read(t, "internal/service/server/metrics.go"), -1)...)
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		if !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, "`"+name+".") {

@@ -26,7 +26,7 @@ import (
 // (internal/controller/kustomization_controller.go, build and apply), and source-controller v1.9.4
 // leaves out.
 func TestFlux(t *testing.T) {
-	paths, err := filepath.Glob("../../internal/expand/kustomize/testdata/*.txtar")
+	paths, err := filepath.Glob("../../internal/change/expand/kustomize/testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
 		t.Fatal("no inputs", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-hub/argosy/cmd/argosy/draft"
-	"github.com/argosy-hub/argosy/internal/scaffold"
+	"github.com/argosy-hub/argosy/internal/change/scaffold"
 )
 
 // NewMove is `argosy move`; none refuses unknown commands.

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-hub/argosy/cmd/argosy/draft"
+	"github.com/argosy-hub/argosy/internal/change/scaffold"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/scaffold"
 )
 
 // Complete lets the shell complete a flag's value from the repository.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/scaffold"
+	"github.com/argosy-hub/argosy/internal/change/scaffold"
 )
 
 // Write makes a draft and writes it, or prints it in a dry run.

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-hub/argosy/cmd/argosy/draft"
-	"github.com/argosy-hub/argosy/internal/failure"
-	"github.com/argosy-hub/argosy/internal/rollout"
-	"github.com/argosy-hub/argosy/internal/scaffold"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/change/scaffold"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 )
 
 // New is the command rollout.
@@ -77,7 +77,7 @@ func newPromote(write draft.Write) *cobra.Command {
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		named(cmd, args)
 		if last, err := time.Parse(time.DateOnly, change.Expires); err == nil && !time.Now().Before(last.AddDate(0, 0, 1)) {
-			return failure.Usage([]string{"nothing was written"}, "--expires: %s is past; expected the last day of the approval, today or later", change.Expires)
+			return problem.Usage([]string{"nothing was written"}, "--expires: %s is past; expected the last day of the approval, today or later", change.Expires)
 		}
 		return nil
 	}

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/failure"
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/report"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+
+	"github.com/argosy-hub/argosy/internal/base/report"
 	"github.com/argosy-hub/argosy/internal/rings"
 )
 
@@ -34,7 +34,7 @@ func newStatus() *cobra.Command {
 		Example: "  argosy rollout status --service http://127.0.0.1:4355 --token-file token",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := failure.CheckChoice("output", output, "text", "json"); err != nil {
+			if err := problem.CheckChoice("output", output, "text", "json"); err != nil {
 				return err
 			}
 			found, body, err := askRollouts(cmd.Context(), service, tokenFile)
@@ -69,29 +69,29 @@ func askRollouts(ctx context.Context, service, tokenFile string) (rings.Report, 
 	var out rings.Report
 	token, err := os.ReadFile(tokenFile)
 	if err != nil {
-		return out, nil, failure.Usage(nil, "--token-file: %v", err)
+		return out, nil, problem.Usage(nil, "--token-file: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(service, "/")+"/api/v1/rollouts", nil)
 	if err != nil {
-		return out, nil, failure.Usage([]string{"such as http://127.0.0.1:4355"}, "--service: %v", err)
+		return out, nil, problem.Usage([]string{"such as http://127.0.0.1:4355"}, "--service: %v", err)
 	}
 	q.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	r, err := http.DefaultClient.Do(q)
 	if err != nil {
-		return out, nil, failure.Usage(nil, "the service cannot be asked: %v", err)
+		return out, nil, problem.Usage(nil, "the service cannot be asked: %v", err)
 	}
 	defer r.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
 	if err != nil {
-		return out, nil, failure.Usage(nil, "the service cannot be asked: %v", err)
+		return out, nil, problem.Usage(nil, "the service cannot be asked: %v", err)
 	}
 	if r.StatusCode != http.StatusOK {
-		return out, nil, failure.Usage(nil, "the service responds %s: %s", r.Status, strings.TrimSpace(string(body)))
+		return out, nil, problem.Usage(nil, "the service responds %s: %s", r.Status, strings.TrimSpace(string(body)))
 	}
 	if err := json.Unmarshal(body, &out); err != nil || out.Kind != rings.Kind {
-		return out, nil, failure.Usage([]string{"is --service the address of generator-plugin?"}, "the response is no %s", rings.Kind)
+		return out, nil, problem.Usage([]string{"is --service the address of generator-plugin?"}, "the response is no %s", rings.Kind)
 	}
 	return out, body, nil
 }
@@ -104,7 +104,7 @@ func only(r *rings.Report, name string) ([]byte, error) {
 	}
 	i := slices.Index(names, name)
 	if i < 0 {
-		return nil, failure.Usage(problem.Nearest(name, names), "the service has no rollout %q", name)
+		return nil, problem.Usage(problem.Nearest(name, names), "the service has no rollout %q", name)
 	}
 	r.Rollouts = r.Rollouts[i : i+1]
 	body, err := json.Marshal(r)

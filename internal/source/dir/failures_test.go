@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/source/sourcetest"
 	"github.com/argosy-hub/argosy/internal/source/tree"
+	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
 // G5: of several files that cannot be read, the error names the first by name, in whatever order

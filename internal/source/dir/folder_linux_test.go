@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/argosy-hub/argosy/internal/source"
-	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
 // asNobody calls f without the right to read whatever is another user's, also when the tests run as

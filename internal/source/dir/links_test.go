@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/source"
-	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
 // H8, against the operating system's own way with links: whatever random links lead to, a snapshot

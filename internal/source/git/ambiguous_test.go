@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/source"
-	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
 // ambiguous is what errors say of a name that is a tag and a branch.

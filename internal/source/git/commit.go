@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 )
 
 // Limits of a commit's author and subject, in bytes.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/snapshot"
-	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
 // A snapshot knows its commit's author, date and first line, whatever they are; a message that is

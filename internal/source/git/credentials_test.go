@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
 // A password reaches the server, and nothing but the server: it is on no command line, in no file

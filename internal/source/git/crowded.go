@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/source/tree"
 )
 

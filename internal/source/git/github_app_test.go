@@ -7,7 +7,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/githubapp"
-	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
 // A GitHub App reads the repository with tokens that it asks for itself: one as long as it is good,

@@ -3,7 +3,7 @@ package git
 import (
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
 func openGit(t testing.TB, o Options) *Repository {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/source"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/source"
-	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
 // No redirect is followed, whatever its status and wherever it leads, at the first request or at a

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/problem"
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/source"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/source"
-	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
 func openRemote(t *testing.T, location, revision, dir string, offline bool) *Remote {

@@ -15,8 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/atomicfile"
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/disk"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/githubapp"
 )
@@ -152,7 +152,7 @@ func (r *Repository) prepare(state string) error {
 	}
 	want := gitConfig(r.address, r.credentials, r.userConfig, folders...)
 	if have, err := os.ReadFile(config); err != nil || !bytes.Equal(have, want) {
-		if err := atomicfile.Write(config, ".new-", want); err != nil {
+		if err := disk.Write(config, ".new-", want); err != nil {
 			return unusable(err)
 		}
 	}
@@ -272,7 +272,7 @@ func (r *Repository) poll(ctx context.Context) (*snapshot.Snapshot, error) {
 func (r *Repository) remember(ctx context.Context, t target) {
 	if r.served != t.remote {
 		r.served = t.remote
-		_ = atomicfile.Write(r.servedFile(), ".new-", []byte(t.remote+"\n"))
+		_ = disk.Write(r.servedFile(), ".new-", []byte(t.remote+"\n"))
 	}
 	if r.object == t.id && !r.fresh {
 		return

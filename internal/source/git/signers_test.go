@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/source"
-	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
 // newKey makes an ssh key, and returns its file and its line of allowed signers.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/atomicfile"
+	"github.com/argosy-hub/argosy/internal/base/disk"
 )
 
 // unfetchedFile lists the blobs that a server has left out of a mirror for their size, one a line.
@@ -47,7 +47,7 @@ func (r *Repository) acceptMissing(ids []string) error {
 	case !r.fresh:
 		return errCorrupt
 	}
-	return atomicfile.Write(path, ".new-", []byte(strings.Join(append(listed, more...), "\n")+"\n"))
+	return disk.Write(path, ".new-", []byte(strings.Join(append(listed, more...), "\n")+"\n"))
 }
 
 // forgetPromise takes out of the mirror's configuration that a server would send what is missing:
@@ -59,5 +59,5 @@ func (r *Repository) forgetPromise() error {
 	if err != nil || len(more) == 0 {
 		return nil //nolint:nilerr // git reports a mirror without configuration
 	}
-	return atomicfile.Write(path, ".new-", core, []byte{'\n'})
+	return disk.Write(path, ".new-", core, []byte{'\n'})
 }

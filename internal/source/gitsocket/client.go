@@ -9,7 +9,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 )
 

@@ -18,10 +18,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
-	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
 // open makes a source of a repository, with a mirror in a folder.

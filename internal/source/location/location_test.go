@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/source/git"
-	"github.com/argosy-hub/argosy/internal/source/sourcetest"
+	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
 func TestOpen(t *testing.T) {

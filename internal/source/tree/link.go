@@ -6,8 +6,8 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/problem"
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 )
 
 // maxLinks is how many symbolic links one path may lead through (Linux: MAXSYMLINKS, 40).

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 )
 
 // Endless is more than any limit allows.

@@ -1,0 +1,37 @@
+package disk
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestWriteReplacesWholeFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	for _, parts := range [][]string{{"a long ", "content"}, {"short"}, {}} {
+		var data [][]byte
+		want := ""
+		for _, p := range parts {
+			data, want = append(data, []byte(p)), want+p
+		}
+		if err := Write(path, ".new-", data...); err != nil {
+			t.Fatal(err)
+		}
+		if have, err := os.ReadFile(path); err != nil || string(have) != want {
+			t.Errorf("%q, %v; want %q", have, err, want)
+		}
+	}
+	if err := Write(filepath.Join(dir, "nosuch", "file"), ".new-", nil); err == nil {
+		t.Error("a file is written into a folder that is not there")
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(filepath.Join(dir, "folder"), ".new-", nil); err == nil {
+		t.Error("a file is written over a folder")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v: a failed write leaves a file", entries, err)
+	}
+}

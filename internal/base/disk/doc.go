@@ -1,0 +1,10 @@
+// Package disk replaces files in one step, and keeps the value that is parsed from files that
+// change: certificates, tokens, facts.
+//
+//	disk.Write("plan.md", ".plan-*", data)
+//	f, err := disk.Open(...) // f's value follows the file
+//
+// Files must be good when they are opened. Later, a bad file leaves the last good value, and its
+// error is logged once. A change is found by content: neither size nor time tells that a mounted
+// Secret or ConfigMap has changed.
+package disk

@@ -1,0 +1,149 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// listName is the file in a written folder that names all others: those that WriteFolder may
+// replace.
+const listName = ".argosy-rendered"
+
+// WriteFolder writes a folder of files, all of it or nothing: it fills a folder beside it, then
+// renames. It replaces only a folder that WriteFolder wrote.
+func WriteFolder(dir string, files map[string][]byte) error {
+	listed := maps.Clone(files)
+	listed[listName] = []byte(strings.Join(slices.Sorted(maps.Keys(files)), "\n") + "\n")
+	return writeFolder(dir, listed, replaceable)
+}
+
+// ErrNotEmpty refuses a folder that has something in it.
+var ErrNotEmpty = errors.New("the folder is not empty")
+
+// CreateFolder writes a new folder of files, all of it or nothing, as WriteFolder does. The folder
+// is the user's from then on: WriteFolder does not replace it. The error wraps ErrNotEmpty where
+// the folder has something in it.
+func CreateFolder(dir string, files map[string][]byte) error {
+	return writeFolder(dir, files, CheckEmpty)
+}
+
+// writeFolder writes a folder unless it is refused.
+func writeFolder(dir string, files map[string][]byte, refuse func(dir string) error) (err error) {
+	dir, err = filepath.Abs(dir)
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write %s: %w", dir, err)
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // as any folder of a repository
+		return err
+	}
+	if err := refuse(dir); err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp(filepath.Dir(dir), ".argosy-new-"+filepath.Base(dir)+"-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(exchange(work, dir, files), os.RemoveAll(work))
+}
+
+// CheckEmpty refuses a folder that CreateFolder would refuse.
+func CheckEmpty(dir string) error {
+	switch entries, err := os.ReadDir(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case len(entries) > 0:
+		return ErrNotEmpty
+	}
+	return nil
+}
+
+// exchange fills a new folder in the work folder and puts it into the place of another one.
+func exchange(work, dir string, files map[string][]byte) error {
+	fresh, old := filepath.Join(work, "new"), filepath.Join(work, "old")
+	if err := fill(fresh, files); err != nil {
+		return err
+	}
+	switch err := os.Rename(dir, old); {
+	case errors.Is(err, fs.ErrNotExist):
+		return os.Rename(fresh, dir)
+	case err != nil:
+		return err
+	}
+	if err := os.Rename(fresh, dir); err != nil {
+		return errors.Join(err, os.Rename(old, dir))
+	}
+	return nil
+}
+
+// parallelWrites is how many files are written in parallel: each waits for the disk, which takes
+// many as fast as one.
+const parallelWrites = 16
+
+// fill writes all files into a new folder.
+func fill(dir string, files map[string][]byte) error {
+	if err := os.Mkdir(dir, 0o755); err != nil { //nolint:gosec // as any folder of a repository
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	names := slices.Sorted(maps.Keys(files))
+	var writes errgroup.Group
+	writes.SetLimit(parallelWrites)
+	for _, name := range names {
+		if _, err = makeFolders(root, filepath.ToSlash(filepath.Dir(name))); err != nil {
+			break
+		}
+		writes.Go(func() error { return create(root, name, files[name]) })
+	}
+	return errors.Join(writes.Wait(), err)
+}
+
+// replaceable refuses a folder with a file that WriteFolder has not written.
+func replaceable(dir string) error {
+	list, err := os.ReadFile(filepath.Join(dir, listName))
+	ours := map[string]bool{listName: true}
+	for _, name := range strings.Split(string(list), "\n") {
+		ours[name] = true
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || p == dir {
+			if err == nil && !d.IsDir() {
+				return fmt.Errorf("%s is no folder", p)
+			}
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if !ours[filepath.ToSlash(rel)] {
+			return fmt.Errorf("%s is not what render has written; choose another folder, or empty it", rel)
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,163 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+)
+
+// TooHeavy is the entry of a folder that has more of something than its share of what a repository
+// may have (H10). An actual number below zero stands for one without an end.
+func TooHeavy(p, what string, actual, limit int64) *File {
+	found := fmt.Sprintf("folder with %d %s", actual, what)
+	if actual < 0 {
+		found = "folder with endless " + what
+	}
+	return &File{Path: p, Folder: true, Digest: "too-heavy:" + found, Err: problem.Problem{
+		Reason: problem.LimitExceeded, Severity: problem.Error, Pos: problem.Pos{File: p}, Found: found,
+		Expected: fmt.Sprintf("at most %d in the repository", limit),
+		Hints:    []string{"nothing below this folder is read, because the repository exceeds the limit and this folder has the most"},
+	}}
+}
+
+// Unreadable is the entry of a file or folder that the service may not read.
+func Unreadable(p string, folder bool, err error) *File {
+	kind := "file"
+	if folder {
+		kind = "folder"
+	}
+	return &File{Path: p, Folder: folder, Digest: "unreadable:" + kind + ":" + err.Error(), Err: problem.Problem{
+		Reason: problem.MissingFile, Severity: problem.Error, Pos: problem.Pos{File: p},
+		Found: kind + " cannot be read: " + err.Error(), Expected: "a " + kind + " that the service may read",
+	}}
+}
+
+// BrokenFolders are the entries of folders that cannot be read, by path. The slice must not be
+// changed.
+func (s *Snapshot) BrokenFolders() []*File {
+	if s == nil {
+		return nil
+	}
+	return s.folders
+}
+
+// SameBrokenFolders reports whether the same folders cannot be read in two snapshots. One that
+// cannot concerns all that is below it, folders without files included.
+func (s *Snapshot) SameBrokenFolders(o *Snapshot) bool {
+	same := func(a, b *File) bool { return a.Path == b.Path && a.Digest == b.Digest }
+	return slices.EqualFunc(s.BrokenFolders(), o.BrokenFolders(), same) && slices.EqualFunc(s.Obstacles(), o.Obstacles(), same)
+}
+
+// BrokenFolder is the entry of what cannot be read as the folder that a path is, or is below; nil
+// if there is none.
+func (s *Snapshot) BrokenFolder(p string) *File {
+	if s == nil || !s.hasErrors && len(s.obstacles) == 0 {
+		return nil
+	}
+	for end := len(p); end > 0; end = strings.LastIndexByte(p[:end], '/') {
+		if f := s.files[p[:end]]; f != nil && f.Err != nil {
+			return f
+		}
+		if o := s.Obstacle(p[:end]); o != nil && o.Folder {
+			return o
+		}
+	}
+	return nil
+}
+
+// WithObstacles is the same snapshot with obstacles, by path. Folder of such a file says that a
+// folder could be meant; otherwise a file could.
+func (s *Snapshot) WithObstacles(obstacles []*File) *Snapshot {
+	out := *s
+	out.obstacles = obstacles
+	return &out
+}
+
+// Obstacles are those of the whole snapshot, by path. The slice must not be changed.
+func (s *Snapshot) Obstacles() []*File { return s.ObstaclesUnder("") }
+
+// ObstaclesUnder are those below a folder; "" or "." means all.
+func (s *Snapshot) ObstaclesUnder(dir string) []*File {
+	switch {
+	case s == nil:
+		return nil
+	case dir == "" || dir == ".":
+		return s.obstacles
+	}
+	prefix := strings.TrimSuffix(dir, "/") + "/"
+	from, _ := slices.BinarySearchFunc(s.obstacles, prefix, func(f *File, p string) int { return strings.Compare(f.Path, p) })
+	to := from
+	for to < len(s.obstacles) && strings.HasPrefix(s.obstacles[to].Path, prefix) {
+		to++
+	}
+	return s.obstacles[from:to]
+}
+
+// EntriesUnder are the files below a folder, and the obstacles that stand where a file could be.
+// The slice must not be changed.
+func (s *Snapshot) EntriesUnder(dir string) []*File {
+	files := s.FilesUnder(dir)
+	for _, o := range s.ObstaclesUnder(dir) {
+		if !o.Folder {
+			files = append(slices.Clip(files), o)
+		}
+	}
+	return files
+}
+
+// Obstacle is the one at a path, nil for none.
+func (s *Snapshot) Obstacle(p string) *File {
+	if s == nil || len(s.obstacles) == 0 {
+		return nil
+	}
+	i, found := slices.BinarySearchFunc(s.obstacles, p, func(f *File, p string) int { return strings.Compare(f.Path, p) })
+	if !found {
+		return nil
+	}
+	return s.obstacles[i]
+}
+
+// plainFile is what is found where a file stands in a folder's place.
+const plainFile = "is a file"
+
+// PlainFile is the obstacle of a file that nobody reads, and that stands where a folder could.
+func PlainFile(p string) *File { return NoFolder(p, plainFile) }
+
+// IsPlain reports whether an obstacle is a PlainFile.
+func IsPlain(obstacle *File) bool {
+	var p problem.Problem
+	return errors.As(obstacle.Err, &p) && p.Found == plainFile
+}
+
+// NoFolder is the obstacle of a path that is there and is no folder.
+func NoFolder(p, found string) *File { return obstacleAt(p, true, found, "a folder") }
+
+// NoFile is the obstacle of a path that is there and is no file.
+func NoFile(p, found string) *File { return obstacleAt(p, false, found, "a file") }
+
+func obstacleAt(p string, folder bool, found, expected string) *File {
+	return &File{Path: p, Folder: folder, Digest: fmt.Sprintf("obstacle:%t:%s", folder, found), Err: problem.Problem{
+		Reason: problem.MissingFile, Severity: problem.Error, Pos: problem.Pos{File: p}, Found: found, Expected: expected,
+	}}
+}
+
+// Below is what a reader gets of a path below a folder that cannot be read.
+func (f *File) Below(p string) *File {
+	return &File{Path: p, Digest: f.Digest, Err: f.Err}
+}
+
+func brokenFolders(list []*File) (out []*File) {
+	for _, f := range list {
+		if f.Folder {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func haveErrors(list []*File) bool {
+	return slices.ContainsFunc(list, func(f *File) bool { return f.Err != nil })
+}

@@ -1,0 +1,369 @@
+// Package snapshot is the repository of a fleet at one revision, as an immutable map of paths to
+// contents.
+//
+//  1. A Snapshot never changes once built; reading it does no I/O and cannot fail half-way.
+//  2. Every file has a Digest of its content: what is computed from a file is cached by digest, so
+//     that a new snapshot costs what changed.
+//  3. Paths are slash-separated, relative to the repository's root, without "." and "..". Nothing
+//     outside the repository is in a snapshot (rule H8): a symbolic link that leads outside is kept
+//     as a File with Err set.
+//  4. Files over the size limit are kept without content, with Err set (rule H10): a reader of
+//     such a file gets the error, other readers do not.
+//  5. A folder beyond a limit is one File with Folder and Err set. Whatever path below it a reader
+//     asks for, File returns the error, never nil: what is not known is not absent (G1).
+//  6. The same holds for an obstacle: a file, a link to nothing or a submodule where a reader
+//     expects a folder, and a folder or a submodule where one expects a file. An obstacle concerns
+//     those alone who ask for it.
+package snapshot
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+)
+
+// MaxFileSize is the default limit of one file, in bytes.
+const MaxFileSize = 1 << 20
+
+// File is one file of a snapshot.
+type File struct {
+	// Path is the file's place in the repository.
+	Path string
+	// Digest identifies the content: equal digests mean equal contents.
+	Digest string
+	// Data is the content; it must not be changed.
+	Data []byte
+	// Err says why the content cannot be read (too large, a link out of the repository), nil for a
+	// good file.
+	Err error
+	// Folder marks the entry of a folder that cannot be read (rule 5).
+	Folder bool
+}
+
+// Snapshot is a repository at one revision. The zero value is an empty repository.
+type Snapshot struct {
+	// Revision names the content: a Git commit id, or for a folder a digest of its files.
+	Revision string
+
+	files map[string]*File
+	paths []string // sorted
+	list  []*File  // in the order of paths
+	// folders are those that cannot be read, in the order of paths.
+	folders []*File
+	// obstacles are what is there and cannot be what its name says, in the order of paths (rule 6).
+	obstacles []*File
+	hasErrors bool // any of files has an error
+
+	beside Beside
+	commit Commit
+
+	// parts are other repositories below paths, joined their files by path, and main the snapshot
+	// without them (nil for one without parts).
+	parts  []Part
+	joined map[string]*File
+	main   *Snapshot
+}
+
+// Beside is what a repository has besides the files of its snapshot, by sorted paths.
+type Beside struct {
+	// Unread are files that nobody reads.
+	Unread []string
+	// LinkedFolders are symbolic links to folders. What is below one is of the snapshot, and stands
+	// in another place, too.
+	LinkedFolders []string
+	// Links are all symbolic links, with where they lead.
+	Links []Link
+}
+
+// Link is a symbolic link, and its target as written.
+type Link struct{ Path, Target string }
+
+// WithBeside is the same snapshot, which knows what else there is.
+func (s *Snapshot) WithBeside(b Beside) *Snapshot {
+	out := *s
+	out.beside = b
+	return &out
+}
+
+// Beside is what else there is, empty unless its source was asked to tell. It must not be changed.
+func (s *Snapshot) Beside() Beside {
+	if s == nil {
+		return Beside{}
+	}
+	return s.beside
+}
+
+// New builds a snapshot of files; the map is taken over and must not be changed afterwards.
+func New(revision string, files map[string]*File) *Snapshot {
+	paths := make([]string, 0, len(files))
+	for p := range files {
+		paths = append(paths, p)
+	}
+	slices.Sort(paths)
+	list := make([]*File, len(paths))
+	for i, p := range paths {
+		list[i] = files[p]
+	}
+	return &Snapshot{Revision: revision, files: files, paths: paths, list: list, folders: brokenFolders(list), hasErrors: haveErrors(list)}
+}
+
+// Of builds a snapshot of files with distinct paths, its revision being a digest of all paths and
+// contents: that of a folder that has no commit. The slices are taken over.
+func Of(list []*File, obstacles ...*File) *Snapshot {
+	slices.SortFunc(list, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
+	s := &Snapshot{files: make(map[string]*File, len(list)), paths: make([]string, len(list)), list: list, folders: brokenFolders(list), hasErrors: haveErrors(list)}
+	h := sha256.New()
+	var line []byte
+	for i, f := range list {
+		s.files[f.Path], s.paths[i] = f, f.Path
+		line = append(append(append(append(line[:0], f.Path...), 0), f.Digest...), 0)
+		h.Write(line)
+	}
+	for _, o := range obstacles {
+		if !IsPlain(o) { // people's notes
+			h.Write([]byte(o.Path + "\x00" + o.Digest + "\x00"))
+		}
+	}
+	s.Revision = "sha256:" + hex.EncodeToString(h.Sum(nil)[:16])
+	return s.WithObstacles(obstacles)
+}
+
+// FromMap builds a snapshot of path to content, its revision being a digest of both. It is meant
+// for tests and generated fleets.
+func FromMap(contents map[string]string) *Snapshot {
+	files := make([]*File, 0, len(contents))
+	for p, c := range contents {
+		files = append(files, NewFile(p, []byte(c), MaxFileSize))
+	}
+	return Of(files)
+}
+
+// NewFile is a file with the digest of its content. Over limit bytes it is one without content, and
+// so is a pointer to a content in Git LFS.
+func NewFile(p string, data []byte, limit int64) *File {
+	if int64(len(data)) > limit {
+		return TooLarge(p, int64(len(data)), limit)
+	}
+	sum := sha256.Sum256(data)
+	digest := hex.EncodeToString(sum[:16])
+	if bytes.HasPrefix(data, []byte(lfsPointer)) {
+		return &File{Path: p, Digest: "lfs-pointer:" + digest, Err: problem.Problem{
+			Reason: problem.LFSPointer, Severity: problem.Error, Pos: problem.Pos{File: p},
+			Found: "Git LFS pointer", Expected: "the content itself, which is not fetched from Git LFS",
+			Hints: []string{"git lfs pull, take the file's pattern out of .gitattributes, git add --renormalize it, and commit"},
+		}}
+	}
+	return &File{Path: p, Digest: digest, Data: data}
+}
+
+// lfsPointer begins a pointer of Git LFS. (git-lfs, docs/spec.md)
+const lfsPointer = "version https://git-lfs.github.com/spec/"
+
+// UnknownSize is that of a file which is beyond the size limit and was not even fetched.
+const UnknownSize = math.MaxInt64
+
+// TooLarge is the entry of a file over the size limit (H10).
+func TooLarge(p string, size, limit int64) *File {
+	e := problem.Problem{
+		Reason: problem.LimitExceeded, Severity: problem.Error, Pos: problem.Pos{File: p},
+		Found: fmt.Sprintf("file of %d bytes", size), Expected: fmt.Sprintf("at most %d bytes", limit),
+	}
+	if size == UnknownSize {
+		e.Found = fmt.Sprintf("file of more than %d bytes", limit)
+		e.Hints = []string{"it was not fetched: split it, or keep it out of the repository"}
+	}
+	return &File{Path: p, Digest: fmt.Sprintf("too-large:%d", size), Err: e}
+}
+
+// Outside is the entry of a symbolic link that leads out of the repository (H8).
+func Outside(p, target string) *File {
+	short, digest := Target(target)
+	return &File{Path: p, Digest: "outside:" + digest, Err: problem.Problem{
+		Reason: problem.OutsideRepository, Severity: problem.Error, Pos: problem.Pos{File: p},
+		Found: fmt.Sprintf("symbolic link to %q leads out of the repository", short), Expected: "a file inside the repository",
+	}}
+}
+
+// Target is what is kept of a link's target, which may have four kilobytes, as may those of all
+// links of a repository.
+func Target(target string) (short, digest string) {
+	const longest = 100
+	if len(target) <= longest {
+		return target, target
+	}
+	return problem.Truncate(target, longest), fmt.Sprintf("%x", sha256.Sum256([]byte(target)))
+}
+
+// File returns the file at a path, or nil when there is none. The path is compared as it is: it
+// must be clean.
+func (s *Snapshot) File(p string) *File {
+	if s == nil {
+		return nil
+	}
+	f := s.files[p]
+	if f == nil && s.joined != nil {
+		f = s.joined[p]
+	}
+	if f != nil {
+		return f
+	}
+	if o := s.Obstacle(p); o != nil && !o.Folder {
+		return o
+	}
+	if folder := s.BrokenFolder(path.Dir(p)); folder != nil {
+		return folder.Below(p)
+	}
+	return nil
+}
+
+// Len is the number of files.
+func (s *Snapshot) Len() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.paths)
+}
+
+// Paths are the paths of all files, sorted; the slice must not be changed.
+func (s *Snapshot) Paths() []string {
+	if s == nil {
+		return nil
+	}
+	return s.paths
+}
+
+// Under are the paths below a folder, sorted; "" or "." means all. The slice must not be changed.
+func (s *Snapshot) Under(dir string) []string {
+	from, to := s.under(dir)
+	return s.Paths()[from:to]
+}
+
+// FilesUnder are the files below a folder, in the order of Under. The slice must not be changed.
+func (s *Snapshot) FilesUnder(dir string) []*File {
+	if s == nil {
+		return nil
+	}
+	from, to := s.under(dir)
+	return s.list[from:to]
+}
+
+func (s *Snapshot) under(dir string) (from, to int) {
+	paths := s.Paths()
+	if dir == "" || dir == "." {
+		return 0, len(paths)
+	}
+	prefix := strings.TrimSuffix(dir, "/") + "/"
+	from = sort.SearchStrings(paths, prefix)
+	return from, from + sort.Search(len(paths)-from, func(i int) bool { return !strings.HasPrefix(paths[from+i], prefix) })
+}
+
+// HasDir reports whether any file is below the folder.
+func (s *Snapshot) HasDir(dir string) bool { return len(s.Under(dir)) > 0 }
+
+// WithFolders returns the snapshot with the files that earlier ones have in some folders.
+func (s *Snapshot) WithFolders(earlier map[string]*Snapshot) *Snapshot {
+	files := s.all()
+	for dir := range earlier {
+		for _, p := range s.Under(dir) {
+			delete(files, p)
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(earlier)) {
+		for _, f := range earlier[dir].FilesUnder(dir) {
+			files[f.Path] = f
+		}
+	}
+	out := New(s.Revision, files)
+	out.parts = s.parts
+	for _, o := range s.obstacles {
+		if !inAny(o.Path, earlier) {
+			out.obstacles = append(out.obstacles, o)
+		}
+	}
+	for dir, was := range earlier {
+		out.obstacles = append(out.obstacles, was.ObstaclesUnder(dir)...)
+	}
+	slices.SortFunc(out.obstacles, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
+	return out
+}
+
+func inAny(p string, folders map[string]*Snapshot) bool {
+	for dir := range folders {
+		if strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// With returns the snapshot with other files at some paths. The Path of such a file may name
+// another place: positions then name that one.
+func (s *Snapshot) With(files map[string]*File) *Snapshot {
+	all := s.all()
+	maps.Copy(all, files)
+	out := New(s.Revision, all).WithBeside(s.beside)
+	out.parts, out.obstacles = s.parts, s.obstacles
+	return out
+}
+
+// Changed are the paths that differ between two snapshots (added, removed or with other content),
+// sorted. A nil old snapshot counts as empty.
+func Changed(old, updated *Snapshot) []string {
+	a, b := old.Paths(), updated.Paths()
+	var out []string
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && old.list[i] == updated.list[j] && a[i] == b[j]: // most are, and have not even been read again
+			i++
+			j++
+		case j == len(b) || i < len(a) && a[i] < b[j]:
+			out = append(out, a[i])
+			i++
+		case i == len(a) || b[j] < a[i]:
+			out = append(out, b[j])
+			j++
+		default:
+			if old.list[i].Digest != updated.list[j].Digest {
+				out = append(out, a[i])
+			}
+			i++
+			j++
+		}
+	}
+	return out
+}
+
+// MaxPath bounds the path of a file, in bytes. What has a longer one is not listed: a few of Git's
+// objects make a million of them.
+const MaxPath = 1024
+
+// CleanPath checks a path that comes from a file or a template: relative, inside the repository,
+// without "." and ".." (H8). It returns the cleaned path.
+func CleanPath(p string) (string, error) {
+	switch {
+	case len(p) > MaxPath:
+		return "", fmt.Errorf("path of %d bytes: expected at most %d", len(p), MaxPath)
+	case p == "":
+		return "", fmt.Errorf("empty path")
+	case strings.HasPrefix(p, "/"):
+		return "", fmt.Errorf("absolute path %q: paths are relative to the repository's root", p)
+	case strings.ContainsAny(p, "\\\x00"):
+		return "", fmt.Errorf("path %q holds a backslash or NUL: separate folders by slashes", p)
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		if part == ".." {
+			return "", fmt.Errorf("path %q leads upwards (..): paths stay inside the repository", p)
+		}
+	}
+	return path.Clean(p), nil
+}

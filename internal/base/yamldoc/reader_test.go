@@ -1,0 +1,106 @@
+package yamldoc
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+)
+
+func read(t *testing.T, text string) (*Reader, *MapReader) {
+	t.Helper()
+	doc, err := Parse("f.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NewReader(doc)
+	return r, r.Map(doc.Root, "the file")
+}
+
+func messages(ps []problem.Problem) string {
+	var lines []string
+	for _, p := range ps {
+		lines = append(lines, string(p.Reason)+" "+p.Error())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestReaderReportsEverything: one reading finds all that is wrong, in order.
+func TestReaderReportsEverything(t *testing.T) {
+	r, m := read(t, "kind: Other\ntenannt: x\nzzz: 1\ntext: [1]\nflag: maybe\nlist: {a: 1}\nmap: 5\nlabels: {a: {b: 1}}\n")
+	m.Known("kind", "tenant", "text", "flag", "list", "map", "labels")
+	m.Const("kind", "Layout")
+	m.String("text")
+	m.Bool("flag", true)
+	m.List("list")
+	m.Map("map")
+	m.StringMap("labels")
+	want := `invalid-value f.yaml:1:7: key "kind": "Other"; expected "Layout"
+unknown-key f.yaml:2:1: key "tenannt": not known in the file; did you mean "tenant"?
+unknown-key f.yaml:3:1: key "zzz": not known in the file; expected one of kind, tenant, text, flag, list, map, labels
+invalid-value f.yaml:4:7: key "text": is a list; expected text
+invalid-value f.yaml:5:7: key "flag": "maybe"; expected true or false
+invalid-value f.yaml:6:7: key "list": is a map; expected a list
+invalid-value f.yaml:7:6: key "map": is a number; expected a map
+invalid-value f.yaml:8:13: key "a": is a map; expected text`
+	if diff := cmp.Diff(want, messages(r.Problems())); diff != "" {
+		t.Error(diff)
+	}
+	if err := r.Err(); err == nil || !strings.HasSuffix(err.Error(), "(and 7 more)") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestBooleansInBothForms: people write true and "true"; the text "false" is not true.
+func TestBooleansInBothForms(t *testing.T) {
+	for text, want := range map[string]bool{"true": true, "false": false, `"true"`: true, `"false"`: false, "'True'": true, "yes": true, "off": false, `"FALSE"`: false} {
+		for _, fallback := range []bool{true, false} {
+			r, m := read(t, "k: "+text+"\n")
+			if got := m.Bool("k", fallback); got != want || r.Err() != nil {
+				t.Errorf("%s with fallback %t: %t, %v", text, fallback, got, r.Err())
+			}
+		}
+	}
+	for _, text := range []string{`"yes"`, "1", "0", "[]", "{}", `""`, "word"} {
+		r, m := read(t, "k: "+text+"\n")
+		m.Bool("k", false)
+		if r.Err() == nil {
+			t.Errorf("%s is taken for a boolean", text)
+		}
+	}
+	for _, text := range []string{"other: 1\n", "k:\n", "k: null\n"} {
+		r, m := read(t, text)
+		if !m.Bool("k", true) || m.Bool("k", false) || r.Err() != nil || m.Has("k") {
+			t.Errorf("%q does not give the fallback", text)
+		}
+	}
+}
+
+func TestReaderValues(t *testing.T) {
+	r, m := read(t, "s: text\nnumber: 123456789012345678\nb: true\nm: {x: 1, w: yes, z: }\n")
+	got := []any{m.String("s"), m.String("number"), m.String("b"), m.String("absent"), m.StringMap("m"), m.StringMap("absent"), m.Has("s")}
+	want := []any{"text", "123456789012345678", "true", "", map[string]string{"x": "1", "w": "yes", "z": ""}, map[string]string{}, true}
+	if diff := cmp.Diff(want, got); diff != "" || r.Err() != nil {
+		t.Error(diff, r.Err())
+	}
+}
+
+// TestWarningsAreNoErrors: Err counts errors alone, Problems both.
+func TestWarningsAreNoErrors(t *testing.T) {
+	r, m := read(t, "a: 1\n")
+	r.Warn(problem.UnknownKey, m.Node().Get("a"), "s", "f", "e", "h")
+	if r.Err() != nil || len(r.Problems()) != 1 || r.Problems()[0].Pos.String() != "f.yaml:1:4" {
+		t.Errorf("%v %v", r.Err(), r.Problems())
+	}
+}
+
+// TestEmptyDocumentIsAnEmptyMap: positions of what is missing point at the file.
+func TestEmptyDocumentIsAnEmptyMap(t *testing.T) {
+	r, m := read(t, "")
+	m.Known("a")
+	if m.Has("a") || r.Err() != nil || m.KeyPos("a").File != "f.yaml" {
+		t.Errorf("%v %v", r.Err(), m.KeyPos("a"))
+	}
+}

@@ -1,0 +1,125 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
+)
+
+// maxRedirects bounds the redirects of one request.
+const maxRedirects = 10
+
+// transport sends requests by https alone, unless more is allowed, and to public addresses alone,
+// unless the policy trusts the host. It judges every connection by the address that it is made to:
+// after each redirect, and whatever a name stands for by then.
+func (c *Charts) transport(config *tls.Config) http.RoundTripper {
+	return checked{c, &http.Transport{
+		Proxy: c.proxy, DialContext: c.dial, TLSClientConfig: config, ForceAttemptHTTP2: true,
+		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 30 * time.Second, MaxIdleConns: 100,
+	}}
+}
+
+// checked refuses requests by another scheme than the policy's.
+type checked struct {
+	charts *Charts
+	next   http.RoundTripper
+}
+
+func (t checked) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme != "https" && !(r.URL.Scheme == "http" && t.charts.policy.allows("http://"+r.URL.Host)) {
+		return nil, &source.Unavailable{
+			Detail: fmt.Sprintf("the server leads to %s by %s; only https is followed", r.URL.Host, r.URL.Scheme), Hint: fmt.Sprintf("--allow %s://%s allows it", r.URL.Scheme, r.URL.Host),
+		}
+	}
+	return t.next.RoundTrip(r)
+}
+
+func (c *Charts) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d := net.Dialer{Timeout: 15 * time.Second}
+	if !c.policy.trusts(address) {
+		d.ControlContext = func(_ context.Context, _, to string, _ syscall.RawConn) error {
+			at, err := netip.ParseAddrPort(to)
+			if err != nil {
+				return err
+			}
+			return checkPublic(address, at.Addr())
+		}
+	}
+	return d.DialContext(ctx, network, address)
+}
+
+// checkPublic refuses addresses of this machine and of private networks.
+func checkPublic(host string, at netip.Addr) error {
+	if isPublic(at) {
+		return nil
+	}
+	return &source.Unavailable{
+		Detail: fmt.Sprintf("the server leads to %s, which is at the private address %s, and the base does not name that host", host, at.Unmap()),
+		Hint:   "--allow " + host + " allows it",
+	}
+}
+
+// proxy is the environment's proxy. It connects to what the name stands for there, so a host that
+// is not trusted is looked up here before; a name that only the proxy can look up passes.
+func (c *Charts) proxy(r *http.Request) (*url.URL, error) {
+	by, err := http.ProxyFromEnvironment(r)
+	if by == nil || err != nil {
+		return by, err
+	}
+	key := by.Scheme + "://" + by.Host
+	c.policy.mu.Lock()
+	c.policy.hosts[hostPort(key)] = true
+	c.policy.mu.Unlock()
+	if to := hostPort(r.URL.Scheme + "://" + r.URL.Host); !c.policy.trusts(to) {
+		found, _ := net.DefaultResolver.LookupNetIP(r.Context(), "ip", r.URL.Hostname())
+		for _, at := range found {
+			if err := checkPublic(to, at); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return by, nil
+}
+
+// notPublic are the networks beside those that netip names: of this machine and of carriers, for
+// tests and benchmarks, reserved ones, and those that embed another address.
+var notPublic = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+	"240.0.0.0/4", "::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10")
+
+func prefixes(all ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(all))
+	for i, p := range all {
+		out[i] = netip.MustParsePrefix(p)
+	}
+	return out
+}
+
+// isPublic reports whether an address is of the internet.
+func isPublic(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	return a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// leaveCredentials takes a request's credentials and origin away where a redirect leads to another
+// host.
+func leaveCredentials(r *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects {
+		return fmt.Errorf("the server redirects more than %d times, which is the limit", maxRedirects)
+	}
+	// Each redirect starts with the headers of the first request: one host elsewhere on the way
+	// is enough.
+	if slices.ContainsFunc(via, func(v *http.Request) bool { return v.URL.Host != r.URL.Host || v.URL.Scheme != r.URL.Scheme }) {
+		r.Header.Del("Authorization")
+	}
+	r.Header.Del("Referer")
+	return nil
+}

@@ -1,0 +1,63 @@
+package fetch
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/argosy-hub/argosy/internal/base/disk"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
+)
+
+// files is the folder of the cache that files of values are in, each named by the SHA-256 of its
+// URL.
+const files = "values"
+
+// Values is the file of values at a URL: as it is in this run, or offline as it was in the last.
+// Its error is a *source.Unavailable.
+func (c *Charts) Values(at string) ([]byte, error) {
+	return once(c, c.values, at, func() ([]byte, error) {
+		data, err := c.valuesAt(at)
+		if err != nil {
+			err = explained(err)
+		}
+		return data, err
+	})
+}
+
+func (c *Charts) valuesAt(at string) ([]byte, error) {
+	sum := sha256.Sum256([]byte(at))
+	path := filepath.Join(c.o.Dir, files, hex.EncodeToString(sum[:]))
+	if c.o.Offline {
+		data, err := os.ReadFile(path)
+		touch(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, notKept()
+		}
+		return data, err
+	}
+	u, err := url.Parse(at)
+	if err != nil { // its text quotes the URL
+		return nil, &source.Unavailable{Detail: "its URL cannot be parsed"}
+	}
+	ctx, done := c.slot(maxChart)
+	defer done()
+	data, err := c.download(ctx, u, u, "the file", snapshot.MaxFileSize)
+	var refused *source.Unavailable
+	switch {
+	case errors.As(err, &refused):
+		refused.Hint = "Argo CD reads it without credentials, but those of the URL"
+		return nil, refused
+	case err != nil:
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	return data, disk.Write(path, temporary, data)
+}

@@ -1,0 +1,247 @@
+// Package helm renders charts with Helm's library, as `helm template` does and Argo CD calls it.
+//
+// It reads nothing but what it is given: a chart's dependencies have to be in its folder or
+// archive, and what a chart's schema refers to in the schema. What a chart makes at random (a
+// certificate, a password) is replaced by Random, so that it is no difference: templates that may
+// do so are rendered twice, and what is not the same is random.
+package helm
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"log"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	"helm.sh/helm/v3/pkg/strvals"
+	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
+)
+
+var _ source.Charts = (*Charts)(nil)
+
+// New makes the renderer. What Helm logs (that a value is a map and not a list) is thrown away, as
+// Argo CD does.
+func New() *Charts {
+	log.SetOutput(io.Discard)
+	return &Charts{}
+}
+
+// Template renders a chart: its definitions first, then its objects by template and in the
+// template's order. Hooks and tests are left out where Argo CD would not deploy them.
+func (h *Charts) Template(c source.Chart) ([]manifest.Manifest, error) {
+	out, err := h.template(c)
+	if err != nil {
+		return nil, fmt.Errorf("chart %s: %w", c.Name, err)
+	}
+	return out, nil
+}
+
+func (h *Charts) template(c source.Chart) ([]manifest.Manifest, error) {
+	l, err := h.load(c)
+	if err != nil {
+		return nil, err
+	}
+	crds, out, err := render(l, c)
+	if err == nil && l.random {
+		var again []manifest.Manifest
+		if _, again, err = render(l, c); err == nil {
+			out = withoutRandom(out, again)
+		}
+	}
+	return slices.Concat(crds, out), err
+}
+
+// render makes a chart's definitions, and the objects of its templates.
+func render(l *loaded, c source.Chart) (crds, objects []manifest.Manifest, err error) {
+	values, err := merged(l.chart, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	own := copyOf(l.chart)
+	if err := chartutil.ProcessDependenciesWithMerge(own, values); err != nil {
+		return nil, nil, err
+	}
+	capabilities, err := capabilitiesOf(c, own.Metadata.KubeVersion)
+	if err != nil {
+		return nil, nil, err
+	}
+	release := chartutil.ReleaseOptions{Name: c.ReleaseName, Namespace: c.Namespace, Revision: 1, IsInstall: true}
+	vals, err := chartutil.ToRenderValuesWithSchemaValidation(own, values, release, capabilities, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	if coalesced, ok := vals["Values"].(chartutil.Values); ok && !c.SkipSchema {
+		if err := checkSchemas(own, coalesced); err != nil {
+			return nil, nil, err
+		}
+	}
+	files, err := engine.Render(own, vals)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !c.SkipCRDs {
+		if crds, err = l.crds(own); err != nil {
+			return nil, nil, err
+		}
+	}
+	objects, err = manifests(own, files)
+	return crds, objects, err
+}
+
+// KubeVersion is that of the clusters unless somebody says otherwise: Helm's library has an old
+// one.
+const KubeVersion = "v1.33.0"
+
+// CheckKubeVersion refuses what is no version of Kubernetes.
+func CheckKubeVersion(v string) error {
+	_, err := chartutil.ParseKubeVersion(v)
+	return err
+}
+
+// capabilitiesOf are the cluster's, which a chart may want a version of.
+func capabilitiesOf(c source.Chart, wants string) (*chartutil.Capabilities, error) {
+	out := chartutil.DefaultCapabilities.Copy()
+	out.APIVersions = append(out.APIVersions, c.APIVersions...)
+	v, err := chartutil.ParseKubeVersion(cmp.Or(c.KubeVersion, KubeVersion))
+	if err != nil {
+		return nil, fmt.Errorf("kubeVersion %q: %w", c.KubeVersion, err)
+	}
+	out.KubeVersion = *v
+	if wants != "" && !chartutil.IsCompatibleRange(wants, v.String()) {
+		return nil, fmt.Errorf("wants Kubernetes %s, and is rendered for %s", wants, v)
+	}
+	return out, nil
+}
+
+// merged are the values as Helm merges `-f a -f b --set c --set-string d`.
+func merged(own *chart.Chart, c source.Chart) (map[string]any, error) {
+	out := map[string]any{}
+	for _, v := range c.Values {
+		text := []byte(v.Text)
+		if v.File != "" {
+			i := slices.IndexFunc(own.Raw, func(f *chart.File) bool { return f.Name == v.File })
+			switch {
+			case i >= 0:
+				text = own.Raw[i].Data
+			case v.Optional:
+				continue
+			default:
+				return nil, fmt.Errorf("value file %s is not in the chart", v.File)
+			}
+		}
+		var values map[string]any
+		if err := yaml.Unmarshal(text, &values); err != nil {
+			return nil, fmt.Errorf("values: %w", err)
+		}
+		out = merge(out, values)
+	}
+	return out, SetParameters(out, c.Parameters)
+}
+
+// SetParameters sets `--set` and then `--set-string` in values, as Argo CD has Helm do it.
+func SetParameters(values map[string]any, parameters []source.Parameter) error {
+	for _, forced := range []bool{false, true} {
+		parse := strvals.ParseInto
+		if forced {
+			parse = strvals.ParseIntoString
+		}
+		for _, p := range parameters {
+			if p.ForceString != forced {
+				continue
+			}
+			if err := parse(p.Name+"="+escaped(p.Value), values); err != nil {
+				return fmt.Errorf("parameter %s: %w", p.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// escaped is a parameter's value as Argo CD has it for Helm: a comma in it does not begin another
+// one, but in a list. (argo-cd v2.14, util/helm/cmd.go, cleanSetParameters)
+func escaped(value string) string {
+	if strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") {
+		return value
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(value, `\,`, ","), ",", `\,`)
+}
+
+// merge is that of helm.sh/helm/v3/pkg/cli/values, mergeMaps.
+func merge(a, b map[string]any) map[string]any {
+	out := make(map[string]any, len(a))
+	for k, v := range a {
+		out[k] = v
+	}
+	for k, v := range b {
+		if below, ok := v.(map[string]any); ok {
+			if has, ok := out[k].(map[string]any); ok {
+				out[k] = merge(has, below)
+				continue
+			}
+		}
+		out[k] = v
+	}
+	return out
+}
+
+// manifests are the objects of a chart's rendered templates.
+func manifests(c *chart.Chart, files map[string]string) ([]manifest.Manifest, error) {
+	var out []manifest.Manifest
+	names := make([]string, 0, len(files))
+	for name := range files {
+		if path.Base(name) != "NOTES.txt" && !strings.HasPrefix(path.Base(name), "_") {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		found, err := decode(strings.TrimPrefix(name, c.Name()+"/"), files[name])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// decode reads a stream of objects. Helm trims each of them, and writes them with a line break
+// behind (helm.sh/helm/v3 v3.18, pkg/action/action.go, renderResources), which is the last
+// character of a text that ends there.
+func decode(name, text string) ([]manifest.Manifest, error) {
+	docs := releaseutil.SplitManifests(text)
+	keys := make([]string, 0, len(docs))
+	for k := range docs {
+		keys = append(keys, k)
+	}
+	sort.Sort(releaseutil.BySplitManifestsOrder(keys))
+	var out []manifest.Manifest
+	for _, k := range keys {
+		var tree map[string]any
+		if err := yaml.Unmarshal([]byte(docs[k]+"\n"), &tree); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if kind, _ := tree["kind"].(string); kind == "" || isTest(tree) {
+			continue
+		}
+		out = append(out, manifest.New(name, tree, len(docs[k])))
+	}
+	return out, nil
+}
+
+// isTest reports whether an object is a test of Helm's alone, which Argo CD does not deploy.
+func isTest(tree map[string]any) bool {
+	metadata, _ := tree["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	hook, _ := annotations["helm.sh/hook"].(string)
+	return strings.HasPrefix(hook, "test")
+}

@@ -1,0 +1,209 @@
+// Package kustomize builds kustomizations with kustomize's library, as `kustomize build` does,
+// which Argo CD calls; and for Flux as its kustomize-controller does, which writes some into the
+// kustomization before, or all of it, and replaces variables afterwards.
+//
+// It reads nothing but the snapshot that it is given. The library would fetch what a kustomization
+// names elsewhere (a URL, a Git repository), so each name is looked up before: one that is not in
+// the snapshot, a plugin, or a chart is not followed.
+package kustomize
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/provider"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
+)
+
+// Kustomizations is kustomize. The zero value is ready for use, by several goroutines.
+type Kustomizations struct{}
+
+var _ source.Kustomizations = Kustomizations{}
+
+// Folders are those that a kustomization is built of, sorted: its own, its bases and components,
+// and theirs. What is beyond the snapshot is an expand.NotFollowed; any other error fails in Argo
+// CD or Flux, too.
+func (Kustomizations) Folders(k source.Kustomization) ([]string, error) {
+	t, _, err := treeOf(k)
+	if err != nil {
+		return nil, err
+	}
+	return t.folders(k.Dir)
+}
+
+// Build is what a kustomization makes. All objects for Argo CD have the position of its own file.
+func (Kustomizations) Build(k source.Kustomization) ([]manifest.Manifest, error) {
+	t, overlay, err := treeOf(k)
+	if err != nil {
+		return nil, err
+	}
+	folders, err := t.folders(k.Dir)
+	if err != nil {
+		return nil, err
+	}
+	files, err := t.files(folders)
+	if err != nil {
+		return nil, err
+	}
+	options := krusty.MakeDefaultOptions()
+	if k.Flux != nil {
+		options.LoadRestrictions = types.LoadRestrictionsNone // below the repository's root, which is all that there is
+	}
+	made, err := run(options, files, path.Join(root, k.Dir))
+	if err != nil {
+		return nil, fmt.Errorf("kustomize build %s: %w", k.Dir, err)
+	}
+	if k.Flux != nil {
+		return overlay.finish(k.Flux, made)
+	}
+	return manifests(made, func(*resource.Resource) string { return path.Base(t.fileOf(k.Dir)) })
+}
+
+// root is the repository's in the library's file system.
+const root = "/"
+
+// treeOf is what a kustomization is built of.
+func treeOf(k source.Kustomization) (tree, overlay, error) {
+	if k.Flux == nil {
+		return tree{Snapshot: k.Snapshot}, overlay{}, nil
+	}
+	return fluxTree(k)
+}
+
+// files are those of folders, in the library's file system.
+func (t tree) files(folders []string) (filesys.FileSystem, error) {
+	files := filesys.MakeFsInMemory()
+	write := func(p string, data []byte) error {
+		if err := files.WriteFile(root+p, data); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+		return nil
+	}
+	for _, folder := range folders {
+		for _, f := range t.FilesUnder(folder) {
+			if t.isIgnored(f.Path) {
+				continue
+			}
+			if f.Err != nil {
+				return nil, f.Err
+			}
+			if err := write(f.Path, f.Data); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for p, data := range t.written {
+		if err := write(p, data); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// one has the library build one kustomization at a time: its schema is a global variable
+// (kubernetes-sigs/kustomize#3659).
+var one sync.Mutex
+
+// run builds. The library panics where some objects are not what they should be; Flux recovers from
+// that, too.
+func run(options *krusty.Options, files filesys.FileSystem, dir string) (made resmap.ResMap, err error) {
+	one.Lock()
+	defer one.Unlock()
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("kustomize panics: %v", r)
+		}
+	}()
+	return krusty.MakeKustomizer(options).Run(files, dir)
+}
+
+// manifests are what was made, and from which files.
+func manifests(made resmap.ResMap, file func(*resource.Resource) string) ([]manifest.Manifest, error) {
+	var out []manifest.Manifest
+	for _, r := range made.Resources() {
+		text, err := r.MarshalJSON()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.CurId(), err)
+		}
+		var tree manifest.Tree
+		if err := json.Unmarshal(text, &tree); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.CurId(), err)
+		}
+		out = append(out, manifest.New(file(r), tree, len(text)))
+	}
+	return out, nil
+}
+
+// userOf is what the library takes for the user of a Git repository (api v0.17.2,
+// internal/git/repospec.go, extractUsername), which it asks git for before it looks for a folder.
+var userOf = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
+
+// isRemote reports whether a name is one of another repository or host, or leaves this one.
+func isRemote(name, joined string) bool {
+	return strings.Contains(name, ":") || userOf.MatchString(name) || strings.HasPrefix(strings.ToLower(name), "github.com") || path.IsAbs(name) || joined == ".." || strings.HasPrefix(joined, "../")
+}
+
+// beyond names what a kustomization has that is not followed.
+func beyond(k types.Kustomization) string {
+	switch {
+	case len(k.HelmCharts)+len(k.HelmChartInflationGenerator) > 0 || k.HelmGlobals != nil:
+		return "Helm charts"
+	case len(k.Generators)+len(k.Transformers)+len(k.Validators) > 0:
+		return "plugins"
+	}
+	return ""
+}
+
+// filesOf are the files that a kustomization reads besides its resources.
+func filesOf(k types.Kustomization) []string {
+	out := slices.Concat(k.Crds, k.Configurations)
+	if p := k.OpenAPI["path"]; p != "" {
+		out = append(out, p)
+	}
+	//nolint:staticcheck // both are deprecated, and in use
+	for _, p := range slices.Concat(k.Patches, k.PatchesJson6902) {
+		if p.Path != "" {
+			out = append(out, p.Path)
+		}
+	}
+	for _, p := range k.PatchesStrategicMerge { //nolint:staticcheck // the same
+		// The library loads what it cannot decode, be it from a URL (api v0.17.2,
+		// PatchStrategicMergeTransformer.go, loadFromPaths).
+		if decodes(provider.NewDefaultDepProvider().GetResourceFactory(), []byte(p)) != nil {
+			out = append(out, string(p))
+		}
+	}
+	for _, r := range k.Replacements {
+		if r.Path != "" {
+			out = append(out, r.Path)
+		}
+	}
+	add := func(sources types.KvPairSources) {
+		for _, f := range sources.FileSources {
+			if _, name, named := strings.Cut(f, "="); named {
+				f = name
+			}
+			out = append(out, f)
+		}
+		out = append(out, sources.EnvSources...)
+	}
+	for _, g := range k.ConfigMapGenerator {
+		add(g.KvPairSources)
+	}
+	for _, g := range k.SecretGenerator {
+		add(g.KvPairSources)
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+package kustomize
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
+)
+
+// tree is what may be read for a kustomization: a snapshot, and for Flux what its source leaves
+// out, and the file that it writes.
+type tree struct {
+	*snapshot.Snapshot
+	ignored func(p string) bool // nil: nothing is
+	written map[string][]byte
+}
+
+// data is a file's text; ok is false if there is none.
+func (t tree) data(p string) (data []byte, ok bool, err error) {
+	if data, ok = t.written[p]; ok {
+		return data, true, nil
+	}
+	f := t.File(p)
+	if f == nil || t.isIgnored(p) {
+		return nil, false, nil
+	}
+	return f.Data, true, f.Err
+}
+
+func (t tree) isIgnored(p string) bool { return t.ignored != nil && t.ignored(p) }
+
+func (t tree) has(p string) bool {
+	_, ok, _ := t.data(p)
+	return ok
+}
+
+// fileOf is the path of a folder's kustomization, empty if it has none.
+func (t tree) fileOf(dir string) string {
+	for _, name := range source.KustomizationFiles {
+		if p := path.Join(dir, name); t.has(p) {
+			return p
+		}
+	}
+	return ""
+}
+
+// folders are those that the kustomization in a folder is built of, sorted.
+func (t tree) folders(dir string) ([]string, error) {
+	found := map[string]bool{}
+	if err := t.visit(dir, found); err != nil {
+		return nil, err
+	}
+	out := make([]string, 0, len(found))
+	for d := range found {
+		out = append(out, d)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// visit adds a folder, and all that it is built of.
+func (t tree) visit(dir string, found map[string]bool) error {
+	if found[dir] {
+		return nil // the library refuses circles
+	}
+	file := t.fileOf(dir)
+	if file == "" {
+		return fmt.Errorf("%s has no kustomization", dir)
+	}
+	data, _, err := t.data(file)
+	if err != nil {
+		return err
+	}
+	found[dir] = true
+	var k types.Kustomization
+	if err := k.Unmarshal(data); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	k.FixKustomization() // bases are resources, one env is of several
+	if what := beyond(k); what != "" {
+		return source.NotFollowed{Text: fmt.Sprintf("%s has %s, which are not followed", file, what)}
+	}
+	for _, name := range slices.Concat(k.Resources, k.Components) {
+		p := path.Join(dir, name)
+		switch {
+		case isRemote(name, p):
+			return source.NotFollowed{Text: fmt.Sprintf("%s names %q, which is elsewhere, and not followed", file, name)}
+		case t.has(p):
+			beside(dir, p, found)
+		case !t.HasDir(p):
+			return fmt.Errorf("%s names %q, which is not there", file, name)
+		default:
+			if err := t.visit(p, found); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range filesOf(k) {
+		p := path.Join(dir, name)
+		if isRemote(name, p) || !t.has(p) {
+			return source.NotFollowed{Text: fmt.Sprintf("%s names %q, which is elsewhere or of a kind that is not read", file, name)}
+		}
+		beside(dir, p, found)
+	}
+	return nil
+}
+
+// beside adds the folder of a file that is not below the one that names it: Flux reads it there,
+// Argo CD does not.
+func beside(dir, p string, found map[string]bool) {
+	if dir != "." && !strings.HasPrefix(p, dir+"/") {
+		found[path.Dir(p)] = true
+	}
+}

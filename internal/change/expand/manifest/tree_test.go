@@ -1,0 +1,28 @@
+package manifest_test
+
+import (
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+)
+
+// A policy that is switched off, as Argo CD 3.5 does while an ApplicationSet syncs in steps, is
+// none.
+func TestAutomatedPolicySwitchedOffIsNone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		policy manifest.Tree
+		want   bool
+	}{
+		{nil, false},
+		{manifest.Tree{"retry": manifest.Tree{}}, false},
+		{manifest.Tree{"automated": nil}, false},
+		{manifest.Tree{"automated": manifest.Tree{}}, true},
+		{manifest.Tree{"automated": manifest.Tree{"enabled": true}}, true},
+		{manifest.Tree{"automated": manifest.Tree{"enabled": false, "prune": true}}, false},
+	} {
+		if got := manifest.IsAutomated(manifest.Tree{"spec": manifest.Tree{"syncPolicy": c.policy}}); got != c.want {
+			t.Errorf("%v: %t, want %t", c.policy, got, c.want)
+		}
+	}
+}

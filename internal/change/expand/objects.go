@@ -1,0 +1,69 @@
+package expand
+
+import (
+	"path"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/change/expand/flux"
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/object"
+)
+
+// follows reports whether expansion follows an object.
+func follows(o *object.Object) bool {
+	return o.ApplicationSet() || o.Deploys() || flux.ArtifactOwner(o) != nil
+}
+
+// objects are those that a part makes. Without ok it failed, which is reported. They share their
+// trees with those of earlier calls.
+func (h *Hub) objects(o *object.Object, p part) (out []*object.Object, ok bool) {
+	switch {
+	case p.err != nil:
+		h.reportUnmade(o, p.source, p.err)
+		return nil, false
+	case p.chart == nil && p.built == nil:
+		out, ok = h.manifestsIn(p.folder, o, p.source.Directory)
+		return h.linkFlux(h.setNamespaces(o, out)), ok
+	}
+	manifests, err := h.manifests(p)
+	if err != nil {
+		h.reportUnrendered(o, p, err)
+		return nil, false
+	}
+	engine, pos := h.runsOn(o), o.Pos
+	for _, m := range manifests {
+		if p.folder != nil {
+			pos = problem.Pos{File: path.Join(p.folder.Dir, m.Template)}
+		}
+		list, several := manifest.Items(m.Tree)
+		if !several {
+			out = append(out, &object.Object{Engine: engine, Tree: m.Tree, Parent: o, Pos: pos, Sum: m.Digest})
+		}
+		for _, tree := range list {
+			out = append(out, &object.Object{Engine: engine, Tree: tree, Parent: o, Pos: pos})
+		}
+	}
+	return h.linkFlux(h.setNamespaces(o, out)), true
+}
+
+// setNamespaces puts objects without a namespace into the Application's, as Argo CD does. It
+// covers followed kinds alone, because expansion does not know which others have namespaces.
+func (h *Hub) setNamespaces(o *object.Object, objects []*object.Object) []*object.Object {
+	namespace := manifest.Text(o.Tree, "spec", "destination", "namespace")
+	for i, x := range objects {
+		if namespace == "" || !x.ApplicationSet() && !x.Application() || manifest.Text(x.Tree, "metadata", "namespace") != "" {
+			continue
+		}
+		tree, metadata := manifest.Copy(x.Tree), manifest.Copy(x.Tree["metadata"])
+		metadata["namespace"], tree["metadata"] = namespace, metadata
+		settled := *x
+		settled.Tree, settled.Sum = tree, nil
+		objects[i] = &settled
+	}
+	return objects
+}
+
+// linkFlux sets what the objects of Flux deploy.
+func (h *Hub) linkFlux(objects []*object.Object) []*object.Object {
+	return flux.Linker{Renders: h.Renders(), Artifact: h.artifacts}.Link(objects)
+}

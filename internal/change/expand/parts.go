@@ -1,0 +1,171 @@
+package expand
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/object"
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
+)
+
+// part is one source of an Application: a folder of this repository or a remote one, or a remote
+// chart, and how it is rendered. Parts of equal keys make equal objects.
+type part struct {
+	folder    *source.Folder   // of this repository
+	built     []*source.Folder // what a kustomization in it is built of
+	reference *source.Reference
+	place     *source.Place // of another repository: a chart, or manifests
+	chart     *source.Chart
+	source    source.Source
+	key       string
+	// err is why there is nothing to be rendered.
+	err error
+	// brings means that a remote chart may make objects that expansion follows.
+	brings bool
+	// overrides are the files that would change the source, of another repository.
+	overrides []string
+}
+
+// maxMakers is how many objects an Application may be below, each made by the next. A chart that
+// makes an Application of itself, by another name each time, would go on for ever.
+const maxMakers = 12
+
+// parts are those of an Application in this repository, and with Tools.Remote all others.
+func (h *Hub) parts(o *object.Object) []part {
+	makers := 0
+	for p := o.Parent; p != nil; p = p.Parent {
+		if makers++; makers > maxMakers {
+			h.report(problem.Problem{
+				Reason: problem.ExpansionFailed, Severity: problem.Error, Pos: o.Pos, Subject: fmt.Sprintf("%s %q", o.Kind(), o.Name()),
+				Found: fmt.Sprintf("is below more than %d Applications that make each other", maxMakers), Expected: "a chart or folder that does not make an Application of itself",
+			})
+			return nil
+		}
+	}
+	var out []part
+	for _, s := range o.Sources() {
+		p, ok := h.part(o, s)
+		if !ok {
+			continue
+		}
+		if p.err != nil {
+			p.key = manifest.Digest(s.RepoURL, s.Chart, s.Path, s.Revision, s.Helm, p.err.Error())
+			h.reportUnmade(o, s, p.err)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// part is what a source brings, if that is anything.
+func (h *Hub) part(o *object.Object, s source.Source) (p part, ok bool) {
+	p = part{source: s}
+	snap, missing := h.local(s)
+	switch {
+	case s.RepoURL == "" && s.Err != nil:
+		p.err = s.Err
+		return p, true
+	case missing != "":
+		p.err = missingRevision(s.Path, s.Revision, missing)
+		return p, true
+	case snap == nil && (h.o.Tools.Remote == nil || s.Chart+s.Path == ""):
+		return p, false
+	case s.Err != nil:
+		p.err = s.Err
+		return p, true
+	case snap == nil:
+		return h.remotePart(o, s), true
+	}
+	dir, err := snapshot.CleanPath(cmp.Or(s.Path, s.Chart)) // one of our own charts has no path
+	if err != nil {
+		p.err = err
+		return p, true
+	}
+	f := h.folders.Folder(snap, dir)
+	if !f.Exists {
+		p.err = errors.New(missingFolder(s, snap))
+		return p, true
+	}
+	if o.Application() {
+		if s, err = source.Override(o.Name(), s, f); err != nil {
+			p.err = err
+			return p, true
+		}
+		p.source = s
+	}
+	kind, err := s.Kind(f)
+	switch {
+	case err != nil:
+		p.err = err
+	case kind == source.KindHelm:
+		c, err := h.chart(o, s, f)
+		if err != nil {
+			p.err = err
+			break
+		}
+		p.folder, p.chart, p.key = f, c, manifest.Digest(f.Dir, f.Digest, c.Options())
+	case kind == source.KindKustomize:
+		p.folder = f
+		p.built, p.err = h.built(s, f)
+		p.key = h.kustomization(s, f).Key(p.built)
+	default:
+		p.folder, p.key = f, manifest.Digest(f.Dir, f.Digest, s.Directory.Options())
+	}
+	return p, true
+}
+
+// missingRevision is why a path of this repository at another revision is not followed.
+func missingRevision(what, revision, missing string) source.NotFollowed {
+	return source.NotFollowed{
+		Text: fmt.Sprintf("%s at revision %s of this repository is not followed: %s", what, revision, missing),
+		Hint: fmt.Sprintf("fetch that revision, or take another one for it: --revision %s=REV", revision),
+	}
+}
+
+// remotePart is a part that is not in this repository. Rendering it reports whether it can be
+// fetched.
+func (h *Hub) remotePart(o *object.Object, s source.Source) part {
+	p := part{source: s, brings: h.deploysToEngine(o)}
+	if s.Chart != "" {
+		p.reference = &source.Reference{RepoURL: s.RepoURL, Name: s.Chart, Version: s.Revision}
+	} else if dir, err := snapshot.CleanPath(s.Path); err != nil {
+		p.err = err
+	} else {
+		p.place = &source.Place{RepoURL: s.RepoURL, Revision: s.Revision, Path: dir}
+		if o.Application() {
+			p.overrides = source.OverrideFiles(o.Name())
+		}
+	}
+	if p.err == nil {
+		p.chart, p.err = h.chart(o, s, nil)
+	}
+	if p.err == nil {
+		p.key = manifest.Digest(p.reference, p.place, p.overrides, s.Explicit, s.Directory.Options(), p.chart.Options(), s.Flux)
+	}
+	return p
+}
+
+// deploysToEngine reports whether an Application deploys to the namespace where its own engine
+// finds Applications and ApplicationSets.
+func (h *Hub) deploysToEngine(o *object.Object) bool {
+	return h.runsOn(o) == o.Engine && manifest.Text(o.Tree, "spec", "destination", "namespace") == manifest.Text(o.Tree, "metadata", "namespace")
+}
+
+// lives reports whether a part may make objects that expansion follows.
+func (p part) lives() bool {
+	if p.folder == nil {
+		return p.brings
+	}
+	if p.built != nil {
+		return slices.ContainsFunc(p.built, func(f *source.Folder) bool { return f.Followed })
+	}
+	if p.folder.Followed || p.chart == nil {
+		return p.folder.Followed
+	}
+	return slices.ContainsFunc(p.chart.Values, func(v source.Values) bool { return source.IsFollowed([]byte(v.Text)) })
+}

@@ -1,0 +1,87 @@
+package expand
+
+import (
+	"sync"
+
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
+)
+
+// Limits of what is remembered: an Application with its values is a few kilobytes; what a chart
+// makes takes some ten times its text, which is what counts, in bytes.
+const (
+	maxRendered = 4096
+	maxText     = 24 << 20
+)
+
+// RenderCache reuses rendered Applications and charts, for all Hubs that share it. The zero value
+// is ready for use.
+type RenderCache struct {
+	mu           sync.Mutex
+	applications map[string]manifest.Tree
+	charts       map[string][]manifest.Manifest
+	text         int             // of charts, in bytes
+	secrets      map[string]bool // by a packed chart's digest, whether it names the API of External Secrets
+	// Rendered counts Applications, and Templated charts, that were not remembered.
+	rendered, templated int
+}
+
+// Counts are how many Applications and charts have been rendered.
+func (m *RenderCache) Counts() (applications, charts int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.rendered, m.templated
+}
+
+func (m *RenderCache) application(key string, render func() (manifest.Tree, error)) (manifest.Tree, error) {
+	return cached(m, &m.applications, key, render, func(manifest.Tree) {
+		m.rendered++
+		if len(m.applications) >= maxRendered {
+			m.applications = nil
+		}
+	})
+}
+
+func (m *RenderCache) chart(key string, render func() ([]manifest.Manifest, error)) ([]manifest.Manifest, error) {
+	return cached(m, &m.charts, key, render, func(found []manifest.Manifest) {
+		m.templated++
+		size := 1 << 10 // a chart that makes nothing is remembered, too
+		for _, x := range found {
+			size += x.Size
+		}
+		if m.text += size; m.text > maxText {
+			m.charts, m.text = nil, size
+		}
+	})
+}
+
+// namesSecrets reports whether a packed chart may make objects of External Secrets.
+func (m *RenderCache) namesSecrets(a source.Archive) (bool, error) {
+	return cached(m, &m.secrets, a.Digest, a.NamesSecrets, func(bool) {})
+}
+
+// cached returns the value of a key, or finds it; it does not cache failures. If two goroutines
+// find the same, the second result is dropped. Room makes room for a value.
+func cached[V any](m *RenderCache, in *map[string]V, key string, find func() (V, error), room func(V)) (V, error) {
+	m.mu.Lock()
+	known, ok := (*in)[key]
+	m.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	found, err := find()
+	if err != nil {
+		return found, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known, ok := (*in)[key]; ok {
+		return known, nil
+	}
+	room(found)
+	if *in == nil {
+		*in = map[string]V{}
+	}
+	(*in)[key] = found
+	return found, nil
+}

@@ -1,0 +1,69 @@
+package expand
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/object"
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/fleet"
+)
+
+const ownerHub = fleet.OwnerHub
+
+// inCluster is the cluster that an Argo CD runs on.
+const inCluster = "https://kubernetes.default.svc"
+
+// local is the snapshot of a source's path. It is nil for another repository; missing is why a
+// revision of this one cannot be read.
+func (h *Hub) local(s source.Source) (snap *snapshot.Snapshot, missing string) {
+	if own := ownChart(s); own != nil {
+		return own, ""
+	}
+	if s.Chart != "" || s.Path == "" {
+		return nil, ""
+	}
+	return h.revision(s)
+}
+
+// revision is local for a source as a whole.
+func (h *Hub) revision(s source.Source) (snap *snapshot.Snapshot, missing string) {
+	tracked, ours := h.urls[source.Address(s.RepoURL)]
+	switch {
+	case !ours:
+		return nil, ""
+	case s.Revision == tracked, s.Revision == "", s.Revision == "HEAD":
+		return h.o.Snapshot, ""
+	case h.o.At == nil:
+		return nil, "other revisions of this repository cannot be read here"
+	}
+	snap, err := h.o.At(s.Revision)
+	if err != nil {
+		return nil, oneLine(err)
+	}
+	return snap, ""
+}
+
+// runsOn is the engine of the cluster that an Application deploys to.
+func (h *Hub) runsOn(o *object.Object) string {
+	if o.Flux != nil {
+		return cmp.Or(o.Flux.Cluster, o.Engine)
+	}
+	name, server := manifest.Text(o.Tree, "spec", "destination", "name"), manifest.Text(o.Tree, "spec", "destination", "server")
+	switch self := h.o.State.HubMember(h.o.Hub); {
+	case name == "in-cluster", name == "" && (server == inCluster || server == ""):
+		return o.Engine
+	case self != nil && name == self.Name:
+		return ownerHub
+	case name != "":
+		return name
+	}
+	return server
+}
+
+// missingFolder is the problem of a source whose folder does not exist.
+func missingFolder(s source.Source, where *snapshot.Snapshot) string {
+	return fmt.Sprintf("path %q is not in this repository at revision %s", s.Path, where.Revision)
+}

@@ -1,0 +1,53 @@
+package source_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
+)
+
+func TestNamed(t *testing.T) {
+	type result struct {
+		Paths   []string
+		Unknown bool
+	}
+	for text, want := range map[string]result{
+		`{"path":"charts/a/"}`:          {Paths: []string{"charts/a"}},
+		`{"path":"."}`:                  {Paths: []string{"."}},
+		`{"path":""}`:                   {},
+		`{"path":"{{ .source.path }}"}`: {},
+		`{"path":"{{source.path}}"}`:    {},
+		`{"path":"{{ (index .companions \"x\").chart.path }}"}`:       {},
+		`{"path":"{{ .metadata.annotations.addons_path }}"}`:          {Unknown: true},
+		`{"path":"charts/{{ .name }}"}`:                               {Unknown: true},
+		`{"path":"a\u002fb"}`:                                         {Paths: []string{"a/b"}},
+		`{"valueFiles":["values.yaml","/shared/a.yaml","$v/b.yaml"]}`: {Paths: []string{"shared/a.yaml", "b.yaml"}},
+		`{"valueFiles":["../a.yaml"]}`:                                {Unknown: true},
+		`{"valueFiles":["envs/*.yaml"]}`:                              {Unknown: true},
+		`{"valueFiles":["$v/{{ .name }}.yaml"]}`:                      {Unknown: true},
+	} {
+		var got result
+		got.Paths, got.Unknown = source.Named([]byte(text))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", text, diff)
+		}
+	}
+	for text, want := range map[string]result{
+		"metadata:\n  labels: {a: b}\n":                    {},
+		"spec:\n  source:\n    path: charts/a\n":           {Paths: []string{"charts/a"}},
+		"spec: {source: {path: 'charts/a', x: y}}":         {Paths: []string{"charts/a"}},
+		`{"spec": {"source": {"path": "charts/a"}}}`:       {Paths: []string{"charts/a"}},
+		"spec:\n  source:\n    path: '{{ .source.path }}'": {},
+		"spec:\n  source:\n    path: {{ .name }}":          {Unknown: true},
+		"spec:\n  source:\n    chart: x":                   {Unknown: true},
+		"spec: {source: {helm: {valueFiles: [a.yaml]}}}":   {Unknown: true},
+	} {
+		var got result
+		got.Paths, got.Unknown = source.NamedByPatch(text)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", text, diff)
+		}
+	}
+}

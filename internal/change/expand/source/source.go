@@ -1,0 +1,93 @@
+package source
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+)
+
+// Source is one of an Application's sources, or the source of one of Flux's objects.
+type Source struct {
+	RepoURL, Revision, Path, Chart string
+	Ref                            string // the name that value files of other sources have for it
+	Helm, Kustomize                manifest.Tree
+	Directory                      Directory
+	Explicit                       []string      // kinds that it has options of
+	Field                          []string      // its path in the Application
+	tree                           manifest.Tree // as the Application has it
+	several                        bool          // it is in spec.sources
+
+	// Of Flux: what a Kustomization is built with, or a HelmRelease's values, of which the later
+	// win; and why it is not followed.
+	Flux   *Flux
+	Values []string
+	Err    error
+}
+
+// Of returns the sources of an Application.
+func Of(application manifest.Tree) []Source {
+	spec, _ := manifest.At(application, "spec").(manifest.Tree)
+	if spec["sourceHydrator"] != nil {
+		return []Source{{Err: NotFollowed{Text: "spec.sourceHydrator is not followed"}}}
+	}
+	list, _ := spec["sources"].([]any)
+	several := len(list) > 0
+	if !several {
+		list = []any{spec["source"]}
+	}
+	var out []Source
+	for i, item := range list {
+		at := []string{"spec", "source"}
+		if several {
+			at = []string{"spec", "sources", strconv.Itoa(i)}
+		}
+		s, ok := item.(manifest.Tree)
+		if !ok {
+			continue
+		}
+		out = append(out, sourceOf(s, several, at))
+	}
+	return out
+}
+
+func sourceOf(tree manifest.Tree, several bool, at []string) Source {
+	helm, _ := tree["helm"].(manifest.Tree)
+	kustomize, _ := tree["kustomize"].(manifest.Tree)
+	return Source{
+		RepoURL: manifest.Text(tree, "repoURL"), Revision: manifest.Text(tree, "targetRevision"), Path: manifest.Text(tree, "path"), Chart: manifest.Text(tree, "chart"), Ref: manifest.Text(tree, "ref"),
+		Helm: helm, Kustomize: kustomize, Directory: directoryOf(tree), Explicit: explicit(tree, several), Field: at, tree: tree, several: several,
+	}
+}
+
+// Name is the name of a remote source in messages.
+func (s Source) Name() string {
+	if s.Chart != "" {
+		return fmt.Sprintf("%s %s of %s", s.Chart, s.Revision, Shown(s.RepoURL))
+	}
+	return Place{s.RepoURL, s.Revision, s.Path}.String()
+}
+
+// Address is what the forms of a repository's URL have in common.
+func Address(url string) string {
+	if _, rest, ok := strings.Cut(url, "://"); ok {
+		url = rest
+	} else if host, rest, ok := strings.Cut(url, ":"); ok { // git@host:path
+		url = host + "/" + rest
+	}
+	if user, rest, ok := strings.Cut(url, "@"); ok && !strings.Contains(user, "/") {
+		url = rest
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(url, "/"), ".git"))
+}
+
+// Shown is a repository's URL for messages, without parts that may be secret.
+func Shown(url string) string {
+	url, _, _ = strings.Cut(url, "?")
+	if scheme, rest, ok := strings.Cut(url, "://"); ok {
+		host, folder, _ := strings.Cut(rest, "/")
+		return strings.TrimSuffix(scheme+"://"+host[strings.LastIndexByte(host, '@')+1:]+"/"+folder, "/")
+	}
+	return url
+}

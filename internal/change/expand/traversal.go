@@ -1,0 +1,126 @@
+package expand
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/run"
+	"github.com/argosy-hub/argosy/internal/change/expand/flux"
+	"github.com/argosy-hub/argosy/internal/change/expand/object"
+)
+
+// batch is how many Applications of an ApplicationSet are rendered before they are visited, which
+// bounds the memory.
+const batch = 256
+
+// Walk visits every object, parents first, until visit returns false. Objects of charts that
+// expansion does not follow (rule 1) are computed and visited only with all.
+func (h *Hub) Walk(all bool, visit func(*object.Object) bool) {
+	w := traversal{h: h, all: all, visit: visit, seen: map[object.Key]*object.Object{}}
+	for _, o := range h.roots {
+		w.object(o)
+	}
+}
+
+type traversal struct {
+	h       *Hub
+	all     bool
+	visit   func(*object.Object) bool
+	stopped bool
+	seen    map[object.Key]*object.Object
+	// only, if not nil, are the clusters whose Applications are visited, and wanted the further
+	// parts that are.
+	only   map[string]bool
+	wanted func(o *object.Object, p part) bool
+}
+
+func (w *traversal) object(o *object.Object) {
+	if w.stopped {
+		return
+	}
+	if first := w.seen[o.Key()]; first != nil {
+		w.h.again(o, first)
+		return
+	}
+	if follows(o) {
+		w.seen[o.Key()] = o.Stub()
+	}
+	if w.stopped = !w.visit(o); w.stopped {
+		return
+	}
+	switch owner := flux.ArtifactOwner(o); {
+	case o.ApplicationSet():
+		sets, _ := w.h.sets(o)
+		sets = slices.DeleteFunc(sets, w.skips)
+		for some := range slices.Chunk(sets, batch) {
+			for _, a := range w.h.applications(o, some) {
+				if a != nil {
+					w.object(a)
+				}
+			}
+		}
+	case o.Deploys():
+		for _, p := range w.h.parts(o) {
+			wanted := w.all || w.wanted != nil && w.wanted(o, p)
+			if !wanted && !p.lives() {
+				continue
+			}
+			objects, _ := w.h.objects(o, p)
+			for _, x := range objects {
+				if wanted || follows(x) {
+					w.object(x)
+				}
+			}
+		}
+	case owner != nil:
+		for _, x := range w.h.artifact(o, *owner) {
+			w.object(x)
+		}
+	}
+}
+
+// skips reports whether a parameter set is of a cluster that the traversal leaves out.
+func (w *traversal) skips(s set) bool {
+	cluster := object.EntryOf(s.parameters.Values).Cluster
+	return w.only != nil && cluster != "" && !w.only[cluster]
+}
+
+// applications renders several sets in parallel; a failed one is nil.
+func (h *Hub) applications(o *object.Object, sets []set) []*object.Object {
+	out := make([]*object.Object, len(sets))
+	run.Each(len(sets), func(i int) { out[i] = h.application(o, sets[i]) })
+	return out
+}
+
+// isTwin reports whether an object, of whose name there is another one, is at fault.
+func isTwin(o *object.Object) bool {
+	return follows(o) && o.Parent != nil && o.Flux == nil // Flux applies both, in turns
+}
+
+// again reports an object of a name that another one has, unless it is the same: a root is of the
+// folder that its own Application reads.
+func (h *Hub) again(o, first *object.Object) {
+	if isTwin(o) && (o.Pos != first.Pos || first.Parent != nil && first.Parent.Key() != o.Parent.Key()) {
+		h.duplicate(o, first)
+	}
+}
+
+// duplicate reports a second object of one name: Argo CD fails on its ApplicationSet.
+func (h *Hub) duplicate(o, first *object.Object) {
+	found, related := "is made twice", []problem.Pos{first.Pos}
+	if o.Pos == first.Pos && o.Parent != nil && first.Parent != nil {
+		found, related = fmt.Sprintf("is made twice, by %s and %s", first.Parent.Key(), o.Parent.Key()), nil
+	}
+	h.report(problem.Problem{
+		Reason: problem.DuplicateName, Severity: problem.Error, Pos: o.Pos, Subject: fmt.Sprintf("%s %q", o.Kind(), o.Name()),
+		Found: found, Expected: "one object of each name", Related: related, Cluster: o.Parameters,
+	})
+}
+
+// All are the followed objects, and with all set every other object of this repository's files and
+// charts.
+func (h *Hub) All(all bool) (out []*object.Object) {
+	h.Walk(all, func(o *object.Object) bool { out = append(out, o); return true })
+	return out
+}

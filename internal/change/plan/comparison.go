@@ -1,0 +1,454 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
+)
+
+// Requested reports whether an ApplicationSet queries for an Application of a hub, at the base and
+// at the head; nil means that all are requested.
+type Requested func(hub string, a inventory.Application) (base, head bool)
+
+// Compare is the plan of going from base to head. Applications that are not requested are counted
+// apart, because nothing makes them. Members that cannot be computed are Broken. One
+// that keeps what it had at the base does so in the plan; any other is left out of it, as it is not
+// known before or afterwards.
+func Compare(base, head *fleetstate.State, requested Requested) *Plan {
+	var broken []Broken
+	without := map[fleetstate.ID]bool{}
+	for _, st := range []*fleetstate.State{base, head} {
+		for _, q := range st.Quarantined("") {
+			b := Broken{Hub: q.Hub, Cluster: q.Name, Revision: Head, Kept: q.Standing == fleetstate.Kept, Problems: q.Problems}
+			if st == base {
+				b.Revision = Base
+			}
+			if !b.Kept {
+				without[q.ID] = true
+			}
+			broken = append(broken, b)
+		}
+	}
+	c := comparison{base: base, head: head, requested: requested, before: map[string]*fleetOf{}, after: map[string]*fleetOf{}}
+	for _, inv := range inventory.Of(base) {
+		c.before[inv.Hub] = index(inv, without)
+	}
+	after := inventory.Of(head)
+	for _, inv := range after {
+		c.after[inv.Hub] = index(inv, without)
+	}
+	p := &Plan{Broken: broken}
+	for _, hub := range union(c.before, c.after) {
+		p.Hubs = append(p.Hubs, c.hub(hub))
+	}
+	for _, inv := range after {
+		for i := range p.Hubs {
+			if p.Hubs[i].Name == inv.Hub {
+				p.Hubs[i].Waiting = waiting(inv, c.after[inv.Hub])
+			}
+		}
+	}
+	return p
+}
+
+// StateError is a state that cannot be compared.
+type StateError struct {
+	Base bool // the base's, else the head's
+	Err  error
+}
+
+func (e *StateError) Error() string {
+	which := "head"
+	if e.Base {
+		which = "base"
+	}
+	return fmt.Sprintf("%s: %v", which, e.Err)
+}
+
+// Unwrap is the state's own error.
+func (e *StateError) Unwrap() error { return e.Err }
+
+// comparison is one Compare.
+type comparison struct {
+	base, head    *fleetstate.State
+	requested     Requested
+	before, after map[string]*fleetOf // by hub
+}
+
+// fleetOf is a hub's inventory by names.
+type fleetOf struct {
+	inventory inventory.Inventory
+	clusters  map[string]inventory.Cluster
+	without   map[fleetstate.ID]bool
+}
+
+// key tells an Application from the others of its cluster. Twin counts the Applications of one
+// name, which lint reports.
+type key struct {
+	view query.View
+	name string
+	twin int
+}
+
+// index leaves retired members out (rule 5 of the package), and some others.
+func index(inv inventory.Inventory, without map[fleetstate.ID]bool) *fleetOf {
+	f := &fleetOf{inventory: inv, clusters: map[string]inventory.Cluster{}, without: without}
+	for _, c := range inv.Clusters {
+		if c.Member.Lifecycle != fleet.Retired && !f.lacks(c.Member.Name) {
+			f.clusters[c.Member.Name] = c
+		}
+	}
+	return f
+}
+
+func (f *fleetOf) lacks(cluster string) bool {
+	return f.without[fleetstate.ID{Hub: f.inventory.Hub, Name: cluster}]
+}
+
+// names are the names of all clusters that are there or have Applications (a hub without a member
+// file).
+func (f *fleetOf) names() map[string]bool {
+	out := map[string]bool{}
+	for _, name := range f.inventory.Names() {
+		if !f.lacks(name) {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// applications returns a cluster's Applications, by key.
+func (f *fleetOf) applications(cluster string) map[key]inventory.Application {
+	if f.lacks(cluster) {
+		return nil
+	}
+	return byKey(f.inventory.Applications(cluster))
+}
+
+func byKey(all []inventory.Application) map[key]inventory.Application {
+	out := make(map[key]inventory.Application, len(all))
+	for _, a := range all {
+		k := key{view: a.View, name: a.Name}
+		for _, taken := out[k]; taken; _, taken = out[k] {
+			k.twin++
+		}
+		out[k] = a
+	}
+	return out
+}
+
+// hub compares cluster by cluster: what all of a hub's clusters run is much, what changes is
+// little.
+func (c *comparison) hub(name string) Hub {
+	h := Hub{Name: name, Clusters: []Cluster{}}
+	before, after := c.before[name], c.after[name]
+	if before == nil {
+		before = &fleetOf{}
+	}
+	if after == nil {
+		after = &fleetOf{}
+	}
+	names := union(before.names(), after.names())
+	clusters, unchanged, apart := make([]Cluster, len(names)), make([]int, len(names)), make([]map[NotRequested]int, len(names))
+	unknown, unlisted := make([]map[string]int, len(names)), make([]map[string]int, len(names))
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, cluster := range names {
+		all.Go(func() error {
+			var isShared bool
+			if unchanged[i], apart[i], isShared = c.shared(name, cluster, before, after); isShared {
+				return nil
+			}
+			clusters[i] = c.cluster(name, cluster, before, after)
+			old, updated := before.applications(cluster), after.applications(cluster)
+			apart[i] = c.setApart(name, old, updated)
+			unknown[i] = takeUnknown(old, updated, before.inventory, after.inventory)
+			unlisted[i] = unlistedChanges(old, updated)
+			unchanged[i] = c.applications(name, &clusters[i], old, updated)
+			return nil
+		})
+	}
+	_ = all.Wait() // none fails
+	said := componentsOf(clusters)
+	for i, cluster := range clusters {
+		all := cluster.Applications
+		cluster.Applications = []Application{}
+		for _, a := range all {
+			if said.repeats(&a) {
+				unchanged[i]++
+			} else {
+				cluster.Applications = append(cluster.Applications, a)
+			}
+		}
+		h.UnchangedApplications += unchanged[i]
+		if cluster.Action != "" || len(cluster.Applications) > 0 {
+			h.Clusters = append(h.Clusters, cluster)
+		} else {
+			h.UnchangedClusters++
+		}
+	}
+	h.NotRequested, h.Unknown, h.Unlisted = sumOf(apart), byGroup(unknown), byGroup(unlisted)
+	h.Rings = ringsOf(c.base, c.head, h)
+	return h
+}
+
+// component is one that a release of an owner deploys.
+type component struct{ owner, group, release, name string }
+
+// components are the components of which an Application changes on any cluster of a hub.
+type components map[component]bool
+
+func componentsOf(clusters []Cluster) components {
+	out := components{}
+	for _, c := range clusters {
+		for _, a := range c.Applications {
+			if a.View == query.Components {
+				out[component{a.Owner, a.Group, a.Release, a.Component}] = true
+			}
+		}
+	}
+	return out
+}
+
+// repeats takes out of a release's differences what components that change say themselves, and
+// reports whether nothing else changes.
+func (c components) repeats(a *Application) bool {
+	if a.View != query.Releases || a.Action != Change {
+		return false
+	}
+	a.Differences = slices.DeleteFunc(a.Differences, func(d Difference) bool {
+		name, key := entryOf(d)
+		return catalog.IsRead(key) && c[component{a.Owner, a.Group, a.Release, name}]
+	})
+	return len(a.Differences) == 0
+}
+
+// shared counts the Applications of a cluster that both states share, of which nothing changes:
+// those that are requested, and those that are not. It is false where the Applications themselves
+// have to be compared.
+func (c *comparison) shared(hub, cluster string, before, after *fleetOf) (unchanged int, apart map[NotRequested]int, isShared bool) {
+	if before.lacks(cluster) || after.lacks(cluster) {
+		return 0, nil, false
+	}
+	isShared = inventory.Shared(before.inventory, after.inventory, cluster, func(a inventory.Application) bool {
+		base, head := true, true
+		if c.requested != nil {
+			base, head = c.requested(hub, a)
+		}
+		switch {
+		case base != head:
+			return false
+		case !base:
+			if apart == nil {
+				apart = map[NotRequested]int{}
+			}
+			apart[NotRequested{View: a.View, Group: a.Group}]++
+		case !a.Unlisted:
+			unchanged++
+		}
+		return true
+	})
+	if !isShared {
+		return 0, nil, false
+	}
+	return unchanged, apart, true
+}
+
+// setApart takes the Applications out of both maps that are not requested, and counts them. Those
+// that are requested from now on come to exist. Those that are not any more stay: an ApplicationSet
+// goes on querying after its maker has gone.
+func (c *comparison) setApart(hub string, old, updated map[key]inventory.Application) map[NotRequested]int {
+	if c.requested == nil {
+		return nil
+	}
+	out := map[NotRequested]int{}
+	for k, a := range merged(old, updated) {
+		switch base, head := c.requested(hub, a); {
+		case !base && !head:
+			delete(old, k)
+			delete(updated, k)
+			out[NotRequested{View: a.View, Group: a.Group}]++
+		case !base:
+			delete(old, k)
+		}
+	}
+	return out
+}
+
+// takeUnknown takes the Applications out of both maps of which nothing is known at one of the
+// revisions, and counts them by group.
+func takeUnknown(old, updated map[key]inventory.Application, before, after inventory.Inventory) map[string]int {
+	out := map[string]int{}
+	for k := range merged(old, updated) {
+		a, wasThere := old[k]
+		b, isThere := updated[k]
+		isUnknown := a.Unknown || b.Unknown ||
+			wasThere && !isThere && a.IsOfRelease && after.Lacks(a.Cluster, a.Group) ||
+			isThere && !wasThere && b.IsOfRelease && before.Lacks(b.Cluster, b.Group)
+		if isUnknown {
+			out[cmp.Or(b.Group, a.Group)]++
+			delete(old, k)
+			delete(updated, k)
+		}
+	}
+	return out
+}
+
+// unlistedChanges counts by group the Applications that differ, of components which the catalog of
+// their release lacks at both revisions.
+func unlistedChanges(old, updated map[key]inventory.Application) map[string]int {
+	out := map[string]int{}
+	for k, x := range merged(old, updated) {
+		a, wasThere := old[k]
+		b, isThere := updated[k]
+		if wasThere && !a.Unlisted || isThere && !b.Unlisted {
+			continue
+		}
+		if _, differ := differences(a, b); differ || wasThere != isThere {
+			out[x.Group]++
+		}
+	}
+	return out
+}
+
+// byGroup are the counts of all clusters.
+func byGroup(counts []map[string]int) map[string]int {
+	out := map[string]int{}
+	for _, of := range counts {
+		for group, n := range of {
+			out[group] += n
+		}
+	}
+	return out
+}
+
+// sumOf are the counts of all clusters, by view and group.
+func sumOf(counts []map[NotRequested]int) []NotRequested {
+	sums := map[NotRequested]int{}
+	for _, of := range counts {
+		for k, n := range of {
+			sums[k] += n
+		}
+	}
+	var out []NotRequested
+	for k, n := range sums {
+		k.Applications = n
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b NotRequested) int {
+		return cmp.Or(strings.Compare(string(a.View), string(b.View)), strings.Compare(a.Group, b.Group))
+	})
+	return out
+}
+
+// applications adds to a cluster what changes of its Applications, and counts those that do not.
+func (c *comparison) applications(hub string, of *Cluster, old, updated map[key]inventory.Application) (unchanged int) {
+	for _, k := range slices.SortedFunc(maps.Keys(merged(old, updated)), compareKeys) {
+		a, wasThere := old[k]
+		b, isThere := updated[k]
+		wasThere, isThere = wasThere && !a.Unlisted, isThere && !b.Unlisted
+		changed := newApplication(b, Create)
+		switch {
+		case !wasThere && !isThere:
+			continue
+		case b.Unlisted && sameRequester(a, b): // its ApplicationSet is left behind, and goes on
+			unchanged++
+			continue
+		case b.Unlisted:
+			changed = newApplication(a, Remove)
+			changed.Cause, changed.Deletion = Lost, fleet.Orphan
+			// Rule 11 of package guard.
+			changed.Detail = fmt.Sprintf("the catalog of release %q does not have it; a service that knows who asks keeps it", b.Release)
+		case !isThere:
+			changed = c.removal(hub, a, *of)
+		case wasThere:
+			var differ bool
+			changed.Action = Change
+			if changed.Differences, differ = differences(a, b); !differ {
+				unchanged++
+				continue
+			}
+			if !sameRequester(a, b) {
+				changed.Action = Move
+			}
+		}
+		of.Applications = append(of.Applications, changed)
+	}
+	renames(of.Applications)
+	waits(of.Applications)
+	return unchanged
+}
+
+// sameRequester reports whether the same engine asks for two Applications, for the same release.
+func sameRequester(a, b inventory.Application) bool {
+	return a.Owner == b.Owner && a.Engine == b.Engine && a.Group == b.Group && a.Release == b.Release
+}
+
+// cluster is what changes for a cluster itself.
+func (c *comparison) cluster(hub, name string, before, after *fleetOf) Cluster {
+	a, wasThere := before.clusters[name]
+	b, isThere := after.clusters[name]
+	out := Cluster{Name: name, Differences: []Difference{}, Applications: []Application{}}
+	member := b.Member
+	switch {
+	case wasThere && isThere:
+		if ds := clusterDifferences(a, b); len(ds) > 0 {
+			out.Action, out.Differences = Change, ds
+		}
+	case isThere:
+		out.Action = Create
+	case wasThere:
+		out.Action, member = Remove, a.Member
+		out.Cause, out.Position = c.clusterCause(hub, name)
+	}
+	if member != nil {
+		out.Tenant, out.Environment, out.Member = member.Tenant, member.Environment, member.Pos
+	}
+	return out
+}
+
+// waiting are draining members for which the head has something else.
+func waiting(inv inventory.Inventory, has *fleetOf) []Waiting {
+	var out []Waiting
+	for _, name := range slices.Sorted(maps.Keys(inv.Waiting)) {
+		w := inv.Waiting[name]
+		now, would := has.applications(name), byKey(w.Applications)
+		differs := slices.DeleteFunc(clusterDifferences(has.clusters[name], w.Cluster), func(d Difference) bool { return d.Name == "lifecycle" })
+		x := Waiting{Name: w.Cluster.Member.Name, Itself: len(differs) > 0, Position: w.Cluster.Member.KeyPos("lifecycle")}
+		for k := range merged(now, would) {
+			a, is := now[k]
+			b, wouldBe := would[k]
+			if _, differ := differences(a, b); k.view != query.Releases && (is != wouldBe || differ) {
+				x.Applications++
+			}
+		}
+		if x.Itself || x.Applications > 0 {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func union[V any](a, b map[string]V) []string { return slices.Sorted(maps.Keys(merged(a, b))) }
+
+func merged[K comparable, V any](a, b map[K]V) map[K]V {
+	out := make(map[K]V, len(a)+len(b))
+	maps.Copy(out, a)
+	maps.Copy(out, b)
+	return out
+}
+
+func compareKeys(a, b key) int {
+	return cmp.Or(strings.Compare(string(a.view), string(b.view)), strings.Compare(a.name, b.name), cmp.Compare(a.twin, b.twin))
+}

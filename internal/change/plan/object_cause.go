@@ -1,0 +1,263 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/object"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+)
+
+// cause fills in where a difference comes from: the object's own text, its ApplicationSet's
+// template, or the chart that makes either.
+func (x *objects) cause(d *Difference, p expand.Pair) {
+	if d.Name == quarantineMark {
+		return // the text names the file; the template that puts it there is no cause
+	}
+	path, err := hierarchy.ParsePath(d.Name)
+	if err != nil {
+		path = nil
+	}
+	old, updated, ok := x.version(*d, p)
+	if !ok {
+		old, updated = x.place(p, path)
+	}
+	if old.IsZero() { // only one of the two has what it comes from
+		old = updated
+	}
+	if updated.IsZero() {
+		updated = old
+	}
+	if d.Old != nil {
+		d.Old.Position = old
+	}
+	if d.New != nil {
+		d.New.Position = updated
+	}
+}
+
+// version is the place in the chart's own file of a value that a changed text has in it, mostly the
+// chart's version in a label.
+func (x *objects) version(d Difference, p expand.Pair) (old, updated problem.Pos, ok bool) {
+	b, a := p.Before, p.After
+	if d.Old == nil || d.New == nil || a.Written() || a.Parent == nil || b.Parent == nil || !a.Parent.Deploys() || !b.Parent.Deploys() {
+		return old, updated, false
+	}
+	was, isText := d.Old.Value.(string)
+	is, areTexts := d.New.Value.(string)
+	if !isText || !areTexts {
+		return old, updated, false
+	}
+	for _, c := range expand.Rendered(x.before, x.after, b.Parent, a.Parent) {
+		if path.Base(c.Path()) != chartFile {
+			continue
+		}
+		for _, v := range values(rootOf(c.Before), rootOf(c.After), nil) {
+			if v.Old != nil && v.New != nil && strings.Contains(was, fmt.Sprint(v.Old.Value)) && strings.Contains(is, fmt.Sprint(v.New.Value)) {
+				return v.Old.Position, v.New.Position, true
+			}
+		}
+	}
+	return old, updated, false
+}
+
+func (x *objects) place(p expand.Pair, path []string) (old, updated problem.Pos) {
+	b, a := p.Before, p.After
+	if a.Application() && a.Parent.IsSet() && b.Parent.IsSet() {
+		b, a, path = b.Parent, a.Parent, append([]string{"spec", "template"}, path...)
+	}
+	if a.Written() {
+		return b.At(path...), a.At(path...)
+	}
+	if a.Parent == nil || b.Parent == nil || !a.Parent.Deploys() || !b.Parent.Deploys() {
+		return b.Pos, a.Pos
+	}
+	files, component := expand.Rendered(x.before, x.after, b.Parent, a.Parent), a.Label("argosy.dev/component")
+	if x.after.Renders() && len(files) == 0 {
+		return x.changedInput(expand.Pair{Before: b.Parent, After: a.Parent}, path[max(0, len(path)-1):])
+	}
+	if b, a, ok := changedKey(files, component, path[max(0, len(path)-1):]); ok {
+		return b, a
+	}
+	inputs := len(fieldsOf(&object.Object{Tree: helmOf(b.Parent)}, &object.Object{Tree: helmOf(a.Parent)})) > 0
+	if b, a, ok := changedAt(files, component, a.Pos.File); ok && !inputs {
+		return b, a
+	}
+	// The chart is the same: its values differ.
+	return x.place(expand.Pair{Before: b.Parent, After: a.Parent}, []string{"spec", "source", "helm", "values"})
+}
+
+// helmOf are an Application's sources, with all that they give to Helm.
+func helmOf(o *object.Object) manifest.Tree {
+	return manifest.Tree{"source": manifest.At(o.Tree, "spec", "source"), "sources": manifest.At(o.Tree, "spec", "sources")}
+}
+
+// ofChart are what the answers and an Application call its chart and its version.
+var ofChart = []string{"chart.version", "chart.name", "chart.repoURL", "version", "chartRepo", "ecrChartName", "targetRevision", "chart", "repoURL"}
+
+// changedInput is the place of the Application's difference that most likely changes a field of its
+// charts' objects: one of the field's name, else the chart's version, else the first.
+func (x *objects) changedInput(p expand.Pair, key []string) (old, updated problem.Pos) {
+	differences := x.changes[[2]string{p.After.Engine, p.After.Name()}].Differences
+	if len(differences) == 0 {
+		for _, d := range fieldsOf(&object.Object{Tree: helmOf(p.Before)}, &object.Object{Tree: helmOf(p.After)}) {
+			path, err := hierarchy.ParsePath("spec." + d.Name)
+			if err != nil {
+				continue
+			}
+			b, a := x.place(p, path)
+			differences = append(differences, Difference{Kind: Field, Name: d.Name, Old: &Side{Position: b}, New: &Side{Position: a}})
+		}
+	}
+	if d := foremost(differences, key); d != nil {
+		return posOf(d.Old), posOf(d.New)
+	}
+	return p.Before.Pos, p.After.Pos
+}
+
+// foremost is the difference of an Application that a field of what its chart makes most likely
+// comes from.
+func foremost(differences []Difference, key []string) *Difference {
+	named := func(d Difference) bool { return len(key) > 0 && strings.HasSuffix("."+d.Name, "."+key[0]) }
+	chart := func(d Difference) bool {
+		return d.Kind != Value && slices.Contains(ofChart, strings.TrimPrefix(strings.TrimPrefix(d.Name, "source."), "sources.0."))
+	}
+	for _, is := range []func(Difference) bool{named, chart, func(Difference) bool { return true }} {
+		if i := slices.IndexFunc(differences, is); i >= 0 {
+			return &differences[i]
+		}
+	}
+	return nil
+}
+
+// placeOfChange is the place of an Application's most likely difference, where its chart is not in
+// this repository.
+func (x *objects) placeOfChange(o *object.Object) problem.Pos {
+	if !x.after.Renders() || o == nil || !o.Deploys() || o.Written() {
+		return problem.Pos{}
+	}
+	d := foremost(x.changes[[2]string{o.Engine, o.Name()}].Differences, nil)
+	if d == nil {
+		return problem.Pos{}
+	}
+	if d.New != nil {
+		return d.New.Position
+	}
+	return d.Old.Position
+}
+
+// changedAt is the place among a chart's changed files that a component's change comes from: its
+// own entry of a catalog or what holds for all, else the template that makes the object, a named
+// template, or the chart's own file. Values that only concern other components have none.
+func changedAt(files []expand.Change, component, template string) (old, updated problem.Pos, ok bool) {
+	likely := len(ranks)
+	for _, c := range files {
+		r := slices.IndexFunc(ranks, func(is func(name, template string) bool) bool { return is(c.Path(), template) })
+		if r >= likely {
+			continue
+		}
+		if path.Ext(c.Path()) != ".yaml" || inTemplates(c.Path()) {
+			old, updated = changedLine(c)
+		} else if b, a, found := changedValue(c, component); found {
+			old, updated = b, a
+		} else {
+			continue
+		}
+		likely, ok = r, true
+	}
+	return old, updated, ok
+}
+
+// ranks tell what a chart's changed files are, the likeliest cause of an object's change first.
+var ranks = []func(name, template string) bool{
+	func(name, _ string) bool {
+		return path.Ext(name) == ".yaml" && !inTemplates(name) && path.Base(name) != chartFile
+	},
+	func(name, template string) bool { return name == template },
+	func(name, _ string) bool { return strings.HasPrefix(path.Base(name), "_") },
+	func(name, _ string) bool { return path.Base(name) == chartFile },
+	func(string, string) bool { return true },
+}
+
+// chartFile is what a chart says of itself.
+const chartFile = "Chart.yaml"
+
+func inTemplates(name string) bool { return strings.Contains(name, "/templates/") }
+
+// changedKey is the place of a changed value of a chart's files that is called as the field is.
+func changedKey(files []expand.Change, component string, key []string) (old, updated problem.Pos, ok bool) {
+	for _, c := range files {
+		if len(key) == 0 || path.Ext(c.Path()) != ".yaml" || inTemplates(c.Path()) {
+			continue
+		}
+		for _, d := range values(rootOf(c.Before), rootOf(c.After), nil) {
+			if strings.HasSuffix("."+d.Name, "."+key[0]) && concerns(d.Name, component) {
+				return posOf(d.Old), posOf(d.New), true
+			}
+		}
+	}
+	return problem.Pos{}, problem.Pos{}, false
+}
+
+// concerns reports whether a value of a catalog may concern a component: it is not another one's.
+func concerns(name, component string) bool {
+	return component == "" || !strings.HasPrefix(name, "components.") || name == "components."+component || strings.HasPrefix(name, "components."+component+".")
+}
+
+func posOf(s *Side) problem.Pos {
+	if s == nil {
+		return problem.Pos{}
+	}
+	return s.Position
+}
+
+// changedValue is the first difference of a file of values that may concern a component.
+func changedValue(c expand.Change, component string) (old, updated problem.Pos, ok bool) {
+	for _, d := range values(rootOf(c.Before), rootOf(c.After), nil) {
+		if concerns(d.Name, component) {
+			return posOf(d.Old), posOf(d.New), true
+		}
+	}
+	return problem.Pos{}, problem.Pos{}, false
+}
+
+func rootOf(f *snapshot.File) *yamldoc.Node {
+	if f == nil || f.Err != nil {
+		return nil
+	}
+	doc, err := yamldoc.Parse(f.Path, f.Data)
+	if err != nil {
+		return nil
+	}
+	return root(doc.Root)
+}
+
+// changedLine is the first line of a file that differs.
+func changedLine(c expand.Change) (old, updated problem.Pos) {
+	lines := func(f *snapshot.File) [][]byte {
+		if f == nil {
+			return nil
+		}
+		return bytes.Split(f.Data, []byte("\n"))
+	}
+	a, b := lines(c.Before), lines(c.After)
+	n := 0
+	for n < len(a) && n < len(b) && bytes.Equal(a[n], b[n]) {
+		n++
+	}
+	if c.Before != nil {
+		old = problem.Pos{File: c.Before.Path, Line: min(n+1, max(len(a), 1))}
+	}
+	if c.After != nil {
+		updated = problem.Pos{File: c.After.Path, Line: min(n+1, max(len(b), 1))}
+	}
+	return old, updated
+}

@@ -1,0 +1,75 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/object"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
+)
+
+// An object that is called as its Application is comes and goes by itself.
+func TestObjectsAreNotTheApplicationOfTheirName(t *testing.T) {
+	t.Parallel()
+	app := &object.Object{Engine: "hub", Tree: manifest.Tree{
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": manifest.Tree{"name": "web-hub"},
+	}}
+	binding := &object.Object{Engine: "hub", Parent: app, Tree: manifest.Tree{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": manifest.Tree{"name": "web-hub"},
+	}}
+	x := &objects{after: &expand.Hub{}, changes: map[[2]string]Application{{"hub", "web-hub"}: {Name: "web-hub", Action: Change}}}
+	for want, pair := range map[Action]expand.Pair{Create: {After: binding}, Remove: {Before: binding}} {
+		if got, shown := x.object(pair); !shown || got.Action != want {
+			t.Errorf("%s: shown %t as %q", want, shown, got.Action)
+		}
+	}
+	// An Application that changes by its parameter set does not come or go by it.
+	for _, pair := range []expand.Pair{{After: app}, {Before: app}} {
+		if _, shown := x.object(pair); !shown {
+			t.Errorf("an Application that comes or goes is hidden by a change: %v", pair)
+		}
+	}
+	x.changes[[2]string{"hub", "web-hub"}] = Application{Name: "web-hub", Action: Create}
+	if _, shown := x.object(expand.Pair{After: app}); shown {
+		t.Error("the Application itself is in the plan twice")
+	}
+}
+
+// TestOnlyTheSameIsImplied: a changed value or version of a component explains the fields that say
+// the same, and no others.
+func TestOnlyTheSameIsImplied(t *testing.T) {
+	t.Parallel()
+	app := &object.Object{Tree: manifest.Tree{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}}
+	side := func(v any) *Side { return &Side{Value: v} }
+	known := Application{View: query.Components, Action: Change, Differences: []Difference{
+		{Kind: Setting, Name: "chart.version", Old: side("1"), New: side("2")},
+		{Kind: Setting, Name: "chart.repoURL", Old: side("example.com/a"), New: side("example.com/b")},
+		{Kind: Value, Name: "replicas", Old: side(1), New: side(2)},
+	}}
+	for _, c := range []struct {
+		name, old, updated string
+		want               bool
+	}{
+		{"spec.sources.0.targetRevision", "1", "2", true},
+		{"spec.sources.1.targetRevision", "v1", "v2", false},
+		{"spec.sources.1.targetRevision", "1", "3", false},
+		{"spec.source.repoURL", "oci://example.com/a", "oci://example.com/b", true},
+		{"spec.sources.0.helm.values.replicas", "1", "2", true},
+		{"spec.source.helm.valuesObject.replicas", "1", "2", true},
+		{"spec.sources.0.helm.values.hostNetwork", "false", "true", false},
+		{"spec.sources.0.helm.values", "x", "y", true},
+	} {
+		if got := isImplied(Difference{Name: c.name, Old: side(c.old), New: side(c.updated)}, app, known, true); got != c.want {
+			t.Errorf("%s from %s to %s: implied %t", c.name, c.old, c.updated, got)
+		}
+	}
+	moved := Difference{Name: "spec.source.helm.values.size", Old: side(1)}
+	if isImplied(moved, app, known, true) {
+		t.Error("a value of a source that goes is implied by nothing")
+	}
+	known.Differences = append(known.Differences, Difference{Name: "companions.extra.chart.name", New: side("x")})
+	if !isImplied(moved, app, known, true) {
+		t.Error("the first companion lists all values of the component as removed")
+	}
+}

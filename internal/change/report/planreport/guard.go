@@ -1,0 +1,231 @@
+package planreport
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/planpage"
+	"github.com/argosy-hub/argosy/internal/base/report"
+	"github.com/argosy-hub/argosy/internal/change/plan"
+	"github.com/argosy-hub/argosy/internal/change/report/approval"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/guard"
+)
+
+// Guard is what the guard would do with the responses that remove something.
+type Guard struct {
+	// Commits are why the change as a whole is refused, by hub; absent if it is not.
+	Commits []CommitRefusal `json:"commits,omitempty"`
+	// Refused are the refused responses, by hub and query.
+	Refused []Refusal `json:"refused"`
+	// Approval is a file that would approve what is beyond the removal budget; absent if nothing
+	// is.
+	Approval *fleet.Approval `json:"approval,omitempty"`
+	// Moved are the members whose tenant or environment changes, and what is made anew for them;
+	// absent if there are none. A move needs no approval; what it removes counts as any removal.
+	Moved []string `json:"moved,omitempty"`
+	// Undecided are decisions that depend on the clusters, which a plan does not read; absent if
+	// there are none.
+	Undecided []string `json:"undecided,omitempty"`
+}
+
+// CommitRefusal is a reason for which a hub's service would remove nothing, or nothing of a tenant
+// or of the hub's own, whichever ApplicationSet asks.
+type CommitRefusal struct {
+	Hub string `json:"hub"`
+	// Tenant is set if its members keep their last known good snapshots while others go on; then
+	// the numbers are about its members.
+	Tenant string `json:"tenant,omitempty"`
+	// Message says in a few words what would be removed, and why that needs an approval.
+	Message string `json:"message"`
+	// Members are those of the hub that have something, Losing those that would lose something
+	// without approval, Allowed how many may.
+	Members int `json:"members"`
+	Losing  int `json:"losing"`
+	Allowed int `json:"allowed"`
+}
+
+// Refusal is a response that the service would refuse.
+type Refusal struct {
+	Hub       string `json:"hub"`
+	Owner     string `json:"owner"`
+	View      string `json:"view" jsonschema:"enum=members,enum=releases,enum=components,enum=agents,enum=grants"`
+	Group     string `json:"group,omitempty"`
+	Component string `json:"component,omitempty"`
+	Release   string `json:"release,omitempty"`
+	// Reason is why: it removes too much until a commit approves (removal-budget), keeps what moves
+	// until the new owner can answer it (handover), or needs something that cannot be computed
+	// until that is fixed (broken).
+	Reason string `json:"reason" jsonschema:"enum=removal-budget,enum=handover,enum=broken"`
+	// Message says in a few words what would be removed, which owner is waited for, or what is
+	// broken.
+	Message string `json:"message"`
+	// Members are those that have something, Losing those that would lose something without
+	// approval, Allowed how many may.
+	Members int `json:"members"`
+	Losing  int `json:"losing"`
+	Allowed int `json:"allowed"`
+}
+
+// NewGuard reports what the guard would do. The approval is of the wanted removals until a day.
+func NewGuard(p *plan.Plan, all []guard.Decision, wanted []guard.NeededApproval, expires string) Guard {
+	out := Guard{Refused: []Refusal{}, Moved: movedMembers(p), Undecided: handOvers(p)}
+	for _, f := range all {
+		if f.IsOfCommit() {
+			out.Commits = append(out.Commits, CommitRefusal{f.Hub, f.Tenant, f.Message, f.Members, f.Losing, f.Allowed})
+			continue
+		}
+		r := Refusal{
+			Hub: f.Hub, Owner: f.Owner, View: string(f.View), Group: f.Group, Component: f.Component, Release: f.Release,
+			Reason: string(f.Verdict), Message: f.Message, Members: f.Members, Losing: f.Losing, Allowed: f.Allowed,
+		}
+		switch f.Verdict {
+		case "":
+		case guard.Unknown:
+			out.Undecided = append(out.Undecided, r.text())
+		default:
+			out.Refused = append(out.Refused, r)
+		}
+	}
+	if out.Over() {
+		out.Approval = approval.New(wanted, expires)
+	}
+	return out
+}
+
+// Over reports whether anything is beyond the removal budget.
+func (g Guard) Over() bool { return len(g.Commits)+len(g.refused(guard.OverBudget)) > 0 }
+
+// refused are the refusals for a reason.
+func (g Guard) refused(v guard.Verdict) []Refusal {
+	return slices.DeleteFunc(slices.Clone(g.Refused), func(r Refusal) bool { return r.Reason != string(v) })
+}
+
+// movedMembers are the members whose tenant or environment changes.
+func movedMembers(p *plan.Plan) []string {
+	var out []string
+	for _, h := range p.Hubs {
+		for _, c := range h.Clusters {
+			var from []string
+			for _, d := range c.Differences {
+				if d.Kind == plan.Setting && (d.Name == "tenant" || d.Name == "environment") && d.Old != nil && d.New != nil {
+					from = append(from, fmt.Sprintf("from %s %v to %v", d.Name, d.Old.Value, d.New.Value))
+				}
+			}
+			if len(from) == 0 {
+				continue
+			}
+			n := map[plan.Action]int{}
+			for _, a := range c.Applications {
+				n[a.Action]++
+			}
+			out = append(out, fmt.Sprintf("%s: %s moves %s: made anew by other ApplicationSets %d, created %d, removed %d; workloads of what is made anew stay",
+				h.Name, c.Name, strings.Join(from, " and "), n[plan.Move], n[plan.Create], n[plan.Remove]))
+		}
+	}
+	return out
+}
+
+// handOvers are groups that another engine takes over. Ownership grants in the clusters decide when
+// (rule M3).
+func handOvers(p *plan.Plan) []string {
+	var out []string
+	for _, h := range p.Hubs {
+		for _, c := range h.Clusters {
+			for _, a := range c.Applications {
+				text := fmt.Sprintf("%s: when another engine takes over %s of %s, because a plan reads no cluster", h.Name, a.Group, c.Name)
+				handed := slices.ContainsFunc(a.Differences, func(d plan.Difference) bool { return d.Kind == plan.Setting && d.Name == "owner" })
+				if a.Action == plan.Move && handed && !slices.Contains(out, text) {
+					out = append(out, text)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// text is a refusal in one line: whose response it is, and why.
+func (r Refusal) text() string {
+	out := r.Hub + " " + r.View
+	if r.Component != "" {
+		out = fmt.Sprintf("%s %s/%s, release %s", r.Hub, r.Group, r.Component, r.Release)
+	}
+	if r.Owner != fleet.OwnerHub {
+		out += ", by " + r.Owner
+	}
+	return out + ": " + r.Message
+}
+
+// firstOf are the first of some lines, and how many more there are.
+func firstOf(most int, lines []string) []string {
+	if len(lines) <= most+1 {
+		return lines
+	}
+	return append(slices.Clone(lines[:most]), fmt.Sprintf("and %d more", len(lines)-most))
+}
+
+// lines are the refusals for a reason: why the change as a whole is refused, and the responses that
+// are refused by themselves.
+func (g Guard) lines(v guard.Verdict) []string {
+	var out []string
+	whole := map[string]bool{}
+	if v == guard.OverBudget {
+		for _, c := range g.Commits {
+			if c.Tenant != "" {
+				continue
+			}
+			whole[c.Hub+c.Message] = true
+			out = append(out, c.Hub+": "+c.Message)
+		}
+	}
+	for _, r := range g.refused(v) {
+		if !whole[r.Hub+r.Message] {
+			out = append(out, r.text())
+		}
+	}
+	return out
+}
+
+// heldHeadline counts the tenants that are held, each once, whatever the number of its hubs.
+func (g Guard) heldHeadline() string {
+	tenants := map[string]bool{}
+	for _, c := range g.Commits {
+		if c.Tenant != "" {
+			tenants[c.Tenant] = true
+		}
+	}
+	return fmt.Sprintf("removal budget: the service would hold %s on the last known good snapshot, and go on with all others, until a commit approves", report.Count(len(tenants), "tenant"))
+}
+
+// held are the tenants whose members stay as they are, and why.
+func (g Guard) held() []string {
+	var out []string
+	for _, c := range g.Commits {
+		if c.Tenant != "" {
+			out = append(out, c.Hub+": "+c.Message)
+		}
+	}
+	return out
+}
+
+// refusals are what the service would refuse, by reason: what an approval is for comes last, before
+// it.
+func (g Guard) refusals() []planpage.Refused {
+	out := []planpage.Refused{{Headline: g.heldHeadline(), Lines: g.held()}}
+	for _, v := range []guard.Verdict{guard.Broken, guard.Pending, guard.OverBudget} {
+		out = append(out, planpage.Refused{Headline: headline(v, len(g.refused(v))), Lines: g.lines(v)})
+	}
+	return out
+}
+
+func headline(v guard.Verdict, n int) string {
+	text := "removal budget: the service would refuse %s, and nothing of it is removed, until a commit approves"
+	switch v {
+	case guard.Broken:
+		text = "broken: the service would refuse %s, and nothing of it changes, until that is fixed"
+	case guard.Pending:
+		text = "hand-over: the service would refuse %s, and nothing of it is removed, until the new owner can answer"
+	}
+	return fmt.Sprintf(text, report.Count(n, "response"))
+}

@@ -1,0 +1,174 @@
+package planreport
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/planpage"
+	"github.com/argosy-hub/argosy/internal/base/report"
+	"github.com/argosy-hub/argosy/internal/change/plan"
+)
+
+// Summary counts what changes.
+type Summary struct {
+	Clusters     Counts `json:"clusters"`
+	Applications Counts `json:"applications"`
+	// Removals are the removed Applications by cause.
+	Removals Removals `json:"removals"`
+	// Objects is how many further objects change at the end of the pipeline, beside the
+	// Applications above; absent if there are none.
+	Objects int `json:"objects,omitempty"`
+	// Secrets counts what clusters newly read and write by External Secrets, and no longer; absent
+	// if that is nothing.
+	Secrets Accesses `json:"secrets,omitzero"`
+	// NotFollowed is how many Problems say what the plan does not follow; absent if there are none.
+	NotFollowed int `json:"notFollowed,omitempty"`
+}
+
+// Counts are numbers of clusters or Applications. A cluster counts as changed when it changes
+// itself; clusters do not move.
+type Counts struct {
+	Create    int `json:"create"`
+	Change    int `json:"change"`
+	Move      int `json:"move"`
+	Remove    int `json:"remove"`
+	Unchanged int `json:"unchanged"`
+}
+
+// Removals are numbers of removed Applications by cause.
+type Removals struct {
+	Moved    int `json:"moved"`
+	Disabled int `json:"disabled"`
+	Retired  int `json:"retired"`
+	Lost     int `json:"lost"`
+}
+
+func summaryOf(hubs []plan.Hub) Summary {
+	var s Summary
+	for _, hub := range hubs {
+		unchanged := hub.UnchangedApplications
+		for _, o := range hub.Objects {
+			if o.Counted && o.Action == plan.Change {
+				s.Applications.Change++
+				unchanged = max(0, unchanged-1) // not all of them have been counted
+			} else {
+				s.Objects++
+			}
+		}
+		for _, a := range hub.Secrets {
+			s.Secrets.add(a)
+		}
+		s.Clusters.Unchanged += hub.UnchangedClusters
+		s.Applications.Unchanged += unchanged
+		for _, cluster := range hub.Clusters {
+			s.Clusters.add(cluster.Action)
+			for _, a := range cluster.Applications {
+				s.Applications.add(a.Action)
+				s.Removals.add(a.Cause)
+			}
+		}
+	}
+	return s
+}
+
+// add counts an action; without one, nothing changes.
+func (c *Counts) add(a plan.Action) {
+	switch a {
+	case plan.Create:
+		c.Create++
+	case plan.Change:
+		c.Change++
+	case plan.Move:
+		c.Move++
+	case plan.Remove:
+		c.Remove++
+	default:
+		c.Unchanged++
+	}
+}
+
+func (r *Removals) add(c plan.Cause) {
+	switch c {
+	case plan.Moved:
+		r.Moved++
+	case plan.Disabled:
+		r.Disabled++
+	case plan.Retired:
+		r.Retired++
+	case plan.Lost:
+		r.Lost++
+	}
+}
+
+func (s Summary) clusters() []planpage.Count {
+	return []planpage.Count{{Action: planpage.Create, Number: s.Clusters.Create, What: "new"}, {Action: planpage.Change, Number: s.Clusters.Change, What: "changed"}, {Action: planpage.Remove, Number: s.Clusters.Remove, What: "removed"}}
+}
+
+func (s Summary) applications() []planpage.Count {
+	return []planpage.Count{
+		{Action: planpage.Create, Number: s.Applications.Create, What: "to create"},
+		{Action: planpage.Change, Number: s.Applications.Change, What: "to change"},
+		{Action: planpage.Move, Number: s.Applications.Move, What: "to move"},
+		{Action: planpage.Remove, Number: s.Applications.Remove, What: "to remove"},
+	}
+}
+
+// String sums a plan up in one line.
+func (s Summary) String() string {
+	clusters, applications := phrase(s.clusters()), phrase(s.applications())
+	removals := phrase([]planpage.Count{
+		{Number: s.Removals.Moved, What: "moved"},
+		{Number: s.Removals.Disabled, What: "disabled"},
+		{Number: s.Removals.Retired, What: "retired"},
+		{Number: s.Removals.Lost, What: "lost"},
+	})
+	if removals != "" {
+		applications += " (" + removals + ")"
+	}
+	if clusters == "" && applications == "" && s.Objects == 0 {
+		return "no changes: " + report.Count(s.Clusters.Unchanged, "cluster") + ", " + report.Count(s.Applications.Unchanged, "Application") + s.notFollowed()
+	}
+	out := fmt.Sprintf("clusters: %s; Applications: %s, %d unchanged",
+		cmp.Or(clusters, "none changed"), cmp.Or(applications, "none to change"), s.Applications.Unchanged)
+	if s.Objects > 0 {
+		out += "; " + report.Count(s.Objects, "other object")
+	}
+	return out + s.Secrets.String() + s.notFollowed()
+}
+
+// notFollowed ends a sum that is of what is followed alone.
+func (s Summary) notFollowed() string {
+	if s.NotFollowed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d not followed", s.NotFollowed)
+}
+
+// phrase lists the numbers that are not 0.
+func phrase(all []planpage.Count) string {
+	var parts []string
+	for _, c := range all {
+		if c.Number > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.Number, c.What))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// counts are the numbers that are not zero.
+func (s Summary) counts() (out []planpage.Count) {
+	add := func(noun string, all ...planpage.Count) {
+		for _, c := range all {
+			if c.Number > 0 {
+				_, nouns, _ := strings.Cut(report.Count(c.Number, noun), " ")
+				c.What = nouns + " " + c.What
+				out = append(out, c)
+			}
+		}
+	}
+	add("cluster", s.clusters()...)
+	add("Application", s.applications()...)
+	add("further object", planpage.Count{Action: planpage.Change, Number: s.Objects, What: "changed"})
+	return out
+}

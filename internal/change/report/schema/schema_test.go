@@ -1,0 +1,171 @@
+package schema_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	jsonschema "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/report"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/plan"
+	"github.com/argosy-hub/argosy/internal/change/report/lintreport"
+	"github.com/argosy-hub/argosy/internal/change/report/planreport"
+	"github.com/argosy-hub/argosy/internal/change/report/schema"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/resolve/explain"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/schemas")
+
+const committed = "../../../../docs/schemas"
+
+// The committed schemas are those that the types give.
+func TestSchemasAreUpToDate(t *testing.T) {
+	schemas, err := schema.Generate("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range schemas {
+		file := filepath.Join(committed, name)
+		if *update {
+			if err := os.WriteFile(file, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s is out of date: run go test ./internal/change/report/schema -update", file)
+		}
+	}
+}
+
+func TestOutputsAreValid(t *testing.T) {
+	lint := func(ps ...problem.Problem) lintreport.Report { return lintreport.New("r1", ps, 1, 2) }
+	full := problem.Problem{
+		Reason: problem.TypeConflict, Severity: problem.Warning, Pos: problem.Pos{File: "a.yaml", Line: 1, Column: 2}, Subject: "s",
+		Found: "f", Expected: "e", Hints: []string{"h"}, Related: []problem.Pos{{File: "b.yaml"}}, Hub: "h", Cluster: "c",
+	}
+	for name, c := range map[string]struct {
+		schema   string
+		envelope any
+	}{
+		"lint without findings":                   {"lint-report.json", lint()},
+		"lint with findings":                      {"lint-report.json", lint(full, problem.Problem{Reason: problem.NoMembers, Severity: problem.Error})},
+		"explanation":                             {"explanation.json", explanation(t, "web")},
+		"explanation of one value":                {"explanation.json", explanation(t, "web", "replicas")},
+		"explanation of a component switched off": {"explanation.json", explanation(t, "idle")},
+		"explanation of the registration":         {"explanation.json", explanation(t, "fleet-secret")},
+		"plan":                                    {"plan.json", planned(t, "r2")},
+		"plan without changes":                    {"plan.json", planned(t, "r1")},
+		"version":                                 {"version.json", report.Version{APIVersion: report.APIVersion, Kind: report.KindVersion, Version: "v1", Go: runtime.Version(), Platform: "x/y"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := validate(t, c.schema, c.envelope); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Run("the schema refuses", func(t *testing.T) {
+		bad := lint()
+		bad.Kind = "Other"
+		if err := validate(t, "lint-report.json", bad); err == nil {
+			t.Error("another kind is accepted")
+		}
+	})
+}
+
+// planned is a plan from r1 to r1, or to r2 which has every kind of change.
+func planned(t *testing.T, head string) planreport.Plan {
+	t.Helper()
+	member := func(name, more string) string {
+		return "clusterName: " + name + "\ntenant: t\nenvironment: dev\n" + more
+	}
+	revisions := map[string]map[string]string{
+		"r1": {
+			"fleet/fleet-members/h/a.yaml":                 member("a", ""),
+			"fleet/fleet-members/h/b.yaml":                 member("b", ""),
+			"fleet/fleet-members/h/c.yaml":                 member("c", ""),
+			"addons/defaults/application-sets/addons.yaml": "web: {enabled: true, chart: {repoURL: r, path: p, version: v1}}\n",
+			"versions/applicationSets.yaml":                "releases: {addons: [{type: default}, {type: canary}]}\n",
+		},
+		"r2": {
+			"fleet/fleet-members/h/a.yaml":                 member("a", "labels: {addonsRelease: canary}\nannotations: {note: x}\n"),
+			"fleet/fleet-members/h/b.yaml":                 member("b", "lifecycle: retired\n"),
+			"fleet/fleet-members/h/d.yaml":                 member("d", "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n"),
+			"addons/defaults/application-sets/addons.yaml": "web: {enabled: true, chart: {repoURL: r, path: p, version: v1}, values: {a: null, b: [1]}}\n",
+			"versions/applicationSets.yaml":                "releases: {addons: [{type: default}, {type: canary, more: {deep: [1]}}]}\n",
+		},
+	}
+	state := func(name string) *fleetstate.State {
+		st, err := fleetstate.Build(nil, snapshot.FromMap(revisions[name]), facts.Set{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}
+	p := plan.Compare(state("r1"), state(head), nil)
+	out := planreport.New(planreport.Revision{Name: "main", Revision: "r1"}, planreport.Revision{Revision: head}, p)
+	if s := out.Summary; head == "r2" && (s.Clusters.Create == 0 || s.Clusters.Change == 0 || s.Applications.Move == 0 || s.Removals.Lost == 0 || s.Removals.Retired == 0) {
+		t.Errorf("not every kind of change: %+v", s)
+	}
+	return out
+}
+
+func validate(t *testing.T, name string, envelope any) error {
+	t.Helper()
+	s, err := jsonschema.NewCompiler().Compile(filepath.Join(committed, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(envelope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(value)
+}
+
+func explanation(t *testing.T, component string, path ...string) explain.Explanation {
+	t.Helper()
+	st, err := fleetstate.Build(nil, snapshot.FromMap(map[string]string{
+		"fleet/fleet-members/h/a.yaml": "clusterName: a\ntenant: t\nenvironment: dev\nlabels: {addonsRelease: default}\n",
+		"addons/defaults/application-sets/addons.yaml": `components:
+  idle: {enabled: false}
+  web:
+    enabled: true
+    chart: {repoURL: https://charts.example.com, name: web, version: 1.0.0}
+    selector: {matchLabels: {tenant: t}, matchExpressions: [{key: none, operator: DoesNotExist}]}
+`,
+		"addons/defaults/addons/web/values.yaml":                     "replicas: 1\nbig: 123456789012345678901\nempty: {}\nlist: [1, null]\n",
+		"addons/tenants/t/defaults/addons/web/values.yaml":           "replicas: 2\nbig: null\n",
+		"addons/tenants/t/environments/dev/addons/web/values.yaml":   "replicas: {min: 1}\n",
+		"addons/tenants/t/clusters/a/addons/web/values.yaml":         "replicas: 3\n",
+		"addons/tenants/t/clusters/a/fleet/fleet-secret/values.yaml": "externalSecret: {labels: {x: y}}\n",
+	}), facts.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := "addons"
+	if component == "fleet-secret" {
+		group = "fleet"
+	}
+	e, err := explain.Component(st, explain.Target{Cluster: "a", Group: group, Component: component}, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}

@@ -1,0 +1,254 @@
+package scaffold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/disk"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/dir"
+)
+
+// nothingWritten is the hint of what fails.
+const nothingWritten = "nothing was written"
+
+// Findings lists all findings of a state.
+type Findings func(*fleetstate.State) []problem.Problem
+
+// Repository is the folder of a fleet repository. Folder and Findings are required, and Tools where
+// a hub's roots are charts.
+type Repository struct {
+	Folder   string
+	Findings Findings
+	Tools    expand.Tools
+	// Layout reads the file to use instead of the repository's own layout; nil, and a nil file, for
+	// none.
+	Layout func() (*snapshot.File, error)
+}
+
+// Draft are files with which the fleet has been built.
+type Draft struct {
+	// Files are new files, by path.
+	Files map[string]string
+	// Changes are files that get another content, in the order in which they are written.
+	Changes []Change
+	// Warnings are findings that the fleet does not have without the files.
+	Warnings []problem.Problem
+	// Summary says what the files do, and Next what to do next, a line each.
+	Summary string
+	Next    []string
+
+	folder string
+}
+
+// Change is a file of the repository with its content before and after.
+type Change struct{ Path, Was, Is string }
+
+// read is the fleet as it is, which may be empty, and its layout.
+func (r Repository) read(ctx context.Context) (*snapshot.Snapshot, *fleet.Layout, error) {
+	src, err := dir.New(r.Folder, source.Limits{})
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := src.Snapshot(ctx)
+	switch {
+	case errors.Is(err, source.Empty): // the fleet's first file
+		s = snapshot.FromMap(nil)
+	case err != nil:
+		return nil, nil, err
+	}
+	if r.Layout != nil {
+		file, err := r.Layout()
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case file != nil:
+			s = s.With(map[string]*snapshot.File{fleet.LayoutFile: file})
+		}
+	}
+	layout, err := layoutOf(s)
+	if err != nil {
+		return nil, nil, problem.FailureOf(err, problem.InvalidLayout, problem.Pos{File: fleet.LayoutFile})
+	}
+	return s, layout, nil
+}
+
+func layoutOf(s *snapshot.Snapshot) (*fleet.Layout, error) {
+	file := s.File(fleet.LayoutFile)
+	if file == nil {
+		return fleet.DefaultLayout(), nil
+	}
+	doc, err := hierarchy.NewCache().Doc(file)
+	if err != nil {
+		return nil, err
+	}
+	return fleet.ParseLayout(doc)
+}
+
+// state is the fleet as it is. The error holds the findings that leave it without a state.
+func (r Repository) state(s *snapshot.Snapshot) (*fleetstate.State, error) {
+	st, err := fleetstate.Build(nil, s, facts.Set{})
+	if err != nil {
+		return nil, problem.FailureOf(err, problem.InvalidLayout, problem.Pos{}, nothingWritten)
+	}
+	return st, nil
+}
+
+// try builds the fleet with a draft's files and sets its Warnings. The error holds the findings
+// that keep them from being written.
+func (r Repository) try(before *snapshot.Snapshot, d *Draft) (*fleetstate.State, error) {
+	d.folder = r.Folder
+	for i, c := range d.Changes {
+		d.Changes[i].Is = withLineEnds(c.Was, c.Is)
+	}
+	for _, path := range slices.Sorted(maps.Keys(d.Files)) {
+		switch is := before.File(path); {
+		case is == nil:
+		case is.Err != nil: // or what it would be in
+			return nil, problem.Usage([]string{nothingWritten}, "%w", is.Err)
+		default:
+			return nil, errExists(path)
+		}
+	}
+	known, _ := r.build(before)
+	after, st := r.build(with(before, d))
+	fresh := slices.DeleteFunc(slices.Clone(after), func(p problem.Problem) bool {
+		return slices.ContainsFunc(known, func(q problem.Problem) bool { return problem.Compare(p, q) == 0 })
+	})
+	if errs := problem.Errors(fresh); len(errs) > 0 {
+		return nil, &problem.Failure{
+			Findings: true, Err: problem.List(errs), Problems: errs, Hints: []string{nothingWritten + ": fix these, then try again"},
+		}
+	}
+	if st == nil {
+		return nil, &problem.Failure{
+			Findings: true, Err: problem.List(after), Problems: problem.Errors(after),
+			Hints: []string{nothingWritten + ": the repository has these problems without the new file"},
+		}
+	}
+	d.Warnings = fresh
+	return st, nil
+}
+
+// build returns all findings about a snapshot, and its state if it has one.
+func (r Repository) build(s *snapshot.Snapshot) ([]problem.Problem, *fleetstate.State) {
+	st, err := fleetstate.Build(nil, s, facts.Set{})
+	if err != nil {
+		return problem.From(err, problem.InvalidLayout, problem.Pos{}), nil
+	}
+	return r.Findings(st), st
+}
+
+// with is a snapshot with a draft's files.
+func with(s *snapshot.Snapshot, d *Draft) *snapshot.Snapshot {
+	files := map[string]*snapshot.File{}
+	for path, text := range d.Files {
+		files[path] = snapshot.NewFile(path, []byte(text), snapshot.MaxFileSize)
+	}
+	for _, c := range d.Changes {
+		files[c.Path] = snapshot.NewFile(c.Path, []byte(c.Is), snapshot.MaxFileSize)
+	}
+	return s.With(files)
+}
+
+// withLineEnds is a file's new content with the line ends of the old one, if all are those of
+// Windows.
+func withLineEnds(was, is string) string {
+	if n := strings.Count(was, "\n"); n == 0 || n != strings.Count(was, "\r\n") {
+		return is
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(is, "\r\n", "\n"), "\n", "\r\n")
+}
+
+// errExists refuses to overwrite files.
+func errExists(paths ...string) error {
+	verb := "is"
+	if len(paths) > 1 {
+		verb = "are"
+	}
+	return problem.Usage([]string{"edit what is there, or choose another name"}, "%s %s there already; %s", strings.Join(paths, ", "), verb, nothingWritten)
+}
+
+// Write writes the files, all of them or none.
+func (d *Draft) Write() error {
+	files := map[string][]byte{}
+	for path, text := range d.Files {
+		files[path] = []byte(text)
+	}
+	var replacements []disk.Replacement
+	for _, c := range d.Changes {
+		replacements = append(replacements, disk.Replacement{Name: c.Path, Was: []byte(c.Was), Is: []byte(c.Is)})
+	}
+	err := disk.WriteAll(d.folder, files, replacements)
+	var taken []string
+	for _, path := range d.paths() {
+		if errors.Is(err, fs.ErrExist) && strings.Contains(err.Error(), path) {
+			taken = append(taken, path)
+		}
+	}
+	var part *disk.UnfinishedError
+	switch {
+	case len(taken) > 0:
+		return errExists(taken...)
+	case errors.As(err, &part):
+		return problem.Usage([]string{"git status names what is left"}, "%w", err)
+	case err != nil:
+		return problem.Usage([]string{nothingWritten}, "%w", err)
+	}
+	return nil
+}
+
+// paths are the files that are new, sorted.
+func (d *Draft) paths() []string { return slices.Sorted(maps.Keys(d.Files)) }
+
+// Report says what has been written, and what to do next.
+func (d *Draft) Report() string {
+	var b strings.Builder
+	for _, path := range d.paths() {
+		fmt.Fprintf(&b, "wrote %s\n", path)
+	}
+	for _, c := range d.Changes {
+		fmt.Fprintf(&b, "changed %s\n", c.Path)
+	}
+	b.WriteString(d.Summary)
+	for i, line := range d.Next {
+		if i == 0 {
+			b.WriteString("next:\n")
+		}
+		fmt.Fprintf(&b, "  %s\n", line)
+	}
+	return b.String()
+}
+
+// Print writes the files' contents; of several with their paths.
+func (d *Draft) Print(w io.Writer) error {
+	files := maps.Clone(d.Files)
+	for _, c := range d.Changes {
+		files[c.Path] = c.Is
+	}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		if len(files) > 1 {
+			if _, err := fmt.Fprintf(w, "--- %s\n", path); err != nil {
+				return err
+			}
+		}
+		if _, err := io.WriteString(w, files[path]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

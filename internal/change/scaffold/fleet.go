@@ -1,0 +1,377 @@
+package scaffold
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/charts"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/release"
+	"github.com/argosy-hub/argosy/internal/labels"
+)
+
+// Charts is the registry of Argosy's charts.
+var Charts = charts.Registry
+
+// Platform is the tenant of the hub itself.
+const Platform = "platform"
+
+// Installation describes a hub and its repository.
+type Installation struct {
+	Hub string
+	// RepoURL and Revision are where Argo CD reads the fleet repository.
+	RepoURL, Revision string
+	// Platform is the tenant of the hub itself, HubEnvironment its environment.
+	Platform, HubEnvironment string
+	// Charts and Version are the registry and the version of Argosy's charts.
+	Charts, Version string
+	// Minimal needs no registration and no releases: ApplicationSets with the view components.
+	Minimal bool
+	// Like is one of Shapes, whose folders the fleet has; empty for Argosy's own.
+	Like string
+}
+
+// Fleet describes a new fleet: a hub, and one tenant with one member.
+type Fleet struct {
+	Installation
+	Tenant, Member, Environment string
+}
+
+// registrationFile has the values of the chart that registers members, of all clusters.
+const registrationFile = "addons/defaults/fleet/fleet-secret/values.yaml"
+
+// names of the flags for names.
+type named struct{ flag, name string }
+
+func checkNames(all ...named) error {
+	for _, n := range all {
+		if !labels.IsName(n.name) {
+			return problem.Usage([]string{nothingWritten}, "--%s: %q is no name: lower case letters, digits and inner hyphens, at most 63", n.flag, n.name)
+		}
+	}
+	return nil
+}
+
+// scpLike is the form user@host:path of an SSH URL.
+var scpLike = regexp.MustCompile(`^([\w.-]+@)?[\w.-]+:[^\s/][^\s]*$`)
+
+func isSCP(address string) bool {
+	return scpLike.MatchString(address) && !strings.Contains(address, "://")
+}
+
+// checkURL refuses an address that is none of a Git repository, a Helm repository or a registry,
+// and one with a password, which would be in Git.
+func checkURL(flag, address string) error {
+	refuse := func(found, expected string) error {
+		return problem.Usage([]string{nothingWritten}, "--%s: %s; expected %s", flag, found, expected)
+	}
+	if strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return refuse("has a space or a control character", "a URL such as https://git.example.com/platform/fleet.git")
+	}
+	whole := address
+	if !strings.Contains(address, "://") {
+		whole = "oci://" + address // a registry, which Argo CD names without a scheme
+	}
+	u, err := url.Parse(whole)
+	switch {
+	case err != nil && isSCP(address):
+		return nil
+	case err != nil: // which may quote a password
+		return refuse("is no URL", "one such as https://git.example.com/platform/fleet.git")
+	}
+	if _, secret := u.User.Password(); secret {
+		return refuse("has a password", "the URL without, and a Secret with the credentials")
+	}
+	return nil
+}
+
+// version of a chart, as Helm has it.
+var version = regexp.MustCompile(`^\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?$`)
+
+func (h Installation) check() error {
+	fail := func(flag, found, expected string) error {
+		return problem.Usage([]string{nothingWritten}, "--%s: %s; expected %s", flag, found, expected)
+	}
+	const example = "for example https://git.example.com/platform/fleet.git"
+	if err := checkURL("repo-url", h.RepoURL); err != nil {
+		return err
+	}
+	u, err := url.Parse(h.RepoURL)
+	switch {
+	case h.RepoURL == "":
+		return fail("repo-url", "is empty", "the URL that Argo CD reads this repository at, "+example)
+	case isSCP(h.RepoURL):
+	case err != nil || u.Host == "" && u.Scheme != "file" || u.Scheme == "":
+		return fail("repo-url", fmt.Sprintf("%q is no URL of a Git repository", h.RepoURL), example)
+	}
+	switch {
+	case h.Revision == "" || strings.ContainsAny(h.Revision, " \t\r\n"):
+		return fail("revision", fmt.Sprintf("%q", h.Revision), "a branch, a tag or a commit")
+	case !version.MatchString(h.Version):
+		return fail("charts-version", fmt.Sprintf("%q", h.Version), "a version such as 1.2.3")
+	case h.Charts == "" || strings.ContainsAny(h.Charts, " \t\r\n"):
+		return fail("charts", fmt.Sprintf("%q", h.Charts), "a registry such as "+Charts)
+	}
+	return checkNames(named{"hub", h.Hub}, named{"platform", h.Platform}, named{"hub-environment", h.HubEnvironment})
+}
+
+func (f Fleet) check() error {
+	if err := errors.Join(f.Installation.check(), checkNames(named{"tenant", f.Tenant}, named{"member", f.Member}, named{"environment", f.Environment})); err != nil {
+		return firstOf(err)
+	}
+	switch {
+	case f.Tenant == f.Platform:
+		return problem.Usage([]string{nothingWritten}, "--tenant: %q is the tenant of the hub itself", f.Tenant)
+	case f.Member == f.Hub:
+		return problem.Usage([]string{nothingWritten}, "--member: %q is the hub, which is a member already", f.Member)
+	}
+	return nil
+}
+
+// firstOf is the first of joined errors.
+func firstOf(err error) error {
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		return joined.Unwrap()[0]
+	}
+	return err
+}
+
+// newStarter is a fleet with one release of each group of the default layout.
+func newStarter(f Fleet) starter {
+	s := starter{Fleet: f, Group: "addons", Types: map[string][]string{}, BootstrapFolder: "defaults"}
+	for _, group := range fleet.DefaultLayout().GroupNames() {
+		s.Types[group] = []string{release.DefaultType}
+	}
+	if f.Tenant != "" {
+		s.Projects = []project{{f.Tenant, f.Hub, []string{f.Member}}}
+	}
+	return s
+}
+
+// IsMirrored reports that the charts come from another registry than Argosy's own.
+func (h Installation) IsMirrored() bool { return h.Charts != Charts }
+
+// Install is the command that installs the hub.
+func (h Installation) Install() string {
+	set := []string{"service.hub=" + h.Hub, "service.source.git.url=" + h.RepoURL}
+	if h.Revision != "main" {
+		set = append(set, "service.source.git.ref="+h.Revision)
+	}
+	switch {
+	case h.Minimal:
+		set = append(set, "install.roots=false", "secretStore.provider=none")
+	case h.IsMirrored():
+		set = append(set, "charts.repoURL="+h.Charts)
+	}
+	return fmt.Sprintf("helm install argosy oci://%s/hub --version %s --namespace argocd \\\n    --set %s", h.Charts, h.Version, strings.Join(set, " \\\n    --set "))
+}
+
+// texts adds texts to files, by path.
+func (d *Draft) texts(data any, names map[string]string) error {
+	for path, name := range names {
+		out, err := text(name, data)
+		if err != nil {
+			return err
+		}
+		d.Files[path] = out
+	}
+	return nil
+}
+
+// NewFleet makes a whole fleet. The folder must be empty, but for Git's own, or have the shape that
+// the fleet is to be like.
+func NewFleet(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
+	f.Charts = strings.TrimPrefix(f.Charts, "oci://")
+	if f.Like != "" {
+		if err := problem.CheckChoice("like", f.Like, Shapes...); err != nil {
+			return nil, err
+		}
+		if f.Minimal {
+			return nil, problem.Usage([]string{nothingWritten}, "--like does not go with --minimal: that shape has releases and registers its members")
+		}
+	}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	if there, err := os.Stat(filepath.Join(r.Folder, likeMembers)); f.Like != "" && err == nil && there.IsDir() {
+		return newLike(ctx, r, f)
+	}
+	if err := checkEmpty(r.Folder); err != nil {
+		return nil, err
+	}
+	s, bootstrap := newStarter(f), path.Join(expand.Bootstrap, f.Hub)
+	s.Catalogs = map[string][]string{"addons": {"fleet/catalogs/addons.yaml"}}
+	names := map[string]string{
+		"README.md":                  "README.md",
+		fleet.LayoutFile:             "layout.yaml",
+		"fleet/catalogs/addons.yaml": "catalog.yaml",
+		path.Join(f.MembersFolder(), f.Member+".yaml"): "member.yaml",
+	}
+	switch {
+	case f.Minimal:
+		names[path.Join(bootstrap, "addons.yaml")] = "components.yaml"
+	default:
+		names["versions/applicationSets.yaml"] = "applicationSets.yaml"
+		names["versions/fleetSecrets.yaml"] = "fleetSecrets.yaml"
+		names[s.SwitchedOn()] = "addons.yaml"
+		names[registrationFile] = "fleet-secret.yaml"
+	}
+	if f.Like != "" {
+		names[fleet.LayoutFile] = "like-layout.yaml"
+	} else {
+		names[path.Join(f.MembersFolder(), f.Hub+".yaml")] = "hub.yaml"
+	}
+	d := &Draft{Files: map[string]string{}}
+	if err := d.texts(s, names); err != nil {
+		return nil, err
+	}
+	empty := snapshot.FromMap(nil)
+	st, err := r.state(with(empty, d))
+	if err != nil {
+		return nil, err
+	}
+	s.Repositories = chartRepositories(st, f.Hub, ownFile(empty, d))
+	if err := d.texts(s, map[string]string{path.Join(bootstrap, "argosy.yaml"): "argosy.yaml"}); err != nil {
+		return nil, err
+	}
+	if _, err := r.try(empty, d); err != nil {
+		return nil, err
+	}
+	begin := "git add . && git commit -m \"Begin the fleet\""
+	if _, err := os.Stat(filepath.Join(r.Folder, ".git")); errors.Is(err, fs.ErrNotExist) {
+		begin = "git init && " + begin
+	}
+	d.Next = append([]string{fmt.Sprintf("%s && git push %s HEAD:%s", begin, f.RepoURL, f.Revision)}, strings.Split(f.Install(), "\n")...)
+	if f.Minimal {
+		d.Next = append(d.Next, "argocd cluster add CONTEXT --name "+f.Member)
+	} else {
+		d.Next = append(d.Next, fmt.Sprintf("kubectl --namespace fleet-secrets create secret generic %s --from-literal=server=URL --from-file=config=config.json", f.Member))
+	}
+	return d, nil
+}
+
+// maxListed bounds the list of what is in the way.
+const maxListed = 10
+
+// checkEmpty refuses a folder with anything but Git's own.
+func checkEmpty(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return problem.Usage([]string{"make the folder first: git init " + folder}, "%w", err)
+	}
+	var found []string
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == ".git":
+		case e.IsDir():
+			found = append(found, name+"/")
+		default:
+			found = append(found, name)
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(found) - maxListed; n > 0 {
+		found, more = found[:maxListed], fmt.Sprintf(" and %d more", n)
+	}
+	return problem.Usage([]string{
+		"init takes an empty folder, or a repository without files; " + nothingWritten,
+		"argosy new hub, member, tenant and component add files to a fleet that is there",
+	}, "%s is not empty: it has %s%s", folder, strings.Join(found, ", "), more)
+}
+
+// NewHub makes a hub of a fleet: its member file and its bootstrap.
+func NewHub(ctx context.Context, r Repository, h Installation) (*Draft, error) {
+	before, layout, err := r.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h.Charts, h.Minimal = strings.TrimPrefix(h.Charts, "oci://"), layout.ApplicationSets == ""
+	url, revision, err := r.declared(before)
+	switch {
+	case err != nil:
+		return nil, err
+	case h.RepoURL == "" && url == "":
+		return nil, problem.Usage([]string{nothingWritten}, "--repo-url is required: no hub declares fleet_repo_url")
+	}
+	h.RepoURL, h.Revision = cmp.Or(h.RepoURL, url), cmp.Or(h.Revision, revision, "main")
+	if err := h.check(); err != nil {
+		return nil, err
+	}
+	member, err := Member{Hub: h.Hub, Name: h.Hub, Tenant: h.Platform, Environment: h.HubEnvironment}.path(layout)
+	if err != nil {
+		return nil, err
+	}
+	bootstrap := path.Join(expand.Bootstrap, h.Hub)
+	d := &Draft{Files: map[string]string{}}
+	data := newStarter(Fleet{Installation: h})
+	st, err := r.state(before)
+	if err != nil {
+		return nil, err
+	}
+	for _, hub := range st.Fleet.Hubs() { // whose catalogs are the new one's, too
+		data.Repositories = append(data.Repositories, chartRepositories(st, hub, ownFile(before, d))...)
+	}
+	slices.Sort(data.Repositories)
+	data.Repositories = slices.Compact(data.Repositories)
+	if err := d.texts(data, map[string]string{member: "hub.yaml", path.Join(bootstrap, "argosy.yaml"): "argosy.yaml"}); err != nil {
+		return nil, err
+	}
+	for _, group := range layout.GroupNames() {
+		if data.Group = group; !h.Minimal || len(layout.Groups[group].Catalogs) == 0 {
+			continue
+		}
+		if err := d.texts(data, map[string]string{path.Join(bootstrap, group+".yaml"): "components.yaml"}); err != nil {
+			return nil, err
+		}
+	}
+	if before.HasDir(bootstrap) || before.File(bootstrap+".yaml") != nil {
+		return nil, errExists(bootstrap)
+	}
+	if _, err := r.try(before, d); err != nil {
+		return nil, err
+	}
+	d.Next = append([]string{"git add . && git commit -m \"Add the hub " + h.Hub + "\" && git push"}, strings.Split(h.Install(), "\n")...)
+	d.Next = append(d.Next, fmt.Sprintf("argosy new tenant --hub %s --name NAME", h.Hub), fmt.Sprintf("argosy new member --hub %s --name NAME --tenant TENANT --environment ENVIRONMENT", h.Hub))
+	return d, nil
+}
+
+// declared are the URL and the revision of the fleet repository as another hub declares them.
+func (r Repository) declared(s *snapshot.Snapshot) (url, revision string, err error) {
+	st, err := r.state(s)
+	if err != nil {
+		return "", "", err
+	}
+	for _, hub := range st.Fleet.Hubs() {
+		if m := st.Fleet.HubMember(hub); m != nil {
+			for _, e := range m.RepositoryAnnotations {
+				switch e.Key {
+				case "fleet_repo_url":
+					url = e.Value
+				case "fleet_repo_revision":
+					revision = e.Value
+				}
+			}
+		}
+		if url != "" {
+			break
+		}
+	}
+	return url, revision, nil
+}

@@ -1,0 +1,300 @@
+package scaffold
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/fleet/release"
+)
+
+// Shapes are repositories whose folders a fleet can have:
+// github.com/markoskandylis/eks-fleet-management.
+var Shapes = []string{shapeEKS}
+
+const shapeEKS = "eks-fleet-management"
+
+// Folders of that shape.
+const (
+	likeMembers   = "fleet/fleet-bootstrap/fleet-members"
+	likeBootstrap = "fleet/fleet-bootstrap"
+	likeVersions  = "fleet/bootstrap/versions"
+	likeCatalogs  = "charts/application-sets/values"
+)
+
+// likeGroups are the groups of its catalogs. Those of the group fleet are Argosy's: they bring the
+// engines of members.
+var likeGroups = map[string][]string{
+	"addons": {"addons", "ack"}, "monitoring": {"monitoring"}, "resources": {"resources"},
+}
+
+// MembersFolder is the folder of the hub's member files.
+func (h Installation) MembersFolder() string {
+	if h.Like != "" {
+		return path.Join(likeMembers, h.Hub)
+	}
+	return path.Join("fleet/fleet-members", h.Hub)
+}
+
+// starter describes a fleet for the texts.
+type starter struct {
+	Fleet
+	// Group is that of a file's ApplicationSet.
+	Group string
+	// IsThere tells that the repository has files of the shape already; IsMapped, that its catalogs
+	// are in its own format.
+	IsThere, IsMapped bool
+	// Catalogs are the files of each group.
+	Catalogs map[string][]string
+	// Types are the releases of each group.
+	Types map[string][]string
+	// BootstrapFolder is a template of the folder below bootstrap.
+	BootstrapFolder string
+	// Projects are the tenants, each with its clusters.
+	Projects []project
+	// Repositories are those of the charts in the fleet's own catalogs.
+	Repositories []string
+}
+
+// project is a tenant with its clusters.
+type project struct {
+	Tenant, hub string
+	clusters    []string
+}
+
+// Clusters are the tenant's clusters, as charts/hub takes them: the default is <tenant>-*.
+func (p project) Clusters() string {
+	isOther := func(cluster string) bool { return !strings.HasPrefix(cluster, p.Tenant+"-") }
+	if isOther(p.hub) && !slices.ContainsFunc(p.clusters, isOther) {
+		return "{}"
+	}
+	quoted := make([]string, len(p.clusters))
+	for i, cluster := range p.clusters {
+		quoted[i] = scalar(cluster)
+	}
+	return "{clusters: [" + strings.Join(quoted, ", ") + "]}"
+}
+
+// SwitchedOn is the catalog of the lowest level.
+func (s starter) SwitchedOn() string {
+	if s.Like != "" {
+		return "addons/bootstrap/defaults/addons.yaml"
+	}
+	return "addons/defaults/application-sets/addons.yaml"
+}
+
+// FirstReleases are the labels of groups whose first release has another name than the default.
+func (s starter) FirstReleases() map[string]string {
+	out := map[string]string{}
+	for group, types := range s.Types {
+		if types[0] != release.DefaultType {
+			out[release.LabelOf(group)] = types[0]
+		}
+	}
+	return out
+}
+
+// newLike gives a repository of another system's shape what Argosy reads it by: the layout, the
+// releases, the hub's installation, and the labels that the other system only assumes. Nothing of
+// the other system goes.
+func newLike(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
+	before, _, err := r.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if before.File(fleet.LayoutFile) != nil {
+		return nil, errExists(fleet.LayoutFile)
+	}
+	e := newStarter(f)
+	e.IsThere, e.Catalogs = true, map[string][]string{}
+	if before.HasDir("resources/bootstrap/default") {
+		e.BootstrapFolder = `{{ if eq .group "resources" }}default{{ else }}defaults{{ end }}`
+	}
+	for group, names := range likeGroups {
+		for _, name := range names {
+			if file := path.Join(likeCatalogs, name+".yaml"); before.File(file) != nil {
+				e.Catalogs[group], e.IsMapped = append(e.Catalogs[group], file), true
+			}
+		}
+	}
+	d := &Draft{Files: map[string]string{}}
+	names := map[string]string{fleet.LayoutFile: "like-layout.yaml"}
+	if before.File(registrationFile) == nil {
+		names[registrationFile] = "fleet-secret.yaml"
+	}
+	if err := e.releases(before, d); err != nil {
+		return nil, err
+	}
+	if len(e.FirstReleases()) > 0 {
+		names["addons/bootstrap/defaults/fleet-secret/values.yaml"] = "like-releases.yaml"
+	}
+	if err := d.texts(e, names); err != nil {
+		return nil, err
+	}
+	st, err := e.sayReleases(r, before, d)
+	if err != nil {
+		return nil, err
+	}
+	e.Projects, e.Repositories = projects(st, f.Hub), chartRepositories(st, f.Hub, ownFile(before, d))
+	if err := d.texts(e, map[string]string{path.Join(expand.Bootstrap, f.Hub, "argosy.yaml"): "argosy.yaml"}); err != nil {
+		return nil, err
+	}
+	if _, err := r.try(before, d); err != nil {
+		return nil, err
+	}
+	d.Next = append([]string{fmt.Sprintf("git add . && git commit -m \"Read the fleet with Argosy\" && git push %s HEAD:%s", f.RepoURL, f.Revision)}, strings.Split(f.Install(), "\n")...)
+	if replaced := replacedBy(before, f.Hub); len(replaced) > 0 {
+		d.Next = append(d.Next, "when Argosy has taken over: git rm -r \\")
+		for i, file := range replaced {
+			if i < len(replaced)-1 {
+				file += " \\"
+			}
+			d.Next = append(d.Next, "    "+file)
+		}
+	}
+	return d, nil
+}
+
+// Releases are the names of the releases of each group in a repository of the shape, or of Argosy's
+// own, in the order of its versions file; nil without one.
+func Releases(s *snapshot.Snapshot) (map[string][]string, error) {
+	for _, file := range []string{path.Join(likeVersions, "applicationSets.yaml"), fleet.DefaultLayout().ApplicationSets} {
+		f := s.File(file)
+		if f == nil {
+			continue
+		}
+		doc, err := hierarchy.NewCache().Doc(f)
+		if err != nil {
+			return nil, problem.FailureOf(err, problem.InvalidYAML, problem.Pos{File: file}, nothingWritten)
+		}
+		out := map[string][]string{}
+		for _, group := range doc.Root.Get("releases").Fields() {
+			for _, release := range group.Value.Items() {
+				if name := release.Get("type").Text(); name != "" && !slices.Contains(out[group.Key], name) {
+					out[group.Key] = append(out[group.Key], name)
+				}
+			}
+		}
+		return out, nil
+	}
+	return nil, nil
+}
+
+// releases writes the versions files: the releases of the repository, on Argosy's charts.
+func (s starter) releases(before *snapshot.Snapshot, d *Draft) error {
+	there, err := Releases(before)
+	if err != nil {
+		return err
+	}
+	for group, types := range there {
+		if s.Types[group] != nil {
+			s.Types[group] = types
+		}
+	}
+	for file, name := range map[string]string{fleet.DefaultLayout().ApplicationSets: "applicationSets.yaml", fleet.DefaultLayout().FleetSecrets: "fleetSecrets.yaml"} {
+		out, err := text(name, s)
+		if err != nil {
+			return err
+		}
+		if was := before.File(file); was != nil {
+			d.Changes = append(d.Changes, Change{file, string(was.Data), out})
+		} else {
+			d.Files[file] = out
+		}
+	}
+	slices.SortFunc(d.Changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return nil
+}
+
+// sayReleases writes the release that the shape's ApplicationSets fall back to, the first of the
+// group, where a label names one that does not exist, and says so.
+func (s starter) sayReleases(r Repository, before *snapshot.Snapshot, d *Draft) (*fleetstate.State, error) {
+	for {
+		st, err := r.state(with(before, d))
+		if err != nil {
+			return nil, err
+		}
+		changed := false
+		for _, c := range st.Clusters() {
+			for _, group := range slices.Sorted(maps.Keys(s.Types)) {
+				label, first := release.LabelOf(group), s.Types[group][0]
+				said, pos := c.Labels.All[label], c.Labels.Origins[label]
+				if said == "" || slices.Contains(s.Types[group], said) || before.File(pos.File) == nil {
+					continue
+				}
+				if err := d.replaceScalar(before, pos, first); err != nil {
+					return nil, err
+				}
+				d.Summary += fmt.Sprintf("set %s: %s at %s: it named %q, which is no release, and so got the first one\n", label, first, pos, said)
+				changed = true
+				break
+			}
+			if changed {
+				break // what this label hid is seen in the next round
+			}
+		}
+		if !changed {
+			return st, nil
+		}
+	}
+}
+
+// replaceScalar writes another value in the place of a file's scalar.
+func (d *Draft) replaceScalar(before *snapshot.Snapshot, pos problem.Pos, value string) error {
+	at := slices.IndexFunc(d.Changes, func(c Change) bool { return c.Path == pos.File })
+	if at < 0 {
+		was := string(before.File(pos.File).Data)
+		at, d.Changes = len(d.Changes), append(d.Changes, Change{pos.File, was, was})
+	}
+	node := &yamldoc.Node{Kind: yamldoc.String, Line: int32(pos.Line), Column: int32(pos.Column)} //nolint:gosec // a place in a file that was parsed
+	is, ok := replace(strings.SplitAfter(d.Changes[at].Is, "\n"), node, scalar(value))
+	if !ok || is == d.Changes[at].Is {
+		return problem.Usage([]string{"set it by hand to " + value, nothingWritten}, "%s has a form in which the value cannot be set", pos)
+	}
+	d.Changes[at].Is = is
+	return nil
+}
+
+// projects are the tenants of a hub's members.
+func projects(st *fleetstate.State, hub string) (out []project) {
+	for _, m := range st.Fleet.Members(hub) {
+		if m.IsHub || m.Tenant == "" {
+			continue
+		}
+		at := slices.IndexFunc(out, func(p project) bool { return p.Tenant == m.Tenant })
+		if at < 0 {
+			at, out = len(out), append(out, project{Tenant: m.Tenant, hub: hub})
+		}
+		out[at].clusters = append(out[at].clusters, m.Name)
+	}
+	return out
+}
+
+// replacedBy are the files and folders of the other system that Argosy's roots stand for.
+func replacedBy(before *snapshot.Snapshot, hub string) (out []string) {
+	bootstrap := path.Join(expand.Bootstrap, hub)
+	for _, dir := range []string{bootstrap, likeBootstrap} {
+		for _, f := range before.FilesUnder(dir) {
+			if path.Dir(f.Path) == dir && path.Ext(f.Path) == ".yaml" {
+				out = append(out, f.Path)
+			}
+		}
+	}
+	for _, dir := range []string{likeVersions, likeBootstrap + "/members-application-sets", likeBootstrap + "/members-init-v2"} {
+		if before.HasDir(dir) {
+			out = append(out, dir)
+		}
+	}
+	return out
+}

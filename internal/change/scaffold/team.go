@@ -1,0 +1,91 @@
+package scaffold
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/labels"
+
+	"github.com/argosy-hub/argosy/internal/fleet/team"
+)
+
+// Team describes a new team of a tenant.
+type Team struct {
+	Name, Tenant    string
+	Owners, Viewers []string
+	// Selector chooses members of the tenant by labels, in kubectl's form; empty selects all.
+	Selector string
+	// Namespaces are names, each with =PRESET; Preset is that of names without.
+	Namespaces   []string
+	Preset       string
+	Repositories []string
+}
+
+// NewTeam makes the file of a team.
+func NewTeam(ctx context.Context, r Repository, t Team) (*Draft, error) {
+	if err := checkNames(named{"name", t.Name}, named{"tenant", t.Tenant}); err != nil {
+		return nil, err
+	}
+	for _, address := range t.Repositories {
+		if err := checkURL("repository", strings.TrimPrefix(address, "!")); err != nil {
+			return nil, err
+		}
+	}
+	before, layout, err := r.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := layout.Groups[team.Group]; !ok {
+		return nil, problem.Usage([]string{"groups: {teams: {catalog: fleet/catalogs/teams.yaml}}, and a copy of charts/application-sets/catalogs/teams.yaml there", nothingWritten}, "the layout has no group %s", team.Group)
+	}
+	st, err := r.state(before)
+	if err != nil {
+		return nil, err
+	}
+	var tenants []string
+	for _, m := range st.Clusters() {
+		if !m.Member.IsHub && !slices.Contains(tenants, m.Member.Tenant) {
+			tenants = append(tenants, m.Member.Tenant)
+		}
+	}
+	slices.Sort(tenants)
+	if !slices.Contains(tenants, t.Tenant) {
+		return nil, problem.Usage(append(problem.Nearest(t.Tenant, tenants), nothingWritten), "--tenant: %q is none of the tenants %s", t.Tenant, strings.Join(tenants, ", "))
+	}
+	selector, err := labels.SelectorFromText(t.Selector)
+	if err != nil {
+		return nil, problem.Usage([]string{nothingWritten}, "--clusters: %v", err)
+	}
+	if len(t.Namespaces) == 0 {
+		t.Namespaces = []string{t.Name}
+	}
+	file := path.Join(team.Folder, t.Name+".yaml")
+	d := &Draft{Files: map[string]string{}}
+	if err := d.texts(map[string]any{"Team": t, "Clusters": selector["matchExpressions"], "Namespaces": t.namespaces()}, map[string]string{file: "team.yaml"}); err != nil {
+		return nil, err
+	}
+	if _, err := r.try(before, d); err != nil {
+		return nil, err
+	}
+	d.Next = []string{
+		"argosy plan --base HEAD",
+		"git add . && git commit -m \"" + fmt.Sprintf("Add the team %s", t.Name) + "\" && git push",
+	}
+	return d, nil
+}
+
+// namespaces are names with their presets.
+func (t Team) namespaces() (out [][2]string) {
+	for _, n := range t.Namespaces {
+		name, preset, ok := strings.Cut(n, "=")
+		if !ok {
+			preset = t.Preset
+		}
+		out = append(out, [2]string{name, preset})
+	}
+	return out
+}

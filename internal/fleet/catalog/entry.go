@@ -1,0 +1,302 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/labels"
+)
+
+// ComponentsKey holds the components of a catalog file that is also a values file of
+// charts/application-sets.
+const ComponentsKey = "components"
+
+// The keys of a catalog entry that the engine reads. An entry's further keys are options of the
+// ApplicationSet.
+const (
+	KeyEnabled     = "enabled"
+	KeyChart       = "chart"
+	KeyNamespace   = "namespace"
+	KeyReleaseName = "releaseName"
+	KeySelector    = "selector"
+	KeyValues      = "values"
+	KeyKind        = "kind"
+	KeyDependsOn   = "dependsOn"
+	KeySubstitute  = "substitute"
+	KeyCompanions  = "companions"
+)
+
+var entryKeys = []string{KeyEnabled, KeyChart, KeyNamespace, KeyReleaseName, KeySelector, KeyValues, KeyKind, KeyDependsOn, KeySubstitute, KeyCompanions}
+
+// IsRead reports whether parameter sets are made of a key of an entry, and not ApplicationSets
+// alone.
+func IsRead(key string) bool { return slices.Contains(entryKeys, key) }
+
+// knownKeys are entryKeys and those of a chart that stand in the entry itself.
+var knownKeys = append([]string{"repoURL", "version", "path"}, entryKeys...)
+
+// ChartKeys are the keys of a chart's coordinates.
+var ChartKeys = []string{"repoURL", "name", "version", "path"}
+
+// Entries are the entries of a catalog file: below `components`, or at the top.
+func Entries(root *yamldoc.Node) *yamldoc.Node {
+	inner := root.Get(ComponentsKey)
+	switch {
+	case inner.IsMap():
+		return inner
+	case inner != nil && inner.Kind == yamldoc.Null:
+		return nil // `components:` and nothing below
+	case root.IsMap():
+		return root
+	}
+	return nil
+}
+
+// Chart is where a component's chart comes from.
+type Chart struct {
+	RepoURL string `json:"repoURL"`
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Path    string `json:"path"`
+}
+
+// Text is a text of an entry that may be a template: where its result belongs, and its path.
+type Text struct {
+	To   *string
+	Path []string
+}
+
+// Texts are the chart's coordinates.
+func (c *Chart) Texts() []Text {
+	return []Text{
+		{&c.RepoURL, []string{KeyChart, "repoURL"}},
+		{&c.Name, []string{KeyChart, "name"}},
+		{&c.Version, []string{KeyChart, "version"}},
+		{&c.Path, []string{KeyChart, "path"}},
+	}
+}
+
+// Entry is a merged catalog entry, its templates not yet executed.
+type Entry struct {
+	Enabled     bool
+	Chart       Chart
+	Namespace   string
+	ReleaseName string
+	Selector    labels.Selector
+	Problems    []problem.Problem
+	Node        *yamldoc.Node // all but values, for templates
+	// kind is KindManifests, or empty for a chart.
+	Kind       string
+	DependsOn  []string
+	Substitute bool
+	// Companions are the names of further charts, sorted (internal/companion).
+	Companions []string
+	// MayHaveCompanions reports whether any catalog names companions of the component.
+	MayHaveCompanions bool
+
+	isTemplate [6]bool // which of Templates hold one
+}
+
+// FindTemplates finds which of an entry's own keys hold templates. Templates returns none before.
+func (e *Entry) FindTemplates(isTemplate func(path []string) bool) {
+	var c Chart
+	var namespace, releaseName string
+	for i, t := range ownTexts(&c, &namespace, &releaseName) {
+		e.isTemplate[i] = isTemplate(t.Path)
+	}
+}
+
+// HasTemplates reports whether Templates returns any.
+func (e *Entry) HasTemplates() bool { return e.isTemplate != [6]bool{} }
+
+// Templates are the keys that hold templates, of the chart's coordinates and the names.
+func (e *Entry) Templates(c *Chart, namespace, releaseName *string) []Text {
+	if !e.HasTemplates() {
+		return nil // nearly always
+	}
+	var out []Text
+	for i, t := range ownTexts(c, namespace, releaseName) {
+		if e.isTemplate[i] {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func ownTexts(c *Chart, namespace, releaseName *string) []Text {
+	return append(c.Texts(), Text{namespace, []string{KeyNamespace}}, Text{releaseName, []string{KeyReleaseName}})
+}
+
+// LongForm is an entry without its values, in which `chart: name` and top-level repoURL, version
+// and path (the short form of chart coordinates) stand below `chart`. A null for `enabled` is left
+// out: what is not a statement removes nothing.
+func LongForm(e *yamldoc.Node) *yamldoc.Node {
+	if !e.IsMap() {
+		return e
+	}
+	var fields, chart []yamldoc.Field
+	var chartAt yamldoc.Field
+	for _, f := range e.Fields() { // sorted: chart comes first, and wins over the short form
+		switch {
+		case f.Key == KeyValues && (f.Value.IsMap() || f.Value.IsNull()):
+		case f.Key == KeyEnabled && f.Value.IsNull(): // no statement: what lower layers say holds
+		case f.Key == KeyChart && f.Value.IsMap():
+			chart, chartAt = append(chart, f.Value.Fields()...), f
+		case f.Key == KeyChart && f.Value.Kind == yamldoc.String:
+			name := f
+			name.Key = "name"
+			chart, chartAt = append(chart, name), f
+		case (f.Key == "repoURL" || f.Key == "version" || f.Key == "path") && (e.Get(KeyChart) == nil || chartAt.Key == KeyChart):
+			if slices.ContainsFunc(chart, func(c yamldoc.Field) bool { return c.Key == f.Key }) {
+				continue
+			}
+			chart = append(chart, f)
+			if chartAt.Key == "" {
+				chartAt = f
+			}
+		default:
+			fields = append(fields, f)
+		}
+	}
+	if chart != nil {
+		fields = append(fields, yamldoc.Field{Key: KeyChart, Line: chartAt.Line, Column: chartAt.Column, Value: yamldoc.MapAt(chartAt.Value, chart)})
+	}
+	return yamldoc.MapAt(e, fields)
+}
+
+// GivesChart reports whether an entry, which may be nil, has coordinates of a chart.
+func GivesChart(e *yamldoc.Node) bool { return !LongForm(e).Get(KeyChart).IsNull() }
+
+// ReadEntry reads a merged catalog entry; its templates are not executed.
+func ReadEntry(n *yamldoc.Node) *Entry {
+	doc := &yamldoc.Doc{}
+	if n != nil && n.Doc != nil {
+		doc = n.Doc
+	}
+	r := yamldoc.NewReader(doc)
+	m := r.Map(n.WithoutNulls(), "catalog entry")
+	e := &Entry{Node: m.Node(), Enabled: m.Bool(KeyEnabled, false), Namespace: m.String(KeyNamespace), ReleaseName: m.String(KeyReleaseName)}
+	c := m.Map(KeyChart)
+	c.Known(ChartKeys...)
+	e.Chart = Chart{RepoURL: c.String("repoURL"), Name: c.String("name"), Version: c.String("version"), Path: c.String("path")}
+	if v := c.Node().Get("version"); v != nil && v.Kind == yamldoc.Number {
+		r.Add(problem.InvalidValue, v, `key "chart.version"`, "is a number", "text", "put it in quotes: YAML reads 1.10 as 1.1")
+	}
+	e.readKind(r, m)
+	e.readCompanions(r, m)
+	if v := m.Node().Get(KeyValues); v != nil { // maps and null have been taken out
+		r.Add(problem.InvalidValue, v, `key "values"`, "is a "+v.Kind.String(), "a map")
+	}
+	if s := m.Node().Get(KeySelector); !s.IsNull() {
+		selector, err := labels.ParseSelector(s.Any())
+		if err != nil {
+			r.Add(problem.InvalidSelector, s, `key "selector"`, err.Error(), "matchLabels and matchExpressions")
+		}
+		e.Selector = selector
+	}
+	e.Problems = problem.Errors(r.Problems())
+	return e
+}
+
+// Incomplete reports chart coordinates that cannot be deployed. An entry without any is incomplete
+// only when they are needed: when a catalog gives them, or should.
+func (c Chart) Incomplete(needed bool) (found, expected string) {
+	switch {
+	case c == (Chart{}) && !needed:
+		return "", ""
+	case c.Name != "" && c.Path != "":
+		return "has both chart.name and chart.path", "one of them: a chart of a Helm repository or registry, or a folder in Git"
+	}
+	var missing []string
+	if c.Name == "" && c.Path == "" {
+		missing = append(missing, "chart.name or chart.path")
+	}
+	if c.RepoURL == "" {
+		missing = append(missing, "chart.repoURL")
+	}
+	if c.Version == "" {
+		missing = append(missing, "chart.version")
+	}
+	if len(missing) == 0 {
+		return "", ""
+	}
+	return "lacks " + strings.Join(missing, ", "), "chart coordinates in the catalog"
+}
+
+// Problems are findings about a catalog file of the hierarchy that do not depend on a cluster.
+func Problems(root *yamldoc.Node) []problem.Problem {
+	entries := Entries(root)
+	if entries == nil {
+		return nil
+	}
+	if misspelt := Misspelt(root); len(misspelt) > 0 {
+		return misspelt
+	}
+	r := yamldoc.NewReader(entries.Doc)
+	for _, f := range entries.Fields() {
+		if !labels.IsName(f.Key) {
+			r.AddAt(problem.InvalidValue, entries.KeyPos(f.Key), fmt.Sprintf("component %q", f.Key), "is no DNS-1123 label", "lower case letters, digits and inner hyphens")
+		}
+		if f.Value.IsNull() {
+			continue
+		}
+		e := r.Map(f.Value, fmt.Sprintf("component %q", f.Key))
+		for _, key := range e.Node().Fields() {
+			if slices.Contains(knownKeys, key.Key) {
+				continue
+			}
+			if hint := problem.Nearest(key.Key, entryKeys); len(hint) > 0 { // a misspelt `enabled` would remove the component
+				r.AddAt(problem.UnknownKey, f.Value.KeyPos(key.Key), fmt.Sprintf("key %q of component %q", key.Key, f.Key), "is not known", "one of "+strings.Join(entryKeys, ", "), hint...)
+			} else {
+				r.Warn(problem.UnknownKey, key.Value, fmt.Sprintf("key %q of component %q", key.Key, f.Key),
+					"is not read in the hierarchy", "one of "+strings.Join(entryKeys, ", "),
+					"settings of the ApplicationSet belong into the values of charts/application-sets")
+			}
+		}
+	}
+	return r.Problems()
+}
+
+// Misspelt are the keys of a catalog in the place of `components`: all entries below such a key
+// would be missing.
+func Misspelt(root *yamldoc.Node) []problem.Problem {
+	if !root.IsMap() || root.Get(ComponentsKey) != nil {
+		return nil
+	}
+	r := yamldoc.NewReader(root.Doc)
+	for _, f := range root.Fields() {
+		hint := problem.Nearest(f.Key, []string{ComponentsKey})
+		isEntry := slices.ContainsFunc(knownKeys, func(key string) bool { return f.Value.Get(key) != nil })
+		if len(hint) > 0 && f.Value.IsMap() && len(f.Value.Fields()) > 0 && !isEntry {
+			r.AddAt(problem.UnknownKey, root.KeyPos(f.Key), fmt.Sprintf("key %q", f.Key), "is not known", "components, with the entries below it", hint...)
+		}
+	}
+	return r.Problems()
+}
+
+// NearMisses are keys of the entries of a layout's catalog that are most likely misspelt ones of
+// Argosy: other keys there are options of the ApplicationSet.
+func NearMisses(root *yamldoc.Node) []problem.Problem {
+	entries := Entries(root)
+	if entries == nil {
+		return nil
+	}
+	r := yamldoc.NewReader(entries.Doc)
+	for _, f := range entries.Fields() {
+		if !f.Value.IsMap() {
+			continue
+		}
+		for _, key := range f.Value.Fields() {
+			if hint := problem.Nearest(key.Key, entryKeys); len(hint) > 0 && !slices.Contains(entryKeys, key.Key) {
+				r.WarnAt(problem.UnknownKey, f.Value.KeyPos(key.Key), fmt.Sprintf("key %q of component %q", key.Key, f.Key), "is not read by Argosy", "", hint...)
+			}
+		}
+	}
+	return r.Problems()
+}
+
+// Level names the lowest layer in explanations: the catalog, from the request or the layout.
+const Level = "catalog"

@@ -1,0 +1,46 @@
+package catalog
+
+import (
+	"fmt"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+)
+
+// KindProblems are what is wrong with the kind of a group's component. The catalog alone says of
+// which kind it is: its ApplicationSet is made for that. Tree is what the entry was read from.
+func KindProblems(group, component string, e *Entry, tree *hierarchy.Tree, isFlux bool) []problem.Problem {
+	fault := func(key, found, expected string, reason problem.Reason) []problem.Problem {
+		return []problem.Problem{{
+			Reason: reason, Severity: problem.Error, Pos: tree.At([]string{key}).Pos(),
+			Subject: fmt.Sprintf("key %q of component %q of group %q", key, component, group), Found: found, Expected: expected,
+		}}
+	}
+	if first := tree.First(); first.Level == Level {
+		said := "" // in the catalog
+		if n := first.Root.Get(KeyKind); n != nil && n.Text() == KindManifests {
+			said = KindManifests
+		}
+		if said != e.Kind {
+			return fault(KeyKind, fmt.Sprintf("is not that of the catalog, %s", KindName(said)), "kind where the catalog of the release has the component, and nowhere else", problem.InvalidValue)
+		}
+	}
+	if e.Substitute && !isFlux {
+		return fault(KeySubstitute, "is true, and Argo CD has no variables", "an engine flux, or folders that need none", problem.UnsupportedEngine)
+	}
+	return nil
+}
+
+// UnexpectedValues reports values of a component that takes none.
+func UnexpectedValues(component string, layers []hierarchy.Layer) []problem.Problem {
+	for _, l := range layers {
+		if l.Root.IsMap() && len(l.Root.Fields()) > 0 {
+			return []problem.Problem{{
+				Reason: problem.InvalidValue, Severity: problem.Error, Pos: l.Root.Pos(), Subject: fmt.Sprintf("component %q", component),
+				Found: "has values, and is of kind manifests", Expected: "no values: manifests are applied as they are",
+				Hints: []string{"chart.path is a template: a folder for each environment, for one"},
+			}}
+		}
+	}
+	return nil
+}

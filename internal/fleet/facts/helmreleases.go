@@ -1,0 +1,57 @@
+package facts
+
+// Metadata of a HelmRelease, beside the labels that an Application has too. internal/resolve/flux
+// writes it, internal/hub reads it.
+const (
+	// HubLabel and OwnerLabel name the artifact that brought it.
+	HubLabel   = "argosy.dev/hub"
+	OwnerLabel = "argosy.dev/owner"
+	// DeletionAnnotation marks it for deletion with its workloads ("cascade") or without
+	// ("orphan").
+	DeletionAnnotation = "argosy.dev/deletion"
+	// PruneAnnotation with PruneDisabled keeps kustomize-controller from deleting an object
+	// (v1.9.5, kustomization_controller.go, deleteObjects).
+	PruneAnnotation = "kustomize.toolkit.fluxcd.io/prune"
+	PruneDisabled   = "disabled"
+	// RequestedAnnotation asks Flux for a reconciliation. Flux copies its value into
+	// status.lastHandledReconcileAt with the outcome (fluxcd/pkg/apis/meta, annotations.go).
+	RequestedAnnotation = "reconcile.fluxcd.io/requestedAt"
+	// SourceAnnotation has the digest of the source that an object deploys.
+	SourceAnnotation = "argosy.dev/source-digest"
+)
+
+// Kustomization is the Application.Kind of one of Flux's Kustomizations, which are among the
+// HelmReleases of a Set: Flux has them for components that are manifests.
+const Kustomization = "Kustomization"
+
+// OwnerOf is Application.Owner: a hub, and "hub" or the name of an agent.
+func OwnerOf(hub, owner string) string { return hub + "/" + owner }
+
+// WithHelmReleases returns the set with all HelmReleases of Flux on the requesting engine's
+// cluster. That there is none is not the same as that they are unknown.
+func (s Set) WithHelmReleases(releases ...Application) Set {
+	s.helmReleases = newApplications(releases)
+	return s
+}
+
+// HelmReleases are all HelmReleases, sorted by cluster, then name, and whether they are known at
+// all. They must not be changed.
+func (s Set) HelmReleases() (releases []Application, known bool) {
+	if s.helmReleases == nil {
+		return nil, false
+	}
+	return s.helmReleases.sorted, true
+}
+
+// HelmRelease is a HelmRelease by name, or a Kustomization by that kind; false when there is none,
+// or when nothing is known of HelmReleases.
+func (s Set) HelmRelease(kind, name string) (Application, bool) {
+	if s.helmReleases == nil {
+		return Application{}, false
+	}
+	i, ok := s.helmReleases.byName[Application{Kind: kind, Name: name}.key()]
+	if !ok {
+		return Application{}, false
+	}
+	return s.helmReleases.sorted[i], true
+}

@@ -1,0 +1,284 @@
+package mount
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/team"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+)
+
+// Group is the group whose components are applications of teams. Mounts say nothing of other
+// groups.
+const Group = team.Workloads
+
+const (
+	keyTeam    = "team"
+	keyProject = "project"
+)
+
+// Table is what the fleet repository lets each mount write. It is immutable, and nil without
+// mounts.
+type Table struct {
+	// Scopes has the scope of each mount of the layout, by path.
+	Scopes []*Scope
+
+	fleet     *fleet.Fleet
+	teams     *team.Table
+	documents *hierarchy.Cache
+	files     levelFiles
+	format    Format
+	// components are the components of Group in the layout's catalogs.
+	components []string
+}
+
+// Format is how the layout has catalogs and value files read.
+type Format struct {
+	// Folder is the folder of a component's value files.
+	Folder func(group, component string) string
+	// Map makes Argosy's format of a level's catalog.
+	Map func(group string, root *yamldoc.Node) (*yamldoc.Node, []problem.Problem)
+}
+
+// Scope is what one mount may write.
+type Scope struct {
+	fleet.Mount
+	// Problems are why it may write nothing.
+	Problems []problem.Problem
+
+	team       *team.Team      // nil without a good one
+	components map[string]bool // of Group
+	table      *Table
+}
+
+// Bounds are what the fleet repository says that bounds others.
+type Bounds struct {
+	Fleet     *fleet.Fleet
+	Catalogs  map[string][]hierarchy.Layer // by group: the layout's
+	Teams     *team.Table
+	Documents *hierarchy.Cache
+	Format    Format
+}
+
+// NewTable computes the bounds of a fleet's mounts.
+func NewTable(b Bounds) *Table {
+	if len(b.Fleet.Layout.Mounts) == 0 {
+		return nil
+	}
+	t := newTable(b)
+	for _, m := range b.Fleet.Layout.Mounts {
+		s := &Scope{Mount: m, table: t}
+		s.findTeam(b.Teams)
+		if s.team != nil {
+			s.components = owned(b.Catalogs[Group], s.team)
+		}
+		t.Scopes = append(t.Scopes, s)
+	}
+	return t
+}
+
+func newTable(b Bounds) *Table {
+	return &Table{
+		fleet: b.Fleet, teams: b.Teams, documents: b.Documents, files: newLevelFiles(b.Fleet.Layout), format: b.Format,
+		components: catalog.Layers(b.Catalogs[Group]).Components(),
+	}
+}
+
+func (s *Scope) findTeam(teams *team.Table) {
+	var found *team.Team
+	if teams != nil {
+		if i := slices.IndexFunc(teams.Teams, func(t *team.Team) bool { return t.Name == s.Team }); i >= 0 {
+			found = teams.Teams[i]
+		}
+	}
+	p := problem.Problem{Reason: problem.InvalidLayout, Severity: problem.Error, Pos: s.Pos, Subject: fmt.Sprintf("mount %q", s.Path)}
+	switch {
+	case found == nil:
+		p.Found, p.Expected = fmt.Sprintf("there is no team %q", s.Team), "a team file "+team.Folder+"/"+s.Team+".yaml, and the group "+team.Group+" in the layout"
+	case found.IsBroken():
+		p.Found, p.Expected, p.Related = fmt.Sprintf("the file of team %q has errors", s.Team), "a good one: it bounds the mount", []problem.Pos{found.Pos}
+	default:
+		s.team = found
+		return
+	}
+	s.Problems = append(s.Problems, p)
+}
+
+// owned are the components that catalogs give to a team.
+func owned(catalogs []hierarchy.Layer, t *team.Team) map[string]bool {
+	out := map[string]bool{}
+	for _, l := range catalogs {
+		if entries := catalog.Entries(l.Root); entries != nil {
+			for _, f := range entries.Fields() {
+				if OwnerOf(catalogs, f.Key) == t.Name {
+					out[f.Key] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// OwnerOf is the team to which catalogs give a component of Group, the later wins: by the key team,
+// or by the project in Argo CD. It is empty for none.
+func OwnerOf(catalogs []hierarchy.Layer, component string) string {
+	last := func(key string) (text string) {
+		for _, l := range catalogs {
+			if n := catalog.Entries(l.Root).Get(component).Get(key); n != nil {
+				text = n.Text()
+			}
+		}
+		return text
+	}
+	if name := last(keyTeam); name != "" {
+		return name
+	}
+	name, is := strings.CutPrefix(last(keyProject), (&team.Team{}).Component())
+	if !is {
+		return ""
+	}
+	return name
+}
+
+// Of are the mounts whose levels a member reads for a group.
+func (t *Table) Of(m *fleet.Member, group string) (out []*Scope) {
+	if t == nil || group != Group || m.IsHub {
+		return nil
+	}
+	if m.Owner(group) == fleet.OwnerHub {
+		if t.fleet.HubMember(m.Hub) == nil {
+			return nil
+		}
+	} else if m.Engine != fleet.EngineFlux { // Argo CD of a member has no project of the team
+		return nil
+	}
+	for _, s := range t.Scopes {
+		if t.teams.Of(m).Has(s.team) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Owns reports whether a component is the mount's.
+func (s *Scope) Owns(group, component string) bool { return group == Group && s.components[component] }
+
+// Reads reports whether a component reads the values files of a level's folder: the files of a
+// mount are for the components of its team, whatever path the layout gives the files of others.
+func (t *Table) Reads(folder hierarchy.Folder, group, component string) bool {
+	for _, s := range t.scopes() {
+		if fleet.Overlap(folder.Path, s.Path) && !s.Owns(group, component) {
+			return false
+		}
+	}
+	return true
+}
+
+// ReadBy are the folders that a component reads.
+func (t *Table) ReadBy(folders []hierarchy.Folder, group, component string) []hierarchy.Folder {
+	isForeign := func(f hierarchy.Folder) bool { return !t.Reads(f, group, component) }
+	if !slices.ContainsFunc(folders, isForeign) {
+		return folders
+	}
+	return slices.DeleteFunc(slices.Clone(folders), isForeign)
+}
+
+// Find is the scope of a path, nil without one.
+func (t *Table) Find(p string) *Scope {
+	if t == nil {
+		return nil
+	}
+	i := slices.IndexFunc(t.Scopes, func(s *Scope) bool { return s.Path == path.Clean(p) })
+	if i < 0 {
+		return nil
+	}
+	return t.Scopes[i]
+}
+
+// Problems returns the problems of all mounts.
+func (t *Table) Problems() (out []problem.Problem) {
+	if t == nil {
+		return nil
+	}
+	for _, s := range t.Scopes {
+		out = append(out, s.Problems...)
+	}
+	return out
+}
+
+// Hidden are the problems of files that the fleet repository has below the path of a mount.
+func (t *Table) Hidden(main *snapshot.Snapshot) error {
+	var out problem.List
+	for _, s := range t.scopes() {
+		if own := main.Under(s.Path); len(own) > 0 {
+			out = append(out, problem.Problem{
+				Reason: problem.InvalidLayout, Severity: problem.Error, Pos: s.Pos, Subject: fmt.Sprintf("mount %q", s.Path),
+				Found: "the fleet repository has files below the path", Expected: "none: they would be hidden", Related: []problem.Pos{{File: own[0]}},
+			})
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// Unread is the problem of a mount that was not read.
+func (s *Scope) Unread(severity problem.Severity, why, hint string) problem.Problem {
+	p := problem.Problem{
+		Reason: problem.MountNotRead, Severity: severity, Pos: s.Pos, Subject: fmt.Sprintf("mount %q", s.Path),
+		Found: fmt.Sprintf("%s was not read", s.URL), Expected: "the files of team " + s.Team,
+	}
+	if why != "" {
+		p.Found += ": " + why
+	}
+	if hint != "" {
+		p.Hints = []string{hint}
+	}
+	return p
+}
+
+// Unknown are the mounts of a member's group of which nothing is known: it must not look as if it
+// had nothing of them (G1).
+func (t *Table) Unknown(m *fleet.Member, group string, in *snapshot.Snapshot) (out []problem.Problem) {
+	for _, s := range t.Of(m, group) {
+		if p, ok := in.Part(s.Path); ok && p.Unknown {
+			out = append(out, s.Unread(problem.Error, "", "the members of the team wait until the mount can be read"))
+		}
+	}
+	return out
+}
+
+func (t *Table) scopes() []*Scope {
+	if t == nil {
+		return nil
+	}
+	return t.Scopes
+}
+
+// SameUnknown reports whether the same mounts of two snapshots are unknown.
+func SameUnknown(a, b *snapshot.Snapshot) bool {
+	unknown := func(s *snapshot.Snapshot) (out []string) {
+		for _, p := range s.Parts() {
+			if p.Unknown {
+				out = append(out, p.Path)
+			}
+		}
+		return out
+	}
+	return slices.Equal(unknown(a), unknown(b))
+}
+
+// AreDeclared reports whether a fleet repository has mounts. The fleet of another snapshot,
+// which may be nil, saves reading it again.
+func AreDeclared(main *snapshot.Snapshot, of *fleet.Fleet) (bool, error) {
+	layout, err := fleet.ReadLayout(main, hierarchy.NewCache(), of)
+	return err == nil && len(layout.Mounts) > 0, err
+}

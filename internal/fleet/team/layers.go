@@ -1,0 +1,189 @@
+package team
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+)
+
+// The entries of a catalog that speak for every team.
+const (
+	MemberEntry = "team"
+	HubEntry    = "team-project"
+)
+
+// valuesKey is the value of both charts that the team's file gives.
+const valuesKey = "team"
+
+const (
+	// Level is the name of the layers that come from team files.
+	Level = "team file"
+	// CatalogLevel is the name of the layers that come from the catalogs' entry for every team's
+	// project, which a hub reads after the team file has taken the entry of members away.
+	CatalogLevel = "catalog of teams"
+)
+
+// Catalogs are a member's catalogs of the group, with the entries that speak for every team in the
+// place of each team's own. The layout's come first, then what the team files switch on, then those
+// of the hierarchy's levels.
+func (s *Share) Catalogs(layers []hierarchy.Layer) []hierarchy.Layer {
+	n := slices.IndexFunc(layers, func(l hierarchy.Layer) bool { return l.Level != catalog.Level })
+	if n < 0 {
+		n = len(layers)
+	}
+	var out []hierarchy.Layer
+	for _, l := range layers[:n] { // as the base of queries, which the ApplicationSets of both share
+		out = append(out, s.expand(l, MemberEntry)...)
+	}
+	if s != nil {
+		out = append(out, s.switches(layers[:n])...)
+	}
+	own := MemberEntry
+	if s != nil && s.isHub {
+		own = HubEntry
+	}
+	for _, l := range layers[n:] {
+		out = append(out, s.expand(l, own)...)
+	}
+	return out
+}
+
+// switches are the layers that switch the member's teams on. On a hub they replace the entry, too.
+func (s *Share) switches(catalogs []hierarchy.Layer) (out []hierarchy.Layer) {
+	for _, a := range s.assignments {
+		file := func(root *yamldoc.Node) hierarchy.Layer {
+			return hierarchy.Layer{Level: Level, Path: a.team.Pos.File, Root: root}
+		}
+		if s.isHub {
+			out = append(out, file(a.team.off))
+			for _, l := range catalogs {
+				if e := catalog.Entries(l.Root).Get(HubEntry); e != nil {
+					out = append(out, hierarchy.Layer{Level: CatalogLevel, Path: l.Path, Root: entryOf(a.team, e)})
+				}
+			}
+		}
+		out = append(out, file(a.team.on))
+	}
+	return out
+}
+
+// entryOf is a catalog with one entry, the team's.
+func entryOf(t *Team, entry *yamldoc.Node) *yamldoc.Node {
+	return yamldoc.MapAt(entry, []yamldoc.Field{fieldOf(t.Component(), entry)})
+}
+
+// makeNodes makes what all clusters of the team share.
+func (t *Team) makeNodes() {
+	t.off = entryOf(t, &yamldoc.Node{Doc: t.root.Doc, Line: t.root.Line, Column: t.root.Column})
+	enabled := yamldoc.ScalarAt(t.root.Get("clusters"), yamldoc.Bool, "true")
+	t.on = entryOf(t, yamldoc.MapAt(t.root, []yamldoc.Field{fieldOf(catalog.KeyEnabled, enabled)}))
+	t.values = t.chartValues("name", "tenant", "owners", "viewers", "namespaces", "deniedKinds")
+}
+
+// fieldOf is a field whose key is at its value's place.
+func fieldOf(key string, value *yamldoc.Node) yamldoc.Field {
+	return yamldoc.Field{Key: key, Value: value, Line: value.Line, Column: value.Column}
+}
+
+// expand is a catalog whose entry for every team is that of each team of the member. What the
+// catalog says of one team comes after it. A catalog that says nothing of the member is none.
+func (s *Share) expand(l hierarchy.Layer, key string) []hierarchy.Layer {
+	entries := catalog.Entries(l.Root)
+	if entries == nil || len(entries.Fields()) == 0 {
+		return []hierarchy.Layer{l} // reported
+	}
+	var all, own []yamldoc.Field
+	for _, f := range entries.Fields() {
+		switch {
+		case f.Key == key && s != nil:
+			for _, a := range s.assignments {
+				of := f
+				of.Key = a.team.Component()
+				all = append(all, of)
+			}
+		case f.Key != MemberEntry && f.Key != HubEntry:
+			own = append(own, f)
+		}
+	}
+	var out []hierarchy.Layer
+	for _, fields := range [][]yamldoc.Field{all, own} {
+		if len(fields) > 0 {
+			with := l
+			with.Root = yamldoc.MapAt(entries, fields)
+			out = append(out, with)
+		}
+	}
+	return out
+}
+
+// Values are the layer of values that a team file gives its component on the member, nil if the
+// component is no team's there. It is the most specific.
+func (s *Share) Values(component string) []hierarchy.Layer {
+	if s == nil {
+		return nil
+	}
+	i := slices.IndexFunc(s.assignments, func(a assignment) bool { return a.team.Component() == component })
+	if i < 0 {
+		return nil
+	}
+	a := s.assignments[i]
+	return []hierarchy.Layer{{Level: Level, Path: a.team.Pos.File, Root: a.values, Nodes: nodes(a.values)}}
+}
+
+func nodes(n *yamldoc.Node) int {
+	count, _ := n.Size()
+	return count
+}
+
+// Forbidden are the values of a team's component that a level or a catalog sets, and that are the
+// team file's alone (T1).
+func (s *Share) Forbidden(component string, layers []hierarchy.Layer) (out []problem.Problem) {
+	if s.Values(component) == nil {
+		return nil
+	}
+	for _, l := range layers {
+		if l.Level != Level && l.Root.Get(valuesKey) != nil {
+			out = append(out, problem.Problem{
+				Reason: problem.ForbiddenValue, Severity: problem.Error, Pos: l.Root.KeyPos(valuesKey), Subject: fmt.Sprintf("key %q of component %q of group %q", valuesKey, component, Group),
+				Found: "is set outside of the team's file", Expected: "the chart's other options: the team's file alone says what the team is and where",
+			})
+		}
+	}
+	return out
+}
+
+// hubValues are the values of charts/team-project.
+func (t *Team) hubValues(clusters []string) *yamldoc.Node {
+	selector := t.root.Get("clusters")
+	var names []*yamldoc.Node
+	for _, name := range clusters {
+		names = append(names, yamldoc.ScalarAt(selector, yamldoc.String, name))
+	}
+	list := yamldoc.ListAt(selector, names)
+	out := t.chartValues("name", "tenant", "owners", "viewers", "namespaces", "repositories", "deniedKinds")
+	inner := out.Fields()[0].Value
+	out.Fields()[0].Value = yamldoc.MapAt(inner, append(slices.Clone(inner.Fields()), fieldOf("clusters", list)))
+	return out
+}
+
+// chartValues put keys of the file below `team`. A list that the file lacks is empty, so that no
+// level adds to the team.
+func (t *Team) chartValues(keys ...string) *yamldoc.Node {
+	var fields []yamldoc.Field
+	for _, key := range keys {
+		i := slices.IndexFunc(t.root.Fields(), func(f yamldoc.Field) bool { return f.Key == key && !f.Value.IsNull() })
+		if i >= 0 {
+			fields = append(fields, t.root.Fields()[i])
+			continue
+		}
+		fields = append(fields, fieldOf(key, yamldoc.ListAt(t.root, nil)))
+	}
+	if i := slices.IndexFunc(t.root.Fields(), func(f yamldoc.Field) bool { return f.Key == keyCordoned }); i >= 0 && t.Cordoned {
+		fields = append(fields, t.root.Fields()[i])
+	}
+	return yamldoc.MapAt(t.root, []yamldoc.Field{fieldOf(valuesKey, yamldoc.MapAt(t.root, fields))})
+}

@@ -1,0 +1,168 @@
+package tenancy
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/argosy-hub/argosy/charts"
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/provision"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+)
+
+// What a tenant's level may set of a component that lands on the hub is an allow-list (W1). Four
+// kinds of components land there: the registration chart, all of the group of classes, those that
+// the layout names in tenantSchemas, and those whose catalog entry sends its Application to another
+// destination.
+
+// registrationSchema is the one of charts/fleet-secret, which a layout may replace.
+var registrationSchema = func() *Schema {
+	s, err := ParseSchema("charts/fleet-secret/"+SchemaFile, charts.FleetSecretTenantSchema)
+	if err != nil {
+		panic(err) //nolint:forbidigo // part of the program, covered by a test
+	}
+	return s
+}()
+
+// keyTemplatePatch is the option of charts/application-sets that may change an Application's
+// destination.
+const keyTemplatePatch = "templatePatch"
+
+var inDestination = regexp.MustCompile(`\bdestination["']?\s*:`)
+
+// Schemas are the components that land on the hub, by "group/component", with the schema of what a
+// tenant's level may set there. Those of the group of classes need no entry.
+type Schemas map[string]*Schema
+
+// LoadSchemas finds the components that land on the hub. Catalogs are the layout's, by group.
+// Registration is the component that registers a member. The error is a problem.List.
+func LoadSchemas(layout *fleet.Layout, catalogs map[string][]hierarchy.Layer, s *snapshot.Snapshot, registration string) (Schemas, error) {
+	out := Schemas{}
+	for name, layers := range catalogs {
+		for _, l := range layers {
+			entries := catalog.Entries(l.Root)
+			if entries == nil {
+				continue
+			}
+			for _, f := range entries.Fields() {
+				if isElsewhere(f.Value.Get(keyTemplatePatch)) {
+					out[name+"/"+f.Key] = NothingAllowed()
+				}
+			}
+		}
+	}
+	out[registration] = registrationSchema
+	var problems problem.List
+	for component, file := range layout.TenantSchemas {
+		if file.Path == "" {
+			out[component] = NothingAllowed()
+			continue
+		}
+		fail := func(found string) {
+			problems = append(problems, problem.Problem{
+				Reason: problem.InvalidLayout, Severity: problem.Error, Pos: file.Pos, Subject: fmt.Sprintf("key %q", "tenantSchemas."+component),
+				Found: found, Expected: "a JSON Schema of this repository",
+			})
+		}
+		f := s.File(file.Path)
+		if f == nil {
+			fail("no file " + file.Path)
+			continue
+		}
+		if f.Err != nil {
+			fail(f.Err.Error())
+			continue
+		}
+		schema, err := ParseSchema(file.Path, f.Data)
+		if err != nil {
+			fail(err.Error())
+			continue
+		}
+		out[component] = schema
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return out, nil
+}
+
+// Has reports whether a component lands on the hub.
+func (s Schemas) Has(group, component string) bool { return s.of(group, component) != nil }
+
+// of is a component's schema, nil where it does not land on the hub. All of the group of classes
+// lands there, whatever catalog names it (C1).
+func (s Schemas) of(group, component string) *Schema {
+	if schema := s[group+"/"+component]; schema != nil || group != provision.Group {
+		return schema
+	}
+	return NothingAllowed()
+}
+
+// isElsewhere reports whether a patch of an Application may change its destination.
+func isElsewhere(patch *yamldoc.Node) bool {
+	if patch == nil {
+		return false
+	}
+	if patch.Kind == yamldoc.String {
+		return inDestination.MatchString(patch.Text())
+	}
+	return patch.Get("spec").Get("destination") != nil
+}
+
+// ForbiddenValues are the values of a tenant's levels that the component's schema does not allow
+// there. The memo remembers what a schema finds in a file.
+func (s Schemas) ForbiddenValues(remembered Memory, layout *fleet.Layout, group, component string, layers []hierarchy.Layer) []problem.Problem {
+	schema := s.of(group, component)
+	if schema == nil {
+		return nil
+	}
+	var out []problem.Problem
+	for _, l := range layers {
+		if l.Root.IsNull() || !layout.OfTenant(l.Level) {
+			continue
+		}
+		out = append(out, remembered.Forbidden(schema, l.Root, fmt.Sprintf("component %q of group %q", component, group))...)
+	}
+	return out
+}
+
+// Companion judges the value files of a companion: where its component lands on the hub, it does,
+// too, and a tenant's level may set nothing of it. The error is a problem.List.
+func (s Schemas) Companion(remembered Memory, layout *fleet.Layout, m *fleet.Member, group, component string) func([]hierarchy.Layer, error) ([]hierarchy.Layer, error) {
+	return func(layers []hierarchy.Layer, err error) ([]hierarchy.Layer, error) {
+		if err != nil || m.IsHub || !s.Has(group, component) {
+			return layers, err
+		}
+		nothing := Schemas{group + "/" + component: NothingAllowed()}
+		if problems := nothing.ForbiddenValues(remembered, layout, group, component, layers); len(problems) > 0 {
+			return nil, problem.List(problems)
+		}
+		return layers, nil
+	}
+}
+
+// ForbiddenEntries are the entries of a component that lands on the hub in catalogs of a tenant's
+// levels: they would choose its chart, its version and its namespace.
+func (s Schemas) ForbiddenEntries(layout *fleet.Layout, group, component string, catalogs []hierarchy.Layer) []problem.Problem {
+	if !s.Has(group, component) {
+		return nil
+	}
+	var out []problem.Problem
+	for _, l := range catalogs {
+		e := catalog.Entries(l.Root).Get(component)
+		if e == nil || !layout.OfTenant(l.Level) {
+			continue
+		}
+		out = append(out, problem.Problem{
+			Reason: problem.ForbiddenValue, Severity: problem.Error, Pos: catalog.Entries(l.Root).KeyPos(component),
+			Subject: fmt.Sprintf("component %q of group %q", component, group), Found: "is in a tenant's catalog",
+			Expected: "no entry: it lands on the hub", Hints: []string{"set it at a level of the platform"},
+		})
+	}
+	return out
+}

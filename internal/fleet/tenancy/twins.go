@@ -1,0 +1,53 @@
+package tenancy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/provision"
+)
+
+// TwinsOf are the members of other hubs that would have the same name in the same account and
+// region, as far as the files say: two controllers would have one cluster.
+func TwinsOf(f *fleet.Fleet, m *fleet.Member) []*fleet.Member {
+	s := m.Provision
+	if s == nil {
+		return nil
+	}
+	var out []*fleet.Member
+	for _, hub := range f.Hubs() {
+		other := f.Member(hub, m.Name)
+		if other != nil && other != m && other.Provision != nil && other.Provision.Account == s.Account && other.Provision.Region == s.Region {
+			out = append(out, other)
+		}
+	}
+	return out
+}
+
+// ChangedTwins are the members that have other twins than in a previous fleet.
+func ChangedTwins(previous, f *fleet.Fleet) []*fleet.Member {
+	var out []*fleet.Member
+	for _, hub := range f.Hubs() {
+		for _, m := range f.Members(hub) {
+			if m.Provision != nil && !slices.Equal(TwinsOf(previous, m), TwinsOf(f, m)) {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// Twins are the problems of a member that has twins.
+func Twins(f *fleet.Fleet, m *fleet.Member) []problem.Problem {
+	var out []problem.Problem
+	for _, other := range TwinsOf(f, m) {
+		out = append(out, problem.Problem{
+			Reason: problem.InvalidProvision, Severity: problem.Error, Pos: m.KeyPos(provision.Key), Subject: fmt.Sprintf("cluster %q", m.Name),
+			Found:    fmt.Sprintf("hub %q provisions a cluster of this name in this account and region, too", other.Hub),
+			Expected: "one of the two, or another account or region in one of the files", Related: []problem.Pos{other.KeyPos(provision.Key)},
+		})
+	}
+	return out
+}

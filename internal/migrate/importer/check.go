@@ -1,0 +1,82 @@
+package importer
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/object"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/migrate/verify"
+)
+
+// check builds the fleet of the files, and compares its Applications with those of the
+// ApplicationSets (rule 5). It returns how many are equal.
+func (m *importer) check(files map[string][]byte, apps []*application) (equal int, err error) {
+	all := map[string]*snapshot.File{}
+	for name, data := range files {
+		all[name] = snapshot.NewFile(name, data, snapshot.MaxFileSize)
+	}
+	snap := snapshot.New("import", all)
+	st, err := fleetstate.Build(nil, snap, m.facts())
+	if err != nil {
+		return 0, m.invalid(problem.From(err, problem.InvalidLayout, problem.Pos{}))
+	}
+	if len(st.Problems) > 0 {
+		return 0, m.invalid(st.Problems)
+	}
+	m.noteReplaced(st)
+	made := map[string]verify.Application{}
+	hub := expand.New(expand.Options{State: st, Snapshot: snap, Hub: m.o.Hub, Tools: m.o.Tools})
+	var failed error
+	hub.Walk(false, func(o *object.Object) bool {
+		if !o.Application() {
+			return true
+		}
+		var a verify.Application
+		// As its template says, like the original: in steps neither is synced by itself.
+		if a, failed = m.reader.Read(o.Unsteered().Tree); failed != nil {
+			return false
+		}
+		made[o.Label("argosy.dev/cluster")+"\n"+o.Label("argosy.dev/component")] = a
+		return true
+	})
+	if failed != nil {
+		return 0, failed
+	}
+	if found := problem.Errors(hub.Problems()); len(found) > 0 {
+		return 0, m.invalid(found)
+	}
+	for _, a := range apps {
+		subject := fmt.Sprintf("Application %q", a.Name)
+		key := m.members[a.Cluster].Name + "\n" + a.component
+		ours, ok := made[key]
+		delete(made, key)
+		if !ok {
+			m.report(a.set.pos, subject, fmt.Sprintf("the fleet does not make component %q on cluster %q", a.component, a.Cluster))
+			continue
+		}
+		found := verify.Differences(ours, a.Application)
+		for _, d := range found {
+			m.report(a.set.pos, subject, fmt.Sprintf("%s is %s, and was %s", strings.Join(d.Path, "."), shown(d.Ours), shown(d.Live)))
+		}
+		if len(found) == 0 {
+			equal++
+		}
+	}
+	for _, extra := range made {
+		m.report(problem.Pos{}, fmt.Sprintf("Application %q", extra.Name), "no ApplicationSet makes it")
+	}
+	return equal, nil
+}
+
+// shown is a value for messages.
+func shown(v any) string {
+	if v == nil {
+		return "missing"
+	}
+	return problem.Truncate(strings.TrimSpace(string(manifest.Canonical(v))), 200)
+}

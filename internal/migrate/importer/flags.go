@@ -1,0 +1,57 @@
+package importer
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/release"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/migrate/verify"
+	"github.com/argosy-hub/argosy/internal/placement"
+)
+
+// withoutFlags returns a cluster's labels without those that a member file has as flags. As flags
+// they would hand the group to an engine of the cluster, away from the ApplicationSets that are
+// imported. They stay on the cluster's Secret, where selectors read them.
+func (m *importer) withoutFlags(cluster string, of map[string]string) map[string]string {
+	of = maps.Clone(of)
+	for _, flag := range []string{placement.FlagRemote, "enable_remote_" + m.o.Group, "githubSecret"} {
+		value, is := of[flag]
+		if !is || value == "false" {
+			continue
+		}
+		delete(of, flag)
+		m.note("left out label %s=%s of %s: the member file has a flag of this name, which changes who deploys what", flag, value, cluster)
+	}
+	return of
+}
+
+// facts are what the clusters' Secrets have, by member.
+func (m *importer) facts() facts.Set {
+	var clusters []facts.Cluster
+	for _, c := range m.known {
+		name := c.Name
+		if c.Server == verify.InCluster {
+			name = m.o.Hub
+		}
+		clusters = append(clusters, facts.Cluster{Name: m.members[name].Name, Labels: c.Labels, Annotations: c.Annotations})
+	}
+	return facts.NewSet(false, clusters...)
+}
+
+// noteReplaced notes what the fleet has otherwise than the clusters' Secrets, but for releases,
+// which withReleases notes.
+func (m *importer) noteReplaced(st *fleetstate.State) {
+	for _, c := range st.Clusters() {
+		for _, r := range inventory.Replaced(c) {
+			if r.Key != release.LabelOf(m.o.Group) && r.Key != release.FleetSecretsLabel {
+				m.note("%s %q of %s: %s", r.Kind, r.Key, c.Member.Name, r)
+			}
+		}
+	}
+}
+
+// note notes something once.
+func (m *importer) note(format string, of ...any) { m.notes[fmt.Sprintf(format, of...)] = true }

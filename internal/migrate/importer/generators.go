@@ -1,0 +1,208 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/run"
+	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/migrate/verify"
+)
+
+// application is one that an ApplicationSet of the repository makes.
+type application struct {
+	verify.Application
+	set        *applicationSet
+	parameters map[string]any
+	metadata   tree // labels and annotations
+	component  string
+	main       int // the source that is the component's chart or folder
+}
+
+// followed are the generators that Argo CD's own code runs here.
+var followed = []string{"list", "clusters", "git", "matrix", "merge", "selector"}
+
+// unfollowed is the first generator that needs more than files and clusters, which the sets given
+// for its ApplicationSet replace; and where it is.
+func unfollowed(generators any) string {
+	list, _ := generators.([]any)
+	for _, g := range list {
+		m, _ := g.(tree)
+		for _, kind := range slices.Sorted(maps.Keys(m)) {
+			switch {
+			case m[kind] == nil:
+			case !slices.Contains(followed, kind):
+				return kind
+			case kind == "matrix" || kind == "merge":
+				if found := unfollowed(manifest.At(m[kind], "generators")); found != "" {
+					return found
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// listsClusters reports whether one of the generators lists clusters.
+func listsClusters(generators any) bool {
+	list, _ := generators.([]any)
+	return slices.ContainsFunc(list, func(g any) bool {
+		m, _ := g.(tree)
+		return m["clusters"] != nil || listsClusters(manifest.At(m["matrix"], "generators")) || listsClusters(manifest.At(m["merge"], "generators"))
+	})
+}
+
+// given puts lists in the place of generators that cannot be run.
+func given(v any, elements []any) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = given(v[i], elements)
+		}
+		return out
+	case tree:
+		for kind := range v {
+			if !slices.Contains(followed, kind) && kind != "generators" && kind != "template" && kind != "selector" {
+				return listIn(v, kind, elements)
+			}
+		}
+		out := maps.Clone(v)
+		for _, kind := range []string{"matrix", "merge"} {
+			if below, ok := v[kind].(tree); ok {
+				below = maps.Clone(below)
+				below["generators"] = given(below["generators"], elements)
+				out[kind] = below
+			}
+		}
+		return out
+	}
+	return v
+}
+
+// listIn is a list in the place of a generator of a kind, with its template and selector.
+func listIn(generator tree, kind string, elements []any) tree {
+	list := tree{"elements": elements}
+	if template := manifest.At(generator[kind], "template"); template != nil {
+		list["template"] = template
+	}
+	out := tree{"list": list}
+	if selector := generator["selector"]; selector != nil {
+		out["selector"] = selector
+	}
+	return out
+}
+
+// run makes the Applications of an ApplicationSet, as Argo CD does. What it cannot make is
+// reported. An error means that the import as a whole has no sense.
+func (m *importer) run(s *applicationSet) ([]*application, error) {
+	subject := fmt.Sprintf("ApplicationSet %q", s.name)
+	if kind := unfollowed(manifest.At(s.tree, "spec", "generators")); kind != "" {
+		elements, ok := m.o.Generated[s.name]
+		if !ok {
+			m.report(s.pos, subject, fmt.Sprintf("generator %s cannot be run without its service: none of its Applications is imported", kind),
+				fmt.Sprintf("give its parameter sets: --generated FILE, a map with a list below %q", s.name))
+			return nil, nil
+		}
+		spec := manifest.Copy(s.tree["spec"])
+		spec["generators"] = given(spec["generators"], elements)
+		s.tree = manifest.Copy(s.tree)
+		s.tree["spec"] = spec
+	}
+	if len(m.known) == 0 && listsClusters(manifest.At(s.tree, "spec", "generators")) {
+		m.report(s.pos, subject, "lists clusters, and none is known: it is run for the hub alone", "--clusters, --facts or --context name the clusters that generators list")
+	}
+	sets, err := m.o.Tools.ApplicationSets.Parameters(s.tree, expand.Inputs{Git: m.o.Repositories.Open, Clusters: m.known})
+	var away *verify.Away
+	switch {
+	case errors.As(err, &away):
+		m.reportAway(s.pos, subject, away)
+		return nil, nil
+	case err != nil:
+		m.report(s.pos, subject, "its generators fail, as in Argo CD: "+oneLine(err.Error()))
+		return nil, nil
+	}
+	trees, failed := make([]tree, len(sets)), make([]error, len(sets))
+	run.Each(len(sets), func(i int) { trees[i], failed[i] = m.o.Tools.ApplicationSets.Application(sets[i]) })
+	m.all += len(sets)
+	var out []*application
+	for i, t := range trees {
+		if failed[i] != nil {
+			m.report(s.pos, subject, "its template fails, as in Argo CD: "+oneLine(failed[i].Error()))
+			continue
+		}
+		if found := m.secretIn(t); found != nil {
+			m.report(s.pos, fmt.Sprintf("Application %q", manifest.Text(t, "metadata", "name")), fmt.Sprintf("has the text of %s, which looks like %s: it is not written", found.at, found.looks),
+				"keep it in a Secret that the component reads")
+			continue
+		}
+		normal, err := m.reader.Read(t)
+		var unreadable *verify.Unreadable
+		switch {
+		case errors.As(err, &away):
+			m.reportAway(s.pos, subject, away)
+			continue
+		case errors.As(err, &unreadable):
+			m.report(s.pos, fmt.Sprintf("Application %q", manifest.Text(t, "metadata", "name")), unreadable.Text, unreadable.Hint)
+			continue
+		case err != nil:
+			return nil, err
+		}
+		a := &application{Application: normal, set: s, parameters: sets[i].Values, metadata: tree{}}
+		for _, key := range []string{"labels", "annotations"} {
+			if v, ok := manifest.At(t, "metadata", key).(tree); ok && len(v) > 0 {
+				a.metadata[key] = v
+			}
+		}
+		if a.main, err = mainSource(a); err != nil {
+			m.report(s.pos, fmt.Sprintf("Application %q", a.Name), err.Error())
+			continue
+		}
+		out = append(out, a)
+	}
+	if m.doubted == nil && m.reader.Doubt() != nil {
+		m.doubted = s
+	}
+	return out, nil
+}
+
+// mainSource is the first source that deploys something.
+func mainSource(a *application) (int, error) {
+	for i, s := range a.sources() {
+		if manifest.Text(s, "chart") != "" || manifest.Text(s, "path") != "" {
+			return i, nil
+		}
+	}
+	return 0, errors.New("no source has a chart or a path")
+}
+
+// sources are those in their normal form.
+func (a *application) sources() []any {
+	list, _ := a.Spec["sources"].([]any)
+	return list
+}
+
+// source is the main one.
+func (a *application) source() tree {
+	s, _ := a.sources()[a.main].(tree)
+	return s
+}
+
+// isChart reports whether Helm renders the main source.
+func (a *application) isChart() bool { return a.source()["helm"] != nil }
+
+// values are those of the main source.
+func (a *application) values() tree {
+	v, _ := manifest.At(a.source(), "helm", "values").(tree)
+	return v
+}
+
+// problemAt is a finding of an import.
+func problemAt(pos problem.Pos, subject, found string, hints ...string) problem.Problem {
+	hints = slices.DeleteFunc(hints, func(h string) bool { return h == "" })
+	return problem.Problem{Reason: problem.NotImported, Severity: problem.Warning, Pos: pos, Subject: subject, Found: found, Hints: hints}
+}

@@ -1,0 +1,266 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/migrate/factor"
+
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/scaffold"
+	"github.com/argosy-hub/argosy/internal/migrate/verify"
+)
+
+// Options say what to import. Hub, Group, Repositories, Tools and SetParameters are required.
+type Options struct {
+	// Hub is the name of the cluster that Argo CD runs on, Group that of the components' group.
+	Hub, Group string
+	// Charts and ChartsVersion are the registry and the version of Argosy's charts.
+	Charts, ChartsVersion string
+	// Repositories are those that ApplicationSets read. They are in its Own, which is required.
+	Repositories *verify.Repositories
+	// ApplicationSets are files to read instead of those in the repository.
+	ApplicationSets []*snapshot.File
+	// Clusters are the clusters that Argo CD knows; nil for the cluster Secrets in the repository.
+	Clusters []expand.Cluster
+	// Generated are the parameter sets of generators that cannot be run, by ApplicationSet.
+	Generated map[string][]any
+	// Factor has values factored, although value files form a hierarchy.
+	Factor bool
+	Tools  expand.Tools
+	// SetParameters is Helm's.
+	SetParameters func(values map[string]any, parameters []source.Parameter) error
+}
+
+// Result is the fleet.
+type Result struct {
+	// Files are those of the fleet's repository.
+	Files map[string][]byte
+	// Members, Components and Applications count what was found; the last are all that the
+	// ApplicationSets make. Equal are those that the fleet makes with an equal spec.
+	Members, Components, Applications, Equal int
+	// Lines count the lines of values: of the value files and texts that the Applications are made
+	// of, each once, and of the fleet's value files.
+	LinesBefore, LinesAfter int
+	// Kept are the value files that keep their places and their bytes; Unkept says why those of a
+	// repository do not, empty if there are none.
+	Kept   []string
+	Unkept string
+	// Names are the fleet's names of Applications by those of the ApplicationSets.
+	Names map[string]string
+	// Left are Applications that no ApplicationSet makes, with their places: they stay as they are.
+	Left []string
+	// Notes say what the fleet has otherwise than the clusters' Secrets.
+	Notes []string
+	// Problems are what could not be imported, and what differs.
+	Problems []problem.Problem
+}
+
+// tree is a map of values as encoding/json decodes it.
+type tree = map[string]any
+
+type importer struct {
+	o            Options
+	reader       *verify.Reader
+	known        []expand.Cluster
+	members      map[string]*scaffold.Member // by the cluster's name in Argo CD
+	phrases      factor.Clusters             // templates over the facts of the members, by the same name
+	secrets      []secret                    // in annotations of the clusters
+	namespace    string                      // of the ApplicationSets
+	environments map[string]bool
+	releases     []string // of the group
+	addsReleases bool     // that labels of clusters name
+	notes        map[string]bool
+	all          int
+	left         []string
+	problems     []problem.Problem
+	away         []problem.Problem // repositories and revisions that cannot be read, each once
+	doubted      *applicationSet   // the first one that reads a repository which may be another one
+	kept         *valueHierarchy   // nil if values are factored
+}
+
+// Import makes a fleet. Its error is one that leaves no fleet; what is wrong with single
+// ApplicationSets is in the result.
+func Import(o Options) (*Result, error) {
+	if !labels.IsName(o.Hub) || !labels.IsName(o.Group) {
+		return nil, problem.Usage(nil, "hub %q and group %q have to be names: lower case letters, digits and inner hyphens, at most 63", o.Hub, o.Group)
+	}
+	m := &importer{o: o, notes: map[string]bool{}, members: map[string]*scaffold.Member{}, phrases: factor.Clusters{}, environments: map[string]bool{}}
+	if err := m.clusters(); err != nil {
+		return nil, problem.Usage(nil, "%w", err)
+	}
+	if err := m.readReleases(); err != nil {
+		return nil, err
+	}
+	m.reader = &verify.Reader{Normalize: o.Tools.ApplicationSets.Normalize, SetParameters: o.SetParameters, Open: o.Repositories.Open, Known: o.Repositories.Known, IsGuess: o.Repositories.IsGuess, Clusters: m.known, Hub: o.Hub}
+	sets := m.applicationSets()
+	if len(sets) == 0 {
+		return nil, &problem.Failure{
+			Err: errors.New("no ApplicationSet found"), Problems: m.problems,
+			Hints: []string{"--from names the repository that has them, --applicationsets a file (kubectl get applicationsets -o yaml)"},
+		}
+	}
+	m.findNamespace(sets)
+	var apps []*application
+	for i := range sets {
+		made, err := m.run(&sets[i])
+		if err != nil {
+			return nil, err
+		}
+		apps = append(apps, made...)
+	}
+	if away := m.reader.Doubt(); away != nil {
+		m.reportAway(m.doubted.pos, fmt.Sprintf("ApplicationSet %q", m.doubted.name), away)
+	}
+	if len(m.away) > 0 {
+		return nil, ended(m.away)
+	}
+	if apps = m.possible(apps); len(apps) == 0 {
+		return nil, m.nothing()
+	}
+	if err := m.makeMembers(apps); err != nil {
+		return nil, problem.Usage(nil, "%w", err)
+	}
+	components, err := m.components(sets, apps)
+	if err != nil {
+		return nil, err
+	}
+	if apps = m.withoutOwnIntegers(components, apps); len(apps) == 0 {
+		return nil, m.nothing()
+	}
+	if err := m.checkNames(components); err != nil {
+		return nil, err
+	}
+	return m.fleet(components, apps)
+}
+
+// nothing is the error of an import that no Application is left of.
+func (m *importer) nothing() error {
+	err := &problem.Failure{Err: errors.New("no Application can be imported"), Problems: m.problems, Hints: []string{"none of the Applications can be imported: nothing was written"}}
+	if m.all == 0 && len(m.problems) == 0 {
+		err.Hints = slices.Insert(err.Hints, 0, "--clusters or --facts name the clusters that generators list")
+	}
+	return err
+}
+
+// fail is an error at a place, which ends the import.
+func (m *importer) fail(pos problem.Pos, subject, found string, hints ...string) error {
+	p := problemAt(pos, subject, found, hints...)
+	return ended([]problem.Problem{p})
+}
+
+// ended is the error of an import that ends with findings.
+func ended(found []problem.Problem) error {
+	for i := range found {
+		found[i].Severity = problem.Error
+	}
+	return &problem.Failure{Err: found[0], Problems: found, Hints: []string{"nothing was written"}}
+}
+
+// reportAway notes what is away, which ends the import once all of it is known.
+func (m *importer) reportAway(pos problem.Pos, subject string, away *verify.Away) {
+	if !slices.ContainsFunc(m.away, func(p problem.Problem) bool { return p.Found == away.Text }) {
+		m.away = append(m.away, problemAt(pos, subject, away.Text, away.Hint))
+	}
+}
+
+// components are the Applications by component.
+func (m *importer) components(sets []applicationSet, apps []*application) (map[string][]*application, error) {
+	for i := range sets {
+		var own []*application
+		for _, a := range apps {
+			if a.set == &sets[i] {
+				own = append(own, a)
+			}
+		}
+		if len(own) > 0 {
+			m.nameComponents(&sets[i], own)
+		}
+	}
+	if err := m.distinguish(apps); err != nil {
+		return nil, err
+	}
+	out := map[string][]*application{}
+	for _, a := range apps {
+		out[a.component] = append(out[a.component], a)
+	}
+	for _, name := range slices.Sorted(maps.Keys(out)) {
+		var charts, folders []*application
+		for _, a := range out[name] {
+			if a.isChart() {
+				charts = append(charts, a)
+			} else {
+				folders = append(folders, a)
+			}
+		}
+		if len(charts) > 0 && len(folders) > 0 {
+			other := name + "-manifests"
+			if len(out[other]) > 0 {
+				return nil, m.fail(folders[0].set.pos, fmt.Sprintf("component %q", name), "is a chart on some clusters and a folder of manifests on others", "give the two ApplicationSets other names")
+			}
+			for _, a := range folders {
+				a.component = other
+			}
+			out[name], out[other] = charts, folders
+		}
+	}
+	return out, nil
+}
+
+// fleet makes the files, and checks them: with the value files in their places if that gives the
+// same Applications, else with values that are factored.
+func (m *importer) fleet(components map[string][]*application, apps []*application) (*Result, error) {
+	before := slices.Clone(m.problems)
+	kept, why := m.recognize(components)
+	if kept != nil && m.o.Factor {
+		why = unkept("as --factor says")
+	} else if m.kept = kept; kept != nil {
+		r, err := m.made(components, apps)
+		if err == nil && r.Equal == len(apps) {
+			return r, nil
+		}
+		if why = err; err == nil {
+			why = m.problems[len(before):][0]
+		}
+		m.kept, m.problems = nil, before
+	}
+	r, err := m.made(components, apps)
+	if err == nil && why != nil {
+		r.Unkept = why.Error()
+	}
+	return r, err
+}
+
+// made makes the files, and checks them.
+func (m *importer) made(components map[string][]*application, apps []*application) (*Result, error) {
+	files, lines, err := m.files(components)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Files: files, Members: len(m.members), Components: len(components), Applications: m.all, Left: m.left, Names: map[string]string{}}
+	texts := map[string]int{}
+	for _, a := range apps {
+		r.Names[a.Name] = catalog.ApplicationName(a.component, m.members[a.Cluster].Name)
+		maps.Copy(texts, a.Lines)
+	}
+	for _, n := range texts {
+		r.LinesBefore += n
+	}
+	if m.kept != nil {
+		r.Kept, r.LinesAfter = slices.Sorted(maps.Keys(m.kept.files)), r.LinesBefore
+	} else {
+		r.LinesAfter = lines
+	}
+	if r.Equal, err = m.check(files, apps); err != nil {
+		return nil, err
+	}
+	r.Notes, r.Problems = slices.Sorted(maps.Keys(m.notes)), problem.Sorted(m.problems)
+	return r, nil
+}

@@ -1,0 +1,254 @@
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/object"
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+)
+
+// InCluster is the address by which Argo CD reaches the cluster that it runs on, and InClusterName
+// the name of that cluster where no Secret names it.
+const (
+	InCluster     = "https://kubernetes.default.svc"
+	InClusterName = "in-cluster"
+)
+
+// Application is one in its normal form.
+type Application struct {
+	Name string
+	// Cluster is the destination's name; the hub's own for the cluster that Argo CD runs on.
+	Cluster string
+	// Spec is the normal form (rule 2).
+	Spec manifest.Tree
+	// Lines are the lines of each value file, and of each other text of values, that it is made of.
+	Lines map[string]int
+	// Values say where the values of each source come from.
+	Values []Values
+}
+
+// Values are those of a source: files, least specific first, and what Argo CD puts over them.
+type Values struct {
+	Files []ValueFile
+	Over  manifest.Tree
+}
+
+// ValueFile is one that an Application lists. File is nil where it is not there.
+type ValueFile struct {
+	Repository, Path string
+	File             *snapshot.File
+	Snapshot         *snapshot.Snapshot
+}
+
+// Reader reads Applications, one at a time. Clusters, Known and IsGuess may be missing.
+type Reader struct {
+	// Normalize is Argo CD's (expand.ApplicationSets).
+	Normalize func(manifest.Tree) (manifest.Tree, error)
+	// SetParameters is Helm's.
+	SetParameters func(values map[string]any, parameters []source.Parameter) error
+	// Open is a Git repository at a revision.
+	Open expand.Open
+	// Known is a Git repository at a revision that is at hand, nil for one that is not; nil for no
+	// such.
+	Known func(repoURL, revision string) *snapshot.Snapshot
+	// IsGuess reports whether nobody has said that a Git repository is the one that Open reads.
+	IsGuess func(repoURL string) bool
+	// Clusters are those with a known server.
+	Clusters []expand.Cluster
+	// Hub is the name of the cluster that Argo CD runs on.
+	Hub string
+
+	layers  map[*snapshot.File]hierarchy.Layer // of value files that have been read
+	guessed map[string]bool                    // value files of the repository that is a guess, and whether they are there
+	guess   string                             // its URL
+}
+
+// Unreadable is why an Application has no normal form. Hint may be empty.
+type Unreadable struct{ Text, Hint string }
+
+func (u *Unreadable) Error() string { return u.Text }
+
+// Read is the normal form of an Application (rules 2 to 7).
+func (r *Reader) Read(tree manifest.Tree) (Application, error) {
+	if !manifest.IsAutomated(tree) { // a policy that is switched off is none (rule 2)
+		tree = object.InSteps(tree)
+	}
+	normal, err := r.Normalize(tree)
+	if err != nil {
+		return Application{}, err
+	}
+	a := Application{Name: manifest.Text(tree, "metadata", "name"), Lines: map[string]int{}}
+	a.Spec, _ = normal["spec"].(manifest.Tree)
+	switch {
+	case a.Spec == nil:
+		return Application{}, &Unreadable{Text: "has no spec"}
+	case a.Spec["sourceHydrator"] != nil:
+		return Application{}, &Unreadable{Text: "spec.sourceHydrator is not followed"}
+	}
+	destination := manifest.Copy(a.Spec["destination"])
+	if a.Cluster, err = r.cluster(destination); err != nil {
+		return Application{}, err
+	}
+	delete(destination, "server")
+	destination["name"] = a.Cluster
+	a.Spec["destination"] = destination
+	if a.Spec["sources"], err = r.sources(&a); err != nil {
+		return Application{}, err
+	}
+	delete(a.Spec, "source")
+	return a, nil
+}
+
+// Doubt is an error if the repository that is a guess has none of the value files that Applications
+// list: it is another one, and the comparison would be one without values.
+func (r *Reader) Doubt() *Away {
+	for _, isThere := range r.guessed {
+		if isThere {
+			return nil
+		}
+	}
+	if len(r.guessed) == 0 {
+		return nil
+	}
+	of := source.Shown(r.guess)
+	return &Away{
+		Text: fmt.Sprintf("repository %s is taken for that of --from, which has none of the value files that Applications list (%d), as %s", of, len(r.guessed), slices.Min(slices.Collect(maps.Keys(r.guessed)))),
+		Hint: fmt.Sprintf("--repository %s=DIR names a clone of it; --from-url %s says that --from is one", of, of),
+	}
+}
+
+// address is a server as Argo CD compares it (v2.14 and v3.2, util/db/cluster.go).
+func address(server string) string { return strings.TrimRight(server, "/") }
+
+// cluster is the name of a destination's cluster.
+func (r *Reader) cluster(destination manifest.Tree) (string, error) {
+	name, server := manifest.Text(destination, "name"), address(manifest.Text(destination, "server"))
+	if name == "" && server == "" {
+		return "", &Unreadable{Text: "has no destination"}
+	}
+	for _, c := range r.Clusters {
+		if name == c.Name || name == "" && server == address(c.Server) {
+			if address(c.Server) == InCluster {
+				return r.Hub, nil
+			}
+			return c.Name, nil
+		}
+	}
+	switch {
+	case server == InCluster || name == InClusterName:
+		return r.Hub, nil
+	case name == "":
+		return "", &Unreadable{
+			Text: fmt.Sprintf("deploys to %s, and no cluster is known to have that server", source.Shown(server)),
+			Hint: "--clusters takes the exported cluster Secrets, with their names and servers",
+		}
+	}
+	return name, nil
+}
+
+// sources are those of an Application in their normal form (rules 3 to 5).
+func (r *Reader) sources(a *Application) ([]any, error) {
+	all := source.Of(manifest.Tree{"spec": a.Spec})
+	list, _ := a.Spec["sources"].([]any)
+	if len(list) == 0 {
+		list = []any{a.Spec["source"]}
+	}
+	var out []any
+	values := make([]Values, len(all))
+	for i, s := range all {
+		tree := manifest.Copy(list[i])
+		if manifest.Text(tree, "targetRevision") == "" {
+			tree["targetRevision"] = "HEAD"
+		}
+		if err := r.overridden(a.Name, s); err != nil {
+			return nil, err
+		}
+		environmentOf(a, s).named(tree)
+		s.Helm, _ = tree["helm"].(manifest.Tree)
+		isChart, err := r.isChart(s)
+		if err != nil {
+			return nil, err
+		}
+		if isChart {
+			if tree["helm"], values[i], err = r.helm(a, s, all); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, tree)
+	}
+	left := []any{}
+	for i, s := range out {
+		if s := withoutReference(s, out); s != nil {
+			left, a.Values = append(left, s), append(a.Values, values[i])
+		}
+	}
+	return left, nil
+}
+
+// isChart reports whether Helm renders a source. Argo CD looks into the folder of one without
+// options.
+func (r *Reader) isChart(s source.Source) (bool, error) {
+	switch {
+	case s.Chart != "" || s.Helm != nil:
+		return true, nil
+	case len(s.Explicit) > 0 || s.Path == "":
+		return false, nil
+	}
+	snap, err := r.Open(s.RepoURL, s.Revision)
+	if err != nil {
+		return false, err
+	}
+	return snap.File(path.Join(s.Path, "Chart.yaml")) != nil, nil
+}
+
+// overridden is an error if a file beside the manifests changes the source of an Application of one
+// name, or options of Helm, which the fleet's values then do not merge with.
+func (r *Reader) overridden(application string, s source.Source) error {
+	const hint = "move what it sets into the Application's source"
+	if s.Chart != "" || s.Path == "" || r.Known == nil {
+		return nil
+	}
+	snap := r.Known(s.RepoURL, s.Revision)
+	if snap == nil {
+		return nil
+	}
+	if own := path.Join(s.Path, ".argocd-source-"+application+".yaml"); snap.File(own) != nil {
+		return &Unreadable{Text: own + " is for an Application of this name alone", Hint: hint}
+	}
+	of := path.Join(s.Path, ".argocd-source.yaml")
+	f := snap.File(of)
+	if f == nil {
+		return nil
+	}
+	layer, err := layerOf(of, f.Data)
+	if err != nil || layer.Root.Get("helm") != nil {
+		return &Unreadable{Text: of + " changes Helm's options of the Application", Hint: hint}
+	}
+	return nil
+}
+
+// withoutReference is a source without its name, if no value file names it any more; nil for one
+// that has nothing else.
+func withoutReference(s any, all []any) any {
+	tree, _ := s.(manifest.Tree)
+	ref := manifest.Text(tree, "ref")
+	if ref == "" || slices.ContainsFunc(all, func(s any) bool {
+		return strings.Contains(string(manifest.Canonical(manifest.At(s, "helm"))), `"$`+ref+"/")
+	}) {
+		return tree
+	}
+	tree = maps.Clone(tree)
+	delete(tree, "ref")
+	if tree["path"] == nil && tree["chart"] == nil && len(all) > 1 {
+		return nil
+	}
+	return tree
+}

@@ -1,0 +1,82 @@
+package flux
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/paramset"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// healthTimeout is how long a Kustomization waits for what it has applied; a new revision waits for
+// that, too.
+const healthTimeout = "5m"
+
+// manifests is the objects of a component that is a folder in Git: its source and a Kustomization.
+// What is taken out of the folder is pruned; what is applied stays when the Kustomization goes,
+// unless that has been marked (rule 3).
+func (r *renderer) manifests(c paramset.ComponentSet, own bool) []object {
+	r.checkChart(c)
+	if c.Namespace != "" && len(validation.IsDNS1123Label(c.Namespace)) > 0 {
+		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("namespace %q of component %q", c.Namespace, c.Component), "is none that Kubernetes takes", "a DNS-1123 label", "namespace")
+	}
+	if own && c.Namespace != "" && c.Team == "" {
+		r.ownNamespace(c)
+	}
+	spec := object{
+		"interval": interval, "retryInterval": retryInterval, "timeout": healthTimeout,
+		"sourceRef": object{"kind": "GitRepository", "name": c.ApplicationName},
+		"path":      "./" + strings.Trim(strings.TrimPrefix(c.Chart.Path, "./"), "/"),
+		"prune":     true, "wait": true, "deletionPolicy": "Orphan",
+	}
+	if c.Namespace != "" {
+		spec["targetNamespace"] = c.Namespace
+	}
+	if !own {
+		spec["kubeConfig"] = object{"secretRef": object{"name": r.KubeConfig(c.Name)}}
+	}
+	r.impersonate(c, spec)
+	var variables []any
+	if c.Substitute {
+		info := r.variables(c, own)
+		spec["postBuild"] = object{"substituteFrom": []any{object{"kind": "ConfigMap", "name": nameOf(info), "optional": false}}}
+		variables = append(variables, info["data"])
+	}
+	r.dependsOn(c, spec)
+	var out []object
+	if c.Chart.Path != "" { // else it is to go, and is a chart of a registry now
+		if source := r.gitRepository(c); source != nil {
+			out = append(out, source)
+		}
+	}
+	return sealed(append(out, object{
+		"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": r.metadata(c.ApplicationName, c), "spec": spec,
+	}), c, variables...)
+}
+
+// variables is the ConfigMap with a cluster's facts: of one that is not the engine's own, it has
+// its name.
+func (r *renderer) variables(c paramset.ComponentSet, own bool) object {
+	if own {
+		return r.info
+	}
+	name := ClusterInfo + "-" + c.Name
+	file := "clusters/" + c.Name + ".yaml"
+	if _, there := r.shared[file]; !there {
+		var known labels.Metadata
+		_ = json.Unmarshal(c.Metadata, &known) // the engine's own
+		self := Identity{
+			Name: c.Name, Tenant: c.Tenant, Environment: c.Environment,
+			Labels: labels.Set{All: known.Labels}, Annotations: labels.Set{All: known.Annotations},
+		}
+		if r.owned.st != nil && r.owned.st.Cluster(c.Hub, c.Name) != nil {
+			cluster := r.owned.st.Cluster(c.Hub, c.Name)
+			self.Pos, self.Labels.Origins, self.Annotations.Origins = cluster.Member.Pos, cluster.Labels.Origins, cluster.Annotations.Origins
+		}
+		r.share(c, file, r.clusterInfo(name, self))
+	}
+	return r.shared[file]
+}

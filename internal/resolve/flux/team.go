@@ -1,0 +1,22 @@
+package flux
+
+import (
+	"github.com/argosy-hub/argosy/internal/fleet/team"
+	"github.com/argosy-hub/argosy/internal/paramset"
+)
+
+// impersonate has Flux apply a team's application as the team's ServiceAccount beside Flux, which
+// charts/team binds in the team's namespaces alone. With a kubeconfig, too, the other cluster sees
+// that name (fluxcd/pkg/runtime v0.110.3, client/impersonator.go, clientForKubeConfig). The account
+// has to be there for the removal of the workloads (CanImpersonate).
+func (r *renderer) impersonate(c paramset.ComponentSet, spec object) {
+	if c.Team == "" {
+		return
+	}
+	name := team.Account(c.Team)
+	spec["serviceAccountName"] = name
+	r.share(c, "teams/"+name+".yaml", object{
+		"apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
+		"metadata": r.named(name, object{labelManagedBy: managedBy, "argosy.dev/team": c.Team}),
+	})
+}

@@ -1,0 +1,214 @@
+package query
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/labels"
+
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+)
+
+// View is a question that the plugin answers.
+type View string
+
+// The views.
+const (
+	Members    View = "members"
+	Releases   View = "releases"
+	Components View = "components"
+	Agents     View = "agents"
+	Grants     View = "grants"
+)
+
+// Views are all views, sorted.
+var Views = []string{string(Agents), string(Components), string(Grants), string(Members), string(Releases)}
+
+// Query is one question; the fields are the plugin's input.parameters.
+type Query struct {
+	View View
+	// Hub is required here; the server fills its own in.
+	Hub string
+	// Group is required for Releases and Components.
+	Group string
+	// Component restricts Components to one.
+	Component string
+	// Release restricts Components to the clusters on one release of the group.
+	Release string
+	// Base is a catalog entry as encoding/json decodes it with UseNumber; nil for the layout's
+	// catalog.
+	Base map[string]any
+	// Selector restricts the clusters by their labels.
+	Selector any
+	// Owner is whose engine asks: "hub" (also when empty), or a member's name.
+	Owner string
+	// ApplicationSet is the name of the ApplicationSet that asks, which is none of the parameters;
+	// empty when nobody knows.
+	ApplicationSet string
+}
+
+// Parse reads input.parameters (a JSON object); an absent hub is defaultHub. The error is an *Error
+// of kind BadRequest.
+func Parse(parameters []byte, defaultHub string) (Query, error) {
+	dec := json.NewDecoder(bytes.NewReader(parameters))
+	dec.UseNumber()
+	var raw map[string]any
+	if err := dec.Decode(&raw); err != nil {
+		return Query{}, problem.BadRequest("input.parameters: expected an object")
+	}
+	r := Query{Hub: defaultHub}
+	known := []string{"view", "hub", "group", "component", "release", "base", "selector", "owner"}
+	keys := make([]string, 0, len(raw))
+	for key := range raw {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		v := raw[key]
+		if v == nil {
+			continue
+		}
+		switch key {
+		case "base":
+			m, ok := v.(map[string]any)
+			if !ok {
+				return Query{}, problem.BadRequest("input.parameters.base: expected an object, a catalog entry")
+			}
+			if deeper(m, yamldoc.MaxDepth) {
+				return Query{}, problem.BadRequest("input.parameters.base: values nested deeper than the limit; expected at most %d levels", yamldoc.MaxDepth)
+			}
+			r.Base = m
+			continue
+		case "selector":
+			r.Selector = v
+			continue
+		}
+		s, ok := v.(string)
+		if !ok && slices.Contains(known, key) {
+			return Query{}, problem.BadRequest("input.parameters.%s: expected a string", key)
+		}
+		switch key {
+		case "view":
+			r.View = View(s)
+		case "hub":
+			if s != "" {
+				r.Hub = s
+			}
+		case "group":
+			r.Group = s
+		case "component":
+			r.Component = s
+		case "release":
+			r.Release = s
+		case "owner":
+			r.Owner = s
+		default:
+			return Query{}, problem.BadRequest("input.parameters: unknown key %q%s; expected %s", key, problem.Hint(key, known), strings.Join(known, ", "))
+		}
+	}
+	return r, nil
+}
+
+// deeper says whether what encoding/json decoded has more than so many levels. A request is small,
+// yet its values are written once for each cluster and indented by their depth.
+func deeper(v any, levels int) bool {
+	if levels < 0 {
+		return true
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, below := range v {
+			if deeper(below, levels-1) {
+				return true
+			}
+		}
+	case []any:
+		for _, below := range v {
+			if deeper(below, levels-1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Checked is a request that has been checked.
+type Checked struct {
+	Query
+	// Requester is whose engine asks: fleet.OwnerHub or a member's name.
+	Requester string
+	// Desired asks for what will be when all removals are done: for plans, and for engines that
+	// remove in one step.
+	Desired bool
+	// SubjectsOnly asks for what the sets are about alone: any number of sets, without values.
+	SubjectsOnly  bool
+	LabelSelector labels.Selector
+	// BaseEntry is the request's catalog entry, nil for the layout's.
+	BaseEntry *yamldoc.Node
+}
+
+// Check validates a request against the fleet.
+func Check(st *fleetstate.State, r Query) (Checked, *problem.QueryError) {
+	q := Checked{Query: r}
+	if !slices.Contains(Views, string(r.View)) {
+		return q, problem.BadRequest("view %q is not known%s; expected one of %s", r.View, problem.Hint(string(r.View), Views), strings.Join(Views, ", "))
+	}
+	if r.Hub == "" {
+		return q, problem.BadRequest("no hub given: set input.parameters.hub, or the server's --hub")
+	}
+	if len(st.Fleet.Members(r.Hub)) == 0 {
+		return q, problem.BadRequest("hub %q has no member files%s; expected %s", r.Hub, problem.Hint(r.Hub, st.Fleet.Hubs()), st.Fleet.Layout.Members)
+	}
+	if q.Requester = st.OwnerName(r.Hub, r.Owner); q.Requester != fleet.OwnerHub && st.Fleet.Member(r.Hub, q.Requester) == nil {
+		names := make([]string, 0, len(st.Fleet.Members(r.Hub)))
+		for _, m := range st.Fleet.Members(r.Hub) {
+			names = append(names, m.Name)
+		}
+		return q, problem.BadRequest("owner %q is no member of hub %q%s", q.Requester, r.Hub, problem.Hint(q.Requester, names))
+	}
+	if err := checkGroup(st, r); err != nil {
+		return q, err
+	}
+	var err error
+	if q.LabelSelector, err = labels.ParseSelector(r.Selector); err != nil {
+		return q, problem.BadRequest("input.parameters.%v", err)
+	}
+	if q.Base != nil {
+		if q.BaseEntry, err = st.Resolver().BaseEntry(q.Base); err != nil {
+			return q, problem.BadRequest("input.parameters.%v", err)
+		}
+	}
+	return q, nil
+}
+
+func checkGroup(st *fleetstate.State, r Query) *problem.QueryError {
+	groups := st.Groups()
+	needs := r.View == Releases || r.View == Components
+	switch {
+	case needs && r.Group == "":
+		return problem.BadRequest("view %q needs a group; expected one of %s", r.View, strings.Join(groups, ", "))
+	case needs && !slices.Contains(groups, r.Group):
+		return problem.BadRequest("group %q is not in the layout%s; expected one of %s", r.Group, problem.Hint(r.Group, groups), strings.Join(groups, ", "))
+	case r.View != Components && (r.Component != "" || r.Base != nil || r.Release != ""):
+		return problem.BadRequest("component, base and release belong to view %q, not to %q", Components, r.View)
+	case r.Base != nil && r.Component == "":
+		return problem.BadRequest("base needs a component: it is one component's catalog entry")
+	case r.Component != "" && !labels.IsName(r.Component):
+		return problem.BadRequest("component %q is no DNS-1123 label", r.Component)
+	}
+	return nil
+}
+
+// Unavailable is the error of members of a state that cannot be computed, with the repositories
+// that the files are in (U1).
+func Unavailable(st *fleetstate.State, problems []problem.Problem) *problem.QueryError {
+	if s := st.Resolver().Snapshot; len(s.Parts()) > 0 {
+		problems = problem.Relocate(problems, s.Locate)
+	}
+	return problem.Unavailable(problems)
+}

@@ -1,0 +1,242 @@
+package access
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
+)
+
+// The routes that a scope may allow.
+const (
+	GetParams  = "getparams"
+	FluxInputs = "flux-inputs"
+	Registry   = "registry"
+	FleetRoute = "fleet"
+	Explain    = "explain"
+	Webhook    = "webhook"
+	Web        = "web"
+)
+
+// Routes are all routes, in the order that the documentation has.
+var Routes = []string{GetParams, FluxInputs, Registry, FleetRoute, Explain, Webhook, Web}
+
+// Scope is what a bearer token may query. Nil lists other than Routes allow all.
+type Scope struct {
+	Routes  []string `json:"routes" is:"quoted" jsonschema:"uniqueItems=true,enum=getparams,enum=flux-inputs,enum=registry,enum=fleet,enum=explain,enum=webhook,enum=web"`
+	Views   []string `json:"views,omitempty" is:"quoted" jsonschema:"uniqueItems=true,enum=agents,enum=components,enum=grants,enum=members,enum=releases"`
+	Hubs    []string `json:"hubs,omitempty" is:"quoted" jsonschema:"uniqueItems=true"`
+	Groups  []string `json:"groups,omitempty" is:"quoted" jsonschema:"uniqueItems=true"`
+	Owners  []string `json:"owners,omitempty" is:"quoted" jsonschema:"uniqueItems=true"`
+	Tenants []string `json:"tenants,omitempty" is:"quoted" jsonschema:"uniqueItems=true"`
+	Base    *bool    `json:"base,omitempty"`
+	// NoBase denies queries with a catalog entry of their own.
+	NoBase bool
+}
+
+// cut bounds a word of a request in an error.
+func cut(s string) string { return problem.Truncate(s, 63+len("...")) }
+
+// Denied says why a query is outside the scope of its token.
+type Denied struct{ message string }
+
+// Error has the same text for the same query (G5).
+func (d *Denied) Error() string { return d.message }
+
+func (b *Bearer) denied(format string, args ...any) error {
+	return &Denied{fmt.Sprintf("token %q may not ask for ", b.Name) + fmt.Sprintf(format, args...)}
+}
+
+// allows reports whether a list allows a word.
+func allows(list []string, word string) bool { return list == nil || slices.Contains(list, word) }
+
+// Route is nil if the scope allows a route at all. A nil Bearer may do nothing.
+func (b *Bearer) Route(route string) error {
+	switch {
+	case b == nil:
+		return &Denied{"nobody has said whose request this is"}
+	case b.scope == nil || slices.Contains(b.scope.Routes, route):
+		return nil
+	}
+	return b.denied("route %q", route)
+}
+
+// Ask is nil if the scope allows a query of a fleet (rules 1 and 2).
+func (b *Bearer) Ask(q query.Query, f *fleet.Fleet) error {
+	if b == nil {
+		return b.Route("")
+	}
+	s := b.scope
+	if s == nil {
+		return nil
+	}
+	grouped := q.View == query.Releases || q.View == query.Components
+	switch {
+	case !allows(s.Views, string(q.View)):
+		return b.denied("view %q", cut(string(q.View)))
+	case !allows(s.Hubs, q.Hub):
+		return b.denied("hub %q", cut(q.Hub))
+	case s.Groups != nil && !grouped:
+		return b.denied("view %q, which tells of all groups", cut(string(q.View)))
+	case !allows(s.Groups, q.Group):
+		return b.denied("group %q", cut(q.Group))
+	case s.NoBase && q.Base != nil:
+		return b.denied("a catalog entry of its own (base)")
+	}
+	owner, err := b.owner(q.Hub, q.Owner, f)
+	if err != nil || s.Tenants == nil || owner != fleet.OwnerHub { // a member's engine sees itself alone
+		return err
+	}
+	if self := f.HubMember(q.Hub); q.View == query.Releases && (self == nil || !allows(s.Tenants, self.Tenant)) {
+		return b.denied("view %q of owner %q: its sets are of the hub, which is another tenant's", q.View, fleet.OwnerHub)
+	}
+	if selector, err := labels.ParseSelector(q.Selector); err != nil || !selector.Demands(labels.Tenant, s.Tenants) {
+		return b.denied("clusters of other tenants: expected a selector that says so, with label %q in (%s), or one of their clusters as owner",
+			labels.Tenant, strings.Join(s.Tenants, ", "))
+	}
+	return nil
+}
+
+// owner is the query's owner as the resolver sees it: OwnerHub, or a member in the scope.
+func (b *Bearer) owner(hub, owner string, f *fleet.Fleet) (string, error) {
+	s := b.scope
+	self := f.HubMember(hub)
+	if owner == "" || owner == fleet.OwnerHub || self != nil && owner == self.Name {
+		if !allows(s.Owners, fleet.OwnerHub) && (self == nil || !slices.Contains(s.Owners, self.Name)) {
+			return "", b.denied("owner %q", fleet.OwnerHub)
+		}
+		return fleet.OwnerHub, nil
+	}
+	m := f.Member(hub, owner)
+	if !allows(s.Owners, owner) || s.Tenants != nil && (m == nil || !allows(s.Tenants, m.Tenant)) {
+		return "", b.denied("owner %q", cut(owner))
+	}
+	return owner, nil
+}
+
+// Sees reports whether the scope shows a cluster. The owner of a member sees that member alone, the
+// hub's owner sees all that the hub registers.
+func (b *Bearer) Sees(hub, cluster, tenant string) bool {
+	if b == nil || b.scope == nil {
+		return b != nil
+	}
+	s := b.scope
+	return allows(s.Hubs, hub) && allows(s.Tenants, tenant) && (allows(s.Owners, fleet.OwnerHub) || slices.Contains(s.Owners, cluster))
+}
+
+// SeesGroup reports whether the scope shows a group.
+func (b *Bearer) SeesGroup(group string) bool {
+	return b != nil && (b.scope == nil || allows(b.scope.Groups, group))
+}
+
+// SeesAllGroups reports whether the scope shows all groups.
+func (b *Bearer) SeesAllGroups() bool { return b != nil && (b.scope == nil || b.scope.Groups == nil) }
+
+// Cluster returns the hub of a cluster that the bearer may query. Where several hubs have a cluster
+// of that name, only those in the scope count (rule 4).
+func (b *Bearer) Cluster(hub, cluster, group string, f *fleet.Fleet) (string, error) {
+	if b == nil {
+		return "", b.Route("")
+	}
+	s := b.scope
+	switch {
+	case s == nil:
+		return hub, nil
+	case hub != "" && !allows(s.Hubs, hub):
+		return "", b.denied("hub %q", cut(hub))
+	case !allows(s.Groups, group):
+		return "", b.denied("group %q", cut(group))
+	case s.Hubs == nil && s.Owners == nil && s.Tenants == nil:
+		return hub, nil
+	}
+	var found []string
+	for _, h := range f.Hubs() {
+		if m := f.Member(h, cluster); m != nil && (hub == "" || h == hub) && b.Sees(h, m.Name, m.Tenant) {
+			found = append(found, h)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", b.denied("cluster %q", cut(cluster))
+	case 1:
+		return found[0], nil
+	}
+	return "", b.denied("cluster %q of several hubs at once: name one", cut(cluster))
+}
+
+// Hidden is the denial of an owner or a cluster that the scope does not show for what only the
+// served state knows, in the words of rule 4.
+func (b *Bearer) Hidden(what, name string) error { return b.denied("%s %q", what, cut(name)) }
+
+// Repository is nil if the scope allows to pull an engine's artifact. The hub's own artifact is
+// about clusters of all tenants.
+func (b *Bearer) Repository(hub, owner string, f *fleet.Fleet) error {
+	if b == nil {
+		return b.Route("")
+	}
+	s := b.scope
+	if s == nil {
+		return nil
+	}
+	if !allows(s.Hubs, hub) {
+		return b.denied("hub %q", cut(hub))
+	}
+	owner, err := b.owner(hub, owner, f)
+	if err == nil && owner == fleet.OwnerHub && s.Tenants != nil {
+		return b.denied("owner %q, which has clusters of all tenants", fleet.OwnerHub)
+	}
+	return err
+}
+
+// Hub is nil if the scope allows a hub; "" stands for all hubs in the scope.
+func (b *Bearer) Hub(hub string) error {
+	if b != nil && (b.scope == nil || hub == "" || allows(b.scope.Hubs, hub)) {
+		return nil
+	}
+	if b == nil {
+		return b.Route("")
+	}
+	return b.denied("hub %q", cut(hub))
+}
+
+// Whole is nil if the scope shows all of a hub, of every tenant; "" stands for all hubs.
+func (b *Bearer) Whole(hub string) error {
+	switch {
+	case b == nil:
+		return b.Route("")
+	case b.scope == nil:
+		return nil
+	case b.scope.Hubs != nil && (hub == "" || !allows(b.scope.Hubs, hub)):
+		return b.denied("what is about other hubs: ask for /api/v1/fleet")
+	case b.scope.Tenants != nil || b.scope.Owners != nil || b.scope.Groups != nil:
+		return b.denied("what is about all tenants and owners: ask for /api/v1/fleet")
+	}
+	return nil
+}
+
+// Restricted is the scope that a listing for the bearer is complete for, nil if it is complete.
+func (b *Bearer) Restricted() *Scope {
+	if b == nil || b.scope == nil || b.scope.Hubs == nil && b.scope.Owners == nil && b.scope.Tenants == nil {
+		return nil
+	}
+	return b.scope
+}
+
+// Withholds reports whether problems of a failed query are outside the scope: those of other
+// clusters, and those of the whole repository where the scope is limited to tenants or owners.
+func (b *Bearer) Withholds(problems []problem.Problem, f *fleet.Fleet) bool {
+	if b.Restricted() == nil {
+		return false
+	}
+	return slices.ContainsFunc(problems, func(p problem.Problem) bool {
+		if p.Cluster == "" {
+			return p.Hub != "" && !allows(b.scope.Hubs, p.Hub) || b.scope.Tenants != nil || b.scope.Owners != nil
+		}
+		m := f.Member(p.Hub, p.Cluster)
+		return m == nil || !b.Sees(p.Hub, m.Name, m.Tenant)
+	})
+}

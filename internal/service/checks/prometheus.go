@@ -1,0 +1,90 @@
+package checks
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
+)
+
+// Bounds of a response.
+const (
+	maxBytes   = 1 << 20
+	maxSamples = 1000
+)
+
+// queryResult is what Prometheus responds to an instant query (prometheus v2 and v3,
+// docs/querying/api.md, "Instant queries").
+type queryResult struct {
+	Status string `json:"status"`
+	Data   struct {
+		ResultType string          `json:"resultType"`
+		Result     json.RawMessage `json:"result"`
+	} `json:"data"`
+}
+
+// judge says why a result is not within the bounds of a check, and whether its value is beyond.
+func judge(data []byte, check rollout.Check) (why string, fails bool) {
+	values, err := samples(data)
+	switch {
+	case err != nil:
+		return err.Error(), false
+	case len(values) == 0:
+		return "its query has no samples", false
+	case len(values) > maxSamples:
+		return fmt.Sprintf("its query has %d samples; expected at most %d", len(values), maxSamples), false
+	}
+	for _, v := range values {
+		switch {
+		case math.IsNaN(v):
+			why = "its query has a sample that is no number"
+		case check.Min != nil && v < *check.Min:
+			return fmt.Sprintf("%s; expected at least %s", number(v), number(*check.Min)), true
+		case check.Max != nil && v > *check.Max:
+			return fmt.Sprintf("%s; expected at most %s", number(v), number(*check.Max)), true
+		}
+	}
+	return why, false
+}
+
+// samples are the values of a result.
+func samples(data []byte) ([]float64, error) {
+	var r queryResult
+	if err := json.Unmarshal(data, &r); err != nil || r.Status != "success" {
+		return nil, fmt.Errorf("its response is no result of Prometheus")
+	}
+	var pairs [][]json.RawMessage
+	var err error
+	switch r.Data.ResultType {
+	case "scalar":
+		pairs = make([][]json.RawMessage, 1)
+		err = json.Unmarshal(r.Data.Result, &pairs[0])
+	case "vector":
+		var all []struct {
+			Value []json.RawMessage `json:"value"`
+		}
+		err = json.Unmarshal(r.Data.Result, &all)
+		for _, x := range all {
+			pairs = append(pairs, x.Value)
+		}
+	default:
+		return nil, fmt.Errorf("its query has a result of type %.20q; expected a vector or a scalar", r.Data.ResultType)
+	}
+	var out []float64
+	for _, pair := range pairs { // the time, and the value as text
+		var text string
+		if err != nil || len(pair) != 2 || json.Unmarshal(pair[1], &text) != nil {
+			return nil, fmt.Errorf("its response is no result of Prometheus")
+		}
+		v, failed := strconv.ParseFloat(text, 64)
+		if failed != nil {
+			return nil, fmt.Errorf("its response is no result of Prometheus")
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -1,0 +1,107 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/service/server"
+)
+
+// controller is an Argo CD that asks as soon as it is refreshed, as the real one does.
+type controller struct {
+	refreshed chan string
+	ask       func() string // the revision of the answer
+	fail      bool
+}
+
+func (c *controller) Run(ctx context.Context, _ func()) { <-ctx.Done() }
+
+func (c *controller) List() ([]facts.ApplicationSet, bool) {
+	return []facts.ApplicationSet{
+		{Name: "members", Requests: []json.RawMessage{[]byte(`{"view":"members"}`)}},
+		{Name: "dns", Requests: []json.RawMessage{[]byte(`{"view":"components","group":"addons","component":"dns"}`)}},
+	}, true
+}
+
+func (c *controller) Refresh(_ context.Context, name string) error {
+	if c.fail {
+		c.fail = false
+		return errors.New("not now")
+	}
+	c.refreshed <- name + " " + c.ask()
+	return nil
+}
+
+// next is who has been refreshed, and the revision that the answer had.
+func (c *controller) next(t *testing.T) (name, revision string) {
+	t.Helper()
+	select {
+	case text := <-c.refreshed:
+		name, revision, _ = strings.Cut(text, " ")
+		return name, revision
+	case <-time.After(patient):
+		t.Fatal("nobody was refreshed")
+		return "", ""
+	}
+}
+
+// Rule 8: a refreshed ApplicationSet finds the new response; one whose response is the same is left
+// alone. Failures are counted, and tried again.
+func TestApplicationSetsAreRefreshed(t *testing.T) {
+	t.Parallel()
+	c := &controller{refreshed: make(chan string, 10), fail: true}
+	s := start(t, func(o *server.Options) { o.ApplicationSets = c })
+	c.ask = func() string { return s.ask(`{"view":"members"}`).header.Get("X-Argosy-Revision") }
+	first := snapshot.FromMap(repository(nil))
+	s.say(repository(nil))
+	refreshed := map[string]bool{}
+	for range 2 {
+		name, revision := c.next(t)
+		refreshed[name] = true
+		if revision != first.Revision {
+			t.Errorf("%s: asked and got %s, want %s", name, revision, first.Revision)
+		}
+	}
+	if !refreshed["members"] || !refreshed["dns"] {
+		t.Errorf("the first state: refreshed %v", refreshed)
+	}
+
+	second := s.say(repository(map[string]string{"addons/defaults/addons/dns/values.yaml": "replicas: 2\n"}))
+	if name, revision := c.next(t); name != "dns" || revision != second.Revision {
+		t.Errorf("a value: refreshed %s at %s, want dns at %s", name, revision, second.Revision)
+	}
+	third := s.say(repository(map[string]string{
+		"addons/defaults/addons/dns/values.yaml": "replicas: 2\n",
+		"fleet/fleet-members/hub-1/b.yaml":       strings.Replace(memberB, "hub-1/b", "elsewhere", 1),
+	}))
+	if name, revision := c.next(t); name != "members" || revision != third.Revision {
+		t.Errorf("a member: refreshed %s at %s, want members at %s", name, revision, third.Revision)
+	}
+	s.eventually("counted", func() bool { // just after the refresh
+		metrics := s.get("/metrics").body
+		return strings.Contains(metrics, "argosy_applicationset_refreshes_total 4\n") && strings.Contains(metrics, "argosy_applicationset_refresh_failures_total 1\n")
+	})
+	if len(c.refreshed) > 0 {
+		t.Errorf("refreshed %s as well", <-c.refreshed)
+	}
+}
+
+// eventually asks until something is so.
+func (s *service) eventually(what string, ok func() bool) {
+	s.Helper()
+	tick, deadline := time.NewTicker(10*time.Millisecond), time.After(patient)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			s.Fatalf("never %s", what)
+		}
+	}
+}

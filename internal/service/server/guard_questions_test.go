@@ -1,0 +1,119 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/service/server"
+)
+
+// asking are ApplicationSets that a test makes up.
+type asking struct {
+	mu        sync.Mutex
+	sets      []facts.ApplicationSet
+	refreshed chan string
+}
+
+func (a *asking) Run(ctx context.Context, changed func()) { changed(); <-ctx.Done() }
+func (a *asking) List() ([]facts.ApplicationSet, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sets, true
+}
+
+func (a *asking) Refresh(_ context.Context, name string) error {
+	a.refreshed <- name
+	return nil
+}
+
+// TestRequesterIsJudgedByAllItsQueries: an ApplicationSet that asks by two generators is judged by
+// both answers, and one whose questions Argo CD alone knows by its last answers. Either is
+// refreshed when an approval lets its answer pass. (G3)
+func TestRequesterIsJudgedByAllItsQueries(t *testing.T) {
+	const some, others = `{"view":"components","group":"addons","component":"dns","selector":{"matchLabels":{"ring":"a"}}}`,
+		`{"view":"components","group":"addons","component":"dns","selector":{"matchExpressions":[{"key":"ring","operator":"NotIn","values":["a"]}]}}`
+	ring := each(1, 4, func(s string) string { return s + "labels: {ring: a}\n" })
+	known := running()
+	for _, templated := range []bool{false, true} {
+		asks := facts.ApplicationSet{Name: ofDNS, Requests: []json.RawMessage{[]byte(some), []byte(others)}}
+		if templated {
+			asks = facts.ApplicationSet{Name: ofDNS, Templated: true}
+		}
+		sets := &asking{refreshed: make(chan string, 100), sets: []facts.ApplicationSet{asks}}
+		s := start(t, func(o *server.Options) {
+			o.Facts, o.ApplicationSets = &changingFacts{running: make(chan struct{}), set: known}, sets
+			o.Now = func() time.Time { return today }
+		})
+		refreshed := func(why string) {
+			t.Helper()
+			select {
+			case <-sets.refreshed:
+			case <-time.After(patient):
+				t.Fatalf("nobody was refreshed for %s", why)
+			}
+		}
+		s.say(twelve(ring))
+		refreshed("the first state")
+		s.gives(ofDNS, some, 4)
+		s.gives(ofDNS, others, 8)
+		s.say(twelve(with(ring, each(1, 2, func(s string) string { return s })))) // two change their ring
+		refreshed("answers that changed")
+		if !templated {
+			s.gives(ofDNS, some, 2)
+			s.gives(ofDNS, others, 10)
+		}
+		s.say(twelve(with(ring, half())))
+		refreshed("a refusal")
+		if r := s.askAs(ofDNS, others); r.code != http.StatusServiceUnavailable {
+			t.Errorf("%d %s", r.code, r.body)
+		}
+		s.say(twelve(with(ring, half(), approved("2026-11-30"))))
+		refreshed("an approval")
+		s.gives(ofDNS, some, 0)
+		s.gives(ofDNS, others, 6)
+	}
+}
+
+// unlisted are ApplicationSets that have not been read yet.
+type unlisted struct{ *asking }
+
+func (unlisted) List() ([]facts.ApplicationSet, bool) { return nil, false }
+
+// A query with a selector has the last response as its baseline also after a restart, before its
+// ApplicationSet has been read. (G3, G4)
+func TestSelectorKeepsItsBaselineOverARestart(t *testing.T) {
+	const some, others = `{"view":"components","group":"addons","component":"dns","selector":{"matchLabels":{"ring":"a"}}}`,
+		`{"view":"components","group":"addons","component":"dns","selector":{"matchExpressions":[{"key":"ring","operator":"NotIn","values":["a"]}]}}`
+	ring := each(1, 4, func(s string) string { return s + "labels: {ring: a}\n" })
+	dir := t.TempDir()
+	sets := &asking{refreshed: make(chan string, 1000), sets: []facts.ApplicationSet{
+		{Name: ofDNS, Requests: []json.RawMessage{[]byte(some), []byte(others)}},
+	}}
+	run := func(set func(*server.Options)) *service {
+		return start(t, storedIn(t, dir), set, func(o *server.Options) {
+			o.Facts = &changingFacts{running: make(chan struct{}), set: running()}
+			o.Now = func() time.Time { return today }
+		})
+	}
+	s := run(func(o *server.Options) { o.ApplicationSets = sets })
+	s.say(twelve(ring))
+	s.answered(ofDNS, some)
+	s.gives(ofDNS, some, 4)
+	s.gives(ofDNS, others, 8)
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s = run(func(o *server.Options) { o.ApplicationSets = unlisted{sets} })
+	s.say(twelve(with(ring, half())))
+	s.answered(ofDNS, some)
+	for _, ask := range []string{some, others} {
+		if r := s.askAs(ofDNS, ask); r.code != http.StatusServiceUnavailable {
+			t.Errorf("%s: %d %s", ask, r.code, r.body)
+		}
+	}
+}

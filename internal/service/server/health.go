@@ -1,0 +1,211 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/service/access"
+	"github.com/argosy-hub/argosy/internal/service/httpserver"
+)
+
+// maxListed bounds the members that /readyz lists: a probe asks for it every few seconds.
+const maxListed = 20
+
+// Probe is the body of /readyz without a token: codes and numbers, and no text of a file, a fact or
+// an address.
+type Probe struct {
+	// Ready says whether clients should send requests here.
+	Ready bool `json:"ready"`
+	// Message says why not, in fixed words.
+	Message string `json:"message,omitempty"`
+	// Revision is served since Since.
+	Revision string     `json:"revision,omitempty"`
+	Since    *time.Time `json:"since,omitempty"`
+	// LastRefresh is when the source was last polled with nothing to refuse.
+	LastRefresh *time.Time `json:"lastRefresh,omitempty"`
+	// ComputingSince is when the computation under way began; absent while there is none.
+	ComputingSince *time.Time `json:"computingSince,omitempty"`
+	// Refused are newer revisions and facts that are not served.
+	Refused []Refused `json:"refused"`
+	// QuarantinedMembers counts the hub's quarantined members, LastKnownClusters those whose
+	// cluster Secrets are gone, and which are computed from their last known facts.
+	QuarantinedMembers int `json:"quarantinedMembers"`
+	LastKnownClusters  int `json:"lastKnownClusters"`
+	// RefusedResponses counts the responses beyond the removal budget, StaleMounts the mounts whose
+	// newest commit is not served, StateProblems what of the stored state cannot be used.
+	RefusedResponses int `json:"refusedResponses"`
+	StaleMounts      int `json:"staleMounts"`
+	StateProblems    int `json:"stateProblems"`
+	// ReplacedLabels counts the labels and annotations of the hub's live cluster Secrets that
+	// responses have otherwise.
+	ReplacedLabels int `json:"replacedLabels"`
+}
+
+// Refused is a refusal without its text.
+type Refused struct {
+	Cause    refresh.Cause `json:"cause"`
+	Reason   string        `json:"reason"`
+	Problems int           `json:"problems"`
+	Revision string        `json:"revision,omitempty"`
+	Since    time.Time     `json:"since"`
+}
+
+// Readiness is the body of /readyz with a token that may read all of the hub.
+type Readiness struct {
+	Probe
+
+	// Message says why clients should not send requests here, with the cause.
+	Message string `json:"message,omitempty"`
+	Source  string `json:"source"`
+	Hub     string `json:"hub"`
+	// Refused lists newer revisions and facts, and why they are not served.
+	Refused []refresh.Refusal `json:"refused"`
+	// Quarantined lists the first of the quarantined members.
+	Quarantined []refresh.Quarantined `json:"quarantined"`
+	// Mounts are the repositories that the layout mounts, and since when which of them are stale;
+	// absent without any.
+	Mounts []refresh.Mount `json:"mounts,omitempty"`
+	// RefusedRemovals are the responses beyond the removal budget; /api/v1/fleet lists their
+	// removals.
+	RefusedRemovals []guard.RefusedRemoval `json:"refusedRemovals"`
+	// LastKnown lists the first of the members without a cluster Secret.
+	LastKnown []string `json:"lastKnown"`
+	// Replaced says of the first replaced labels and annotations what they have instead.
+	Replaced []string `json:"replaced"`
+	// State describes what a restart goes on from; absent without a store.
+	State *StoredState `json:"state,omitempty"`
+}
+
+// StoredState describes what a restart goes on from.
+type StoredState struct {
+	// Where is the place of the store.
+	Where string `json:"where"`
+	// Problems say what of it cannot be used, read or written.
+	Problems []string `json:"problems"`
+}
+
+// healthz responds while the process works.
+func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) *failure {
+	respond(w, http.StatusOK, []byte("{\"status\":\"ok\"}\n"))
+	return nil
+}
+
+// The messages of a Probe.
+const (
+	notReady  = "not ready: no commit has been accepted with its facts yet; with a token /readyz says why"
+	noMembers = "the hub has no member files; with a token /readyz names it"
+	stopping  = "draining: this instance is being stopped"
+)
+
+// readyz says whether clients should send requests here, and which revision is served. A request
+// with a token gets the reasons too, or is refused.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) *failure {
+	if r.Header.Get("Authorization") != "" {
+		return s.withToken(access.FleetRoute, tokenOrPassword, s.detailedReadyz)(w, r)
+	}
+	body := s.readiness()
+	respond(w, body.code(), httpserver.Encode(body.Probe))
+	return nil
+}
+
+func (s *Server) detailedReadyz(w http.ResponseWriter, r *http.Request) *failure {
+	if f := httpserver.Denial(bearerOf(r).Whole(s.o.Hub)); f != nil {
+		return f
+	}
+	info(r).tenants = []string{allTenants}
+	body := s.readiness()
+	respond(w, body.code(), httpserver.Encode(body))
+	return nil
+}
+
+// code is the status that tells load balancers the same.
+func (b Readiness) code() int {
+	if !b.Ready {
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusOK
+}
+
+// readiness collects the body of /readyz, with the message of either audience.
+func (s *Server) readiness() (body Readiness) {
+	st := s.refresher.Status()
+	body = Readiness{
+		Probe: Probe{
+			Ready: st.Ready(), Revision: st.Revision, Since: known(st.Since), LastRefresh: known(st.LastSuccess), ComputingSince: known(st.Computing),
+			Refused: []Refused{}, QuarantinedMembers: len(st.Quarantined),
+		},
+		Source: st.Source, Hub: s.o.Hub, Refused: append([]refresh.Refusal{}, st.Refused...), Mounts: st.Mounts,
+		Quarantined: append([]refresh.Quarantined{}, st.Quarantined[:min(len(st.Quarantined), maxListed)]...), RefusedRemovals: s.refusedRemovals(false),
+		LastKnown: []string{}, Replaced: []string{}, State: s.storedState(st),
+	}
+	for _, x := range st.Refused {
+		body.Probe.Refused = append(body.Probe.Refused, Refused{x.Cause, x.Reason, x.Problems, x.Revision, x.Since})
+	}
+	for _, m := range st.Mounts {
+		if m.IsStale() {
+			body.StaleMounts++
+		}
+	}
+	body.RefusedResponses = len(body.RefusedRemovals)
+	if body.State != nil {
+		body.StateProblems = len(body.State.Problems)
+	}
+	if now := s.refresher.State(); now != nil {
+		all := inventory.LastKnown(now, s.o.Hub)
+		body.LastKnownClusters, body.LastKnown = len(all), append(body.LastKnown, all[:min(len(all), maxListed)]...)
+		replaced := inventory.AllReplaced(now, s.o.Hub)
+		body.ReplacedLabels = len(replaced)
+		for _, r := range replaced[:min(len(replaced), maxListed)] {
+			body.Replaced = append(body.Replaced, fmt.Sprintf("%s: %s %q: %s", r.Cluster, r.Kind, r.Key, r))
+		}
+		if s.o.Hub != "" && len(now.Fleet.Members(s.o.Hub)) == 0 {
+			body.unready(noMembers, fmt.Sprintf("hub %q has no member files; the repository has those of %s", s.o.Hub, strings.Join(now.Fleet.Hubs(), ", ")))
+		}
+	}
+	if err := st.Err(); err != nil {
+		body.unready(notReady, err.Error())
+	}
+	if s.draining.Load() {
+		body.unready(stopping, stopping)
+	}
+	return body
+}
+
+// unready says why clients should send no requests here: open to everybody, why to a token.
+func (b *Readiness) unready(open, why string) {
+	b.Ready, b.Probe.Message, b.Message = false, open, why
+}
+
+// storedState describes the store, nil without one.
+func (s *Server) storedState(st refresh.Status) *StoredState {
+	if s.o.Store == nil {
+		return nil
+	}
+	out := &StoredState{Where: s.o.Store.String(), Problems: []string{}}
+	problems := append(slices.Clone(s.o.StoreProblems), st.StoreProblem, s.guard.Stats().Problem, s.order.StoreProblem())
+	if s.lastKnownFacts != nil {
+		if err := s.lastKnownFacts.Problem(); err != nil {
+			problems = append(problems, err.Error())
+		}
+	}
+	for _, text := range problems {
+		if text != "" && !slices.Contains(out.Problems, text) {
+			out.Problems = append(out.Problems, text)
+		}
+	}
+	return out
+}
+
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	return &t
+}

@@ -1,0 +1,232 @@
+package server
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/service/httpserver"
+)
+
+// metrics count events; stateMetrics, below, reads the state when Prometheus scrapes.
+type metrics struct {
+	requests  *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	sizes     *prometheus.HistogramVec
+	sets      *prometheus.HistogramVec
+	refreshes *prometheus.CounterVec
+	failures  *prometheus.CounterVec
+	building  prometheus.Histogram
+	notices   prometheus.Counter
+	unnoticed prometheus.Counter
+}
+
+func newRegistry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+func newMetrics() *metrics {
+	request := []string{"endpoint", "view"}
+	return &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "argosy_http_requests_total", Help: "Requests by endpoint, view and status code.",
+		}, []string{"endpoint", "view", "code"}),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "argosy_http_request_duration_seconds", Help: "Time from a request's header to the end of its response.",
+			Buckets: []float64{.001, .005, .025, .1, .5, 1, 5, 15, 30},
+		}, request),
+		sizes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "argosy_http_response_bytes", Help: "Size of responses.", Buckets: prometheus.ExponentialBuckets(1<<10, 8, 6),
+		}, request),
+		sets: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "argosy_parameter_sets", Help: "Parameter sets in a response.", Buckets: []float64{0, 1, 5, 10, 50, 100, 500, 1000, 5000, 10000},
+		}, []string{"view"}),
+		refreshes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "argosy_refreshes_total", Help: "Reconciliations of the refresher, by whether a new state is served.",
+		}, []string{"swapped"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "argosy_refresh_failures_total", Help: "Refused refreshes, by cause and reason.",
+		}, []string{"cause", "reason"}),
+		building: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "argosy_refresh_duration_seconds", Help: "Time to build a new state.", Buckets: []float64{.005, .025, .1, .5, 1, 5, 15, 60},
+		}),
+		notices: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "argosy_applicationset_refreshes_total", Help: "Refreshes of ApplicationSets whose response had changed.",
+		}),
+		unnoticed: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "argosy_applicationset_refresh_failures_total", Help: "Failed refreshes of ApplicationSets; each is retried.",
+		}),
+	}
+}
+
+func (m *metrics) register(r prometheus.Registerer, s *Server) error {
+	for _, c := range []prometheus.Collector{m.requests, m.durations, m.sizes, m.sets, m.refreshes, m.failures, m.building, m.notices, m.unnoticed, stateMetrics{s}} {
+		if err := r.Register(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *metrics) served(n *requestInfo, rec *httpserver.Recorder, took time.Duration) {
+	m.requests.WithLabelValues(n.endpoint, n.view, strconv.Itoa(rec.Code)).Inc()
+	m.durations.WithLabelValues(n.endpoint, n.view).Observe(took.Seconds())
+	m.sizes.WithLabelValues(n.endpoint, n.view).Observe(float64(rec.Bytes))
+	if n.sets >= 0 {
+		m.sets.WithLabelValues(n.view).Observe(float64(n.sets))
+	}
+}
+
+func (m *metrics) refreshed(o refresh.Outcome) {
+	m.refreshes.WithLabelValues(strconv.FormatBool(o.Swapped)).Inc()
+	for _, r := range o.Refused {
+		m.failures.WithLabelValues(string(r.Cause), r.Reason).Inc()
+	}
+	m.building.Observe(o.Duration.Seconds())
+}
+
+func (m *metrics) notified(err error) {
+	if err != nil {
+		m.unnoticed.Inc()
+		return
+	}
+	m.notices.Inc()
+}
+
+// stateMetrics describe the served state, the removal budget and the connections.
+type stateMetrics struct{ s *Server }
+
+var (
+	readyDesc    = prometheus.NewDesc("argosy_ready", "1 while a state is served.", nil, nil)
+	revisionDesc = prometheus.NewDesc("argosy_revision_info", "1 for the served revision.", []string{"revision"}, nil)
+	sinceDesc    = prometheus.NewDesc("argosy_serving_since_timestamp_seconds", "When the service began to serve this revision.", nil, nil)
+	successDesc  = prometheus.NewDesc("argosy_refresh_last_success_timestamp_seconds",
+		"When the source was last polled with nothing to refuse.", nil, nil)
+	computing    = prometheus.NewDesc("argosy_refresh_computing_since_timestamp_seconds", "Since when a state is being computed, 0 while none is.", nil, nil)
+	staleDesc    = prometheus.NewDesc("argosy_serving_stale", "1 while the newest of the cause (source, commit, facts) is not served.", []string{"cause"}, nil)
+	mountDesc    = prometheus.NewDesc("argosy_mount_stale_since_timestamp_seconds", "Since when the newest commit of a mount is not served, 0 while it is.", []string{"mount", "reason"}, nil)
+	tokensDesc   = prometheus.NewDesc("argosy_tokens_stale", "Tokens that differ from their files, where the last good value counts, or that have no value.", nil, nil)
+	problemsDesc = prometheus.NewDesc("argosy_problems", "Errors of the hub in the served revision.", []string{"reason"}, nil)
+	quarantine   = prometheus.NewDesc("argosy_quarantined_members",
+		"Quarantined members of the hub, by what they are served.", []string{"standing"}, nil)
+	lastKnownDesc = prometheus.NewDesc("argosy_last_known_members",
+		"Members of the hub whose cluster Secrets are gone, computed from their last known facts.", nil, nil)
+	replacedDesc = prometheus.NewDesc("argosy_replaced_labels",
+		"Labels and annotations of the hub's live cluster Secrets that responses have otherwise.", nil, nil)
+	stateDesc   = prometheus.NewDesc("argosy_state_problems", "Parts of the stored state that cannot be used, read or written; absent without a store.", nil, nil)
+	expiryDesc  = prometheus.NewDesc("argosy_tls_certificate_not_after_timestamp_seconds", "When the certificate of the service expires; absent without TLS.", nil, nil)
+	membersDesc = prometheus.NewDesc("argosy_members", "Members in the served revision.", []string{"hub"}, nil)
+	ringsDesc   = prometheus.NewDesc("argosy_rollout_waiting", "1 while the ring of a rollout waits for the reason.", []string{"rollout", "ring", "reason"}, nil)
+	refusedDesc = prometheus.NewDesc("argosy_removals_refused", "Queries without a response now, as it is beyond the removal budget.", []string{"view"}, nil)
+	baselines   = prometheus.NewDesc("argosy_removal_baselines", "Responses that are remembered to compare the next ones with.", nil, nil)
+	storeDesc   = prometheus.NewDesc("argosy_removal_baseline_failures_total",
+		"Remembered responses that were damaged, could not be written, or were given up because there were too many.", []string{"failure"}, nil)
+	openDesc = prometheus.NewDesc("argosy_http_connections", "Open connections.", nil, nil)
+)
+
+// Describe names the metrics.
+func (stateMetrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, computing, staleDesc, mountDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, replacedDesc, stateDesc, expiryDesc, membersDesc, ringsDesc, refusedDesc, baselines, storeDesc, openDesc} {
+		ch <- d
+	}
+}
+
+// Collect reads the metrics.
+func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, of ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, of...)
+	}
+	counter := func(d *prometheus.Desc, v float64, of ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, of...)
+	}
+	gauge(openDesc, float64(c.s.http.Connections()))
+	removals := c.s.guard.Stats()
+	for view, n := range removals.Refused {
+		gauge(refusedDesc, float64(n), string(view))
+	}
+	gauge(baselines, float64(removals.Baselines))
+	for failure, n := range map[string]int{"damaged": removals.Damaged, "unwritten": removals.Failures, "evicted": removals.Evicted} {
+		counter(storeDesc, float64(n), failure)
+	}
+	st := c.s.refresher.Status()
+	ready := 0.0
+	if st.Ready() {
+		ready = 1
+		gauge(revisionDesc, 1, st.Revision)
+		gauge(sinceDesc, seconds(st.Since))
+	}
+	gauge(readyDesc, ready)
+	gauge(successDesc, seconds(st.LastSuccess))
+	gauge(computing, seconds(st.Computing))
+	gauge(tokensDesc, float64(len(c.s.tokens.Problems())))
+	stale := map[refresh.Cause]float64{refresh.Source: 0, refresh.Commit: 0, refresh.Facts: 0}
+	for _, r := range st.Refused {
+		stale[r.Cause] = 1
+	}
+	for _, m := range st.Mounts {
+		since := 0.0
+		if m.IsStale() {
+			since = seconds(m.Since)
+		}
+		gauge(mountDesc, since, m.Path, m.Reason)
+	}
+	for cause, v := range stale {
+		gauge(staleDesc, v, string(cause))
+	}
+	if c.s.tlsConfig != nil {
+		if cert, err := c.s.tlsConfig.GetCertificate(nil); err == nil {
+			gauge(expiryDesc, seconds(cert.Leaf.NotAfter))
+		}
+	}
+	if stored := c.s.storedState(st); stored != nil {
+		gauge(stateDesc, float64(len(stored.Problems)))
+	}
+	state := c.s.refresher.State()
+	if state == nil {
+		return
+	}
+	problems := map[string]float64{}
+	for _, p := range state.Errors(c.s.o.Hub) {
+		problems[string(p.Reason)]++
+	}
+	for reason, n := range problems {
+		gauge(problemsDesc, n, reason)
+	}
+	standings := map[fleetstate.Standing]float64{fleetstate.Kept: 0, fleetstate.LeftOut: 0, fleetstate.Refused: 0}
+	for _, q := range st.Quarantined {
+		standings[q.Standing]++
+	}
+	for standing, n := range standings {
+		gauge(quarantine, n, string(standing))
+	}
+	gauge(lastKnownDesc, float64(len(inventory.LastKnown(state, c.s.o.Hub))))
+	gauge(replacedDesc, float64(len(inventory.AllReplaced(state, c.s.o.Hub))))
+	for _, hub := range state.Fleet.Hubs() {
+		if labels.IsName(hub) { // a folder may be called anything
+			gauge(membersDesc, float64(len(state.Fleet.Members(hub))), hub)
+		}
+	}
+	for _, x := range c.s.rings.Report().Rollouts {
+		for _, ring := range x.Rings {
+			if ring.Wait != nil {
+				gauge(ringsDesc, 1, x.Name, ring.Name, string(ring.Wait.Reason))
+			}
+		}
+	}
+}
+
+// seconds is a time as Prometheus wants it, 0 for none.
+func seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
+}

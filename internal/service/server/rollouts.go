@@ -1,0 +1,59 @@
+package server
+
+import (
+	"bytes"
+	"net/http"
+
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/rings"
+	"github.com/argosy-hub/argosy/internal/service/httpserver"
+)
+
+// desired is what the repository asks for, by the revision of each ring.
+func (s *Server) desired(st *fleetstate.State, q query.Query) (*response.Response, error) {
+	return s.rings.Respond(st, q)
+}
+
+// composed is a response as it may be given now: by the revision of each ring, and with what waits
+// for another component as it was.
+func (s *Server) composed(st *fleetstate.State, q query.Query) (*response.Response, error) {
+	desired, err := s.desired(st, q)
+	if err != nil {
+		return nil, err
+	}
+	return s.order.Compose(st, q, desired)
+}
+
+// reporter takes what is said of the groups of an agent, nil where nobody has grants.
+func reporter(to Grants) func(map[string]string) {
+	if to == nil {
+		return nil
+	}
+	return to.Report
+}
+
+// Rollouts are what all rings have and wait for.
+func (s *Server) Rollouts() rings.Report { return s.rings.Report() }
+
+// rollouts responds with what all rings have and wait for.
+func (s *Server) rollouts(w http.ResponseWriter, r *http.Request) *failure {
+	st, f := s.state(r)
+	if f != nil {
+		return f
+	}
+	if f := httpserver.Denial(bearerOf(r).Hub(s.o.Hub)); f != nil {
+		return f
+	}
+	body := s.rings.Report()
+	if b := bearerOf(r); b.Restricted() != nil {
+		body = body.For(st, func(m *fleet.Member) bool {
+			return b.Sees(m.Hub, m.Name, m.Tenant) && ofOthers(r, st, "cluster", m.Hub, m.Name) == nil
+		}, b.SeesGroup)
+	}
+	info(r).tenants = scopeTenants(bearerOf(r))
+	respondWith(w, http.StatusOK, bytes.NewReader(httpserver.Encode(body)))
+	return nil
+}

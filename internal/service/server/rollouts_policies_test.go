@@ -1,0 +1,140 @@
+package server_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/service/server"
+)
+
+// TestPolicyThatComesBackBeginsAnew: while there was no policy, all members got the newest commit.
+// A policy of the same name, as a revert brings it, does not take them back to what its rings had
+// before. (G7)
+func TestPolicyThatComesBackBeginsAnew(t *testing.T) {
+	folder, err := store.NewFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, first := steady(t, nil, func(o *server.Options) { o.Store = store.New(folder) })
+	h.ring("canary", h.say(inRings(map[string]string{valuesOfAll: "replicas: 7\n"})).Revision)
+	h.ring("prod", first)
+	var last string
+	for n := range 20 {
+		last = h.say(repository(map[string]string{valuesOfAll: "replicas: 2" + strconv.Itoa(n) + "\n"})).Revision
+		h.looks()
+	}
+	h.healthy("dns-b", "dns-hub-1")
+	// So that prod does not take the next commit.
+	h.health(false, "dns-a")
+	now := h.say(inRings(map[string]string{valuesOfAll: "replicas: 219\n"})).Revision // nothing but the policy
+	h.answers()
+	h.ring("canary", now)
+	h.ring("prod", last)
+	if now := h.texts(); !strings.Contains(now["b"], "replicas: 219") {
+		t.Errorf("b goes back: %s", now["b"])
+	}
+}
+
+// TestRenamedPolicyKeepsItsRings: another name for the file of a policy is not a way past its gate.
+// (G7)
+func TestRenamedPolicyKeepsItsRings(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T) []func(*server.Options){
+		"in memory": func(*testing.T) []func(*server.Options) { return nil },
+		"in a store": func(t *testing.T) []func(*server.Options) {
+			folder, err := store.NewFolder(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return []func(*server.Options){func(o *server.Options) { o.Store = store.New(folder) }}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, first := steady(t, nil, change(t)...)
+			second := h.say(inRings(map[string]string{valuesOfAll: "replicas: 7\n"})).Revision
+			h.ring("canary", second)
+			h.ring("prod", first)
+			h.say(repository(map[string]string{valuesOfAll: "replicas: 7\n", "fleet/rollouts/other.yaml": twoRings}))
+			h.looks()
+			h.answers()
+			h.ring("prod", first)
+			if now := h.texts(); strings.Contains(now["b"], "replicas: 7") {
+				t.Errorf("b has a commit that was never healthy: %s", now["b"])
+			}
+		})
+	}
+}
+
+// TestWiderScopeTakesNothingBack: what a policy is about only since a commit followed the newest
+// one until then. A ring that lags does not take it back to what the ring has, and takes it along
+// from the next revision on.
+func TestWiderScopeTakesNothingBack(t *testing.T) {
+	wide := strings.Replace(twoRings, "environment: prod}}", "environment: prod}}, approval: required", 1)
+	for what, narrow := range map[string]string{
+		"components": strings.Replace(wide, "rings:", "scope: {components: [addons/web]}\nrings:", 1),
+		"tenants":    strings.Replace(wide, "rings:", "scope: {tenants: [other]}\nrings:", 1),
+	} {
+		t.Run(what, func(t *testing.T) {
+			h, _ := steady(t, map[string]string{policyFile: narrow})
+			change := map[string]string{valuesOfAll: "replicas: 7\n"}
+			h.ring("canary", h.say(inRings(with(change, map[string]string{policyFile: narrow}))).Revision)
+			h.healthy("dns-a", "dns-b", "dns-hub-1")
+			if now := h.texts()["b"]; !strings.Contains(now, "replicas: 7") {
+				t.Fatal("dns is in no policy, and b does not have the newest commit:", now)
+			}
+			h.say(inRings(with(change, map[string]string{policyFile: wide})))
+			h.looks()
+			h.answers()
+			if now := h.texts()["b"]; !strings.Contains(now, "replicas: 7") {
+				t.Errorf("b is taken back by a wider scope: %s", now)
+			}
+		})
+	}
+}
+
+// TestRollbackBeforeAWiderScopeFollowsNothing: a ring that is put back to before its policy was
+// about a component gets nothing that it has never taken. (G7)
+func TestRollbackBeforeAWiderScopeFollowsNothing(t *testing.T) {
+	narrow := strings.Replace(twoRings, "rings:", "scope: {components: [addons/web]}\nrings:", 1)
+	h, first := steady(t, map[string]string{policyFile: narrow})
+	second := h.say(inRings(nil)).Revision
+	h.ring("canary", second)
+	h.healthy("dns-a", "dns-b", "dns-hub-1")
+	h.ring("prod", second)
+	change := map[string]string{valuesOfAll: "replicas: 7\n"}
+	h.ring("canary", h.say(inRings(change)).Revision)
+	h.ring("prod", second)
+	pinned := strings.Replace(twoRings, "rings:", `pins: [{ring: prod, revision: "`+first+`"}]`+"\nrings:", 1)
+	h.say(inRings(with(change, map[string]string{policyFile: pinned})))
+	h.ring("prod", first)
+	h.answers()
+	if now := h.texts()["b"]; strings.Contains(now, "replicas: 7") {
+		t.Errorf("prod is put back, and gets the newest commit: %s", now)
+	}
+}
+
+// TestScopeTakenOverKeepsTheGate: what another policy was about follows no newest commit when a
+// policy takes it over. (G7)
+func TestScopeTakenOverKeepsTheGate(t *testing.T) {
+	const other = "fleet/rollouts/web.yaml"
+	scoped := func(scope string) string {
+		approved := strings.Replace(twoRings, "environment: prod}}", "environment: prod}}, approval: required", 1)
+		return strings.Replace(approved, "rings:", "scope: "+scope+"\nrings:", 1)
+	}
+	policies := map[string]string{policyFile: scoped("{components: [addons/dns]}"), other: scoped("{components: [addons/web]}")}
+	h, _ := steady(t, policies)
+	change := map[string]string{valuesOfAll: "replicas: 7\n"}
+	h.say(inRings(with(policies, change)))
+	h.looks()
+	h.answers()
+	if now := h.texts()["b"]; strings.Contains(now, "replicas: 7") {
+		t.Fatal(now)
+	}
+	h.say(repository(with(change, map[string]string{other: scoped("{groups: [addons]}")})))
+	h.looks()
+	h.answers()
+	if now := h.texts()["b"]; strings.Contains(now, "replicas: 7") {
+		t.Errorf("another policy takes dns over, and b has a commit that nobody approved: %s", now)
+	}
+}

@@ -1,0 +1,293 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/order"
+	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/responsesize"
+	"github.com/argosy-hub/argosy/internal/rings"
+	"github.com/argosy-hub/argosy/internal/service/access"
+	"github.com/argosy-hub/argosy/internal/service/httpserver"
+	"github.com/argosy-hub/argosy/internal/service/notify"
+	"github.com/argosy-hub/argosy/internal/service/registry"
+	"github.com/argosy-hub/argosy/internal/service/tlsreload"
+)
+
+// Server responds from the newest good state.
+type Server struct {
+	o              Options
+	refresher      *refresh.Refresher
+	guard          *guard.Guard
+	responses      *response.Cache
+	order          *order.Order
+	rings          *rings.Rings
+	notifier       *notify.Notifier        // nil without ApplicationSets
+	notifying      func()                  // ends the notifier
+	lastKnownFacts *refresh.LastKnownFacts // nil where they are not stored
+	guarding       func()                  // ends the guard
+	tokens         *access.Tokens
+	gate           *httpserver.Gate
+	clients        *tlsreload.Authorities // nil where clients need no certificate
+	tlsConfig      *tls.Config            // nil without TLS
+	metrics        *metrics
+	audit          *slog.Logger
+	webhooks       *semaphore.Weighted // of signed bodies that are read
+	artifacts      *registry.Registry
+	http           *httpserver.Server
+	address        net.Addr // Start sets it
+	draining       atomic.Bool
+	failed         chan error
+	stop           sync.Once
+	stopped        error
+}
+
+// New makes a server that does not listen yet. Its files of tokens and certificates have to be good
+// now.
+func New(o Options) (*Server, error) {
+	if o.Source == nil {
+		return nil, errors.New("no source: nothing to serve")
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Registerer == nil {
+		registry := newRegistry()
+		o.Registerer, o.Gatherer = registry, registry
+	}
+	s := &Server{o: o, webhooks: semaphore.NewWeighted(maxWebhooks), audit: newAuditLog(o.Audit), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}}
+	s.gate = httpserver.NewGate(o.Limits, " (--max-concurrent)")
+	var err error
+	s.tokens, err = access.Open(access.Options{
+		TokenFile: o.TokenFile, TokensFile: o.TokensFile, TokensDir: o.TokensDir, Reload: o.TokensReload,
+		Rate: o.TokenRate, Burst: o.TokenBurst, Log: o.Logger, Rotated: s.rotated("token"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.tlsConfig, err = s.tls(); err != nil {
+		return nil, err
+	}
+	s.responses = new(response.Cache)
+	s.rings = rings.New(rings.Options{
+		Hub: o.Hub, Responses: s.responses, Queries: knownQueries(o, true), Store: o.Store, Now: o.Now, Logger: o.Logger, Check: o.RolloutCheck, CheckInterval: o.RolloutCheckInterval,
+		Fetch: o.Revision, Report: reporter(o.Grants), Silent: o.Silent, GrantHealth: o.GrantHealth,
+		State: func() *fleetstate.State { return s.refresher.State() }, ReadAt: func(revision string) time.Time { return s.refresher.ReadAt(revision) }, Reconsider: func() { s.refresher.Reconsider() },
+	})
+	s.artifacts = registry.New(s.rings.Artifact, o.MaxResponseBytes, o.Logger)
+	s.order = order.New(order.Options{Desired: s.desired, Queries: knownQueries(o, false), Store: o.Store, Now: o.Now, Logger: o.Logger})
+	s.guard, err = guard.New(guard.Options{
+		Hub: o.Hub, Responses: s.responses, Queries: queries(o), Requesters: requesters(o), Store: o.Store, Now: o.Now, Logger: o.Logger,
+		Approved: s.auditApproval, Respond: s.composed, Desired: s.desired,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.metrics = newMetrics()
+	if o.ApplicationSets != nil {
+		s.notifier, err = notify.New(notify.Options{Client: o.ApplicationSets, Hub: o.Hub, Responses: s.responses, Fingerprint: s.guard.Fingerprint, Logger: o.Logger, Observe: s.metrics.notified})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, text := range o.StoreProblems {
+		o.Logger.Error("earlier state cannot be used", "state", o.Store.String(), "error", text)
+	}
+	if o.Store != nil && o.StoreFacts && o.Facts != nil {
+		s.lastKnownFacts = refresh.NewLastKnownFacts(o.Facts, o.Store, o.Logger)
+		o.Facts = s.lastKnownFacts
+	}
+	s.refresher, err = refresh.New(refresh.Options{
+		Source: o.Source, Mounts: o.Mounts, Facts: o.Facts, Hub: o.Hub, Store: o.Store, Patience: o.SourcePatience, Logger: o.Logger, Observe: s.refreshed,
+		Judge: responsesize.After(s.guard, responsesize.Options{Hub: o.Hub, Queries: s.knownQueries, Responses: s.responses, Logger: o.Logger}),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.metrics.register(o.Registerer, s); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	s.http = httpserver.New(s.handler(), s.tlsConfig, o.Limits, o.Logger)
+	return s, nil
+}
+
+// TLS is the configuration of the listener, nil without a certificate, and what judges a client's
+// certificate, nil where clients need none. Another listener may use both.
+func (s *Server) TLS() (config *tls.Config, verify func(*tls.ConnectionState) error) {
+	if s.clients != nil {
+		verify = s.clients.Verify
+	}
+	return s.tlsConfig.Clone(), verify
+}
+
+// tls configures TLS; nil without a certificate.
+func (s *Server) tls() (config *tls.Config, err error) {
+	if s.o.TLSCert == "" {
+		return nil, nil
+	}
+	if s.o.TLSClientCA != "" {
+		if s.clients, err = tlsreload.OpenAuthorities(s.o.TLSClientCA, s.o.Logger, s.rotated("file")); err != nil {
+			return nil, err
+		}
+	}
+	return tlsreload.New(tlsreload.Options{Cert: s.o.TLSCert, Key: s.o.TLSKey, Clients: s.clients, Log: s.o.Logger, Rotated: s.rotated("file")})
+}
+
+// Start listens, and begins to watch the source. It returns when connections are accepted; /readyz
+// says when a state is served.
+func (s *Server) Start(ctx context.Context) error {
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", s.o.Listen)
+	if err != nil {
+		return err
+	}
+	s.address = listener.Addr()
+	s.notify(context.WithoutCancel(ctx))
+	s.guarding = background(context.WithoutCancel(ctx), s.guard.Run, s.order.Run, s.rings.Run)
+	s.refresher.Start(context.WithoutCancel(ctx)) // it goes on while the server drains
+	go func() {
+		if err := s.http.Serve(listener); err != nil {
+			s.failed <- err
+		}
+	}()
+	s.o.Logger.Info("listening", "address", s.Addr(), "source", s.o.Source.String(), "hub", s.o.Hub)
+	return nil
+}
+
+// refreshed follows a reconciliation of the refresher, whose new state is served by now.
+func (s *Server) refreshed(o refresh.Outcome) {
+	s.metrics.refreshed(o)
+	if o.Swapped {
+		s.order.Serving(o.State)
+		s.guard.Serving(o.State)
+		s.rings.Serving(o.State)
+	}
+	if g := s.o.Grants; o.Swapped && g != nil {
+		g.Release(lifecycle.ReleasableGrants(o.State, s.o.Hub, g.Member()))
+	}
+	if o.Swapped && s.notifier != nil {
+		s.notifier.Serving(o.State)
+	}
+}
+
+// notify begins to refresh ApplicationSets with new responses.
+func (s *Server) notify(ctx context.Context) {
+	if s.notifier == nil {
+		return
+	}
+	s.notifying = background(ctx, s.notifier.Run)
+}
+
+// background runs a function until end is called, which waits for it.
+func background(ctx context.Context, all ...func(context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	for _, run := range all {
+		running.Go(func() { run(ctx) })
+	}
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// Addr is the server's URL, after Start.
+func (s *Server) Addr() string {
+	scheme := "http"
+	if s.o.TLSCert != "" {
+		scheme = "https"
+	}
+	return scheme + "://" + s.address.String()
+}
+
+// Refresher keeps the served state up to date.
+func (s *Server) Refresher() *refresh.Refresher { return s.refresher }
+
+// Tokens are those that requests are admitted by.
+func (s *Server) Tokens() *access.Tokens { return s.tokens }
+
+// RefusedRemovals are the responses that are beyond the removal budget, with their removals.
+func (s *Server) RefusedRemovals() []guard.RefusedRemoval { return s.refusedRemovals(true) }
+
+// Waits are the components of a state that wait for others.
+func (s *Server) Waits(st *fleetstate.State) []order.Wait { return s.order.Waits(st) }
+
+// state returns the served state; 503 before there is one (G4). A token that is restricted does not
+// get the cause, which may be in files of others.
+func (s *Server) state(r *http.Request) (*fleetstate.State, *failure) {
+	if st := s.refresher.State(); st != nil {
+		return st, nil
+	}
+	err := s.refresher.Status().Err()
+	if err == nil { // it has just come
+		return s.refresher.State(), nil
+	}
+	f := &failure{Code: http.StatusServiceUnavailable, Message: err.Error(), Header: map[string]string{"Retry-After": "5"}}
+	if bearerOf(r).Restricted() != nil {
+		f.Message, f.Cause = withheld, f.Message
+	}
+	return nil, f
+}
+
+// Stop drains and ends the server (rule 7). The end of the context cuts the drain delay short;
+// requests under way still have the shutdown timeout.
+func (s *Server) Stop(ctx context.Context) error {
+	s.stop.Do(func() {
+		s.draining.Store(true)
+		s.o.Logger.Info("draining", "delay", s.o.DrainDelay)
+		if s.o.DrainDelay > 0 {
+			timer := time.NewTimer(s.o.DrainDelay)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+			}
+			timer.Stop()
+		}
+		err := s.http.Stop(ctx, s.o.ShutdownTimeout)
+		s.stopped = errors.Join(err, s.refresher.Stop())
+		s.notifying()
+		s.guarding()
+		s.o.Logger.Info("stopped")
+	})
+	return s.stopped
+}
+
+// Run serves until the context ends, then drains. It closes the source in any case. It calls
+// started, which may be nil, when the server listens.
+func Run(ctx context.Context, o Options, started func(*Server)) error {
+	s, err := New(o)
+	if err != nil {
+		if o.Source != nil {
+			err = errors.Join(err, o.Source.Close())
+		}
+		return err
+	}
+	if err := s.Start(ctx); err != nil {
+		return errors.Join(err, o.Source.Close())
+	}
+	if started != nil {
+		started(s)
+	}
+	var failure error
+	select {
+	case <-ctx.Done():
+	case failure = <-s.failed:
+		s.draining.Store(true)
+	}
+	return errors.Join(failure, s.Stop(context.WithoutCancel(ctx)))
+}

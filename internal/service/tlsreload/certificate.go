@@ -1,0 +1,49 @@
+package tlsreload
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+
+	"github.com/argosy-hub/argosy/internal/base/disk"
+)
+
+// maxFile bounds each PEM file.
+const maxFile = 1 << 20
+
+// Options say which PEM files to use. Cert and Key are required.
+type Options struct {
+	Cert, Key string
+	// Clients are the authorities of clients' certificates; default none: clients need no
+	// certificate.
+	Clients *Authorities
+	Log     *slog.Logger
+	// Rotated is called when the files have another certificate; default none.
+	Rotated func(kind string)
+}
+
+// New configures a server's TLS. The files have to be good now.
+func New(o Options) (*tls.Config, error) {
+	pair, err := disk.Open(disk.Options[*tls.Certificate]{
+		Sources: []disk.Source{{Kind: "TLS certificate", Path: o.Cert, Limit: maxFile}, {Kind: "TLS key", Path: o.Key, Limit: maxFile}},
+		Parse: func(contents [][]byte) (*tls.Certificate, error) {
+			c, err := tls.X509KeyPair(contents[0], contents[1])
+			if err != nil { // also while one of the files is new and the other is not yet
+				return nil, fmt.Errorf("TLS certificate %q with key %q: %w", o.Cert, o.Key, err)
+			}
+			return &c, nil
+		},
+		Log: o.Log, Changed: o.Rotated,
+	})
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Current(), nil },
+	}
+	if o.Clients != nil {
+		o.Clients.configure(config)
+	}
+	return config, nil
+}

@@ -1,0 +1,155 @@
+// Package querytest builds states and asks them queries, for the tests of several packages.
+//
+//  1. It uses what the packages export, and nothing else.
+//  2. A failure ends the test that calls it.
+package querytest
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+)
+
+// Addons asks for all components of group addons.
+const Addons = `{"view":"components","group":"addons"}`
+
+// Build resolves a fleet with what is known of some of its clusters.
+func Build(t testing.TB, files fleettest.Tree, clusters ...facts.Cluster) *fleetstate.State {
+	t.Helper()
+	return Next(t, nil, fleettest.Snapshot("rev", files), facts.NewSet(false, clusters...))
+}
+
+// BuildWith resolves a fleet without problems, whose hub has these Applications.
+func BuildWith(t testing.TB, files fleettest.Tree, apps ...facts.Application) *fleetstate.State {
+	t.Helper()
+	return NoProblems(t, Next(t, nil, fleettest.Snapshot("rev", files), facts.NewSet(false).WithApplications(apps...)))
+}
+
+// Next resolves a snapshot that follows another one, or none.
+func Next(t testing.TB, previous *fleetstate.State, s *snapshot.Snapshot, known facts.Set) *fleetstate.State {
+	t.Helper()
+	st, err := fleetstate.Build(previous, s, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// NoProblems fails when the state has a problem.
+func NoProblems(t testing.TB, st *fleetstate.State) *fleetstate.State {
+	t.Helper()
+	for _, p := range st.Problems {
+		t.Errorf("%s %s", p.Reason, p.Error())
+	}
+	return st
+}
+
+// Query reads a query's parameters for hub "hub".
+func Query(t testing.TB, parameters string) query.Query {
+	t.Helper()
+	r, err := query.Parse([]byte(parameters), "hub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Set is a parameter set as its requester reads it.
+type Set map[string]any
+
+// Text is a parameter's text, empty when the parameter is absent or no text.
+func (s Set) Text(key string) string { v, _ := s[key].(string); return v }
+
+// Label is one of the cluster's labels, "absent" when there is none.
+func (s Set) Label(key string) string { return s.metadata("labels", key) }
+
+// Annotation is one of the cluster's annotations, "absent" when there is none.
+func (s Set) Annotation(key string) string { return s.metadata("annotations", key) }
+
+func (s Set) metadata(kind, key string) string {
+	metadata, _ := s["metadata"].(map[string]any)
+	values, _ := metadata[kind].(map[string]any)
+	if v, ok := values[key].(string); ok {
+		return v
+	}
+	return "absent"
+}
+
+// Sets are the parameter sets of a response, in its order.
+func Sets(t testing.TB, response []byte) []Set {
+	t.Helper()
+	var body struct{ Output struct{ Parameters []Set } }
+	if err := json.Unmarshal(response, &body); err != nil {
+		t.Fatal(err)
+	}
+	return body.Output.Parameters
+}
+
+// List asks a query and returns the parameter sets in the response's order.
+func List(t testing.TB, st *fleetstate.State, query query.Query) []Set {
+	t.Helper()
+	b, err := response.Bytes(st, query)
+	if err != nil {
+		t.Fatalf("%+v: %v", query, err)
+	}
+	return Sets(t, b)
+}
+
+// Column is a text of each parameter set of a response, in its order.
+func Column(t testing.TB, st *fleetstate.State, query query.Query, key string) string {
+	t.Helper()
+	var out []string
+	for _, s := range List(t, st, query) {
+		out = append(out, s.Text(key))
+	}
+	return strings.Join(out, " ")
+}
+
+// Ask asks a query and returns the parameter sets by Application name.
+func Ask(t testing.TB, st *fleetstate.State, parameters string) map[string]Set {
+	t.Helper()
+	out := map[string]Set{}
+	for _, s := range List(t, st, Query(t, parameters)) {
+		name := s.Text("applicationName")
+		if _, dup := out[name]; dup {
+			t.Errorf("%s: two sets are called %q", parameters, name)
+		}
+		out[name] = s
+	}
+	return out
+}
+
+// Names are the Application names of a response, sorted.
+func Names(t testing.TB, st *fleetstate.State, parameters string) string {
+	t.Helper()
+	return strings.Join(slices.Sorted(maps.Keys(Ask(t, st, parameters))), " ")
+}
+
+// Refused is the error of a query that must have no response.
+func Refused(t testing.TB, st *fleetstate.State, parameters string) string {
+	t.Helper()
+	b, err := response.Bytes(st, Query(t, parameters))
+	if err == nil {
+		t.Fatalf("%s has a response: %s", parameters, b)
+	}
+	return err.Error()
+}
+
+// Problems are problems as lines.
+func Problems(ps []problem.Problem) string {
+	var lines []string
+	for _, p := range ps {
+		lines = append(lines, string(p.Reason)+" "+p.Error())
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,192 @@
+package sourcetest
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/source"
+)
+
+// Deadline bounds what a test waits for.
+const Deadline = 20 * time.Second
+
+// Context ends with the test or at the deadline.
+func Context(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*Deadline)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// Write writes files below a folder; nil content removes one, "-> x" makes a symbolic link to x.
+func Write(t testing.TB, dir string, files map[string]string) {
+	t.Helper()
+	for p, content := range files {
+		name := filepath.Join(dir, filepath.FromSlash(p))
+		Check(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		if target, ok := strings.CutPrefix(content, "-> "); ok {
+			_ = os.Remove(name)
+			Check(t, os.Symlink(target, name))
+			continue
+		}
+		Check(t, os.WriteFile(name, []byte(content), 0o644))
+	}
+}
+
+// Check fails the test for an error.
+func Check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Repo is a Git repository with a working tree, written by the real git.
+type Repo struct {
+	T   testing.TB
+	Dir string
+}
+
+// NewRepo makes an empty repository.
+func NewRepo(t testing.TB) *Repo {
+	t.Helper()
+	r := &Repo{T: t, Dir: filepath.Join(t.TempDir(), "work")}
+	Check(t, os.MkdirAll(r.Dir, 0o755))
+	r.Git("init", "--quiet", "--initial-branch=main")
+	return r
+}
+
+// Git runs git in the repository and returns its output.
+func (r *Repo) Git(args ...string) string {
+	r.T.Helper()
+	return r.GitInput("", args...)
+}
+
+// GitInput is Git with an input.
+func (r *Repo) GitInput(input string, args ...string) string {
+	r.T.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Stdin = strings.NewReader(input)
+	cmd.Dir = r.Dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=c", "GIT_COMMITTER_EMAIL=c@example.com")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		r.T.Fatalf("git %s: %v: %s", strings.Join(args, " "), err, stderr.String())
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// Commit writes files and commits them, and gives the commit's id.
+func (r *Repo) Commit(files map[string]string) string {
+	r.T.Helper()
+	Write(r.T, r.Dir, files)
+	r.Git("add", "--all")
+	r.Git("commit", "--quiet", "--allow-empty", "--message=change")
+	return r.Git("rev-parse", "HEAD")
+}
+
+// URL is the address of the repository as a local file.
+func (r *Repo) URL() string { return "file://" + r.Dir }
+
+// Server serves the repository by git's own smart HTTP backend; with a password, to that user
+// alone.
+func (r *Repo) Server(username, password string, seen func(*http.Request)) *httptest.Server {
+	r.T.Helper()
+	path, err := exec.Command("git", "--exec-path").Output()
+	Check(r.T, err)
+	backend := &cgi.Handler{
+		Path:   filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
+		Env:    []string{"GIT_PROJECT_ROOT=" + r.Dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null"},
+		Stderr: io.Discard,
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if u, p, ok := q.BasicAuth(); password != "" && (!ok || u != username || p != password) {
+			w.Header().Set("WWW-Authenticate", `Basic realm="fleet"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if seen != nil {
+			seen(q)
+		}
+		backend.ServeHTTP(w, q)
+	}))
+	r.T.Cleanup(s.Close)
+	return s
+}
+
+// Snapshot reads a source, which must not fail.
+func Snapshot(t testing.TB, s source.Source) *snapshot.Snapshot {
+	t.Helper()
+	out, err := s.Snapshot(Context(t))
+	Check(t, err)
+	return out
+}
+
+// Contents are a snapshot's files: path to content, or to "error: ...".
+func Contents(s *snapshot.Snapshot) map[string]string {
+	out := map[string]string{}
+	for _, p := range s.Paths() {
+		if f := s.File(p); f.Err != nil {
+			out[p] = "error: " + f.Err.Error()
+		} else {
+			out[p] = string(f.Data)
+		}
+	}
+	return out
+}
+
+// Update is one call of a watch's function.
+type Update struct {
+	Snapshot *snapshot.Snapshot
+	Err      error
+}
+
+// Watch runs the source's Watch for the time of the test.
+func Watch(t *testing.T, s source.Source) <-chan Update {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	updates, done := make(chan Update, 100), make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Watch(ctx, func(s *snapshot.Snapshot, err error) { updates <- Update{s, err} })
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return updates
+}
+
+// Next waits for the next update.
+func Next(t *testing.T, updates <-chan Update) Update {
+	t.Helper()
+	select {
+	case u := <-updates:
+		return u
+	case <-time.After(Deadline):
+		t.Fatal("no update came")
+		return Update{}
+	}
+}
+
+// ErrorText is an error's text, "" without one.
+func ErrorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,243 @@
+package board
+
+import (
+	"cmp"
+	"github.com/argosy-hub/argosy/internal/service/access"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/rings"
+)
+
+// Rollouts is a board of rings and revisions.
+type Rollouts struct {
+	Hub string `json:"hub"`
+	// Revision is the newest accepted one.
+	Revision string  `json:"revision"`
+	Rollouts []Board `json:"rollouts"`
+}
+
+// Board is one rollout policy.
+type Board struct {
+	Name     string      `json:"name"`
+	Position problem.Pos `json:"position,omitzero"`
+	// Scope is what the policy is about, as far as the reader may see it.
+	Scope   rollout.Scope `json:"scope"`
+	Paused  bool          `json:"paused,omitempty"`
+	Problem string        `json:"problem,omitempty"`
+	// Revisions are those that rings have or wait for, the newest first.
+	Revisions []string        `json:"revisions"`
+	Rings     []BoardRing     `json:"rings"`
+	Approvals []BoardApproval `json:"approvals,omitempty"`
+}
+
+// BoardRing is one ring. Members counts those that the reader sees.
+type BoardRing struct {
+	Name           string      `json:"name"`
+	Position       problem.Pos `json:"position,omitzero"`
+	Members        int         `json:"members"`
+	MaxUnavailable string      `json:"maxUnavailable"`
+	Soak           string      `json:"soak"`
+	Since          *time.Time  `json:"since,omitempty"`
+	// Cells say what the ring has to do with each revision: one of the states below, or empty.
+	Cells []string `json:"cells"`
+	// Waits is what the ring waits for in one line; Reason, Cluster, Detail, WaitsSince
+	// and Earliest are its parts.
+	Waits      string             `json:"waits,omitempty"`
+	Reason     rollout.WaitReason `json:"reason,omitempty"`
+	Cluster    string             `json:"cluster,omitempty"`
+	Detail     string             `json:"detail,omitempty"`
+	WaitsSince *time.Time         `json:"waitsSince,omitempty"`
+	Earliest   *time.Time         `json:"earliest,omitempty"`
+	Rejection  string             `json:"rejection,omitempty"`
+}
+
+// The states of a ring's cell.
+const (
+	CellPassed    = "passed"    // its members are answered from it, and it has passed
+	CellSoaking   = "soaking"   // and are healthy, for less than the soak
+	CellUnhealthy = "unhealthy" // and are not healthy
+	CellFailed    = "failed"    // and it has failed, or the ring went back from it
+	CellNext      = "next"      // the ring waits to take it
+)
+
+// BoardApproval lets a ring take a revision.
+type BoardApproval struct {
+	Ring     string      `json:"ring"`
+	Revision string      `json:"revision"`
+	Expires  string      `json:"expires"`
+	Expired  bool        `json:"expired,omitempty"`
+	Overtake bool        `json:"overtake,omitempty"`
+	Reason   string      `json:"reason,omitempty"`
+	Position problem.Pos `json:"position,omitzero"`
+}
+
+// Reader is who looks at a state: a scope, and whether it sees everything.
+type Reader struct {
+	State    *fleetstate.State
+	Scope    access.Reader
+	Complete bool
+	Now      time.Time
+}
+
+// Rollouts is the board of the rollouts that concern a cluster and a group of the reader's. What
+// names clusters outside of its scope is left out.
+func (x Reader) Rollouts(report rings.Report) Rollouts {
+	out := Rollouts{Hub: report.Hub, Revision: report.Revision, Rollouts: []Board{}}
+	for _, one := range report.Rollouts {
+		p := x.policy(one.Name)
+		if p == nil {
+			continue
+		}
+		members, seen := x.ringMembers(report.Hub, p)
+		if !x.concerns(p, seen) {
+			continue
+		}
+		b := Board{Name: one.Name, Position: p.Pos, Scope: x.scoped(p.Scope), Paused: one.Paused, Revisions: revisionsOf(report.Revision, one)}
+		if x.Complete {
+			b.Problem = one.Problem
+		}
+		for i, r := range one.Rings {
+			if !x.Complete {
+				// What a ring waits for may be a component of any group.
+				r = r.Hidden(func(cluster string) bool { return x.Scope.SeesGroup("") && x.sees(report.Hub, cluster) })
+			}
+			if i < len(p.Rings) {
+				b.Rings = append(b.Rings, boardRing(r, &p.Rings[i], members[i], b.Revisions))
+			}
+		}
+		for _, a := range p.Approvals {
+			entry := BoardApproval{Ring: a.Ring, Revision: a.Revision, Expires: a.Expires.Format(time.DateOnly), Expired: !x.Now.Before(a.Expires.AddDate(0, 0, 1)), Overtake: a.Overtakes, Position: a.Pos}
+			if x.Complete {
+				entry.Reason = a.Reason
+			}
+			b.Approvals = append(b.Approvals, entry)
+		}
+		out.Rollouts = append(out.Rollouts, b)
+	}
+	return out
+}
+
+// concerns reports whether a policy is about anything that the reader sees: any of its members, and
+// any group of its scope.
+func (x Reader) concerns(p *rollout.Policy, seen int) bool {
+	return x.Complete || seen > 0 && access.SeesRollout(x.Scope, x.State.Fleet, p)
+}
+
+// policy is a rollout policy of the state, nil for none.
+func (x Reader) policy(name string) *rollout.Policy {
+	i := slices.IndexFunc(x.State.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return x.State.Fleet.Rollouts[i]
+}
+
+// ringMembers counts the members of each ring on a hub that the reader sees.
+func (x Reader) ringMembers(hub string, p *rollout.Policy) (counts []int, all int) {
+	counts = make([]int, len(p.Rings))
+	for m, c := range x.State.Clusters() {
+		if m.Hub != hub || !access.Visible(x.Scope, c) || !p.Covers(m.InRollout()) {
+			continue
+		}
+		counts[p.RingOf(m.InRollout())]++
+		all++
+	}
+	return counts, all
+}
+
+// sees reports whether the reader sees a cluster by its name.
+func (x Reader) sees(hub, cluster string) bool {
+	_, err := access.FindCluster(x.State, x.Scope, hub, cluster)
+	return err == nil
+}
+
+// scoped is a policy's scope without what a reader may not see.
+func (x Reader) scoped(s rollout.Scope) rollout.Scope {
+	if x.Complete {
+		return s
+	}
+	s.Groups = slices.DeleteFunc(slices.Clone(s.Groups), func(g string) bool { return !x.Scope.SeesGroup(g) })
+	s.Components, s.Tenants = nil, nil
+	return s
+}
+
+// revisionsOf are the revisions that rings have or wait for, the newest first.
+func revisionsOf(newest string, one rings.Rollout) []string {
+	numbers := map[string]int{}
+	note := func(revision string, train int) {
+		if revision != "" {
+			numbers[revision] = max(numbers[revision], train)
+		}
+	}
+	for _, r := range one.Rings {
+		note(r.Revision, r.Train)
+		if r.Wait != nil {
+			note(r.Wait.Train.Revision, r.Wait.Train.Number)
+		}
+	}
+	out := []string{newest}
+	for revision := range numbers {
+		if revision != newest {
+			out = append(out, revision)
+		}
+	}
+	slices.SortFunc(out[1:], func(a, b string) int { return cmp.Or(cmp.Compare(numbers[b], numbers[a]), cmp.Compare(a, b)) })
+	return out
+}
+
+// boardRing is a ring of a board.
+func boardRing(r rings.Ring, p *rollout.Ring, members int, revisions []string) BoardRing {
+	out := BoardRing{
+		Name: r.Name, Position: p.Pos, Members: members, MaxUnavailable: p.MaxUnavailable.String(), Soak: duration(p.Soak),
+		Cells: make([]string, len(revisions)), Waits: r.Text, Rejection: r.Rejection, Since: moment(r.Since),
+	}
+	own := CellUnhealthy
+	switch {
+	case r.Passed:
+		own = CellPassed
+	case r.Wait != nil && r.Wait.Reason == rollout.Failed && r.Wait.Train.Revision == r.Revision:
+		own = CellFailed
+	case !r.HealthySince.IsZero():
+		own = CellSoaking
+	}
+	set := func(revision, state string) {
+		if i := slices.Index(revisions, revision); i >= 0 {
+			out.Cells[i] = state
+		}
+	}
+	if w := r.Wait; w != nil {
+		out.Reason, out.Cluster, out.Detail, out.WaitsSince, out.Earliest = w.Reason, w.Cluster, w.Detail, moment(w.Since), moment(w.Earliest)
+		if w.Reason == rollout.Failed {
+			set(w.Train.Revision, CellFailed)
+		} else {
+			set(w.Train.Revision, CellNext)
+		}
+	}
+	set(r.Revision, own)
+	return out
+}
+
+// duration is a duration as policies have it: 30m, not 30m0s.
+func duration(d time.Duration) string {
+	text := d.String()
+	if d >= time.Minute && d%time.Minute == 0 {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if d >= time.Hour && d%time.Hour == 0 {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// moment is a time, nil for none.
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

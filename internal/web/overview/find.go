@@ -1,0 +1,143 @@
+package overview
+
+import (
+	"cmp"
+	"encoding/json"
+	"github.com/argosy-hub/argosy/internal/service/access"
+	"slices"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/resolve/explain"
+)
+
+const (
+	// maxLooked bounds the components of clusters whose values one search looks at.
+	maxLooked = 20_000
+	// maxFound bounds the findings.
+	maxFound = 300
+	// maxFoundClusters bounds the clusters that are listed of one finding.
+	maxFoundClusters = 10
+)
+
+// Found says who sets a value, and where it is not the default.
+type Found struct {
+	Filter  Filter  `json:"filter"`
+	Options Options `json:"options"`
+	// Path is a key, or the end of a path: replicas finds controller.replicas.
+	Path string `json:"path"`
+	// Values are sorted by component and path, the most frequent first.
+	Values []FoundValue `json:"values"`
+	Total  int          `json:"total"`
+	// Partial reports that there was more to look at than one search may; choose a filter.
+	Partial bool `json:"partial,omitempty"`
+}
+
+// FoundValue is a value that some clusters have.
+type FoundValue struct {
+	Component
+	Path string `json:"path"`
+	PlacedValue
+	// Default is the value that it overrides in the end; nil where it is the only one.
+	Default *PlacedValue `json:"default,omitempty"`
+	// Count counts the clusters that have it; Clusters lists the first of them.
+	Count    int       `json:"count"`
+	Clusters []Cluster `json:"clusters"`
+}
+
+// match is a leaf that a search finds in a tree.
+type match struct {
+	key   string
+	value FoundValue
+}
+
+// Find looks for a path in the values of the clusters and components that a filter selects.
+func (x *Index) Find(scope access.Reader, f Filter, path string) (Found, error) {
+	all, columns := x.visible(scope)
+	out := Found{Filter: f, Options: x.options(all, columns), Path: path, Values: []FoundValue{}}
+	want, err := hierarchy.ParsePath(path)
+	if err != nil || len(want) == 0 {
+		return out, err
+	}
+	rows, columns := x.selected(f, all, columns)
+	found := map[string]*FoundValue{}
+	looked := 0
+	for _, n := range columns {
+		trees := map[*hierarchy.Tree][]match{} // clusters share trees
+		for _, r := range rows {
+			d, ok := x.of(r, n)
+			if !ok || d.state != explain.Deployed {
+				continue
+			}
+			if looked++; looked > maxLooked {
+				out.Partial = true
+				break
+			}
+			tree := x.values(r.cluster, x.components[n])
+			matches, known := trees[tree]
+			if !known {
+				matches = matching(tree, x.components[n], want)
+				trees[tree] = matches
+			}
+			for _, m := range matches {
+				v := found[m.key]
+				if v == nil {
+					v = &FoundValue{}
+					*v = m.value
+					found[m.key] = v
+				}
+				if v.Count++; len(v.Clusters) < maxFoundClusters {
+					v.Clusters = append(v.Clusters, x.cluster(r.cluster))
+				}
+			}
+		}
+	}
+	for _, v := range found {
+		out.Values = append(out.Values, *v)
+	}
+	slices.SortFunc(out.Values, func(a, b FoundValue) int {
+		return cmp.Or(a.compare(b.Component), strings.Compare(a.Path, b.Path), cmp.Compare(b.Count, a.Count), strings.Compare(a.Position.String(), b.Position.String()))
+	})
+	out.Total = len(out.Values)
+	out.Values = out.Values[:min(len(out.Values), maxFound)]
+	return problem.Relocate(out, x.st.Resolver().Snapshot.Locate), nil
+}
+
+// matching are the leaves of a tree whose paths end in a path.
+func matching(t *hierarchy.Tree, of Component, want []string) (out []match) {
+	if t == nil {
+		return nil
+	}
+	for _, l := range t.Leaves(nil) {
+		if !contains(l.Path, want) {
+			continue
+		}
+		v := FoundValue{Component: of, Path: hierarchy.FormatPath(l.Path), PlacedValue: PlacedValue{l.Value.Any(), l.Level, l.Pos}, Clusters: []Cluster{}}
+		if n := len(l.Replaced); n > 0 {
+			o := l.Replaced[n-1]
+			v.Default = &PlacedValue{o.Value.Any(), o.Level, o.Pos}
+		}
+		text, _ := json.Marshal(v) // values of YAML
+		out = append(out, match{string(text), v})
+	}
+	return out
+}
+
+// contains reports whether a path has another one in it: the values below a map count as found.
+func contains(path, want []string) bool {
+	for i := 0; i+len(want) <= len(path); i++ {
+		if slices.Equal(path[i:i+len(want)], want) {
+			return true
+		}
+	}
+	return false
+}
+
+// splitName is the hub and the name of hub/cluster; the hub is empty where there is none.
+func splitName(s string) (hub, name string) {
+	if hub, name, ok := strings.Cut(s, "/"); ok {
+		return hub, name
+	}
+	return "", s
+}

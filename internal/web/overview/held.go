@@ -1,0 +1,48 @@
+package overview
+
+import (
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+)
+
+// The words why a cluster does not follow the newest commit.
+const (
+	HeldTenant     = "held-tenant"
+	HeldQuarantine = "quarantined"
+	HeldDraining   = "draining"
+)
+
+// heldBecause says in a word why a cluster does not follow the newest commit.
+func heldBecause(st *fleetstate.State, c *fleetstate.Cluster) string {
+	if c.LastKnownGood != nil && c.Desired().Member.Lifecycle == fleet.Draining {
+		return HeldDraining
+	}
+	q, is := st.QuarantineOf(c)
+	switch {
+	case !is:
+		return ""
+	case q.First().Reason == problem.RemovalRefused:
+		return HeldTenant
+	}
+	return HeldQuarantine
+}
+
+// Known is a time in seconds, nil for one that is not known.
+func Known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Second)
+	return &t
+}
+
+// Short is a revision as people read it.
+func Short(revision string) string {
+	if len(revision) == 40 {
+		return revision[:10]
+	}
+	return problem.Truncate(revision, 19)
+}

@@ -1,0 +1,56 @@
+package overview
+
+import "github.com/argosy-hub/argosy/internal/resolve/explain"
+
+// minMajority is how many clusters an environment needs before one of them differs from the others.
+const minMajority = 3
+
+// majority is what most clusters of an environment have of a component.
+type majority struct {
+	version      string
+	count, total int
+}
+
+type place struct {
+	environment string
+	component   uint32
+}
+
+// majorities are the versions that more than half of an environment's clusters have.
+func (x *Index) majorities(rows []row) map[place]majority {
+	if len(rows) == len(x.rows) {
+		return x.usual()
+	}
+	return x.majoritiesOf(rows)
+}
+
+func (x *Index) majoritiesOf(rows []row) map[place]majority {
+	counts := map[place]map[string]int{}
+	for _, r := range rows {
+		for _, c := range r.cells {
+			d := c.desired.Value()
+			if d.state != explain.Deployed {
+				continue
+			}
+			at := place{r.cluster.Member.Environment, c.component}
+			if counts[at] == nil {
+				counts[at] = map[string]int{}
+			}
+			counts[at][d.version()]++
+		}
+	}
+	out := map[place]majority{}
+	for at, versions := range counts {
+		var m majority
+		for version, n := range versions {
+			m.total += n
+			if n > m.count {
+				m.version, m.count = version, n
+			}
+		}
+		if m.total >= minMajority && 2*m.count > m.total {
+			out[at] = m
+		}
+	}
+	return out
+}
