@@ -321,7 +321,7 @@ $(GOLANGCI_LINT):
 
 .PHONY: docs
 docs: ## Write the references of the commands and the tables of compatibility.md again
-	$(GO) test ./cmd/... ./test/docs -run 'DocIsUpToDate$$' -update
+	$(GO) test ./cmd/argosy ./cmd/generator-plugin ./test/docs -run 'DocIsUpToDate$$' -update
 
 # The commit of an Argo CD's tag, where its module gitops-engine has no releases (3.5).
 GITOPS_ENGINE ?=
