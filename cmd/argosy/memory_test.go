@@ -98,7 +98,7 @@ func TestLintOfHostileRepositoryIsBounded(t *testing.T) {
 		{"10,000 problems in one file", of(values, repeated(10_001, "a: 1\n")), "", `9900 more problems are not listed`},
 		{"4,000 problems in many", func(write func(string, string)) {
 			for i := range 1000 {
-				write(fmt.Sprintf("fleet/fleet-members/hub/x%d.yaml", i), fmt.Sprintf("clusterName: x%d\nenvironment: dev\na: 1\nb: 1\nc: 1\n", i))
+				write(fmt.Sprintf("fleet/fleet-members/hub/x%d.yaml", i), fmt.Sprintf("clusterName: x%d\nenvironment: dev\na: 1\nb: 1\nc: 1\nd: 1\n", i))
 			}
 		}, "", `\n\.\.\. and 3000 more findings\n4000 errors`},
 		{"200 of the largest files, with a problem in each line", func(write func(string, string)) {

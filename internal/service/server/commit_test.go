@@ -26,7 +26,7 @@ const exampleHub = "hub-eu"
 func exampleFleet(t testing.TB) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	root := filepath.Join("..", "..")
+	root := filepath.Join("..", "..", "..")
 	for _, folder := range []string{"fleet", "addons", "resources", "versions", "charts/application-sets/catalogs"} {
 		err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(folder)), func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() {
