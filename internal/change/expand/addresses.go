@@ -5,8 +5,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// Addresses are those of the remote repositories and value files that the hub's Applications name:
-// what a change of the fleet may go on reading.
+// Addresses returns the addresses of the remote repositories and value files that the hub's
+// Applications name: a change of the fleet may keep reading them.
 func (h *Hub) Addresses() map[string]bool {
 	out := map[string]bool{}
 	h.Walk(false, func(o *object.Object) bool {

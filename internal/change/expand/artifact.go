@@ -9,8 +9,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/flux"
 )
 
-// pulls is the object by which a hub's Flux pulls its artifact. No file of the fleet holds it: a
-// user applies charts/agent-flux, which makes it.
+// pulls returns the object by which a hub's Flux pulls its artifact. No file of the fleet holds it:
+// a user applies charts/agent-flux, which makes it.
 func (h *Hub) pulls() *object.Object {
 	return &object.Object{Engine: ownerHub, Pos: h.o.State.HubMember(h.o.Hub).KeyPos("remote_engine"), Tree: manifest.Tree{
 		"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository",
@@ -19,12 +19,12 @@ func (h *Hub) pulls() *object.Object {
 	}}
 }
 
-// artifact are the objects that an engine's Flux pulls, linked to what they deploy.
+// artifact returns the objects that an engine's Flux pulls, linked to what they deploy.
 func (h *Hub) artifact(o *object.Object, id fleetstate.ID) []*object.Object {
 	return h.linkFlux(h.artifacts(o, id))
 }
 
-// artifacts are those objects without links.
+// artifacts is artifact without the links.
 func (h *Hub) artifacts(o *object.Object, id fleetstate.ID) []*object.Object {
 	owned, err := flux.OwnedBy(h.o.State, id.Hub, id.Name)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // Change is a file that differs between two revisions.
 type Change struct{ Before, After *snapshot.File }
 
-// Rendered are the changed files of this repository that an Application's charts consist of, those
-// with values first. Remote charts have only value files here.
+// Rendered returns the changed files of this repository that an Application's charts consist of,
+// files with values first. Remote charts have only value files here.
 func Rendered(before, after *Hub, b, a *object.Object) []Change {
 	files := func(h *Hub, o *object.Object) map[string]*snapshot.File {
 		out := map[string]*snapshot.File{}
@@ -50,7 +50,7 @@ func Rendered(before, after *Hub, b, a *object.Object) []Change {
 	return out
 }
 
-// Path is the path of the file.
+// Path returns the path of the file.
 func (c Change) Path() string {
 	if c.After != nil {
 		return c.After.Path

@@ -12,7 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// chart is a source's chart with everything that Argo CD gives Helm: value files, then values,
+// chart returns a source's chart with everything that Argo CD gives Helm: value files, then values,
 // then parameters. A remote chart has no folder.
 func (h *Hub) chart(o *object.Object, s source.Source, f *source.Folder) (*source.Chart, error) {
 	c := &source.Chart{
@@ -60,7 +60,8 @@ func (h *Hub) chart(o *object.Object, s source.Source, f *source.Folder) (*sourc
 		values.Optional = optional
 		c.Values = append(c.Values, values)
 	}
-	if object, ok := s.Helm["valuesObject"].(manifest.Tree); ok { // Argo CD: it wins over values as a whole, also when it is empty
+	// Argo CD lets valuesObject win over values as a whole, even when it is empty.
+	if object, ok := s.Helm["valuesObject"].(manifest.Tree); ok {
 		c.Values = append(c.Values, source.Values{Text: string(manifest.Canonical(object))})
 	} else if v := manifest.Text(s.Helm, "values"); v != "" {
 		c.Values = append(c.Values, source.Values{Text: v})

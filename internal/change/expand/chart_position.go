@@ -9,8 +9,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/flux"
 )
 
-// chartPos is the position of an Application's chart and version: in the catalog entry or versions
-// file of its parameter set, else in the Application or the template that makes it.
+// chartPos returns the position of an Application's chart and version: in the catalog entry or
+// versions file of its parameter set, else in the Application or the template that makes it.
 func (h *Hub) chartPos(o *object.Object, s source.Source) problem.Pos {
 	var pos problem.Pos
 	switch e := o.Entry; {
@@ -29,7 +29,7 @@ func (h *Hub) chartPos(o *object.Object, s source.Source) problem.Pos {
 	return o.At(version...)
 }
 
-// releasePos is the position of a release's version, or of the release; for members, of the
+// releasePos returns the position of a release's version, or of the release. For members, it is the
 // release of the registration charts.
 func (h *Hub) releasePos(e object.Entry) problem.Pos {
 	list := h.o.State.Fleet.Versions.Of(e.Group)

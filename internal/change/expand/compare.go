@@ -14,18 +14,18 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 )
 
-// Pair is an object before and after, nil where there is none.
+// Pair is an object before and after; a side without the object is nil.
 type Pair struct {
 	Before, After *object.Object
-	// Left tells that nobody makes the object any more, and that it stays: its Application does not
-	// prune. What it makes goes on being made.
+	// Left means that nothing makes the object any more, but it stays because its Application does
+	// not prune. It keeps making its own objects.
 	Left bool
-	// Implied tells that the object comes, goes or moves with its Application: Compare visits only
-	// those of External Secrets.
+	// Implied means that the object comes, goes or moves with its Application. Compare visits such
+	// objects only of External Secrets.
 	Implied bool
 }
 
-// Any is the object after, or the removed one before.
+// Any returns the object after, or the removed object before.
 func (p Pair) Any() *object.Object {
 	if p.After != nil {
 		return p.After
@@ -33,10 +33,9 @@ func (p Pair) Any() *object.Object {
 	return p.Before
 }
 
-// Compare returns the differences between two revisions of one hub, computed while they are read
-// (rule 5). What an ApplicationSet makes is not compared if it cannot be expanded at one of them,
-// which is a problem of that one. An object with another parent afterwards is still the same
-// object.
+// Compare returns the differences between two revisions of one hub, computed while they are read.
+// It skips an ApplicationSet that cannot be expanded at one of them, which is a problem of that
+// revision. An object that has another parent afterwards is still the same object.
 func Compare(before, after *Hub) iter.Seq[Pair] {
 	return func(yield func(Pair) bool) {
 		goesOn := true
@@ -54,28 +53,29 @@ func Compare(before, after *Hub) iter.Seq[Pair] {
 type comparison struct {
 	before, after *Hub
 	visit         func(Pair)
-	// followed are the folders whose contents live or have changed: what names one of them is
-	// looked into.
+	// followed holds the folders that make followed objects or have changed. Compare looks into
+	// whatever names one of them.
 	followed map[string]bool
-	// changed are the files that have changed.
+	// changed holds the files that have changed.
 	changed map[string]bool
-	// gone and come are what one parent has no more, and another one may have.
+	// removed and added hold what one parent no longer makes, and what another parent makes now.
 	removed, added map[object.Key]lazyObject
 	seen           map[object.Key]*object.Object // without trees
-	// compared are the responses of both revisions, apart for sets that may bring objects.
+	// compared holds the responses of both revisions, apart for sets that may bring objects.
 	compared map[bool]*response.Outlines
-	// silent is the base without problems: for what removed Applications read, of which whatever
-	// fails is no fault of the change.
+	// silent is the base without problems, for reading removed Applications: a failure there is not
+	// the change's fault.
 	silent *Hub
 }
 
-// lazyObject makes an object anew: a moved release removes and adds too many to hold them.
+// lazyObject makes an object again when it is needed: a moved release removes and adds too many to
+// hold them.
 type lazyObject struct {
 	make  func() *object.Object
-	stays bool // it stays, if nobody else makes it
+	stays bool // it stays if nothing else makes it
 }
 
-// lists pairs the objects of two parents, ap being the one afterwards. With followedOnly, the
+// lists pairs the objects of two parents; ap is the parent afterwards. With followedOnly, the
 // objects are equal and only objects below them may differ.
 func (c *comparison) lists(ap *object.Object, before, after []*object.Object, followedOnly bool) {
 	names := func(h *Hub, objects []*object.Object) (map[object.Key]*object.Object, []object.Key) {
@@ -100,7 +100,7 @@ func (c *comparison) lists(ap *object.Object, before, after []*object.Object, fo
 	for _, k := range border {
 		if a[k] == nil {
 			o := b[k]
-			byHand := ap == nil // nobody takes away what somebody has applied
+			byHand := ap == nil // no engine removes what a user applied
 			c.add(c.before, o, lazyObject{func() *object.Object { return o }, flux.Stays(o, ap) || byHand || ap.Application() && (!ap.Prunes() || o.KeepsItself())})
 		}
 	}
@@ -117,7 +117,8 @@ func (c *comparison) lists(ap *object.Object, before, after []*object.Object, fo
 	c.pairs(both)
 }
 
-// placeOf is an object's key with the namespace that its Application or HelmRelease puts it into.
+// placeOf returns an object's key with the namespace into which its Application or HelmRelease puts
+// it.
 func placeOf(o *object.Object) object.Key {
 	k := o.Key()
 	switch {
@@ -185,15 +186,15 @@ func (c *comparison) applications(b, a *object.Object) {
 		}
 		old, had := gather(c.before, b, before)
 		updated, has := gather(c.after, a, after)
-		if had && has { // else it is named what is not known
+		if had && has { // else the failure is reported
 			c.lists(a, old, updated, same)
 		}
 	}
 }
 
-// isHalfFollowed reports whether one of our own charts is followed at one revision alone: at the
-// other it has a version that this program does not have, and that is not fetched. Then its objects
-// are not compared, which is reported.
+// isHalfFollowed reports whether one of our own charts is followed at only one revision: at the
+// other it has a version that this program does not have and does not fetch. Its objects are then
+// not compared, which is reported.
 func (c *comparison) isHalfFollowed(b, a *object.Object, before, after []part) bool {
 	unfollowed := func(h *Hub, o *object.Object, others []part) bool {
 		for _, s := range o.Sources() {
@@ -211,17 +212,17 @@ func (c *comparison) isHalfFollowed(b, a *object.Object, before, after []part) b
 	return unfollowed(c.after, a, before) || unfollowed(c.before, b, after)
 }
 
-// movedSecrets visits the objects of External Secrets that two Applications make alike, each
-// elsewhere.
+// movedSecrets visits the objects of External Secrets that two Applications make alike in different
+// places.
 func (c *comparison) movedSecrets(b, a *object.Object, before, after []part) {
 	for _, p := range after {
 		i := slices.IndexFunc(before, func(q part) bool { return q.key == p.key })
 		if names, err := c.after.namesSecrets(p); i < 0 || !names || err != nil {
-			continue // one that cannot be fetched is named where it is rendered
+			continue // a part that cannot be fetched is reported where it is rendered
 		}
 		olds, _ := c.before.objects(b, before[i])
 		news, _ := c.after.objects(a, p)
-		for j := range min(len(olds), len(news)) { // in one order, as they are of the same files
+		for j := range min(len(olds), len(news)) { // in the same order, from the same files
 			if news[j].OfExternalSecrets() {
 				c.visitMoved(olds[j], news[j])
 			}
@@ -229,8 +230,8 @@ func (c *comparison) movedSecrets(b, a *object.Object, before, after []part) {
 	}
 }
 
-// visitMoved visits an object if its Application deploys it elsewhere. It leaves its former place
-// where the Application prunes, but never another cluster: Argo CD looks at the new one alone.
+// visitMoved visits an object if its Application deploys it elsewhere. The object leaves its former
+// place where the Application prunes, but never another cluster: Argo CD looks only at the new one.
 func (c *comparison) visitMoved(b, a *object.Object) {
 	crosses := c.before.runsOn(b.Parent) != c.after.runsOn(a.Parent)
 	if !crosses && placeOf(b) == placeOf(a) {
@@ -245,7 +246,7 @@ func (c *comparison) visitMoved(b, a *object.Object) {
 
 // sets compares the Applications that two ApplicationSets make.
 func (c *comparison) sets(b, a *object.Object) {
-	look, differing := true, responses(nil) // look into all of its Applications
+	look, differing := true, responses(nil) // look into all Applications
 	if b.Digest() == a.Digest() {
 		var alike bool
 		if alike, look, differing = c.sameResponses(a); alike && !look {
@@ -265,7 +266,7 @@ func (c *comparison) sets(b, a *object.Object) {
 		}
 	}
 	made := map[object.Key]*object.Object{}
-	unique := func(o *object.Object) { // among Applications that differ, as no others are made
+	unique := func(o *object.Object) { // only Applications that differ are made
 		if o == nil {
 			return
 		}
@@ -295,7 +296,7 @@ func (c *comparison) sets(b, a *object.Object) {
 			x, y := olds[i], news[i]
 			unique(y)
 			switch {
-			case x == nil || y == nil: // named
+			case x == nil || y == nil: // reported
 			case x.Key() == y.Key():
 				both = append(both, Pair{Before: x, After: y})
 			default:
@@ -307,7 +308,7 @@ func (c *comparison) sets(b, a *object.Object) {
 	}
 }
 
-// addSet records an Application that one ApplicationSet has in one revision alone, and returns it.
+// addSet records an Application that an ApplicationSet has in only one revision, and returns it.
 func (c *comparison) addSet(h *Hub, parent *object.Object, s set) *object.Object {
 	o := h.application(parent, s)
 	if o != nil {
@@ -316,7 +317,7 @@ func (c *comparison) addSet(h *Hub, parent *object.Object, s set) *object.Object
 	return o
 }
 
-// add records an object that one parent has in one revision alone.
+// add records an object that a parent has in only one revision.
 func (c *comparison) add(h *Hub, o *object.Object, of lazyObject) {
 	all := map[bool]map[object.Key]lazyObject{false: c.removed, true: c.added}[h == c.after]
 	if first, known := all[placeOf(o)]; known && h == c.after {
@@ -325,7 +326,7 @@ func (c *comparison) add(h *Hub, o *object.Object, of lazyObject) {
 	all[placeOf(o)] = of // the last one, which Argo CD applies
 }
 
-// bySetName are the sets by unique names, and the names in order.
+// bySetName returns the sets by unique names, and the names in order.
 func bySetName(sets []set) (map[string]set, []string) {
 	out, order := make(map[string]set, len(sets)), make([]string, 0, len(sets))
 	for i, s := range sets {
@@ -342,8 +343,9 @@ func bySetName(sets []set) (map[string]set, []string) {
 	return out, order
 }
 
-// finish pairs objects whose parent has changed, wherever below removed and added objects they are,
-// and visits those without a pair. What stays is left behind once nothing else makes it.
+// finish pairs objects whose parent has changed, however deep they are below removed and added
+// objects, and visits objects without a pair. A removed object that stays is left behind once
+// nothing else makes it.
 func (c *comparison) finish() {
 	opened := map[*Hub]map[object.Key]bool{c.before: {}, c.after: {}}
 	for c.pairMoved() || c.open(c.before, c.removed, opened[c.before]) || c.open(c.after, c.added, opened[c.after]) || c.leaveBehind() {
@@ -356,8 +358,8 @@ func (c *comparison) finish() {
 	}
 }
 
-// pairMoved compares removed objects with added ones of their keys, and reports whether there are
-// any.
+// pairMoved compares removed objects with added objects of the same keys, and reports whether there
+// are any.
 func (c *comparison) pairMoved() (found bool) {
 	for _, k := range slices.SortedFunc(maps.Keys(c.removed), object.CompareKeys) {
 		was, is := c.removed[k], c.added[k]
@@ -374,8 +376,8 @@ func (c *comparison) pairMoved() (found bool) {
 	return found
 }
 
-// open adds the followed objects below those of one revision, and reports whether there are any of
-// these that have not been opened.
+// open adds the followed objects below the removed or added objects of one revision. It reports
+// whether it opened any for the first time.
 func (c *comparison) open(h *Hub, all map[object.Key]lazyObject, opened map[object.Key]bool) bool {
 	keys := slices.SortedFunc(maps.Keys(all), object.CompareKeys)
 	keys = slices.DeleteFunc(keys, func(k object.Key) bool { return opened[k] || all[k].stays })
@@ -396,7 +398,7 @@ func (c *comparison) open(h *Hub, all map[object.Key]lazyObject, opened map[obje
 	return len(keys) > 0
 }
 
-// below are the followed objects that an object of one revision makes.
+// below calls add for each followed object that an object of one revision makes.
 func (c *comparison) below(h *Hub, o *object.Object, add func(*object.Object, lazyObject)) {
 	switch owner := flux.ArtifactOwner(o); {
 	case o.ApplicationSet():
@@ -411,7 +413,8 @@ func (c *comparison) below(h *Hub, o *object.Object, add func(*object.Object, la
 			if !p.lives() {
 				continue
 			}
-			objects, _ := h.objects(o, p) // what fails is named, of what is new whatever it makes
+			// objects reports a failure.
+			objects, _ := h.objects(o, p)
 			for _, x := range objects {
 				if follows(x) {
 					add(x, lazyObject{func() *object.Object { return x }, h == c.before && !cascades(o)})
@@ -425,8 +428,8 @@ func (c *comparison) below(h *Hub, o *object.Object, add func(*object.Object, la
 	}
 }
 
-// leaveBehind visits the removed objects that stay, and compares what they go on making. It reports
-// whether there are any.
+// leaveBehind visits the removed objects that stay, and compares the objects that they keep making.
+// It reports whether there are any.
 func (c *comparison) leaveBehind() (found bool) {
 	for _, k := range slices.SortedFunc(maps.Keys(c.removed), object.CompareKeys) {
 		was := c.removed[k]
@@ -440,7 +443,7 @@ func (c *comparison) leaveBehind() (found bool) {
 			continue
 		}
 		c.visit(Pair{Before: o, Left: true})
-		if len(c.added) > 0 { // what it goes on making, something else may make from now on
+		if len(c.added) > 0 { // something else may make its objects now
 			c.below(c.before, o, func(x *object.Object, _ lazyObject) {
 				if is := c.added[x.Key()]; is.make != nil {
 					delete(c.added, x.Key())
@@ -455,8 +458,8 @@ func (c *comparison) leaveBehind() (found bool) {
 	return found
 }
 
-// cascades reports whether the deployed objects are removed with an Application, as Argo CD's
-// finalizers say, in the background or not.
+// cascades reports whether the deployed objects are removed with an Application. Argo CD does so by
+// its finalizer, in the background or not.
 func cascades(o *object.Object) bool {
 	if o.Flux != nil {
 		return flux.Cascades(o)
@@ -471,7 +474,7 @@ func (c *comparison) single(h *Hub, o *object.Object, visit func(o *object.Objec
 	case o == nil, h == c.before && c.seen[o.Key()] != nil:
 		return
 	case c.seen[o.Key()] != nil:
-		h.again(o, c.seen[o.Key()]) // beside the one that is compared
+		h.again(o, c.seen[o.Key()]) // beside the compared object
 		return
 	}
 	if follows(o) {
@@ -488,7 +491,8 @@ func (c *comparison) single(h *Hub, o *object.Object, visit func(o *object.Objec
 			}
 			continue
 		}
-		objects, _ := h.objects(o, p) // what fails is named, of what is new whatever it makes
+		// objects reports a failure.
+		objects, _ := h.objects(o, p)
 		for _, x := range objects {
 			if x.OfExternalSecrets() && (h == c.after || cascades(o)) {
 				visit(x, true)

@@ -8,15 +8,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// DeclaredStores are the ClusterSecretStores that the layout says to be there already.
+// DeclaredStores returns the ClusterSecretStores that the layout declares as existing.
 func (h *Hub) DeclaredStores() []string { return h.o.State.Fleet.Layout.SecretStores }
 
 // ExternalSecrets visits the objects of External Secrets on some clusters until visit returns
-// false. It renders only what names their API. Unknown are the clusters with something that cannot
-// be read, so that there may be further objects.
+// false. It renders only sources that name their API. It returns as unknown the clusters with a
+// source that cannot be read, where there may be further objects.
 func (h *Hub) ExternalSecrets(clusters map[string]bool, visit func(*object.Object) bool) (unknown map[string]bool) {
 	unknown = map[string]bool{}
-	quiet := New(h.o) // a problem of what has not changed is not the change's
+	quiet := New(h.o) // a problem of an unchanged object is not the change's
 	w := traversal{h: quiet, only: clusters, seen: map[object.Key]*object.Object{}, visit: func(o *object.Object) bool {
 		return !o.OfExternalSecrets() || visit(o)
 	}}
@@ -33,7 +33,7 @@ func (h *Hub) ExternalSecrets(clusters map[string]bool, visit func(*object.Objec
 	return unknown
 }
 
-// removedSecrets are the objects of External Secrets that a part of a removed Application made,
+// removedSecrets returns the objects of External Secrets that a part of a removed Application made,
 // unless they stay.
 func (c *comparison) removedSecrets(o *object.Object, p part) []*object.Object {
 	if !cascades(o) {

@@ -13,7 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 )
 
-// followedFolders are all folders above files that may make followed objects or have changed.
+// followedFolders returns all folders above files that may make followed objects or have changed.
 func (c *comparison) followedFolders() map[string]bool {
 	out := map[string]bool{}
 	add := func(p string) {
@@ -37,12 +37,11 @@ func (c *comparison) followedFolders() map[string]bool {
 	return out
 }
 
-// responses are those of both revisions to the queries of an ApplicationSet, by the parameters.
-// They lack the parameter sets that both revisions have, whose Applications are the same.
+// responses holds both revisions' responses to an ApplicationSet's queries, by the parameters. They
+// lack the parameter sets that both revisions have, whose Applications are the same.
 type responses map[string][2]*response.Response
 
-// query responds to the plugin's queries at one of the revisions, and leaves unknown ones to
-// another function.
+// query responds to the plugin's queries at one of the revisions, and leaves unknown ones to other.
 func (r responses) query(revision int, other Query) Query {
 	return func(applicationSet string, parameters json.RawMessage) (json.RawMessage, error) {
 		var tree any
@@ -55,10 +54,10 @@ func (r responses) query(revision int, other Query) Query {
 	}
 }
 
-// sameResponses compares the responses to an unchanged ApplicationSet in both revisions. Look
-// means that its Applications may differ in spite of equal responses: the template or a response
-// names a followed folder. Without it, differing are the responses to make Applications of, nil
-// where that takes all parameter sets.
+// sameResponses compares the responses to an unchanged ApplicationSet in both revisions. With look,
+// its Applications may differ in spite of equal responses: the template or a response names a
+// followed folder. Otherwise differing holds the responses to make Applications from; nil means all
+// parameter sets.
 func (c *comparison) sameResponses(o *object.Object) (alike, look bool, differing responses) {
 	alike, brings := true, c.after.mayBring(o)
 	if !onlyPlugin(o) || c.templatesName(o, brings) {
@@ -97,8 +96,8 @@ func (c *comparison) sameResponses(o *object.Object) (alike, look bool, differin
 	return alike, false, differing
 }
 
-// outlines compares responses without making them, and looks for what their sets name: brings as in
-// found.
+// outlines returns what compares responses without making them, and looks for what their sets name.
+// brings is as in found.
 func (c *comparison) outlines(brings bool) *response.Outlines {
 	if c.compared[brings] == nil {
 		c.compared[brings] = response.NewOutlines(c.before.o.State, c.after.o.State, func(o response.Outline) bool {
@@ -108,12 +107,12 @@ func (c *comparison) outlines(brings bool) *response.Outlines {
 	return c.compared[brings]
 }
 
-// found reports whether a set in JSON names something that is looked into.
+// found reports whether a set in JSON names something that Compare looks into.
 func (c *comparison) found(set []byte, brings bool) bool {
 	return c.names(set) || brings && source.IsNamed(set)
 }
 
-// queries are those of an ApplicationSet's own plugin generators.
+// queries returns the queries of an ApplicationSet's own plugin generators.
 func queries(o *object.Object) []json.RawMessage {
 	generators, _ := manifest.At(o.Tree, "spec", "generators").([]any)
 	var out []json.RawMessage
@@ -125,15 +124,15 @@ func queries(o *object.Object) []json.RawMessage {
 	return out
 }
 
-// hasValues reports whether a plugin generator has values of its own: templates that may fail for
-// any of its parameter sets, and then for all.
+// hasValues reports whether a plugin generator has values of its own. They are templates: one that
+// fails for one parameter set fails for all.
 func hasValues(o *object.Object) bool {
 	generators, _ := manifest.At(o.Tree, "spec", "generators").([]any)
 	return slices.ContainsFunc(generators, func(g any) bool { return manifest.At(g, "plugin", "values") != nil })
 }
 
-// templatesName reports whether an ApplicationSet's templates name what is looked into: its own,
-// its generators' and its patch.
+// templatesName reports whether an ApplicationSet's templates name something that Compare looks
+// into: its own template, its generators' templates, and its patch.
 func (c *comparison) templatesName(o *object.Object, brings bool) bool {
 	templates := []any{manifest.At(o.Tree, "spec", "template")}
 	generators, _ := manifest.At(o.Tree, "spec", "generators").([]any)
@@ -144,15 +143,15 @@ func (c *comparison) templatesName(o *object.Object, brings bool) bool {
 	return c.found(manifest.Canonical(templates), brings) || unknown || brings && len(paths) > 0 || slices.ContainsFunc(paths, c.reaches)
 }
 
-// names reports whether a text names a followed folder, a changed file, or one that only the
+// names reports whether a text names a followed folder, a changed file, or a path that only the
 // renderer knows.
 func (c *comparison) names(text []byte) bool {
 	paths, unknown := source.Named(text)
 	return unknown || slices.ContainsFunc(paths, c.reaches)
 }
 
-// reaches reports whether a folder, or one that its kustomization is built of, is followed, or a
-// file has changed.
+// reaches reports whether a folder is followed or a file has changed. For a kustomization, it also
+// looks at the folders that it is built from.
 func (c *comparison) reaches(dir string) bool {
 	changed := func(dir string) bool { return c.followed[dir] || c.changed[dir] }
 	return changed(dir) || slices.ContainsFunc(c.before.based(c.before.o.Snapshot, dir), changed) || slices.ContainsFunc(c.after.based(c.after.o.Snapshot, dir), changed)

@@ -23,19 +23,19 @@ import (
 // Bootstrap is the folder of the roots: a file and a folder for each hub.
 const Bootstrap = "fleet/bootstrap"
 
-// Options say what to expand. State, Snapshot, which the state was built from, Hub and Tools are
-// required.
+// Options configures an expansion. State, Snapshot, Hub and Tools are required; State must have
+// been built from Snapshot.
 type Options struct {
 	State    *fleetstate.State
 	Snapshot *snapshot.Snapshot
 	Hub      string
 	Tools    Tools
-	// Cache is shared with other revisions; default one of its own.
+	// Cache is shared with other revisions. It defaults to a new cache.
 	Cache *RenderCache
-	// At is another revision of this repository, for what names one; default none can be had.
+	// At reads another revision of this repository. Without it, other revisions cannot be read.
 	At func(revision string) (*snapshot.Snapshot, error)
-	// KubeVersion and APIVersions are what Argo CD finds the clusters to be and to have, for
-	// charts; default Helm's own.
+	// KubeVersion and APIVersions are what Argo CD finds on the clusters, for charts. They default
+	// to Helm's own.
 	KubeVersion string
 	APIVersions []string
 }
@@ -49,11 +49,11 @@ type Hub struct {
 
 	mu       sync.Mutex
 	problems []problem.Problem
-	reported map[string]bool // problems that have been named
+	reported map[string]bool // problems reported so far
 }
 
-// New reads the roots of a hub. A hub without any has no objects: that is a problem of it. One that
-// runs Flux has its artifact.
+// New reads the roots of a hub. A hub without roots has no objects, which is reported as a problem.
+// A hub that runs Flux has its artifact as root.
 func New(o Options) *Hub {
 	if o.Cache == nil {
 		o.Cache = &RenderCache{}
@@ -90,7 +90,7 @@ func New(o Options) *Hub {
 }
 
 // adopt learns this repository's addresses from the Applications that point to the hub's own
-// folder (rule 3).
+// folder.
 func (h *Hub) adopt(dir string) {
 	for _, o := range h.roots {
 		if !o.Application() {
@@ -105,7 +105,7 @@ func (h *Hub) adopt(dir string) {
 }
 
 // adoptDeclared learns this repository's address from the hub's member file, where no root
-// Application names it (rule 3).
+// Application names it.
 func (h *Hub) adoptDeclared() {
 	declared := map[string]string{}
 	for _, e := range h.o.State.HubMember(h.o.Hub).RepositoryAnnotations {
@@ -116,29 +116,29 @@ func (h *Hub) adoptDeclared() {
 	}
 }
 
-// Renders reports whether remote charts are rendered, too.
+// Renders reports whether remote charts are rendered.
 func (h *Hub) Renders() bool { return h.o.Tools.Remote != nil }
 
-// Roots are the objects that a user applies, in order.
+// Roots returns the objects that a user applies, in order.
 func (h *Hub) Roots() []*object.Object { return h.roots }
 
-// At is the snapshot that a source of the hub's Applications names (rule 3). It is nil for another
-// repository; missing is why a revision of this one cannot be read.
+// At returns the snapshot that a source of the hub's Applications names, or nil for another
+// repository. missing says why a revision of this repository cannot be read.
 func (h *Hub) At(repoURL, revision, path string) (snap *snapshot.Snapshot, missing string) {
 	return h.local(source.Source{RepoURL: repoURL, Revision: revision, Path: path})
 }
 
-// Name is the hub's.
+// Name returns the hub's name.
 func (h *Hub) Name() string { return h.o.Hub }
 
-// Problems are those of all that has been computed so far, in order.
+// Problems returns the problems of everything computed so far, in order.
 func (h *Hub) Problems() []problem.Problem {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return problem.Sorted(slices.Clone(h.problems))
 }
 
-// Report adds a problem of the hub that somebody else has found, once.
+// Report adds a problem of the hub that the caller has found, once.
 func (h *Hub) Report(p problem.Problem) { h.report(p) }
 
 // report adds a problem once.
@@ -172,8 +172,8 @@ func (h *Hub) reportAt(o *object.Object, pos problem.Pos, severity problem.Sever
 	})
 }
 
-// reportFailure adds the problems by which an object's expansion failed: those of the resolver, if
-// it refused the query.
+// reportFailure reports why an object's expansion failed: with the resolver's problems, if it
+// refused the query.
 func (h *Hub) reportFailure(o *object.Object, err error) {
 	var refused *problem.QueryError
 	if errors.As(err, &refused) && len(refused.Problems) > 0 {
@@ -188,7 +188,7 @@ func (h *Hub) reportFailure(o *object.Object, err error) {
 
 func oneLine(err error) string { return problem.OneLine(err.Error(), 600) }
 
-// query is the plugin's response to an ApplicationSet.
+// query returns the plugin's response to an ApplicationSet.
 func (h *Hub) query(applicationSet string, parameters json.RawMessage) (json.RawMessage, error) {
 	r, err := h.request(applicationSet, parameters)
 	if err != nil {
@@ -201,7 +201,7 @@ func (h *Hub) query(applicationSet string, parameters json.RawMessage) (json.Raw
 	return found.Bytes(), nil
 }
 
-// openRepository reads for the git generator, from this repository alone.
+// openRepository opens a repository for the git generator; only this repository is read.
 func (h *Hub) openRepository(repoURL, revision string) (*snapshot.Snapshot, error) {
 	snap, missing := h.revision(source.Source{RepoURL: repoURL, Revision: revision})
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// built are the folders that a folder's kustomization is built of.
+// built returns the folders from which a folder's kustomization is built.
 func (h *Hub) built(s source.Source, f *source.Folder) ([]*source.Folder, error) {
 	if len(s.Kustomize) > 0 {
 		return nil, source.NotFollowed{Text: fmt.Sprintf("what the Application has kustomize change in %s is not followed", f.Dir)}
@@ -24,7 +24,7 @@ func (h *Hub) built(s source.Source, f *source.Folder) ([]*source.Folder, error)
 	return out, nil
 }
 
-// kustomization is the one of a folder, as a source builds it.
+// kustomization returns a folder's kustomization as a source builds it.
 func (h *Hub) kustomization(s source.Source, f *source.Folder) source.Kustomization {
 	k := source.Kustomization{Snapshot: f.Snapshot, Dir: f.Dir}
 	if s.Flux != nil {
@@ -35,8 +35,8 @@ func (h *Hub) kustomization(s source.Source, f *source.Folder) source.Kustomizat
 	return k
 }
 
-// remoteKustomization builds a kustomization of a remote repository, whose bases may be anywhere
-// in it.
+// remoteKustomization builds a kustomization of a remote repository. Its bases may be anywhere in
+// that repository.
 func (h *Hub) remoteKustomization(p source.Place, s source.Source) ([]manifest.Manifest, error) {
 	snap, err := h.o.Tools.Remote.At(source.Place{RepoURL: p.RepoURL, Revision: p.Revision, Path: "."})
 	if err != nil {
@@ -48,7 +48,7 @@ func (h *Hub) remoteKustomization(p source.Place, s source.Source) ([]manifest.M
 	return h.o.Tools.Kustomizations.Build(h.kustomization(s, h.folders.Folder(snap, p.Path)))
 }
 
-// folders are the folders of this repository that a part is made of.
+// folders returns the folders of this repository that make up a part.
 func (p part) folders() []*source.Folder {
 	switch {
 	case p.built != nil:
@@ -59,12 +59,13 @@ func (p part) folders() []*source.Folder {
 	return nil
 }
 
-// based are the folders that the kustomization in a folder is built of, as far as they are known;
-// none for other folders.
+// based returns the folders from which a folder's kustomization is built, as far as they are known.
+// It returns none for other folders.
 func (h *Hub) based(s *snapshot.Snapshot, dir string) []string {
 	for _, name := range source.KustomizationFiles {
 		if s.File(dir+"/"+name) != nil {
-			dirs, _ := h.o.Tools.Kustomizations.Folders(source.Kustomization{Snapshot: s, Dir: dir}) // what fails is named where it is built
+			// An error is reported where the kustomization is built.
+			dirs, _ := h.o.Tools.Kustomizations.Folders(source.Kustomization{Snapshot: s, Dir: dir})
 			return dirs
 		}
 	}

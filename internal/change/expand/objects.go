@@ -14,8 +14,8 @@ func follows(o *object.Object) bool {
 	return o.ApplicationSet() || o.Deploys() || flux.ArtifactOwner(o) != nil
 }
 
-// objects are those that a part makes. Without ok it failed, which is reported. They share their
-// trees with those of earlier calls.
+// objects returns the objects that a part makes. Without ok it failed, which is reported. The
+// objects share their trees with the objects of earlier calls.
 func (h *Hub) objects(o *object.Object, p part) (out []*object.Object, ok bool) {
 	switch {
 	case p.err != nil:
@@ -46,8 +46,8 @@ func (h *Hub) objects(o *object.Object, p part) (out []*object.Object, ok bool) 
 	return h.linkFlux(h.setNamespaces(o, out)), true
 }
 
-// setNamespaces puts objects without a namespace into the Application's, as Argo CD does. It
-// covers followed kinds alone, because expansion does not know which others have namespaces.
+// setNamespaces puts objects without a namespace into the Application's, as Argo CD does. It covers
+// only followed kinds, because expansion does not know which other kinds have namespaces.
 func (h *Hub) setNamespaces(o *object.Object, objects []*object.Object) []*object.Object {
 	namespace := manifest.Text(o.Tree, "spec", "destination", "namespace")
 	for i, x := range objects {
@@ -63,7 +63,7 @@ func (h *Hub) setNamespaces(o *object.Object, objects []*object.Object) []*objec
 	return objects
 }
 
-// linkFlux sets what the objects of Flux deploy.
+// linkFlux sets what Flux's objects deploy.
 func (h *Hub) linkFlux(objects []*object.Object) []*object.Object {
 	return flux.Linker{Renders: h.Renders(), Artifact: h.artifacts}.Link(objects)
 }

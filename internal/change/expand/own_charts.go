@@ -11,8 +11,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// ownChart is the snapshot with a source's chart, where this program has it: Argosy's own charts at
-// its own version are followed without being fetched. It is nil for any other source.
+// ownChart returns the snapshot that holds a source's chart, if this program has it: Argosy's own
+// charts at its own version are followed without being fetched. It returns nil for any other
+// source.
 func ownChart(s source.Source) *snapshot.Snapshot {
 	if s.Chart == "" || !charts.IsOwn(s.RepoURL, s.Chart, s.Revision) {
 		return nil
@@ -20,10 +21,11 @@ func ownChart(s source.Source) *snapshot.Snapshot {
 	return ownCharts()
 }
 
-// ownCharts are Argosy's charts as a release has them: each a folder, with its dependencies.
+// ownCharts returns Argosy's charts as a release has them: each a folder, with its dependencies.
 var ownCharts = sync.OnceValue(func() *snapshot.Snapshot {
 	files := map[string]string{}
-	_ = fs.WalkDir(charts.Files, ".", func(p string, e fs.DirEntry, err error) error { // cannot fail: they are embedded
+	// The walk cannot fail: the charts are embedded.
+	_ = fs.WalkDir(charts.Files, ".", func(p string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
 			data, _ := charts.Files.ReadFile(p)
 			files[p] = string(data)

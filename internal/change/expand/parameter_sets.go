@@ -20,7 +20,7 @@ type set struct {
 	key        string // in the RenderCache
 }
 
-// sets are an ApplicationSet's parameter sets. Without ok the generators failed, which is
+// sets returns an ApplicationSet's parameter sets. Without ok the generators failed, which is
 // reported.
 func (h *Hub) sets(o *object.Object) (out []set, ok bool) { return h.setsOf(o, h.query) }
 
@@ -45,8 +45,8 @@ func (h *Hub) setsOf(o *object.Object, plugin Query) (out []set, ok bool) {
 	run.Each(len(parameters), func(i int) {
 		p := parameters[i]
 		s := set{name: manifest.Text(p.Values, "name"), parameters: p}
-		// The engine's digest tells all of a set but the revision, and the object's the generator
-		// and the template.
+		// The resolver's digest covers a whole set but the revision; the object's digest covers the
+		// generator and the template.
 		if d := manifest.Text(p.Values, "digest"); d != "" && !revision && onlyPlugin(o) {
 			s.key = strings.Join([]string{digest, d, fmt.Sprint(p.Index)}, " ")
 		} else {
@@ -60,10 +60,10 @@ func (h *Hub) setsOf(o *object.Object, plugin Query) (out []set, ok bool) {
 // followedGenerators are the generators that expansion follows.
 var followedGenerators = map[string]bool{"plugin": true, "list": true, "git": true, "matrix": true, "merge": true, "selector": true}
 
-// alternatives are followed generators with the same result.
+// alternatives names followed generators with the same result.
 var alternatives = map[string][]string{"clusters": {"the plugin's view members has a set for each cluster that this repository registers"}}
 
-// unsupported is the first generator of an ApplicationSet that is not followed.
+// unsupported returns the first generator of an ApplicationSet that is not followed.
 func unsupported(o *object.Object) string {
 	return unsupportedIn(manifest.At(o.Tree, "spec", "generators"))
 }
@@ -100,8 +100,8 @@ func onlyPlugin(o *object.Object) bool {
 	return len(generators) > 0
 }
 
-// revisionField is how a template names the snapshot's revision: .revision, "revision" or, without
-// Go templates, {{revision}}.
+// revisionField matches a template that names the snapshot's revision: .revision, "revision" or,
+// without Go templates, {{revision}}.
 var revisionField = regexp.MustCompile("(?:\\{\\{-?\\s*|[.\"`])revision\\b")
 
 // readsRevision reports whether an ApplicationSet's template may name the snapshot's revision.

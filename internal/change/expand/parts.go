@@ -13,29 +13,29 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// part is one source of an Application: a folder of this repository or a remote one, or a remote
-// chart, and how it is rendered. Parts of equal keys make equal objects.
+// part is one source of an Application, and how it is rendered: a folder of this repository, a
+// remote folder, or a remote chart. Parts of equal keys make equal objects.
 type part struct {
 	folder    *source.Folder   // of this repository
-	built     []*source.Folder // what a kustomization in it is built of
+	built     []*source.Folder // of a kustomization, what it is built from
 	reference *source.Reference
 	place     *source.Place // of another repository: a chart, or manifests
 	chart     *source.Chart
 	source    source.Source
 	key       string
-	// err is why there is nothing to be rendered.
+	// err says why there is nothing to render.
 	err error
 	// brings means that a remote chart may make objects that expansion follows.
 	brings bool
-	// overrides are the files that would change the source, of another repository.
+	// overrides are the files of another repository that would change the source.
 	overrides []string
 }
 
-// maxMakers is how many objects an Application may be below, each made by the next. A chart that
-// makes an Application of itself, by another name each time, would go on for ever.
+// maxMakers limits how many objects an Application may be below, each made by the next. A chart
+// that makes an Application of itself under a new name each time would never end.
 const maxMakers = 12
 
-// parts are those of an Application in this repository, and with Tools.Remote all others.
+// parts returns the sources of an Application in this repository, and with Tools.Remote all others.
 func (h *Hub) parts(o *object.Object) []part {
 	makers := 0
 	for p := o.Parent; p != nil; p = p.Parent {
@@ -62,7 +62,7 @@ func (h *Hub) parts(o *object.Object) []part {
 	return out
 }
 
-// part is what a source brings, if that is anything.
+// part returns what a source brings. Without ok it brings nothing.
 func (h *Hub) part(o *object.Object, s source.Source) (p part, ok bool) {
 	p = part{source: s}
 	snap, missing := h.local(s)
@@ -119,7 +119,7 @@ func (h *Hub) part(o *object.Object, s source.Source) (p part, ok bool) {
 	return p, true
 }
 
-// missingRevision is why a path of this repository at another revision is not followed.
+// missingRevision says why a path of this repository at another revision is not followed.
 func missingRevision(what, revision, missing string) source.NotFollowed {
 	return source.NotFollowed{
 		Text: fmt.Sprintf("%s at revision %s of this repository is not followed: %s", what, revision, missing),
@@ -127,7 +127,7 @@ func missingRevision(what, revision, missing string) source.NotFollowed {
 	}
 }
 
-// remotePart is a part that is not in this repository. Rendering it reports whether it can be
+// remotePart returns a part that is not in this repository. Rendering it reports whether it can be
 // fetched.
 func (h *Hub) remotePart(o *object.Object, s source.Source) part {
 	p := part{source: s, brings: h.deploysToEngine(o)}

@@ -9,8 +9,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
 )
 
-// How many pairs of Applications are rendered ahead, which bounds the memory, and how many charts
-// are fetched in parallel, which mostly waits for servers.
+// pairsAtOnce limits the pairs of Applications that are rendered ahead, which bounds the memory.
+// fetchesAtOnce limits parallel fetches, which mostly wait for servers.
 const (
 	pairsAtOnce   = 32
 	fetchesAtOnce = 8
@@ -39,8 +39,8 @@ type rendering struct {
 }
 
 // prerender renders the charts of differing Applications in parallel, so that the comparison finds
-// them in the cache. A failure is repeated and reported there. The base comes first: what it reads,
-// the head may read.
+// them in the cache. The comparison repeats and reports a failure. The base comes first: what it
+// reads, the head may read.
 func (c *comparison) prerender(pairs []Pair) {
 	todo := map[*Hub][]rendering{}
 	for _, x := range pairs {
@@ -63,7 +63,7 @@ func (c *comparison) prerender(pairs []Pair) {
 	render(todo[c.after])
 }
 
-// prefetchNew fetches the charts of Applications that are in the head alone.
+// prefetchNew fetches the charts of Applications that only the head has.
 func (c *comparison) prefetchNew(come map[object.Key]lazyObject, fresh []object.Key) {
 	if !c.after.Renders() {
 		return
@@ -88,7 +88,7 @@ func render(todo []rendering) {
 	run.Each(len(todo), func(i int) { _, _ = todo[i].h.manifests(todo[i].p) })
 }
 
-// prefetch fetches everything remote, each once. Rendering finds it there.
+// prefetch fetches everything remote once. Rendering finds it in the cache.
 func prefetch(todo []rendering) {
 	questions := map[any]func(){}
 	for _, r := range todo {

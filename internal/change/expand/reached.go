@@ -9,21 +9,23 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// maxNested is how many Applications of Applications Reached follows.
+// maxNested limits how deep Reached follows Applications of Applications.
 const maxNested = 5
 
-// Reached are the objects that a hub's roots lead to: the roots, and what their Applications deploy
-// to the hub's engine. It is not complete if there are none, or if one is not followed: that may
-// make anything.
+// Reached returns the objects that a hub's roots lead to: the roots, and what their Applications
+// deploy to the hub's engine. The result is incomplete without roots, or if an object is not
+// followed: that object may make anything.
 func (h *Hub) Reached() (out []*object.Object, complete bool) {
 	complete = len(h.roots) > 0
 	own := path.Join(Bootstrap, h.o.Hub)
 	isRead := h.o.Snapshot.File(own+".yaml") == nil // the files of the hub's folder are the roots
 	if isRead {
 		kind, _ := source.Source{}.Kind(h.folders.Folder(h.o.Snapshot, own))
-		complete = complete && kind == source.KindDirectory // else they are not what Argo CD makes of it
+		// Argo CD makes other objects of a chart or a kustomization.
+		complete = complete && kind == source.KindDirectory
 	}
-	seen := map[object.Key]bool{} // charts/hub brings the Application of the folder that brings charts/hub
+	// charts/hub brings the Application of the folder that brings charts/hub.
+	seen := map[object.Key]bool{}
 	var follow func(o *object.Object, depth int)
 	follow = func(o *object.Object, depth int) {
 		if o.Application() && seen[o.Key()] {
@@ -32,7 +34,7 @@ func (h *Hub) Reached() (out []*object.Object, complete bool) {
 		seen[o.Key()] = true
 		out = append(out, o)
 		if !o.Application() && !o.ApplicationSet() && follows(o) {
-			complete = false // an artifact for Flux, which has all
+			complete = false // an artifact for Flux holds everything
 		}
 		if !o.Application() || h.runsOn(o) != o.Engine {
 			return
@@ -60,8 +62,8 @@ func (h *Hub) Reached() (out []*object.Object, complete bool) {
 	return out, complete
 }
 
-// ownVersion takes charts/hub of another version, or of another place, for this program's own: what
-// it makes is most likely the same.
+// ownVersion replaces charts/hub of another version or place with this program's own: it most
+// likely makes the same.
 func (h *Hub) ownVersion(s source.Source) source.Source {
 	if snap, missing := h.local(s); snap == nil && missing == "" && IsHubChart(s) {
 		s.RepoURL, s.Chart, s.Path, s.Revision = charts.Registry, hubChart, "", charts.Version()

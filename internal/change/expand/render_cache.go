@@ -7,8 +7,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// Limits of what is remembered: an Application with its values is a few kilobytes; what a chart
-// makes takes some ten times its text, which is what counts, in bytes.
+// The limits of the cache. An Application with its values takes a few kilobytes. A chart's objects
+// take some ten times their text; the cache counts the text, in bytes.
 const (
 	maxRendered = 4096
 	maxText     = 24 << 20
@@ -21,12 +21,12 @@ type RenderCache struct {
 	applications map[string]manifest.Tree
 	charts       map[string][]manifest.Manifest
 	text         int             // of charts, in bytes
-	secrets      map[string]bool // by a packed chart's digest, whether it names the API of External Secrets
-	// Rendered counts Applications, and Templated charts, that were not remembered.
+	secrets      map[string]bool // by a packed chart's digest, the result of namesSecrets
+	// rendered and templated count the Applications and charts that were not in the cache.
 	rendered, templated int
 }
 
-// Counts are how many Applications and charts have been rendered.
+// Counts returns how many Applications and charts have been rendered.
 func (m *RenderCache) Counts() (applications, charts int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -45,7 +45,7 @@ func (m *RenderCache) application(key string, render func() (manifest.Tree, erro
 func (m *RenderCache) chart(key string, render func() ([]manifest.Manifest, error)) ([]manifest.Manifest, error) {
 	return cached(m, &m.charts, key, render, func(found []manifest.Manifest) {
 		m.templated++
-		size := 1 << 10 // a chart that makes nothing is remembered, too
+		size := 1 << 10 // a chart that makes nothing is cached, too
 		for _, x := range found {
 			size += x.Size
 		}
@@ -61,7 +61,7 @@ func (m *RenderCache) namesSecrets(a source.Archive) (bool, error) {
 }
 
 // cached returns the value of a key, or finds it; it does not cache failures. If two goroutines
-// find the same, the second result is dropped. Room makes room for a value.
+// find the same value, the second result is dropped. room makes room for a value.
 func cached[V any](m *RenderCache, in *map[string]V, key string, find func() (V, error), room func(V)) (V, error) {
 	m.mu.Lock()
 	known, ok := (*in)[key]

@@ -11,10 +11,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// What is not in this repository: it is read when it is rendered, and not before.
+// Remote sources are read when they are rendered, and not before.
 
-// manifests renders a part that is a chart, a kustomization or remote. A failure concerns the part
-// alone.
+// manifests renders a part that is a chart, a kustomization or remote. A failure affects only that
+// part.
 func (h *Hub) manifests(p part) ([]manifest.Manifest, error) {
 	return h.o.Cache.chart(p.key, func() ([]manifest.Manifest, error) {
 		if p.built != nil {
@@ -64,7 +64,7 @@ func (h *Hub) manifests(p part) ([]manifest.Manifest, error) {
 	})
 }
 
-// fetches collects what rendering a part fetches, by its name.
+// fetches collects the fetches that rendering a part needs, by name.
 func (h *Hub) fetches(p part, into map[any]func()) {
 	from := h.o.Tools.Remote
 	if from == nil || p.chart == nil || p.err != nil {
@@ -73,7 +73,7 @@ func (h *Hub) fetches(p part, into map[any]func()) {
 	if r := p.reference; r != nil {
 		into[*r] = func() { _, _ = from.Chart(*r) }
 	}
-	charts, _ := source.Dependencies(p.chart.Files) // what is wrong with them is said when they are rendered
+	charts, _ := source.Dependencies(p.chart.Files) // rendering reports errors
 	for _, r := range charts {
 		into[r] = func() { _, _ = from.Chart(r) }
 	}

@@ -16,8 +16,8 @@ const ownerHub = fleet.OwnerHub
 // inCluster is the cluster that an Argo CD runs on.
 const inCluster = "https://kubernetes.default.svc"
 
-// local is the snapshot of a source's path. It is nil for another repository; missing is why a
-// revision of this one cannot be read.
+// local returns the snapshot of a source's path, or nil for another repository. missing says why a
+// revision of this repository cannot be read.
 func (h *Hub) local(s source.Source) (snap *snapshot.Snapshot, missing string) {
 	if own := ownChart(s); own != nil {
 		return own, ""
@@ -28,7 +28,7 @@ func (h *Hub) local(s source.Source) (snap *snapshot.Snapshot, missing string) {
 	return h.revision(s)
 }
 
-// revision is local for a source as a whole.
+// revision is local for a source without a path.
 func (h *Hub) revision(s source.Source) (snap *snapshot.Snapshot, missing string) {
 	tracked, ours := h.urls[source.Address(s.RepoURL)]
 	switch {
@@ -46,7 +46,7 @@ func (h *Hub) revision(s source.Source) (snap *snapshot.Snapshot, missing string
 	return snap, ""
 }
 
-// runsOn is the engine of the cluster that an Application deploys to.
+// runsOn returns the engine of the cluster that an Application deploys to.
 func (h *Hub) runsOn(o *object.Object) string {
 	if o.Flux != nil {
 		return cmp.Or(o.Flux.Cluster, o.Engine)
@@ -63,7 +63,7 @@ func (h *Hub) runsOn(o *object.Object) string {
 	return server
 }
 
-// missingFolder is the problem of a source whose folder does not exist.
+// missingFolder describes a source whose folder does not exist.
 func missingFolder(s source.Source, where *snapshot.Snapshot) string {
 	return fmt.Sprintf("path %q is not in this repository at revision %s", s.Path, where.Revision)
 }

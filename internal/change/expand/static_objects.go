@@ -11,10 +11,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// Static are the objects by which an engine without the plugin runs the same: the Applications at
-// the end of its ApplicationSets, or for Flux those of its artifact, and the other objects of the
-// roots. ApplicationSets, and the Applications that only deploy those, are left out. An error
-// among the Problems means that something is missing.
+// Static returns the objects by which an engine without the plugin runs the same workloads. They
+// are the Applications at the end of its ApplicationSets, or Flux's objects of its artifact, and
+// the other objects of the roots. ApplicationSets, and Applications that only deploy them, are left
+// out. An error among the Problems means that something is missing.
 func (h *Hub) Static(owner string) []*object.Object {
 	var out []*object.Object
 	brings := map[object.Key]bool{}
@@ -35,8 +35,8 @@ func (h *Hub) Static(owner string) []*object.Object {
 	return out
 }
 
-// isBootstrap reports whether an Application is there to bring ApplicationSets, though it may bring
-// none: a release that no component of is deployed, and the Application of the roots' folder.
+// isBootstrap reports whether an Application exists to bring ApplicationSets, even if it brings
+// none: a release without a deployed component, or the Application of the roots' folder.
 func (h *Hub) isBootstrap(o *object.Object) bool {
 	if !o.Application() {
 		return false
@@ -48,8 +48,8 @@ func (h *Hub) isBootstrap(o *object.Object) bool {
 	})
 }
 
-// Pipeline are all objects of an engine's pipeline, unchanged but for digests: its roots,
-// ApplicationSets and Applications, the other objects of the roots, and for Flux those of its
+// Pipeline returns all objects of an engine's pipeline, unchanged but for digests: its roots,
+// ApplicationSets and Applications, the other objects of the roots, and Flux's objects of its
 // artifact.
 func (h *Hub) Pipeline(owner string) []*object.Object {
 	var out []*object.Object
@@ -66,13 +66,12 @@ func (h *Hub) Pipeline(owner string) []*object.Object {
 	return out
 }
 
-// isPlaceholder reports whether an object stands for one that a user applies, and that no file
-// holds.
+// isPlaceholder reports whether an object stands for one that a user applies and no file holds.
 func (h *Hub) isPlaceholder(o *object.Object) bool {
 	return o.Parent == nil && flux.ArtifactOwner(o) != nil && o.Document == nil
 }
 
-// rootObjects are the other objects of the roots, as projects.
+// rootObjects returns the other objects of the roots, such as projects.
 func (h *Hub) rootObjects() []*object.Object {
 	var out []*object.Object
 	for _, o := range h.roots {
@@ -86,7 +85,8 @@ func (h *Hub) rootObjects() []*object.Object {
 			}
 			objects, _ := h.objects(o, p)
 			for _, x := range objects {
-				if p.chart == nil || x.Kind() == "AppProject" { // the rest of our own chart is the service
+				// The rest of our own chart is the service.
+				if p.chart == nil || x.Kind() == "AppProject" {
 					out = append(out, x)
 				}
 			}
@@ -95,8 +95,8 @@ func (h *Hub) rootObjects() []*object.Object {
 	return slices.DeleteFunc(out, follows)
 }
 
-// Lists are Static with Applications as ApplicationSets with a list generator: one for each
-// ApplicationSet that makes them, with its name, policy and steps.
+// Lists is Static with ApplicationSets that have a list generator instead of Applications. Each has
+// the name, policy and steps of the ApplicationSet that makes its Applications.
 func (h *Hub) Lists(owner string) []*object.Object {
 	sets := map[object.Key][]*object.Object{}
 	var out []*object.Object
@@ -120,8 +120,8 @@ func (h *Hub) Lists(owner string) []*object.Object {
 	return out
 }
 
-// listed is an ApplicationSet that makes given Applications. A patch sets all fields but the
-// project, which a patch cannot set.
+// listed returns an ApplicationSet that makes the given Applications. Its patch sets all fields but
+// the project, which a patch cannot set.
 func listed(o *object.Object, applications []*object.Object) manifest.Tree {
 	tree, spec := manifest.Copy(o.Tree), manifest.Copy(o.Tree["spec"])
 	elements := make([]any, len(applications))

@@ -10,12 +10,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
 )
 
-// batch is how many Applications of an ApplicationSet are rendered before they are visited, which
-// bounds the memory.
+// batch limits how many Applications of an ApplicationSet are rendered before they are visited,
+// which bounds the memory.
 const batch = 256
 
-// Walk visits every object, parents first, until visit returns false. Objects of charts that
-// expansion does not follow (rule 1) are computed and visited only with all.
+// Walk visits every object, parents first, until visit returns false. It computes and visits
+// objects that expansion does not follow only if all is set.
 func (h *Hub) Walk(all bool, visit func(*object.Object) bool) {
 	w := traversal{h: h, all: all, visit: visit, seen: map[object.Key]*object.Object{}}
 	for _, o := range h.roots {
@@ -29,8 +29,8 @@ type traversal struct {
 	visit   func(*object.Object) bool
 	stopped bool
 	seen    map[object.Key]*object.Object
-	// only, if not nil, are the clusters whose Applications are visited, and wanted the further
-	// parts that are.
+	// only, if not nil, limits the visited Applications to these clusters. wanted selects further
+	// parts to visit.
 	only   map[string]bool
 	wanted func(o *object.Object, p part) bool
 }
@@ -80,33 +80,33 @@ func (w *traversal) object(o *object.Object) {
 	}
 }
 
-// skips reports whether a parameter set is of a cluster that the traversal leaves out.
+// skips reports whether a parameter set belongs to a cluster that the traversal leaves out.
 func (w *traversal) skips(s set) bool {
 	cluster := object.EntryOf(s.parameters.Values).Cluster
 	return w.only != nil && cluster != "" && !w.only[cluster]
 }
 
-// applications renders several sets in parallel; a failed one is nil.
+// applications renders several sets in parallel; a failed set is nil.
 func (h *Hub) applications(o *object.Object, sets []set) []*object.Object {
 	out := make([]*object.Object, len(sets))
 	run.Each(len(sets), func(i int) { out[i] = h.application(o, sets[i]) })
 	return out
 }
 
-// isTwin reports whether an object, of whose name there is another one, is at fault.
+// isTwin reports whether it is an error that another object has this object's name.
 func isTwin(o *object.Object) bool {
 	return follows(o) && o.Parent != nil && o.Flux == nil // Flux applies both, in turns
 }
 
-// again reports an object of a name that another one has, unless it is the same: a root is of the
-// folder that its own Application reads.
+// again reports an object whose name another object has, unless both are the same: a root is also
+// in the folder that its own Application reads.
 func (h *Hub) again(o, first *object.Object) {
 	if isTwin(o) && (o.Pos != first.Pos || first.Parent != nil && first.Parent.Key() != o.Parent.Key()) {
 		h.duplicate(o, first)
 	}
 }
 
-// duplicate reports a second object of one name: Argo CD fails on its ApplicationSet.
+// duplicate reports a second object of the same name: Argo CD fails on its ApplicationSet.
 func (h *Hub) duplicate(o, first *object.Object) {
 	found, related := "is made twice", []problem.Pos{first.Pos}
 	if o.Pos == first.Pos && o.Parent != nil && first.Parent != nil {
@@ -118,8 +118,8 @@ func (h *Hub) duplicate(o, first *object.Object) {
 	})
 }
 
-// All are the followed objects, and with all set every other object of this repository's files and
-// charts.
+// All returns the followed objects, and with all set every other object of this repository's files
+// and charts.
 func (h *Hub) All(all bool) (out []*object.Object) {
 	h.Walk(all, func(o *object.Object) bool { out = append(out, o); return true })
 	return out

@@ -9,7 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// writtenObjects are the objects in a file. Without ok it cannot be read, which is reported.
+// writtenObjects returns the objects in a file. Without ok it cannot be read, which is reported.
 func (h *Hub) writtenObjects(f *snapshot.File, parent *object.Object, engine string) (out []*object.Object, ok bool) {
 	docs, err := manifest.Objects(f)
 	if err != nil {
@@ -32,8 +32,8 @@ func (h *Hub) writtenObjects(f *snapshot.File, parent *object.Object, engine str
 	return out, true
 }
 
-// manifestsIn are the objects in the manifests of a folder. Without ok Argo CD fails on it, which
-// is reported.
+// manifestsIn returns the objects in the manifests of a folder. Without ok Argo CD fails on the
+// folder, which is reported.
 func (h *Hub) manifestsIn(f *source.Folder, o *object.Object, d source.Directory) (out []*object.Object, ok bool) {
 	files, jsonnet := d.Files(f)
 	if len(jsonnet) > 0 {

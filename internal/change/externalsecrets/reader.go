@@ -50,7 +50,7 @@ func read[T any](tree map[string]any, uses func(*T) plan.SecretObject) (plan.Sec
 	var o T
 	text, err := json.Marshal(tree)
 	if err == nil {
-		err = k8sjson.Unmarshal(text, &o) // keys count in their case, as for the API server
+		err = k8sjson.Unmarshal(text, &o) // keys are case-sensitive, as in the API server
 	}
 	if err != nil {
 		return plan.SecretObject{}, fault(err)
@@ -58,7 +58,7 @@ func read[T any](tree map[string]any, uses func(*T) plan.SecretObject) (plan.Sec
 	return uses(&o), nil
 }
 
-// fault is why an object cannot be decoded.
+// fault returns why an object cannot be decoded.
 func fault(err error) *plan.SecretFault {
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &mismatch) {
@@ -69,7 +69,7 @@ func fault(err error) *plan.SecretFault {
 	return &plan.SecretFault{Path: []string{"spec"}, Found: "cannot be decoded: " + err.Error()}
 }
 
-// jsonName is JSON's word for a kind of Go's types.
+// jsonName returns JSON's word for a kind of Go type.
 func jsonName(kind string) string {
 	switch kind {
 	case "struct", "map":
@@ -84,7 +84,7 @@ func jsonName(kind string) string {
 	return "a number"
 }
 
-// object collects what an object uses. At is the path of what is being read.
+// object collects what an object uses. at is the path of the part that is being read.
 type object struct {
 	plan.SecretObject
 	at []string
@@ -96,10 +96,10 @@ func (o *object) use(verb plan.SecretVerb, store plan.SecretStore, name string, 
 	o.Uses = append(o.Uses, plan.SecretUse{Verb: verb, Store: store, Name: name, Path: o.below(path...)})
 }
 
-// externalSecret is what an ExternalSecret reads. An entry's own store wins over the object's.
+// externalSecret returns what an ExternalSecret reads. An entry's own store wins over the object's.
 func externalSecret(spec esv1.ExternalSecretSpec, at ...string) plan.SecretObject {
 	o := &object{at: at}
-	for i, d := range spec.Data { // External Secrets makes nothing of a generator here
+	for i, d := range spec.Data { // External Secrets ignores a generator here
 		own := spec.SecretStoreRef
 		if ref := d.SourceRef; ref != nil && ref.SecretStoreRef.Name != "" {
 			own = ref.SecretStoreRef
@@ -116,7 +116,7 @@ func externalSecret(spec esv1.ExternalSecretSpec, at ...string) plan.SecretObjec
 			generator = ref.GeneratorRef
 		}
 		name := ""
-		switch { // in External Secrets' order, which takes one alone (v0.20.4, externalsecret_controller_secret.go)
+		switch { // External Secrets takes the first (v0.20.4, externalsecret_controller_secret.go)
 		case d.Find != nil:
 			name, generator = found(d.Find), nil
 		case d.Extract != nil:
@@ -133,7 +133,7 @@ func externalSecret(spec esv1.ExternalSecretSpec, at ...string) plan.SecretObjec
 	return o.SecretObject
 }
 
-// validate has External Secrets' webhook judge an entry of dataFrom.
+// validate checks an entry of dataFrom with External Secrets' webhook.
 func (o *object) validate(d esv1.ExternalSecretDataFromRemoteRef, path ...string) {
 	alone := &esv1.ExternalSecret{Spec: esv1.ExternalSecretSpec{DataFrom: []esv1.ExternalSecretDataFromRemoteRef{d}}}
 	if _, err := (&esv1.ExternalSecretValidator{}).ValidateCreate(context.Background(), alone); err != nil {
@@ -150,7 +150,7 @@ func (o *object) read(store esv1.SecretStoreRef, generator *esv1.GeneratorRef, n
 	o.use(plan.ReadSecret, plan.SecretStore{Kind: storeKind(store.Kind), Name: store.Name}, name, path...)
 }
 
-// storeKind is the kind of a reference to a store, SecretStore by default.
+// storeKind returns the kind of a store reference, SecretStore by default.
 func storeKind(kind string) string {
 	if kind == "" {
 		return esv1.SecretStoreKind
@@ -179,12 +179,13 @@ func found(f *esv1.ExternalSecretFind) string {
 	return "all names " + strings.Join(parts, ", ")
 }
 
-// pushSecret is what a PushSecret writes, to each of its stores.
+// pushSecret returns what a PushSecret writes to each of its stores.
 func pushSecret(spec esv1alpha1.PushSecretSpec, at ...string) plan.SecretObject {
 	o := &object{at: at}
 	for _, ref := range spec.SecretStoreRefs {
 		to := plan.SecretStore{Kind: storeKind(ref.Kind), Name: ref.Name}
-		if ref.LabelSelector != nil { // it wins over a name (v0.20.4, pushsecret_controller.go, GetSecretStores)
+		// A selector wins over a name (v0.20.4, pushsecret_controller.go, GetSecretStores).
+		if ref.LabelSelector != nil {
 			to.Name, to.Labels = "", metav1.FormatLabelSelector(ref.LabelSelector)
 		}
 		for i, d := range spec.Data {

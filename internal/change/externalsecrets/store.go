@@ -7,8 +7,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/plan"
 )
 
-// store is a store with its roles: whatever names who the store is to its provider. A provider
-// that authenticates by a Secret alone has none.
+// store returns a store with its roles: whatever identifies the store to its provider. A store that
+// authenticates only by a Secret has no roles.
 func store(kind, name string, spec esv1.SecretStoreSpec) plan.SecretObject {
 	o := &object{at: []string{"spec", "provider"}}
 	o.Store = &plan.SecretStore{Kind: kind, Name: name}

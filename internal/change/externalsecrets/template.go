@@ -23,7 +23,8 @@ var ownFunctions = []string{
 	"toYaml", "fromYaml", "getSecretKey", "rsaDecrypt",
 }
 
-// Functions are those that a template may call. None of them works: templates are parsed only.
+// Functions returns the functions that a template may call. None of them works: templates are only
+// parsed.
 var Functions = sync.OnceValue(func() template.FuncMap {
 	out := template.FuncMap{}
 	for name := range sprig.TxtFuncMap() {
@@ -39,8 +40,8 @@ var Functions = sync.OnceValue(func() template.FuncMap {
 
 func unused() string { return "" }
 
-// template parses all texts of a template. The engine v1, which only old versions have, has other
-// functions.
+// template parses all texts of a template. It skips the engine v1, which only old versions have and
+// which has other functions.
 func (o *object) template(t *esv1.ExternalSecretTemplate, path ...string) {
 	if t == nil || t.EngineVersion != "" && t.EngineVersion != esv1.TemplateEngineV2 {
 		return

@@ -1,5 +1,9 @@
 // Package factsfile reads files of facts, removes from facts what must not be written to a file,
-// and checks files with the records of members.
+// and checks the records of members.
+//
+//	set, err := factsfile.Read([]string{"facts/prod.yaml"})
+//	clean, removed := factsfile.WithoutSecrets(set)
+//	problems, err := factsfile.CheckRecords("records", members) // records/hub-eu/prod-eu-1.json
 package factsfile
 
 import (
@@ -15,11 +19,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/lint/secretscan"
 )
 
-// None is the name that stands for no facts.
+// None is the name for no facts.
 const None = "none"
 
-// Read reads files of kind Facts, and all of a folder. Without names there are no facts. An empty
-// name is a variable that nobody has set: what is computed without facts would look the same.
+// Read reads facts files, and all facts files of a folder. Without names there are no facts. An
+// empty name is an error: it comes from an unset variable, and results without facts would look the
+// same.
 func Read(names []string) (facts.Set, error) {
 	var files []facts.File
 	for _, name := range names {
@@ -48,7 +53,7 @@ func Read(names []string) (facts.Set, error) {
 	return f, nil
 }
 
-// extensions are those of the files in a folder of facts.
+// extensions are the extensions of facts files in a folder.
 var extensions = []string{".yaml", ".yml", ".json"}
 
 // list returns a file itself, or the facts files of a folder, sorted; it does not descend into

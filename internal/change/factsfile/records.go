@@ -27,10 +27,10 @@ import (
 // maxRecord is the largest size of a secret in AWS Secrets Manager.
 const maxRecord = 64 << 10
 
-// CheckRecords reports what is wrong with the records of a folder, each at its place: the record of
-// the secret hub-eu/retail-prod-eu-1 is FOLDER/hub-eu/retail-prod-eu-1.json. Of a member whose file
-// names the record, it also compares the name. It repeats no value of a record, which may be a
-// credential.
+// CheckRecords reports errors in the records of a folder, each at its place. The record of the
+// secret hub-eu/retail-prod-eu-1 is FOLDER/hub-eu/retail-prod-eu-1.json. If a member's file names
+// the record, CheckRecords also compares the member's name. It repeats no value of a record, which
+// may be a credential.
 func CheckRecords(folder string, members []*fleet.Member) ([]problem.Problem, error) {
 	of := map[string]*fleet.Member{}
 	for _, m := range members {
@@ -65,10 +65,10 @@ func CheckRecords(folder string, members []*fleet.Member) ([]problem.Problem, er
 	return problems, nil
 }
 
-// arn is the ARN of a secret; AWS ends it with a hyphen and six characters.
+// arn matches the ARN of a secret; AWS ends it with a hyphen and six characters.
 var arn = regexp.MustCompile(`^arn:[^:]*:secretsmanager:[^:]*:[^:]*:secret:(.*)-.{6}$`)
 
-// secretName is the name of the secret that a member's file names.
+// secretName returns the name of the secret in a member's file.
 func secretName(text string) string {
 	if m := arn.FindStringSubmatch(text); m != nil {
 		return m[1]
@@ -76,7 +76,7 @@ func secretName(text string) string {
 	return text
 }
 
-// checkRecord checks a record by its schema, and whose it is.
+// checkRecord checks a record against its schema, and its cluster name against the member.
 func checkRecord(file string, data []byte, m *fleet.Member) []problem.Problem {
 	if len(data) > maxRecord {
 		return []problem.Problem{{
@@ -107,14 +107,14 @@ func checkRecord(file string, data []byte, m *fleet.Member) []problem.Problem {
 	return problem.Cut(problem.Sorted(r.problems), problem.OfFile)
 }
 
-// recordContract is the schema of records, with what it says of each key.
+// recordContract is the schema of records, with its descriptions of the keys.
 type recordContract struct {
 	schema *jsonschema.Schema
 	keys   []string          // of a record itself
 	means  map[string]string // descriptions by key, of all objects in a record
 }
 
-// meaning is what the schema says of a value, or else of what is around it.
+// meaning returns the schema's description of a value, or else of what is around it.
 func (c recordContract) meaning(path ...string) string {
 	for _, name := range slices.Backward(path) {
 		if text := c.means[name]; text != "" {
@@ -124,7 +124,7 @@ func (c recordContract) meaning(path ...string) string {
 	return ""
 }
 
-// recordSchema is compiled once; it is part of the program and covered by tests.
+// recordSchema is compiled once. It is part of the program and covered by tests.
 var recordSchema = sync.OnceValue(func() (c recordContract) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schemas.ClusterSecret))
 	if err == nil {
@@ -171,8 +171,8 @@ type recordReader struct {
 	problems []problem.Problem
 }
 
-// add collects what an error says. Base is the place of the text whose JSON the error is about, nil
-// for the record itself; around is the place of the error that it is a cause of.
+// add collects the problems of an error. base is the place of the text whose JSON the error is
+// about, nil for the record itself. around is the place of the parent error.
 func (r *recordReader) add(base, around []string, e *jsonschema.ValidationError) {
 	path := slices.Concat(base, e.InstanceLocation)
 	causes := e.Causes
@@ -191,9 +191,9 @@ func (r *recordReader) add(base, around []string, e *jsonschema.ValidationError)
 			r.report(problem.InvalidValue, append(path, name), "is missing", r.schema.meaning(name), "terraform/modules/member-record writes a record")
 		}
 		return
-	case *kind.ContentSchema: // which has lost its place, and whose causes begin at the text
+	case *kind.ContentSchema: // it has no place, and its causes begin at the text
 		base, path = around, around
-	case *kind.AnyOf: // of JSON and JSON as text, the one that is there
+	case *kind.AnyOf: // JSON, or JSON as text
 		if fits := slices.DeleteFunc(slices.Clone(causes), isOtherType(e.InstanceLocation)); len(fits) > 0 {
 			causes = fits
 		}
@@ -206,7 +206,7 @@ func (r *recordReader) add(base, around []string, e *jsonschema.ValidationError)
 	}
 }
 
-// isOtherType tells of a branch that it is about a value of another type.
+// isOtherType returns whether a branch is about a value of another type.
 func isOtherType(path []string) func(*jsonschema.ValidationError) bool {
 	var is func(e *jsonschema.ValidationError) bool
 	is = func(e *jsonschema.ValidationError) bool {

@@ -21,10 +21,10 @@ import (
 // at the head; nil means that all are requested.
 type Requested func(hub string, a inventory.Application) (base, head bool)
 
-// Compare is the plan of going from base to head. Applications that are not requested are counted
-// apart, because nothing makes them. Members that cannot be computed are Broken. One
-// that keeps what it had at the base does so in the plan; any other is left out of it, as it is not
-// known before or afterwards.
+// Compare returns the plan from base to head. Applications that are not requested are counted
+// apart, because nothing makes them. Members that cannot be computed are Broken. A broken member
+// that keeps its base state does so in the plan; any other is left out, because one of its sides is
+// unknown.
 func Compare(base, head *fleetstate.State, requested Requested) *Plan {
 	var broken []Broken
 	without := map[fleetstate.ID]bool{}
@@ -76,7 +76,7 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("%s: %v", which, e.Err)
 }
 
-// Unwrap is the state's own error.
+// Unwrap returns the state's own error.
 func (e *StateError) Unwrap() error { return e.Err }
 
 // comparison is one Compare.
@@ -93,15 +93,15 @@ type fleetOf struct {
 	without   map[fleetstate.ID]bool
 }
 
-// key tells an Application from the others of its cluster. Twin counts the Applications of one
-// name, which lint reports.
+// key identifies an Application of a cluster. twin counts the Applications of one name, which lint
+// reports.
 type key struct {
 	view query.View
 	name string
 	twin int
 }
 
-// index leaves retired members out (rule 5 of the package), and some others.
+// index leaves out retired members, and the members in without.
 func index(inv inventory.Inventory, without map[fleetstate.ID]bool) *fleetOf {
 	f := &fleetOf{inventory: inv, clusters: map[string]inventory.Cluster{}, without: without}
 	for _, c := range inv.Clusters {
@@ -116,8 +116,7 @@ func (f *fleetOf) lacks(cluster string) bool {
 	return f.without[fleetstate.ID{Hub: f.inventory.Hub, Name: cluster}]
 }
 
-// names are the names of all clusters that are there or have Applications (a hub without a member
-// file).
+// names returns all clusters that exist or have Applications (a hub without a member file).
 func (f *fleetOf) names() map[string]bool {
 	out := map[string]bool{}
 	for _, name := range f.inventory.Names() {
@@ -148,8 +147,7 @@ func byKey(all []inventory.Application) map[key]inventory.Application {
 	return out
 }
 
-// hub compares cluster by cluster: what all of a hub's clusters run is much, what changes is
-// little.
+// hub compares cluster by cluster: a hub's clusters run many Applications, but few change.
 func (c *comparison) hub(name string) Hub {
 	h := Hub{Name: name, Clusters: []Cluster{}}
 	before, after := c.before[name], c.after[name]
@@ -203,10 +201,10 @@ func (c *comparison) hub(name string) Hub {
 	return h
 }
 
-// component is one that a release of an owner deploys.
+// component is a component that a release of an owner deploys.
 type component struct{ owner, group, release, name string }
 
-// components are the components of which an Application changes on any cluster of a hub.
+// components holds the components that have a changed Application on any cluster of a hub.
 type components map[component]bool
 
 func componentsOf(clusters []Cluster) components {
@@ -221,8 +219,8 @@ func componentsOf(clusters []Cluster) components {
 	return out
 }
 
-// repeats takes out of a release's differences what components that change say themselves, and
-// reports whether nothing else changes.
+// repeats removes from a release's differences what changed components list themselves. It reports
+// whether nothing else changes.
 func (c components) repeats(a *Application) bool {
 	if a.View != query.Releases || a.Action != Change {
 		return false
@@ -234,9 +232,8 @@ func (c components) repeats(a *Application) bool {
 	return len(a.Differences) == 0
 }
 
-// shared counts the Applications of a cluster that both states share, of which nothing changes:
-// those that are requested, and those that are not. It is false where the Applications themselves
-// have to be compared.
+// shared counts the Applications of a cluster that both states share unchanged: the requested ones,
+// and the others apart. It returns false if the Applications themselves must be compared.
 func (c *comparison) shared(hub, cluster string, before, after *fleetOf) (unchanged int, apart map[NotRequested]int, isShared bool) {
 	if before.lacks(cluster) || after.lacks(cluster) {
 		return 0, nil, false
@@ -265,9 +262,9 @@ func (c *comparison) shared(hub, cluster string, before, after *fleetOf) (unchan
 	return unchanged, apart, true
 }
 
-// setApart takes the Applications out of both maps that are not requested, and counts them. Those
-// that are requested from now on come to exist. Those that are not any more stay: an ApplicationSet
-// goes on querying after its maker has gone.
+// setApart removes the Applications that are not requested from both maps, and counts them. Newly
+// requested Applications count as created. Applications that are no longer requested stay: an
+// ApplicationSet keeps querying after its maker has gone.
 func (c *comparison) setApart(hub string, old, updated map[key]inventory.Application) map[NotRequested]int {
 	if c.requested == nil {
 		return nil
@@ -286,8 +283,8 @@ func (c *comparison) setApart(hub string, old, updated map[key]inventory.Applica
 	return out
 }
 
-// takeUnknown takes the Applications out of both maps of which nothing is known at one of the
-// revisions, and counts them by group.
+// takeUnknown removes from both maps the Applications that are unknown at one of the revisions, and
+// counts them by group.
 func takeUnknown(old, updated map[key]inventory.Application, before, after inventory.Inventory) map[string]int {
 	out := map[string]int{}
 	for k := range merged(old, updated) {
@@ -305,8 +302,8 @@ func takeUnknown(old, updated map[key]inventory.Application, before, after inven
 	return out
 }
 
-// unlistedChanges counts by group the Applications that differ, of components which the catalog of
-// their release lacks at both revisions.
+// unlistedChanges counts by group the differing Applications whose components the catalog of their
+// release lacks at both revisions.
 func unlistedChanges(old, updated map[key]inventory.Application) map[string]int {
 	out := map[string]int{}
 	for k, x := range merged(old, updated) {
@@ -322,7 +319,7 @@ func unlistedChanges(old, updated map[key]inventory.Application) map[string]int 
 	return out
 }
 
-// byGroup are the counts of all clusters.
+// byGroup adds up the counts of all clusters.
 func byGroup(counts []map[string]int) map[string]int {
 	out := map[string]int{}
 	for _, of := range counts {
@@ -333,7 +330,7 @@ func byGroup(counts []map[string]int) map[string]int {
 	return out
 }
 
-// sumOf are the counts of all clusters, by view and group.
+// sumOf adds up the counts of all clusters, by view and group.
 func sumOf(counts []map[NotRequested]int) []NotRequested {
 	sums := map[NotRequested]int{}
 	for _, of := range counts {
@@ -352,7 +349,7 @@ func sumOf(counts []map[NotRequested]int) []NotRequested {
 	return out
 }
 
-// applications adds to a cluster what changes of its Applications, and counts those that do not.
+// applications adds the changed Applications to a cluster, and counts the unchanged ones.
 func (c *comparison) applications(hub string, of *Cluster, old, updated map[key]inventory.Application) (unchanged int) {
 	for _, k := range slices.SortedFunc(maps.Keys(merged(old, updated)), compareKeys) {
 		a, wasThere := old[k]
@@ -362,13 +359,13 @@ func (c *comparison) applications(hub string, of *Cluster, old, updated map[key]
 		switch {
 		case !wasThere && !isThere:
 			continue
-		case b.Unlisted && sameRequester(a, b): // its ApplicationSet is left behind, and goes on
+		case b.Unlisted && sameRequester(a, b): // its ApplicationSet is left behind and keeps it
 			unchanged++
 			continue
 		case b.Unlisted:
 			changed = newApplication(a, Remove)
 			changed.Cause, changed.Deletion = Lost, fleet.Orphan
-			// Rule 11 of package guard.
+			// The guard keeps it if it knows the requester.
 			changed.Detail = fmt.Sprintf("the catalog of release %q does not have it; a service that knows who asks keeps it", b.Release)
 		case !isThere:
 			changed = c.removal(hub, a, *of)
@@ -390,12 +387,12 @@ func (c *comparison) applications(hub string, of *Cluster, old, updated map[key]
 	return unchanged
 }
 
-// sameRequester reports whether the same engine asks for two Applications, for the same release.
+// sameRequester reports whether the same engine queries for two Applications of the same release.
 func sameRequester(a, b inventory.Application) bool {
 	return a.Owner == b.Owner && a.Engine == b.Engine && a.Group == b.Group && a.Release == b.Release
 }
 
-// cluster is what changes for a cluster itself.
+// cluster returns what changes for a cluster itself.
 func (c *comparison) cluster(hub, name string, before, after *fleetOf) Cluster {
 	a, wasThere := before.clusters[name]
 	b, isThere := after.clusters[name]
@@ -418,7 +415,7 @@ func (c *comparison) cluster(hub, name string, before, after *fleetOf) Cluster {
 	return out
 }
 
-// waiting are draining members for which the head has something else.
+// waiting returns the draining members for which the head has changes.
 func waiting(inv inventory.Inventory, has *fleetOf) []Waiting {
 	var out []Waiting
 	for _, name := range slices.Sorted(maps.Keys(inv.Waiting)) {

@@ -15,12 +15,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
-// differences compares two Applications of one key, and reports whether they differ. Differences of
-// the labels and annotations that a registration or an agent has are listed with the cluster. What
-// a release says of a component comes and goes with the component.
+// differences compares two Applications of one key, and reports whether they differ. It leaves the
+// labels and annotations of a registration or an agent to the cluster. A release that switches a
+// component on or off does not list the component's other keys.
 func differences(a, b inventory.Application) (out []Difference, differ bool) {
 	set, merged := settings(a.Settings, b.Settings), values(root(a.Values), root(b.Values), nil)
-	if nulls(set, a.Null, b.Null); b.View == query.Members { // the values of a component keep their nulls
+	// The values of a component keep their nulls.
+	if nulls(set, a.Null, b.Null); b.View == query.Members {
 		nulls(merged, a.Null, b.Null)
 	}
 	out = append(append([]Difference{}, set...), merged...)
@@ -37,7 +38,7 @@ func differences(a, b inventory.Application) (out []Difference, differ bool) {
 	return out, len(out) > 0 || !maps.Equal(a.Labels, b.Labels) || !maps.Equal(a.Annotations, b.Annotations)
 }
 
-// nulls fills in the sides on which a null takes away what lower levels have, and its place.
+// nulls fills in the sides on which a null removes the value of lower levels, with its position.
 func nulls(ds []Difference, wasNull, isNull func(name string) problem.Pos) {
 	side := func(s *Side, name string, null func(name string) problem.Pos) *Side {
 		if s == nil && !null(name).IsZero() {
@@ -50,8 +51,8 @@ func nulls(ds []Difference, wasNull, isNull func(name string) problem.Pos) {
 	}
 }
 
-// entryOf is the component whose entry a release's difference is about, and the entry's key. That
-// the component is switched on or off has no key.
+// entryOf returns the component whose entry a release's difference concerns, and the entry's key.
+// The key is empty if the component is switched on or off.
 func entryOf(d Difference) (component, key string) {
 	rest, isOfComponent := strings.CutPrefix(d.Name, catalog.ComponentsKey+".")
 	if !isOfComponent {
@@ -62,7 +63,7 @@ func entryOf(d Difference) (component, key string) {
 	return component, key
 }
 
-// root is nil where there are no values: an empty map means the same.
+// root returns nil for no values: an empty map means the same.
 func root(n *yamldoc.Node) *yamldoc.Node {
 	if branches(n) {
 		return n
@@ -70,7 +71,7 @@ func root(n *yamldoc.Node) *yamldoc.Node {
 	return nil
 }
 
-// settings are compared by name, in the order of the new ones, then of those that are gone.
+// settings compares settings by name, in the order of the new ones, then of the removed ones.
 func settings(a, b []inventory.Setting) []Difference {
 	var out []Difference
 	find := func(in []inventory.Setting, name string) *Side {
@@ -94,7 +95,7 @@ func settings(a, b []inventory.Setting) []Difference {
 	return out
 }
 
-// equal compares what settings hold: text, or maps and lists of a release's own keys.
+// equal compares the values of settings: text, or maps and lists of a release's own keys.
 func equal(a, b any) bool {
 	return hierarchy.Equal(yamldoc.FromAny(nil, a), yamldoc.FromAny(nil, b))
 }
@@ -122,8 +123,8 @@ func clusterDifferences(a, b inventory.Cluster) []Difference {
 	return slices.Concat(out, ls, as)
 }
 
-// declared are the differences of labels or annotations. Reserved ones are settings of the member
-// file.
+// declared returns the differences of labels or annotations. Reserved ones are settings of the
+// member file.
 func declared(kind Kind, a, b labels.Set) []Difference {
 	var out []Difference
 	side := func(in labels.Set, name string) *Side {
@@ -145,7 +146,7 @@ func declared(kind Kind, a, b labels.Set) []Difference {
 	return out
 }
 
-// values are the differences below a path, by path. Trees of one memory share what is the same.
+// values returns the differences below a path, by path. Trees may share equal nodes.
 func values(a, b *yamldoc.Node, path []string) []Difference {
 	child := func(part string) []string { return append(path[:len(path):len(path)], part) }
 	switch {
@@ -178,7 +179,7 @@ func values(a, b *yamldoc.Node, path []string) []Difference {
 // branches reports whether a node is a map with entries.
 func branches(n *yamldoc.Node) bool { return n.IsMap() && len(n.Fields()) > 0 }
 
-// keys are the keys of both maps, sorted.
+// keys returns the keys of both maps, sorted.
 func keys(a, b *yamldoc.Node) []string {
 	var out []string
 	for _, n := range []*yamldoc.Node{a, b} {

@@ -1,12 +1,15 @@
-// Package plan compares two states of a fleet: what changes for each cluster and each of its
-// Applications.
+// Package plan compares two states of a fleet. It lists what changes for each cluster and each of
+// its Applications, and why. It is pure, as the resolver is.
 //
-//	Compare(base, head) -> Plan
+//	c := plan.Compare(base, head, nil).Hubs[0].Clusters[0] // prod-eu-1
+//	c.Applications[0].Name                                 // dns-prod-eu-1
+//	c.Applications[0].Differences[0]                       // value replicas: 2 -> 3
 //
-// It is pure, as the resolver is.
+// Callers may rely on this:
 //
-//  1. It compares all parameter sets of all hubs (registrations, agents, releases, components), and
-//     the labels and annotations of the clusters. Unchanged ones are counted.
+//  1. A plan compares all parameter sets of all hubs (registrations, agents, releases, components),
+//     and the labels and annotations of the clusters. It counts the unchanged ones. It is sorted by
+//     hub, cluster, then Application.
 //  2. A plan is complete except for the members that it lists as Broken. A broken member that has a
 //     last known good snapshot keeps its Applications in the plan; any other is left out.
 //  3. An Application is identified by hub, cluster, view and name. It is created, changed, moved or
@@ -14,20 +17,16 @@
 //     and the new response adds it (rule D4).
 //  4. A removal has one of the reasons of rule D2 and, where possible, the place that caused it. It
 //     says whether the workloads are deleted or stay.
-//  5. A retired member counts as absent. Deleting its file later changes nothing.
+//  5. A retired member counts as absent: deleting its file later changes nothing. A draining member
+//     keeps its parameter sets, and what the head would change is listed as waiting.
 //  6. Differences name the old and the new value, and the places that set them. Values are compared
-//     leaf by leaf, and lists of the same length element by element. A list of another length is
-//     one difference. The same value set elsewhere is no difference. Labels and annotations are
-//     differences of the cluster; its registration and its agent change with it, and list none. A
-//     release lists what changes of a catalog entry, unless an Application of the component does.
-//  7. A release's catalog is the one at the revision that the release names
-//     (catalog.FindReleaseCatalog). Without it, a new version of the release is one difference.
-//     An Application is planned only if the catalog lists its component, because an ApplicationSet
-//     asks for it only then. When a new catalog drops a component, its Application stays.
-//  8. With rendered remote charts (Expand), the plan lists the first differences of each object. It
-//     hides the content of Secrets, and shows of a long text the first line that differs.
-//     It names what the clusters newly read and write by External Secrets, and no longer: of
-//     changed, new and removed objects, by cluster, namespace, store and remote name.
-//  9. A draining member keeps its parameter sets. What the head would change is listed as waiting.
-//  10. Plans are deterministic: sorted by hub, cluster, then Application.
+//     leaf by leaf, and lists of equal length element by element. The same value from another place
+//     is not a difference. Labels and annotations are differences of the cluster, not of its
+//     registration or agent.
+//  7. A release uses the catalog at the revision that it names (catalog.FindReleaseCatalog). If
+//     that is unknown, a new version of the release is one difference. A component that the catalog
+//     does not list is not planned, because no ApplicationSet queries for it.
+//  8. With rendered remote charts (Expand), the plan lists the first differences of each object,
+//     and hides the content of Secrets. It also lists the remote secrets that clusters newly read
+//     and write by External Secrets, and the ones that they no longer do.
 package plan

@@ -45,7 +45,7 @@ type Object struct {
 	Counted bool `json:"-"`
 }
 
-// ExpandOptions say how to follow a hub's pipeline. Each may be nil.
+// ExpandOptions configures how Expand follows a hub's pipeline. Each field may be nil.
 type ExpandOptions struct {
 	// Secrets reads the objects of External Secrets.
 	Secrets SecretReader
@@ -54,8 +54,8 @@ type ExpandOptions struct {
 }
 
 // Expand adds the objects at the end of a hub's pipeline that change although its parameter sets do
-// not: a root, a chart of this repository or a release has changed. It also adds the secrets that
-// are newly read and written. The expanded hub's Problems say what it does not follow.
+// not. They change with a root, a chart of this repository or a release. Expand also adds the
+// secrets that are newly read and written. The expanded hub's Problems say what it does not follow.
 func (p *Plan) Expand(before, after *expand.Hub, with ExpandOptions) {
 	i := slices.IndexFunc(p.Hubs, func(h Hub) bool { return h.Name == after.Name() })
 	if i < 0 {
@@ -83,7 +83,7 @@ func (p *Plan) Expand(before, after *expand.Hub, with ExpandOptions) {
 	})
 }
 
-// changesOf are the Applications of a hub that change by their parameter sets, by owner and name.
+// changesOf returns a hub's Applications that change by their parameter sets, by owner and name.
 func changesOf(h Hub) map[[2]string]Application {
 	out := map[[2]string]Application{}
 	for _, c := range h.Clusters {
@@ -100,7 +100,7 @@ type objects struct {
 	components    components
 }
 
-// object is what a pair adds to the plan, and whether it adds anything.
+// object returns what a pair adds to the plan, and whether it adds anything.
 func (x *objects) object(p expand.Pair) (Object, bool) {
 	o := p.Any()
 	k := o.Key()
@@ -144,14 +144,13 @@ func (x *objects) chartChanged(p expand.Pair) bool {
 	return p.After.Written() || len(expand.Rendered(x.before, x.after, p.Before.Parent, p.After.Parent)) > 0
 }
 
-// known is the planned change of an Application or, for Flux, of the component that the object is
-// of.
+// known returns the planned change of an Application or, for Flux, of the object's component.
 func (x *objects) known(o *object.Object) (Application, bool) {
 	if a, ok := x.changes[[2]string{o.Engine, o.Name()}]; ok && o.Application() {
 		return a, true
 	}
-	// The objects of an Application are created and removed with it. Those of an agent that another
-	// engine takes over stay.
+	// The objects of an Application are created and removed with it. An agent's objects stay when
+	// another engine takes it over.
 	for above := o.Parent; above != nil; above = above.Parent {
 		if a, ok := x.changes[[2]string{above.Engine, above.Name()}]; ok && above.Deploys() && a.View != query.Releases && (a.Action == Create || a.Action == Remove || a.View == query.Agents && a.Action == Move) {
 			return a, true
@@ -198,7 +197,7 @@ func from(o *object.Object) string {
 	return o.Parent.Key().String()
 }
 
-// impliedBy names, for a field, the differences of an Application that say the same.
+// impliedBy names, for a field, the differences of an Application that mean the same.
 var impliedBy = map[string][]string{
 	"targetRevision": {"chart.version", "chartRepoRevision", "version"},
 	"chart":          {"chart.name", "ecrChartName"},
@@ -208,13 +207,13 @@ var impliedBy = map[string][]string{
 	"namespace":      {"namespace"},
 }
 
-// isOfBase reports whether a field is of the catalog entry that an ApplicationSet sends.
+// isOfBase reports whether a field belongs to the catalog entry that an ApplicationSet sends.
 func isOfBase(d Difference) bool {
 	return strings.Contains(d.Name, ".plugin.input.parameters.base") && !strings.Contains(d.Name, "selector")
 }
 
-// asksForChanged reports whether an ApplicationSet queries for a component of which an Application
-// changes.
+// asksForChanged reports whether an ApplicationSet queries for a component that has a changed
+// Application.
 func (x *objects) asksForChanged(o *object.Object) bool {
 	generators, _ := manifest.At(o.Tree, "spec", "generators").([]any)
 	return slices.ContainsFunc(generators, func(g any) bool {
@@ -233,8 +232,8 @@ func isImplied(d Difference, o *object.Object, known Application, isKnown bool) 
 	if known.Action == Move && strings.HasPrefix(field, "metadata.labels") {
 		return true
 	}
-	// The first companion moves the source into sources, and the last one back: all of it comes or
-	// goes.
+	// The first companion moves the source into sources, and the last one back: all values come or
+	// go.
 	if strings.HasPrefix(field, "spec.source.helm.values") && (d.Old == nil || d.New == nil) &&
 		slices.ContainsFunc(known.Differences, func(k Difference) bool { return strings.HasPrefix(k.Name, "companions.") }) {
 		return true
@@ -261,7 +260,7 @@ func says(field, known *Side) bool {
 	return equal(field.Value, known.Value) || isText && areTexts && release.WithoutScheme(a) == release.WithoutScheme(b)
 }
 
-// fieldsOf are the differences of two objects, values in texts of YAML leaf by leaf.
+// fieldsOf returns the differences of two objects. It compares values in YAML texts leaf by leaf.
 func fieldsOf(b, a *object.Object) []Difference {
 	out := values(fieldTree(b), fieldTree(a), nil)
 	for i := range out {
@@ -274,7 +273,7 @@ func fieldTree(o *object.Object) *yamldoc.Node {
 	return yamldoc.FromAny(nil, withValues(o.WithoutDigest().Tree, ""))
 }
 
-// withValues is a tree with `helm.values` parsed, so that one changed line is one difference.
+// withValues returns a tree with `helm.values` parsed, so that one changed line is one difference.
 func withValues(v any, key string) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -18,12 +18,12 @@ const (
 	maxWhole  = 4 << 10 // bytes of a list or map, as JSON
 )
 
-// Hidden stands for what a Secret holds.
+// Hidden replaces the content of a Secret.
 const Hidden = "(hidden)"
 
 // bounded returns the first differences of an object, and how many it leaves out. It hides the
-// content of a Secret, shows of a long text the first line that differs, and of a large list or map
-// the part that differs.
+// content of a Secret. It shows only the first differing line of a long text, and only the
+// differing part of a large list or map.
 func bounded(o *object.Object, all []Difference) (out []Difference, more int) {
 	if o.Application() || o.ApplicationSet() {
 		return all, 0
@@ -63,7 +63,8 @@ func hide(s *Side) {
 	}
 }
 
-// shorten leaves of long texts, lists and maps what differs: of texts, the first line that does.
+// shorten reduces long texts, lists and maps to what differs. Of a text, that is the first
+// differing line.
 func shorten(old, updated *Side) {
 	asText(old, updated)
 	b, a := textOf(old), textOf(updated)
@@ -95,7 +96,7 @@ func shorten(old, updated *Side) {
 	excerpt(updated, a, lineNew, len(is))
 }
 
-// asText replaces lists and maps by their JSON where one is large.
+// asText replaces lists and maps by their JSON if one of them is large.
 func asText(sides ...*Side) {
 	texts, large := make([]string, len(sides)), false
 	for i, s := range sides {

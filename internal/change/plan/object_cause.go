@@ -20,7 +20,7 @@ import (
 // template, or the chart that makes either.
 func (x *objects) cause(d *Difference, p expand.Pair) {
 	if d.Name == quarantineMark {
-		return // the text names the file; the template that puts it there is no cause
+		return // the text names the file; the template is not the cause
 	}
 	path, err := hierarchy.ParsePath(d.Name)
 	if err != nil {
@@ -30,7 +30,7 @@ func (x *objects) cause(d *Difference, p expand.Pair) {
 	if !ok {
 		old, updated = x.place(p, path)
 	}
-	if old.IsZero() { // only one of the two has what it comes from
+	if old.IsZero() { // only one side has a place
 		old = updated
 	}
 	if updated.IsZero() {
@@ -44,8 +44,8 @@ func (x *objects) cause(d *Difference, p expand.Pair) {
 	}
 }
 
-// version is the place in the chart's own file of a value that a changed text has in it, mostly the
-// chart's version in a label.
+// version returns the place in the chart's own file of a value that a changed text contains, mostly
+// the chart's version in a label.
 func (x *objects) version(d Difference, p expand.Pair) (old, updated problem.Pos, ok bool) {
 	b, a := p.Before, p.After
 	if d.Old == nil || d.New == nil || a.Written() || a.Parent == nil || b.Parent == nil || !a.Parent.Deploys() || !b.Parent.Deploys() {
@@ -95,16 +95,16 @@ func (x *objects) place(p expand.Pair, path []string) (old, updated problem.Pos)
 	return x.place(expand.Pair{Before: b.Parent, After: a.Parent}, []string{"spec", "source", "helm", "values"})
 }
 
-// helmOf are an Application's sources, with all that they give to Helm.
+// helmOf returns an Application's sources, with everything that they pass to Helm.
 func helmOf(o *object.Object) manifest.Tree {
 	return manifest.Tree{"source": manifest.At(o.Tree, "spec", "source"), "sources": manifest.At(o.Tree, "spec", "sources")}
 }
 
-// ofChart are what the answers and an Application call its chart and its version.
+// ofChart lists the names that responses and Applications use for a chart and its version.
 var ofChart = []string{"chart.version", "chart.name", "chart.repoURL", "version", "chartRepo", "ecrChartName", "targetRevision", "chart", "repoURL"}
 
-// changedInput is the place of the Application's difference that most likely changes a field of its
-// charts' objects: one of the field's name, else the chart's version, else the first.
+// changedInput returns the place of the Application's difference that most likely changes a field
+// of its charts' objects. It prefers a difference with the field's name, then the chart's version.
 func (x *objects) changedInput(p expand.Pair, key []string) (old, updated problem.Pos) {
 	differences := x.changes[[2]string{p.After.Engine, p.After.Name()}].Differences
 	if len(differences) == 0 {
@@ -123,8 +123,7 @@ func (x *objects) changedInput(p expand.Pair, key []string) (old, updated proble
 	return p.Before.Pos, p.After.Pos
 }
 
-// foremost is the difference of an Application that a field of what its chart makes most likely
-// comes from.
+// foremost returns the difference of an Application that most likely causes a change of a field.
 func foremost(differences []Difference, key []string) *Difference {
 	named := func(d Difference) bool { return len(key) > 0 && strings.HasSuffix("."+d.Name, "."+key[0]) }
 	chart := func(d Difference) bool {
@@ -138,8 +137,8 @@ func foremost(differences []Difference, key []string) *Difference {
 	return nil
 }
 
-// placeOfChange is the place of an Application's most likely difference, where its chart is not in
-// this repository.
+// placeOfChange returns the place of an Application's most likely difference, if its chart is not
+// in this repository.
 func (x *objects) placeOfChange(o *object.Object) problem.Pos {
 	if !x.after.Renders() || o == nil || !o.Deploys() || o.Written() {
 		return problem.Pos{}
@@ -154,9 +153,10 @@ func (x *objects) placeOfChange(o *object.Object) problem.Pos {
 	return d.Old.Position
 }
 
-// changedAt is the place among a chart's changed files that a component's change comes from: its
-// own entry of a catalog or what holds for all, else the template that makes the object, a named
-// template, or the chart's own file. Values that only concern other components have none.
+// changedAt returns the place among a chart's changed files that most likely changes a component.
+// It prefers the component's own catalog entry or a value for all. Then come the object's template,
+// a named template, and the chart's own file. Values that only concern other components do not
+// count.
 func changedAt(files []expand.Change, component, template string) (old, updated problem.Pos, ok bool) {
 	likely := len(ranks)
 	for _, c := range files {
@@ -176,7 +176,7 @@ func changedAt(files []expand.Change, component, template string) (old, updated 
 	return old, updated, ok
 }
 
-// ranks tell what a chart's changed files are, the likeliest cause of an object's change first.
+// ranks classify a chart's changed files, the likeliest cause of an object's change first.
 var ranks = []func(name, template string) bool{
 	func(name, _ string) bool {
 		return path.Ext(name) == ".yaml" && !inTemplates(name) && path.Base(name) != chartFile
@@ -187,12 +187,12 @@ var ranks = []func(name, template string) bool{
 	func(string, string) bool { return true },
 }
 
-// chartFile is what a chart says of itself.
+// chartFile describes a chart.
 const chartFile = "Chart.yaml"
 
 func inTemplates(name string) bool { return strings.Contains(name, "/templates/") }
 
-// changedKey is the place of a changed value of a chart's files that is called as the field is.
+// changedKey returns the place of a changed value in a chart's files that has the field's name.
 func changedKey(files []expand.Change, component string, key []string) (old, updated problem.Pos, ok bool) {
 	for _, c := range files {
 		if len(key) == 0 || path.Ext(c.Path()) != ".yaml" || inTemplates(c.Path()) {
@@ -207,7 +207,8 @@ func changedKey(files []expand.Change, component string, key []string) (old, upd
 	return problem.Pos{}, problem.Pos{}, false
 }
 
-// concerns reports whether a value of a catalog may concern a component: it is not another one's.
+// concerns reports whether a value of a catalog may concern a component: it does not belong to
+// another component.
 func concerns(name, component string) bool {
 	return component == "" || !strings.HasPrefix(name, "components.") || name == "components."+component || strings.HasPrefix(name, "components."+component+".")
 }
@@ -219,7 +220,7 @@ func posOf(s *Side) problem.Pos {
 	return s.Position
 }
 
-// changedValue is the first difference of a file of values that may concern a component.
+// changedValue returns the first difference in a values file that may concern a component.
 func changedValue(c expand.Change, component string) (old, updated problem.Pos, ok bool) {
 	for _, d := range values(rootOf(c.Before), rootOf(c.After), nil) {
 		if concerns(d.Name, component) {
@@ -240,7 +241,7 @@ func rootOf(f *snapshot.File) *yamldoc.Node {
 	return root(doc.Root)
 }
 
-// changedLine is the first line of a file that differs.
+// changedLine returns the first line of a file that differs.
 func changedLine(c expand.Change) (old, updated problem.Pos) {
 	lines := func(f *snapshot.File) [][]byte {
 		if f == nil {

@@ -21,10 +21,10 @@ const (
 	Remove Action = "remove"
 )
 
-// Cause is why something is removed (rule D2).
+// Cause is why something is removed.
 type Cause = lifecycle.Reason
 
-// The causes. Moved is also to another hub, or a release that no cluster is on any more.
+// The causes. Moved also means to another hub, or a release that no cluster is on any more.
 const (
 	Moved    = lifecycle.Moved
 	Disabled = lifecycle.Disabled
@@ -52,7 +52,7 @@ type Broken struct {
 	Revision string `json:"revision" jsonschema:"enum=base,enum=head"`
 	// Kept means that the member keeps what it had at the base. Otherwise it is not in the plan.
 	Kept bool `json:"kept"`
-	// Problems are why, sorted; there is at least one.
+	// Problems say why, sorted; there is at least one.
 	Problems []problem.Problem `json:"-"`
 }
 
@@ -79,12 +79,12 @@ type Hub struct {
 	// NotRequested are Applications that neither revision's ApplicationSets query for: nothing
 	// makes them, and they are not counted elsewhere. Absent if there are none.
 	NotRequested []NotRequested `json:"notRequested,omitempty"`
-	// Unknown counts the Applications of each group of which nothing is known at one of the
-	// revisions, because the catalog of their release is not.
+	// Unknown counts by group the Applications that are unknown at one of the revisions, because
+	// the catalog of their release is.
 	Unknown map[string]int `json:"-"`
-	// Unlisted counts the Applications of each group that come, go or change and are of components
-	// which the catalog of their release lacks at both revisions: its ApplicationSets do not query
-	// for them. They are not in Clusters.
+	// Unlisted counts by group the Applications that change, of components that the catalog of
+	// their release lacks at both revisions. No ApplicationSet queries for them, and they are not
+	// in Clusters.
 	Unlisted map[string]int `json:"-"`
 	// UnchangedClusters and UnchangedApplications count all others.
 	UnchangedClusters     int `json:"-"`
@@ -131,8 +131,8 @@ type Cluster struct {
 	Applications []Application `json:"applications"`
 }
 
-// Application is what changes for one Application. A removed one is as at the base, any other as at
-// the head.
+// Application is what changes for one Application. A removed Application is as at the base, any
+// other as at the head.
 type Application struct {
 	Name   string `json:"name"`
 	Action Action `json:"action" jsonschema:"enum=create,enum=change,enum=move,enum=remove"`
@@ -173,7 +173,7 @@ type Application struct {
 	dependsOn []string
 }
 
-// newApplication is an Application of a plan, with an action.
+// newApplication returns an Application of a plan with an action.
 func newApplication(a inventory.Application, action Action) Application {
 	return Application{
 		Name: a.Name, Action: action, View: a.View, Group: a.Group, Component: a.Component,

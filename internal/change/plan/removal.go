@@ -10,10 +10,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
-// clusterCause is why a member of the base is no longer a hub's, and where that stands.
+// clusterCause returns why a member of the base no longer belongs to a hub, and the place of the
+// cause.
 func (c *comparison) clusterCause(hub, name string) (Cause, problem.Pos) {
 	if m := c.head.Fleet.Member(hub, name); m != nil {
-		return Retired, m.KeyPos("lifecycle") // its file is there
+		return Retired, m.KeyPos("lifecycle") // its file still exists
 	}
 	for other, after := range c.after {
 		if other == hub {
@@ -24,7 +25,8 @@ func (c *comparison) clusterCause(hub, name string) (Cause, problem.Pos) {
 		if before := c.before[other]; before != nil {
 			_, wasThere = before.clusters[name]
 		}
-		if isThere && !wasThere && c.head.Fleet.HubMember(other) != nil { // a folder without a hub is a misspelt one
+		// A folder without a hub is misspelt.
+		if isThere && !wasThere && c.head.Fleet.HubMember(other) != nil {
 			return Moved, now.Member.Pos
 		}
 	}
@@ -34,7 +36,7 @@ func (c *comparison) clusterCause(hub, name string) (Cause, problem.Pos) {
 	return Lost, problem.Pos{}
 }
 
-// removal is an Application that is gone, with its cause.
+// removal returns a removed Application with its cause.
 func (c *comparison) removal(hub string, a inventory.Application, on Cluster) Application {
 	out := newApplication(a, Remove)
 	out.Cause, out.Deletion = on.Cause, fleet.Orphan
@@ -47,15 +49,16 @@ func (c *comparison) removal(hub string, a inventory.Application, on Cluster) Ap
 			out.Deletion = c.retirement(hub, a)
 		}
 	case a.View != query.Components:
-		out.Cause, out.Position = Disabled, on.Member // a spoke became the hub's own, an agent is one no more
+		// A spoke became the hub's own cluster, or an agent no longer is one.
+		out.Cause, out.Position = Disabled, on.Member
 	default:
 		c.componentCause(hub, a.Cluster, &out)
 	}
 	return out
 }
 
-// retirement is what becomes of what runs when the member retires: what registers it goes in any
-// case, its agent stays.
+// retirement returns what happens to the workloads when the member retires. Its registration is
+// removed in any case; its agent stays.
 func (c *comparison) retirement(hub string, a inventory.Application) string {
 	switch a.View {
 	case query.Members:
@@ -66,11 +69,11 @@ func (c *comparison) retirement(hub string, a inventory.Application) string {
 	return fleet.Orphan
 }
 
-// componentCause is why a component no longer runs on a cluster that is still there.
+// componentCause sets why a component no longer runs on a cluster that still exists.
 func (c *comparison) componentCause(hub, cluster string, out *Application) {
 	owner := c.head.Fleet.Member(hub, cluster).Owner(out.Group)
 	d, err := lifecycle.RemovalsOf(c.head, query.Query{View: query.Components, Hub: hub, Group: out.Group, Owner: owner})
-	if err != nil { // the group is in the layout no more
+	if err != nil { // the layout no longer has the group
 		out.Cause, out.Detail = Lost, "no catalog has it any more"
 		return
 	}
@@ -78,8 +81,8 @@ func (c *comparison) componentCause(hub, cluster string, out *Application) {
 	out.Cause, out.Deletion, out.Detail, out.Position = why.Reason, why.Deletion, why.Detail, why.Pos
 }
 
-// releaseCause is why no cluster of the owner's is on a release any more: what the clusters that
-// were on it have become.
+// releaseCause returns why none of the owner's clusters is on a release any more: what its former
+// clusters have become.
 func (c *comparison) releaseCause(hub string, a inventory.Application) Cause {
 	causes := map[Cause]bool{}
 	for _, name := range a.Clusters {

@@ -4,9 +4,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
-// renames tells of a cluster's created and removed components which are one under another name: the
-// same chart of the same group, and no other like it. To engines they are two: what ran under the
-// old name goes or stays as for any removal.
+// renames marks created and removed components of a cluster that are one under another name: the
+// same chart of the same group, and no other like it. To engines they are two: the workloads of the
+// old name are deleted or stay as for any removal.
 func renames(applications []Application) {
 	type like struct{ group, repoURL, name, path string }
 	created, removed := map[like][]int{}, map[like][]int{}

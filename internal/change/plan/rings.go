@@ -21,9 +21,9 @@ type RingStep struct {
 	Clusters []string `json:"clusters"`
 }
 
-// ringsOf are the rings through which what changes of a hub goes, by the head's policies. What
-// neither the hub's engine nor, where the policy has agents, an agent's own deploys waits for no
-// ring.
+// ringsOf returns the rings through which a hub's changes go, by the head's policies. A change
+// waits for rings only if the hub's engine deploys it, or, where the policy has agents, an agent's
+// engine.
 func ringsOf(before, after *fleetstate.State, h Hub) (out []Rings) {
 	for _, policy := range after.Fleet.Rollouts {
 		steps := make([]RingStep, len(policy.Rings))
@@ -53,9 +53,8 @@ func covers(p *rollout.Policy, a Application) bool {
 	return (a.Owner == fleet.OwnerHub || p.Agents) && p.Scope.Covers(a.Group, a.Component)
 }
 
-// isNewTo reports whether the base has the policy, and none of its policies is about an
-// Application: that follows the newest commit until the ring takes this one, as internal/rings has
-// it.
+// isNewTo reports whether the base has the policy, but no policy that covers the Application. Such
+// an Application follows the newest commit until the ring takes this one (internal/rings).
 func isNewTo(base *fleetstate.State, p *rollout.Policy, m rollout.Member, a Application) bool {
 	was := base.Fleet.Rollouts
 	return slices.ContainsFunc(was, func(q *rollout.Policy) bool { return q.Name == p.Name }) &&

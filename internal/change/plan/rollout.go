@@ -67,7 +67,7 @@ func (r rollouts) sorted() []Rollout {
 }
 
 // selects evaluates a step's expressions as Argo CD does: In and NotIn over the Application's
-// labels, all of which hold.
+// labels. All of them must hold.
 func selects(step any, o *object.Object) bool {
 	expressions, _ := manifest.At(step, "matchExpressions").([]any)
 	for _, e := range expressions {

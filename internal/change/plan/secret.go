@@ -28,7 +28,7 @@ type SecretStore struct {
 	Labels string `json:"labels,omitempty"`
 }
 
-// String is the store's name for people.
+// String returns the store's name for people.
 func (s SecretStore) String() string {
 	switch s.Labels {
 	case "":
@@ -39,7 +39,7 @@ func (s SecretStore) String() string {
 	return "every " + s.Kind + " with labels " + s.Labels
 }
 
-// everyLabel is how metav1.FormatLabelSelector writes a selector that is empty.
+// everyLabel is how metav1.FormatLabelSelector writes an empty selector.
 const everyLabel = "<none>"
 
 // Kinds of stores.
@@ -49,7 +49,8 @@ const (
 )
 
 // SecretAccess is what one object of External Secrets newly reads, writes or assumes by a change,
-// or no longer does. A remote name that another object of the same namespace took over is none.
+// or no longer does. A remote name that another object of the same namespace took over is not
+// listed.
 type SecretAccess struct {
 	// Action is create for what is new, and remove for what is no longer.
 	Action Action      `json:"action" jsonschema:"enum=create,enum=remove"`
@@ -78,7 +79,7 @@ type SecretReader interface {
 type SecretObject struct {
 	Uses   []SecretUse
 	Faults []SecretFault
-	// Store is the store that the object is, nil for every other object.
+	// Store is set if the object is a store itself.
 	Store *SecretStore
 }
 
@@ -90,7 +91,7 @@ type SecretUse struct {
 	Path  []string // in the object
 }
 
-// SecretFault is something that External Secrets or the API server refuses of an object.
+// SecretFault is a part of an object that External Secrets or the API server refuses.
 type SecretFault struct {
 	Path            []string
 	Found, Expected string
@@ -98,7 +99,7 @@ type SecretFault struct {
 
 func (f *SecretFault) Error() string { return f.Found }
 
-// secretKey is what makes an access the same before and after, whichever object has it.
+// secretKey identifies an access before and after, whichever object has it.
 type secretKey struct {
 	verb               SecretVerb
 	cluster, namespace string
@@ -126,7 +127,7 @@ func (k secretKey) storeKey() storeKey {
 	return out
 }
 
-// accesses are the keys that only one side has, grouped by the objects that have them.
+// accesses returns the keys that only one side has, grouped by the objects that have them.
 func accesses(action Action, sites, others map[secretKey]secretSite, roles map[storeKey][]string) []SecretAccess {
 	groups := map[accessGroup]*SecretAccess{}
 	for k, site := range sites {
@@ -157,7 +158,7 @@ func accesses(action Action, sites, others map[secretKey]secretSite, roles map[s
 	return out
 }
 
-// accessGroup is what one SecretAccess has in common.
+// accessGroup holds what the names of one SecretAccess have in common.
 type accessGroup struct {
 	verb               SecretVerb
 	store              SecretStore

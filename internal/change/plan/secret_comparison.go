@@ -15,7 +15,7 @@ import (
 )
 
 // secretComparison collects what the objects of External Secrets use before and after a change. A
-// nil one collects nothing.
+// nil secretComparison collects nothing.
 type secretComparison struct {
 	reader SecretReader
 	x      *objects
@@ -23,8 +23,8 @@ type secretComparison struct {
 	after  secretSide
 }
 
-// secretSide is what is known of one of the revisions: the accesses of changed objects, and the
-// stores that have been met with their roles.
+// secretSide holds one revision's accesses of changed objects, and the stores that have been met
+// with their roles.
 type secretSide struct {
 	sites  map[secretKey]secretSite
 	stores map[storeKey][]string
@@ -38,7 +38,7 @@ func newSecretComparison(reader SecretReader, x *objects) *secretComparison {
 	return &secretComparison{reader: reader, x: x, before: side(), after: side()}
 }
 
-// pair reads both sides of a pair. An object that stays goes on reading, and so does the old object
+// pair reads both sides of a pair. An object that stays keeps reading, and so does the old object
 // where the API server refuses the new one.
 func (s *secretComparison) pair(p expand.Pair) {
 	if s == nil || !p.Any().OfExternalSecrets() {
@@ -65,7 +65,7 @@ func (s *secretComparison) pair(p expand.Pair) {
 		s.uses(p.After, read, s.after)
 	}
 	if p.Before != nil {
-		// Whatever is wrong at the base is no fault of the change.
+		// A fault at the base is not the change's.
 		if read, err := s.reader.Read(p.Before.Tree); err == nil {
 			s.uses(p.Before, read, s.before)
 		}
@@ -84,7 +84,7 @@ func (s *secretComparison) uses(o *object.Object, read SecretObject, into secret
 	s.store(o, read, into)
 }
 
-// sites notes what an object reads and writes.
+// sites records what an object reads and writes.
 func (s *secretComparison) sites(o *object.Object, read SecretObject, into secretSide) {
 	cluster, namespace := s.cluster(o), namespaceOf(o)
 	for _, u := range read.Uses {
@@ -95,7 +95,7 @@ func (s *secretComparison) sites(o *object.Object, read SecretObject, into secre
 	}
 }
 
-// store notes a store with its roles.
+// store records a store with its roles.
 func (s *secretComparison) store(o *object.Object, read SecretObject, into secretSide) {
 	if read.Store == nil {
 		return
@@ -112,7 +112,7 @@ func (s *secretComparison) store(o *object.Object, read SecretObject, into secre
 	into.stores[k] = slices.Compact(roles)
 }
 
-// accesses are what the change newly reads and writes, and no longer.
+// accesses returns what the change newly reads and writes, and what it no longer does.
 func (s *secretComparison) accesses() []SecretAccess {
 	if s == nil {
 		return nil
@@ -123,9 +123,8 @@ func (s *secretComparison) accesses() []SecretAccess {
 	return out
 }
 
-// findStores looks on the clusters concerned for the stores that are newly used and that the
-// comparison has not met, and for users of the stores that are gone. A store that is used and that
-// nothing makes is a problem of the head.
+// findStores looks on the affected clusters for newly used stores that the comparison has not met,
+// and for users of removed stores. A used store that nothing makes is a problem of the head.
 func (s *secretComparison) findStores() {
 	users, clusters := map[storeKey]secretSite{}, map[string]bool{}
 	use := func(k storeKey, site secretSite) {
@@ -182,7 +181,7 @@ func (s secretSide) has(k storeKey) bool {
 	return met
 }
 
-// namesStore reports whether an access is through a store that can be looked for.
+// namesStore reports whether an access names a store that can be searched for.
 func (k secretKey) namesStore() bool {
 	switch k.store.Kind {
 	case clusterStore:
@@ -193,7 +192,7 @@ func (k secretKey) namesStore() bool {
 	return false
 }
 
-// cluster is where an object is deployed to; what an Application deploys goes to its destination.
+// cluster returns where an object is deployed. An Application's objects go to its destination.
 func (s *secretComparison) cluster(o *object.Object) string {
 	if c := clusterOf(o); c != "" {
 		return c
@@ -206,7 +205,7 @@ func (s *secretComparison) cluster(o *object.Object) string {
 	return s.x.after.Name()
 }
 
-// namespaceOf is an object's namespace, or the one that it is deployed to.
+// namespaceOf returns an object's namespace, or the namespace to which it is deployed.
 func namespaceOf(o *object.Object) string {
 	switch {
 	case strings.HasPrefix(o.Kind(), "Cluster"):
@@ -217,7 +216,8 @@ func namespaceOf(o *object.Object) string {
 	return cmp.Or(o.Namespace(), o.Parent.TargetNamespace())
 }
 
-// place is where a path of an object is written; of a rendered object, the place that changes it.
+// place returns where a path of an object is written, or for a rendered object the place that
+// changes it.
 func (s *secretComparison) place(o *object.Object, path []string) problem.Pos {
 	if o.Written() {
 		return o.At(path...)

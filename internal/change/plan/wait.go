@@ -7,7 +7,7 @@ import (
 )
 
 // waits notes which changes of a cluster wait for others of the same plan. Until its dependencies
-// are healthy as they are to be, an Application is not answered, or stays as it is (P1).
+// are healthy in their new state, an Application is not served, or stays as it is.
 func waits(all []Application) {
 	for i := range all {
 		a := &all[i]

@@ -1,8 +1,11 @@
-// Package argocd is Argo CD's ApplicationSet controller as a function: its own generators, renderer
-// and patches.
+// Package argocd runs Argo CD's ApplicationSet controller as a function: its own generators,
+// renderer and patches.
 //
-// Ours are the generator plugin's client, which queries the resolver instead of a server, and what
-// the git generator reads: snapshots.
+//	sets, err := argocd.New().Parameters(applicationSet, expand.Inputs{Plugin: query, Git: open})
+//	application, err := argocd.New().Application(sets[0]) // Application dns-prod-eu-1
+//
+// Two parts are ours: the generator plugin's client, which queries the resolver instead of a
+// server, and the git generator's reader, which reads snapshots.
 package argocd
 
 import (
@@ -27,23 +30,23 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 )
 
-// ApplicationSets is the controller.
+// ApplicationSets is Argo CD's ApplicationSet controller.
 type ApplicationSets struct{ log *logrus.Entry }
 
 var _ expand.ApplicationSets = (*ApplicationSets)(nil)
 
-// New makes the controller. What Argo CD logs is thrown away: errors are returned.
+// New makes the controller. It discards what Argo CD logs, and returns errors.
 func New() *ApplicationSets {
 	logrus.SetOutput(io.Discard)
-	logrus.SetLevel(logrus.PanicLevel) // it would write out all folders of a repository
+	logrus.SetLevel(logrus.PanicLevel) // Argo CD would log all folders of a repository
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
 	quiet.SetLevel(logrus.PanicLevel)
 	return &ApplicationSets{log: logrus.NewEntry(quiet)}
 }
 
-// Parameters runs an ApplicationSet's generators. A panic of theirs is an error: Argo CD's merge
-// generator does, where two sets have values of one name and different types.
+// Parameters runs an ApplicationSet's generators, and returns a panic as an error. Argo CD's merge
+// generator panics where two sets have values of one name and different types.
 func (a *ApplicationSets) Parameters(tree manifest.Tree, in expand.Inputs) (out []expand.Parameters, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -110,8 +113,7 @@ func (a *ApplicationSets) Application(p expand.Parameters) (manifest.Tree, error
 	return out, nil
 }
 
-// decode reads an ApplicationSet as the API server has it: unknown keys are dropped, and keys that
-// are null.
+// decode reads an ApplicationSet as the API server stores it: without unknown keys and null values.
 func decode(tree manifest.Tree) (*v1alpha1.ApplicationSet, error) {
 	var set v1alpha1.ApplicationSet
 	if err := convert(withExclusions(tree), &set); err != nil {
@@ -120,12 +122,13 @@ func decode(tree manifest.Tree) (*v1alpha1.ApplicationSet, error) {
 	return &set, nil
 }
 
-// anyJSON are keys whose values may be any JSON: the API server keeps null in them.
+// anyJSON lists keys whose values may be any JSON: the API server keeps null in them.
 var anyJSON = []string{"valuesObject", "elements", "input"}
 
-// withoutNulls is a tree without the keys that are null, as the API server has an object whose
-// schema has types (apiextensions-apiserver, PruneNonNullableNullsWithoutDefaults): a label that is
-// null is none, and not the empty text that Go decodes. What changes is copied.
+// withoutNulls returns a tree without the keys that are null, and copies what changes. The API
+// server drops them from an object whose schema has types (apiextensions-apiserver,
+// PruneNonNullableNullsWithoutDefaults). A null label is therefore absent, not the empty text that
+// Go decodes.
 func withoutNulls(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -159,7 +162,7 @@ func convert(tree, to any) error {
 	return json.Unmarshal(data, to)
 }
 
-// encode is an Application without what the API server and controllers fill in.
+// encode returns an Application without the fields that the API server and controllers fill in.
 func encode(app *v1alpha1.Application) (manifest.Tree, error) {
 	app.APIVersion, app.Kind = "argoproj.io/v1alpha1", "Application"
 	data, err := json.Marshal(app)
@@ -184,7 +187,7 @@ func encode(app *v1alpha1.Application) (manifest.Tree, error) {
 	return out, nil
 }
 
-// exactValues gives a source's valuesObject its numbers as they are written (H9).
+// exactValues gives a source's valuesObject its numbers as they are written.
 func exactValues(tree any, of v1alpha1.ApplicationSource) {
 	helm, _ := manifest.At(tree, "helm").(manifest.Tree)
 	if helm["valuesObject"] == nil || of.Helm == nil || of.Helm.ValuesObject == nil {
@@ -252,7 +255,7 @@ func (g *plugin) GenerateParams(of *v1alpha1.ApplicationSetGenerator, set *v1alp
 	return answer.Output.Parameters, nil
 }
 
-// parameters adds what Argo CD adds to each set; without Go templates the set is flattened.
+// parameters adds what Argo CD adds to each set. Without Go templates it flattens the set.
 func parameters(of *v1alpha1.PluginGenerator, spec v1alpha1.ApplicationSetSpec, found map[string]any) (map[string]any, error) {
 	params := found
 	if !spec.GoTemplate {
@@ -269,7 +272,7 @@ func parameters(of *v1alpha1.PluginGenerator, spec v1alpha1.ApplicationSetSpec, 
 	return params, values(of.Values, params, spec)
 }
 
-// values are the generator's own, which are templates over the set
+// values adds the generator's own values, which are templates over the set
 // (generators/value_interpolation.go).
 func values(of map[string]string, params map[string]any, spec v1alpha1.ApplicationSetSpec) error {
 	if len(of) == 0 {

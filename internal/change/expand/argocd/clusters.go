@@ -21,9 +21,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 )
 
-// newClusters is Argo CD's own cluster generator over a list of clusters. Its two clients of
-// Kubernetes read that list; whatever else they are called for panics, and the generator calls
-// nothing else (argo-cd v2.14, applicationset/generators/cluster.go).
+// newClusters returns Argo CD's own cluster generator over a list of clusters. Its two Kubernetes
+// clients read that list. Any other call of theirs panics, and the generator makes none (argo-cd
+// v2.14, applicationset/generators/cluster.go).
 func newClusters(clusters []expand.Cluster) generators.Generator {
 	list := clusterList{}
 	for _, c := range clusters {
@@ -43,7 +43,7 @@ func newClusters(clusters []expand.Cluster) generators.Generator {
 	return generators.NewClusterGenerator(listClient{list: list}, context.Background(), clientset{list: list}, "argocd")
 }
 
-// clusterList are the Secrets of all clusters.
+// clusterList holds the Secrets of all clusters.
 type clusterList []corev1.Secret
 
 type listClient struct {
@@ -51,7 +51,7 @@ type listClient struct {
 	list clusterList
 }
 
-// List is client.Reader's, with a selector of labels.
+// List lists the Secrets that match a label selector.
 func (c listClient) List(_ context.Context, to client.ObjectList, opts ...client.ListOption) error {
 	secrets, ok := to.(*corev1.SecretList)
 	if !ok {
@@ -87,7 +87,7 @@ type secrets struct {
 	list clusterList
 }
 
-// List lists all: Argo CD selects cluster Secrets, and these are no others.
+// List lists all Secrets: Argo CD selects cluster Secrets, and the list holds no others.
 func (s secrets) List(context.Context, metav1.ListOptions) (*corev1.SecretList, error) {
 	out := &corev1.SecretList{}
 	for _, secret := range s.list {
@@ -98,11 +98,11 @@ func (s secrets) List(context.Context, metav1.ListOptions) (*corev1.SecretList, 
 
 type discovered struct{ discovery.DiscoveryInterface }
 
-// ServerVersion is queried for the local cluster's state, which no parameter shows.
+// ServerVersion fails: Argo CD queries it for the local cluster's state, which no parameter shows.
 func (discovered) ServerVersion() (*version.Info, error) { return nil, errors.New("offline") }
 
-// Normalize is an Application as Argo CD compares it with another: unknown and empty fields are
-// dropped, defaults are filled in.
+// Normalize returns an Application as Argo CD compares it with another: without unknown and empty
+// fields, and with defaults.
 func (a *ApplicationSets) Normalize(tree manifest.Tree) (manifest.Tree, error) {
 	var app v1alpha1.Application
 	if err := convert(tree, &app); err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// gitGenerator is Argo CD's own, over snapshots instead of the repo-server.
+// gitGenerator is Argo CD's git generator, over snapshots instead of the repo-server.
 type gitGenerator struct {
 	generators.Generator
 	from *repositories
@@ -30,8 +30,8 @@ func newGit(open expand.Open) gitGenerator {
 	return gitGenerator{generators.NewGitGenerator(from, ""), from}
 }
 
-// GenerateParams is Argo CD's but for two things: it does not check signatures, for which it would
-// look for the project, and leaves out the files that Argo CD leaves out from 3.0 on.
+// GenerateParams is Argo CD's but for two differences. It does not check signatures, which would
+// need the project, and it leaves out the files that Argo CD leaves out from 3.0 on.
 func (g gitGenerator) GenerateParams(of *v1alpha1.ApplicationSetGenerator, set *v1alpha1.ApplicationSet, c client.Client) ([]map[string]any, error) {
 	unchecked := *set
 	unchecked.Spec.Template.Spec.Project = "{{"
@@ -46,12 +46,11 @@ func (g gitGenerator) GenerateParams(of *v1alpha1.ApplicationSetGenerator, set *
 	return generators.NewGitGenerator(&from, "").GenerateParams(own, &unchecked, c)
 }
 
-// exclusion begins the patterns of files that are left out: v2 has no such field, and would read
-// them.
+// exclusion begins the patterns of excluded files: v2 has no such field, and would read them.
 const exclusion = "\x00"
 
-// withExclusions is a tree whose git generators have exclusions for what they leave out. What
-// changes is copied.
+// withExclusions returns a tree whose git generators mark the patterns that they exclude. It copies
+// what changes.
 func withExclusions(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -75,7 +74,7 @@ func withExclusions(v any) any {
 	return v
 }
 
-// repositories is the repo-server, as far as the git generator queries it.
+// repositories is the part of the repo-server that the git generator queries.
 //
 // Source: argo-cd v2.14 and v3.2, reposerver/repository/repository.go, GetGitFiles and
 // GetGitDirectories.
@@ -87,7 +86,7 @@ type repositories struct {
 
 var _ services.Repos = (*repositories)(nil)
 
-// GetDirectories are all folders but hidden ones, each before what is in it.
+// GetDirectories returns all folders but hidden ones, each before its contents.
 func (r *repositories) GetDirectories(_ context.Context, repoURL, revision string, _, _ bool) ([]string, error) {
 	s, err := r.open(repoURL, revision)
 	if err != nil {
@@ -101,8 +100,8 @@ func (r *repositories) GetDirectories(_ context.Context, repoURL, revision strin
 	return known, nil
 }
 
-// GetFiles are the files that a pattern of git's names, as `git ls-files` has it by default: *
-// takes slashes, too, and the name of a folder stands for all that is in it.
+// GetFiles returns the files that match a Git pattern, as `git ls-files` matches by default: *
+// matches slashes, too, and the name of a folder matches everything in it.
 func (r *repositories) GetFiles(_ context.Context, repoURL, revision, pattern string, _, _ bool) (map[string][]byte, error) {
 	s, err := r.open(repoURL, revision)
 	if err != nil {

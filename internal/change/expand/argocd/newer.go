@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 )
 
-// newer are the fields of an Application's spec that Argo CD has since 2.14, whose types drop them,
-// and newerOfSource those of each of its sources.
+// newer lists the fields of an Application's spec that Argo CD added after 2.14, whose types drop
+// them. newerOfSource lists the added fields of each of its sources.
 //
 // Source: argo-cd v3.2.11, pkg/apis/application/v1alpha1/types.go.
 var (
@@ -31,8 +31,8 @@ type made struct {
 	specs []any
 }
 
-// specsOf are the specs of an ApplicationSet's template, and of one of its generators' own, which
-// Argo CD merges over it.
+// specsOf returns the specs of an ApplicationSet's template, and of the template of one of its
+// generators. Argo CD merges the latter over the former.
 func specsOf(tree manifest.Tree, generator int) []any {
 	out := []any{manifest.At(tree, "spec", "template", "spec")}
 	generators, _ := manifest.At(tree, "spec", "generators").([]any)
@@ -48,7 +48,7 @@ func specsOf(tree manifest.Tree, generator int) []any {
 	return out
 }
 
-// addNewer puts the newer fields of specs, the later of which win, into an Application.
+// addNewer puts the newer fields of specs into an Application. Later specs win.
 func addNewer(app manifest.Tree, specs ...any) {
 	spec, _ := app["spec"].(manifest.Tree)
 	for _, path := range newer {
@@ -64,7 +64,7 @@ func addNewer(app manifest.Tree, specs ...any) {
 	}
 }
 
-// newest is the value at a path of the last spec that has one; null takes it away.
+// newest returns the value at a path of the last spec that has one; null removes it.
 func newest(specs []any, path []string) (value any) {
 	for _, spec := range specs {
 		for i, key := range path {
@@ -81,7 +81,7 @@ func newest(specs []any, path []string) (value any) {
 	return value
 }
 
-// put sets a value that is not the field's default: automated sync is enabled, all else is not.
+// put sets a value that is not the field's default: only automated sync is enabled by default.
 func put(tree manifest.Tree, path []string, value any) {
 	last := len(path) - 1
 	if tree == nil || value != (path[last] != "enabled") {
@@ -98,7 +98,7 @@ func put(tree manifest.Tree, path []string, value any) {
 	tree[path[last]] = value
 }
 
-// patched is the spec of a templatePatch with its values; nil for none.
+// patched returns the spec of a rendered templatePatch, or nil for none.
 func patched(patch string) any {
 	if patch == "" {
 		return nil

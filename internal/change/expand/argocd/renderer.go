@@ -8,25 +8,25 @@ import (
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 )
 
-// renderer is Argo CD's renderer, given those texts alone that may be templates. Argo CD's own
-// makes a Go template, with a copy of all functions, of each text of an Application, of the many
-// empty ones too: 2 ms for each Application.
+// renderer is Argo CD's renderer, but renders only texts that may be templates. Argo CD's own makes
+// a Go template, with a copy of all functions, of each text of an Application, even of empty ones.
+// That takes 2 ms for each Application.
 type renderer struct {
 	utils.Render
-	patch string // templatePatch with its values
+	patch string // the rendered templatePatch
 }
 
 var _ utils.Renderer = (*renderer)(nil)
 
-// Replace is Argo CD's, which calls it for templatePatch alone.
+// Replace is Argo CD's, which calls it only for templatePatch.
 func (r *renderer) Replace(text string, params map[string]any, goTemplate bool, options []string) (string, error) {
 	out, err := r.Render.Replace(text, params, goTemplate, options)
 	r.patch = out
 	return out, err
 }
 
-// RenderTemplateParams is Argo CD's. Whatever is wrong is left to it to say, and whatever is no Go
-// template.
+// RenderTemplateParams is Argo CD's. It leaves errors, and whatever is not a Go template, to Argo
+// CD.
 func (r *renderer) RenderTemplateParams(of *v1alpha1.Application, policy *v1alpha1.ApplicationSetSyncPolicy, params map[string]any, goTemplate bool, options []string) (*v1alpha1.Application, error) {
 	if goTemplate && of != nil && len(params) > 0 {
 		replace := func(text string) (string, error) {
@@ -36,7 +36,8 @@ func (r *renderer) RenderTemplateParams(of *v1alpha1.Application, policy *v1alph
 			return r.Render.Replace(text, params, goTemplate, options)
 		}
 		if app, err := rendered(of, replace); err == nil {
-			if (policy == nil || !policy.PreserveResourcesOnDeletion) && len(app.Finalizers) == 0 { // as v2.14, applicationset/utils/utils.go
+			// As v2.14, applicationset/utils/utils.go.
+			if (policy == nil || !policy.PreserveResourcesOnDeletion) && len(app.Finalizers) == 0 {
 				app.Finalizers = []string{v1alpha1.ResourcesFinalizerName}
 			}
 			return app, nil
@@ -45,15 +46,16 @@ func (r *renderer) RenderTemplateParams(of *v1alpha1.Application, policy *v1alph
 	return r.Render.RenderTemplateParams(of, policy, params, goTemplate, options)
 }
 
-// rendered is an Application with its texts replaced, in its form as JSON: which is how it comes,
-// and where it goes to.
+// rendered returns an Application with its texts replaced. It works on the JSON form, in which the
+// Application comes and goes.
 func rendered(of *v1alpha1.Application, replace func(string) (string, error)) (*v1alpha1.Application, error) {
 	data, err := json.Marshal(of)
 	if err != nil {
 		return nil, err
 	}
 	var tree any
-	if err := json.Unmarshal(data, &tree); err != nil { // Argo CD's own renderer rounds the numbers of valuesObject, too
+	// Argo CD's own renderer rounds the numbers of valuesObject, too.
+	if err := json.Unmarshal(data, &tree); err != nil {
 		return nil, err
 	}
 	if tree, err = replaced(tree, replace); err != nil {
@@ -66,8 +68,8 @@ func rendered(of *v1alpha1.Application, replace func(string) (string, error)) (*
 	return &out, json.Unmarshal(data, &out)
 }
 
-// replaced is a value with all texts replaced that may be templates, keys included. Keys that are
-// null are left out, as Argo CD's own renderer does.
+// replaced returns a value with all texts replaced that may be templates, keys included. It drops
+// null keys, as Argo CD's own renderer does.
 func replaced(value any, replace func(string) (string, error)) (any, error) {
 	var err error
 	switch v := value.(type) {
@@ -102,8 +104,8 @@ func replaced(value any, replace func(string) (string, error)) (any, error) {
 	return value, nil
 }
 
-// withFields is a template that has nothing but fields, as {{ .metadata.labels.zone }}, with their
-// texts: most templates do. It is not ok for any other, nor for a field that is no text.
+// withFields renders a template that has only fields, such as {{ .metadata.labels.zone }}; most
+// templates do. It returns false for any other template, and for a field that is not a text.
 func withFields(template string, params map[string]any) (string, bool) {
 	var b strings.Builder
 	for {
@@ -134,7 +136,7 @@ func withFields(template string, params map[string]any) (string, bool) {
 	}
 }
 
-// isName reports whether a field's name is one in a Go template.
+// isName reports whether a name is a valid field name in a Go template.
 func isName(name string) bool {
 	for i, c := range name {
 		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {

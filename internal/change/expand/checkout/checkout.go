@@ -1,5 +1,10 @@
-// Package checkout says what a checkout of a snapshot has: the files that Git lists, by a pattern
-// of Git's, and the folders.
+// Package checkout lists a snapshot as a Git checkout of it would be: its folders, and the files
+// that `git ls-files` prints for a pattern.
+//
+//	pattern, err := checkout.Parse("clusters/*/config.yaml")
+//	for p := range checkout.Files(snap, pattern.Within()) {
+//		if pattern.Matches(p) { ... } // clusters/prod-eu-1/config.yaml
+//	}
 package checkout
 
 import (
@@ -11,7 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 )
 
-// Folders are all folders but hidden ones, each before what is in it.
+// Folders returns all folders but hidden ones, each before its contents.
 func Folders(s *snapshot.Snapshot) []string {
 	found := map[string]bool{".": true}
 	var out []string
@@ -34,8 +39,8 @@ func Folders(s *snapshot.Snapshot) []string {
 	return out
 }
 
-// Files are the paths at or below one that `git ls-files` lists: files and symbolic links, which
-// are not followed.
+// Files returns the paths at or below a path that `git ls-files` lists: files and symbolic links,
+// which are not followed.
 func Files(s *snapshot.Snapshot, at string) iter.Seq[string] {
 	beside := s.Beside()
 	throughLink := func(p string) bool {
@@ -60,7 +65,7 @@ func Files(s *snapshot.Snapshot, at string) iter.Seq[string] {
 	}
 }
 
-// within are those of sorted paths that are at or below one.
+// within returns the sorted paths that are at or below a path.
 func within(paths []string, at string) iter.Seq[string] {
 	if at == "." {
 		return slices.Values(paths)

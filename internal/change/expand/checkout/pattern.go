@@ -8,14 +8,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// Pattern is a pattern of git's, without magic: "" is everything, and one that ends in a slash what
-// is in that folder.
+// Pattern is a Git pattern without magic. "" matches everything; a pattern that ends in a slash
+// matches the contents of that folder.
 //
 // Source: git 2.47, dir.c, match_pathspec_item.
 type Pattern string
 
-// Parse reads a pattern, as `git ls-files` has it by default: * takes slashes, too, and the name of
-// a folder stands for all that is in it.
+// Parse reads a pattern as `git ls-files` does by default: * matches slashes, too, and the name of
+// a folder matches everything in it.
 func Parse(pattern string) (Pattern, error) {
 	clean := path.Clean(pattern)
 	switch {
@@ -33,7 +33,7 @@ func Parse(pattern string) (Pattern, error) {
 	return Pattern(clean), nil
 }
 
-// Within is the folder or file that all that matches is at or below.
+// Within returns the folder or file at or below which all matches are.
 func (s Pattern) Within() string {
 	i := strings.IndexAny(string(s), `*?[\`)
 	if i < 0 {
@@ -42,13 +42,13 @@ func (s Pattern) Within() string {
 	return path.Dir(string(s[:i]) + "x")
 }
 
-// Matches reports whether a path does.
+// Matches reports whether a path matches.
 func (s Pattern) Matches(p string) bool {
 	rest, below := strings.CutPrefix(p, string(s))
 	return below && (s == "" || rest == "" || strings.HasSuffix(string(s), "/") || rest[0] == '/') || wildmatch(string(s), p)
 }
 
-// wildmatch is git's (wildmatch.c, without WM_PATHNAME): ** is *, which takes slashes, too.
+// wildmatch is Git's (wildmatch.c, without WM_PATHNAME): ** is a * and matches slashes, too.
 func wildmatch(pattern, text string) bool {
 	p, t, star, from := 0, 0, -1, 0
 	for t < len(text) {
@@ -70,8 +70,8 @@ func wildmatch(pattern, text string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// wildOne matches a character with the beginning of a pattern that is no star, and says how long
-// that is.
+// wildOne matches a character with the beginning of a pattern that does not begin with a star. It
+// returns how long that beginning is.
 func wildOne(pattern string, c byte) (width int, ok bool) {
 	switch {
 	case pattern == "":
@@ -86,8 +86,8 @@ func wildOne(pattern string, c byte) (width int, ok bool) {
 	return 1, pattern[0] == c
 }
 
-// wildClass matches a character with a class: [a-z], [!a-z] or [^a-z], with [:alpha:] in it. What
-// has no end matches nothing.
+// wildClass matches a character with a class: [a-z], [!a-z] or [^a-z], with [:alpha:] in it. A
+// class without an end matches nothing.
 func wildClass(pattern string, c byte) (width int, ok bool) {
 	i, negated := 1, false
 	if i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^') {
@@ -132,7 +132,7 @@ func wildClass(pattern string, c byte) (width int, ok bool) {
 	}
 }
 
-// classes are git's, of ASCII.
+// classes are Git's character classes, for ASCII.
 var classes = map[string]func(byte) bool{
 	"alnum": func(c byte) bool { return isLower(c) || isUpper(c) || isDigit(c) }, "alpha": func(c byte) bool { return isLower(c) || isUpper(c) },
 	"blank": func(c byte) bool { return c == ' ' || c == '\t' }, "cntrl": func(c byte) bool { return c < ' ' || c == 0x7f },

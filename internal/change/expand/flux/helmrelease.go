@@ -54,7 +54,7 @@ func (l Linker) releasedChart(o *object.Object, spec manifest.Tree) source.Sourc
 		return source.Source{Err: source.NotFollowed{Text: fmt.Sprintf("its chart is not followed: nothing that is makes %s %q", kind, name), Hint: besideIt}}
 	case kind == "OCIRepository":
 		url, name := path.Split(strings.TrimPrefix(manifest.Text(from.Tree, "spec", "url"), "oci://"))
-		// Helm's way: a tag has no plus sign.
+		// Helm writes a version's plus sign as _ in a tag.
 		return source.Source{RepoURL: strings.TrimSuffix(url, "/"), Chart: name, Revision: strings.ReplaceAll(reference(from.Tree), "_", "+")}
 	case kind == "HelmRepository":
 		return source.Source{RepoURL: manifest.Text(from.Tree, "spec", "url"), Chart: chart, Revision: manifest.Text(spec, "chart", "spec", "version")}
@@ -66,8 +66,8 @@ func (l Linker) releasedChart(o *object.Object, spec manifest.Tree) source.Sourc
 	return source.Source{Err: source.NotFollowed{Text: fmt.Sprintf("its chart is not followed: it is in %s %q", kind, name), Hint: "a GitRepository, HelmRepository or OCIRepository is"}}
 }
 
-// releaseValues are the values of a HelmRelease, of which the later win: those of ConfigMaps, then
-// its own.
+// releaseValues returns the values of a HelmRelease, the later win: first from ConfigMaps, then its
+// own.
 func (l Linker) releaseValues(o *object.Object, spec manifest.Tree) ([]string, error) {
 	var out []string
 	from, _ := spec["valuesFrom"].([]any)
@@ -92,7 +92,7 @@ func (l Linker) releaseValues(o *object.Object, spec manifest.Tree) ([]string, e
 	return out, nil
 }
 
-// shortened is the name that helm-controller gives a release (v1.6.4,
+// shortened returns the name that helm-controller gives a release (v1.6.4,
 // internal/fleet/release/name.go).
 func shortened(name string) string {
 	const most, digest = 53, 12

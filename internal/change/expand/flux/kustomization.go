@@ -10,7 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// besideIt is the hint where Flux's sources are searched.
+// besideIt is the hint for an object that Flux names and that is not found.
 const besideIt = "what comes with it is found, or with what makes it"
 
 // fluxKustomization returns the folder that a Kustomization of Flux applies. False means that it
@@ -39,8 +39,8 @@ func (l Linker) fluxKustomization(o *object.Object) (s source.Source, applies bo
 	return s, true
 }
 
-// buildSpec is a Kustomization's spec without the fields that do not change the build: schedule
-// and permissions.
+// buildSpec returns a Kustomization's spec without the fields that do not change the build, such as
+// schedule and permissions.
 func buildSpec(spec manifest.Tree) manifest.Tree {
 	out := manifest.Tree{}
 	for _, key := range []string{
@@ -53,9 +53,9 @@ func buildSpec(spec manifest.Tree) manifest.Tree {
 	return out
 }
 
-// variables are those of a Kustomization's spec.postBuild.substituteFrom, of which the later win.
-// Unknown names an object that this repository does not make: its variables, and the earlier ones
-// that it may override, are unknown.
+// variables returns the variables of a Kustomization's spec.postBuild.substituteFrom; later ones
+// win. unknown names an object that this repository does not make: its variables, and the earlier
+// ones that it may override, are unknown.
 func (l Linker) variables(o *object.Object) (known map[string]string, unknown string) {
 	from, _ := manifest.At(o.Tree, "spec", "postBuild", "substituteFrom").([]any)
 	known = map[string]string{}

@@ -18,14 +18,14 @@ func ofFlux(o *object.Object) bool {
 	return strings.HasSuffix(group, ".toolkit.fluxcd.io")
 }
 
-// Linker finds what the objects of Flux deploy. Renders means that remote charts are rendered, too;
-// Artifact returns the objects of an engine's artifact.
+// Linker finds what Flux's objects deploy. Renders means that remote charts are rendered; Artifact
+// returns the objects of an engine's artifact.
 type Linker struct {
 	Renders  bool
 	Artifact func(*object.Object, fleetstate.ID) []*object.Object
 }
 
-// Link sets what the objects of Flux among those that came together deploy. Suspended ones deploy
+// Link sets what Flux's objects deploy, for objects that came together. Suspended objects deploy
 // nothing.
 func (l Linker) Link(objects []*object.Object) []*object.Object {
 	if !slices.ContainsFunc(objects, ofFlux) {
@@ -62,7 +62,8 @@ func (l Linker) Link(objects []*object.Object) []*object.Object {
 	return objects
 }
 
-// refers returns the object that one of Flux's names, nil if no followed object makes it.
+// refers returns the object that one of Flux's objects names, or nil if no followed object makes
+// it.
 func (l Linker) refers(o *object.Object, kind, namespace, name string) *object.Object {
 	for from := o; from != nil; from = from.Parent {
 		for _, x := range from.Siblings[[2]string{kind, name}] {
@@ -73,7 +74,7 @@ func (l Linker) refers(o *object.Object, kind, namespace, name string) *object.O
 		if kind != "ConfigMap" {
 			continue
 		}
-		for key, all := range from.Siblings { // what an artifact brings: the facts of the cluster
+		for key, all := range from.Siblings { // an artifact brings the cluster's facts
 			if key[0] != "OCIRepository" {
 				continue
 			}
@@ -87,7 +88,7 @@ func (l Linker) refers(o *object.Object, kind, namespace, name string) *object.O
 	return nil
 }
 
-// pulled finds a ConfigMap of an artifact.
+// pulled returns a ConfigMap of an artifact, or nil.
 func (l Linker) pulled(from *object.Object, engine, name string) *object.Object {
 	var owner *fleetstate.ID
 	if owner = ArtifactOwner(from); owner == nil || from.Engine != engine {
@@ -104,12 +105,13 @@ func (l Linker) pulled(from *object.Object, engine, name string) *object.Object 
 // it.
 func maySame(a, b string) bool { return a == "" || b == "" || a == b }
 
-// gitSource is the source that a GitRepository reads, without a path.
+// gitSource returns the source that a GitRepository reads, without a path.
 func gitSource(from *object.Object) source.Source {
-	return source.Source{RepoURL: manifest.Text(from.Tree, "spec", "url"), Revision: cmp.Or(reference(from.Tree), "master")} // Flux's default
+	// Flux reads the branch master by default.
+	return source.Source{RepoURL: manifest.Text(from.Tree, "spec", "url"), Revision: cmp.Or(reference(from.Tree), "master")}
 }
 
-// reference is the revision in the spec.ref of a source, whatever its kind.
+// reference returns the revision in the spec.ref of a source of any kind.
 func reference(from manifest.Tree) string {
 	ref, _ := manifest.At(from, "spec", "ref").(manifest.Tree)
 	name := manifest.Text(ref, "name")
@@ -119,8 +121,7 @@ func reference(from manifest.Tree) string {
 	return cmp.Or(manifest.Text(ref, "commit"), name, manifest.Text(ref, "semver"), manifest.Text(ref, "tag"), manifest.Text(ref, "branch"))
 }
 
-// inRepository cleans a path as Flux does: it is relative to the root of its source, and never
-// above.
+// inRepository cleans a path as Flux does: relative to the root of its source, and never above it.
 func inRepository(p string) string { return cmp.Or(path.Clean("/" + p)[1:], ".") }
 
 // kept reports whether an object forbids kustomize-controller to prune it.
@@ -129,7 +130,7 @@ func kept(o *object.Object) bool {
 	return manifest.Text(o.Tree, "metadata", "annotations", prune) == "disabled" || o.Label(prune) == "disabled"
 }
 
-// Stays reports whether Flux leaves an object in place that its parent makes no more.
+// Stays reports whether Flux leaves an object in place that its parent no longer makes.
 func Stays(o, parent *object.Object) bool {
 	if parent == nil || parent.Flux == nil || parent.Flux.Source.Flux == nil {
 		return false
@@ -138,8 +139,8 @@ func Stays(o, parent *object.Object) bool {
 	return !prune || kept(o)
 }
 
-// Cascades reports whether the deployed objects are removed with one of Flux's objects. For those
-// of an artifact, the parameter set of the component decides.
+// Cascades reports whether the deployed objects are removed with one of Flux's objects. For objects
+// of an artifact, the component's parameter set decides.
 func Cascades(o *object.Object) bool {
 	prune, _ := manifest.At(o.Tree, "spec", "prune").(bool)
 	switch policy := manifest.Text(o.Tree, "spec", "deletionPolicy"); {
@@ -153,7 +154,7 @@ func Cascades(o *object.Object) bool {
 	return prune
 }
 
-// ArtifactOwner is the engine whose artifact an object pulls; nil for all other objects.
+// ArtifactOwner returns the engine whose artifact an object pulls; nil for all other objects.
 func ArtifactOwner(o *object.Object) *fleetstate.ID {
 	if !o.Is("source.toolkit.fluxcd.io", "OCIRepository") {
 		return nil

@@ -1,9 +1,13 @@
 // Package helm renders charts with Helm's library, as `helm template` does and Argo CD calls it.
 //
-// It reads nothing but what it is given: a chart's dependencies have to be in its folder or
-// archive, and what a chart's schema refers to in the schema. What a chart makes at random (a
-// certificate, a password) is replaced by Random, so that it is no difference: templates that may
-// do so are rendered twice, and what is not the same is random.
+//	chart := source.Chart{Name: "charts/dns", ReleaseName: "dns", Files: files}
+//	objects, err := helm.New().Template(chart)
+//	objects[0].Template // templates/deployment.yaml
+//
+// It reads only its input: a chart's dependencies must be in its folder or archive, and schema
+// references must stay inside the chart's schema. A text that a chart makes at random (a
+// certificate, a password) is replaced by Random, so that it does not count as a difference.
+// Templates that may make random texts are rendered twice; differing texts are random.
 package helm
 
 import (
@@ -29,8 +33,8 @@ import (
 
 var _ source.Charts = (*Charts)(nil)
 
-// New makes the renderer. What Helm logs (that a value is a map and not a list) is thrown away, as
-// Argo CD does.
+// New makes the renderer. It discards Helm's logs (that a value is a map and not a list), as Argo
+// CD does.
 func New() *Charts {
 	log.SetOutput(io.Discard)
 	return &Charts{}
@@ -61,7 +65,7 @@ func (h *Charts) template(c source.Chart) ([]manifest.Manifest, error) {
 	return slices.Concat(crds, out), err
 }
 
-// render makes a chart's definitions, and the objects of its templates.
+// render returns a chart's definitions, and the objects of its templates.
 func render(l *loaded, c source.Chart) (crds, objects []manifest.Manifest, err error) {
 	values, err := merged(l.chart, c)
 	if err != nil {
@@ -98,17 +102,16 @@ func render(l *loaded, c source.Chart) (crds, objects []manifest.Manifest, err e
 	return crds, objects, err
 }
 
-// KubeVersion is that of the clusters unless somebody says otherwise: Helm's library has an old
-// one.
+// KubeVersion is the clusters' version unless the user sets another: Helm's library has an old one.
 const KubeVersion = "v1.33.0"
 
-// CheckKubeVersion refuses what is no version of Kubernetes.
+// CheckKubeVersion returns an error for a text that is not a version of Kubernetes.
 func CheckKubeVersion(v string) error {
 	_, err := chartutil.ParseKubeVersion(v)
 	return err
 }
 
-// capabilitiesOf are the cluster's, which a chart may want a version of.
+// capabilitiesOf returns the cluster's capabilities. A chart may require a version.
 func capabilitiesOf(c source.Chart, wants string) (*chartutil.Capabilities, error) {
 	out := chartutil.DefaultCapabilities.Copy()
 	out.APIVersions = append(out.APIVersions, c.APIVersions...)
@@ -123,7 +126,7 @@ func capabilitiesOf(c source.Chart, wants string) (*chartutil.Capabilities, erro
 	return out, nil
 }
 
-// merged are the values as Helm merges `-f a -f b --set c --set-string d`.
+// merged returns the values as Helm merges `-f a -f b --set c --set-string d`.
 func merged(own *chart.Chart, c source.Chart) (map[string]any, error) {
 	out := map[string]any{}
 	for _, v := range c.Values {
@@ -148,7 +151,7 @@ func merged(own *chart.Chart, c source.Chart) (map[string]any, error) {
 	return out, SetParameters(out, c.Parameters)
 }
 
-// SetParameters sets `--set` and then `--set-string` in values, as Argo CD has Helm do it.
+// SetParameters applies `--set` and then `--set-string` to values, as Argo CD calls Helm.
 func SetParameters(values map[string]any, parameters []source.Parameter) error {
 	for _, forced := range []bool{false, true} {
 		parse := strvals.ParseInto
@@ -167,8 +170,8 @@ func SetParameters(values map[string]any, parameters []source.Parameter) error {
 	return nil
 }
 
-// escaped is a parameter's value as Argo CD has it for Helm: a comma in it does not begin another
-// one, but in a list. (argo-cd v2.14, util/helm/cmd.go, cleanSetParameters)
+// escaped returns a parameter's value as Argo CD passes it to Helm: a comma does not begin another
+// value, except in a list. (argo-cd v2.14, util/helm/cmd.go, cleanSetParameters)
 func escaped(value string) string {
 	if strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") {
 		return value
@@ -176,7 +179,7 @@ func escaped(value string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(value, `\,`, ","), ",", `\,`)
 }
 
-// merge is that of helm.sh/helm/v3/pkg/cli/values, mergeMaps.
+// merge is mergeMaps of helm.sh/helm/v3/pkg/cli/values.
 func merge(a, b map[string]any) map[string]any {
 	out := make(map[string]any, len(a))
 	for k, v := range a {
@@ -194,7 +197,7 @@ func merge(a, b map[string]any) map[string]any {
 	return out
 }
 
-// manifests are the objects of a chart's rendered templates.
+// manifests returns the objects of a chart's rendered templates.
 func manifests(c *chart.Chart, files map[string]string) ([]manifest.Manifest, error) {
 	var out []manifest.Manifest
 	names := make([]string, 0, len(files))
@@ -214,8 +217,8 @@ func manifests(c *chart.Chart, files map[string]string) ([]manifest.Manifest, er
 	return out, nil
 }
 
-// decode reads a stream of objects. Helm trims each of them, and writes them with a line break
-// behind (helm.sh/helm/v3 v3.18, pkg/action/action.go, renderResources), which is the last
+// decode reads a stream of objects. Helm trims each of them and writes it with a line break behind
+// (helm.sh/helm/v3 v3.18, pkg/action/action.go, renderResources). That line break is the last
 // character of a text that ends there.
 func decode(name, text string) ([]manifest.Manifest, error) {
 	docs := releaseutil.SplitManifests(text)
@@ -238,7 +241,7 @@ func decode(name, text string) ([]manifest.Manifest, error) {
 	return out, nil
 }
 
-// isTest reports whether an object is a test of Helm's alone, which Argo CD does not deploy.
+// isTest reports whether an object is only a Helm test, which Argo CD does not deploy.
 func isTest(tree map[string]any) bool {
 	metadata, _ := tree["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)

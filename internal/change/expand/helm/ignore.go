@@ -13,8 +13,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 )
 
-// files are those of a chart's folder that Helm reads: all but those that its .helmignore names,
-// and hidden templates.
+// files returns the files of a chart's folder that Helm reads: all but hidden templates and files
+// that its .helmignore names.
 //
 // Source: helm.sh/helm/v3 v3.18, pkg/chart/loader/directory.go, LoadDir.
 func files(all []*snapshot.File) ([]*loader.BufferedFile, error) {
@@ -48,7 +48,7 @@ func files(all []*snapshot.File) ([]*loader.BufferedFile, error) {
 	return out, nil
 }
 
-// info is what the rules ask of a file or folder.
+// info is a file or folder as the rules see it.
 type info struct {
 	name string
 	dir  bool

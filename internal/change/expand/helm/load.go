@@ -16,28 +16,27 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// maxLoaded bounds the charts that are kept, by the bytes of their files.
+// maxLoaded bounds the cached charts, by the bytes of their files.
 const maxLoaded = 64 << 20
 
-// Charts is Helm. New makes it; it may be used by several goroutines.
+// Charts renders charts with Helm. New makes it; it may be used by several goroutines.
 type Charts struct {
 	mu     sync.Mutex
-	loaded map[string]*loaded // by what its files are
+	loaded map[string]*loaded // by keyOf
 	size   int
 }
 
 // loaded is a chart that has been read. Rendering works on copies.
 type loaded struct {
 	chart *chart.Chart
-	// random tells that its templates may make something at random.
+	// random means that its templates may make something at random.
 	random bool
-	// definitions are its custom resource definitions by their file, which are the same for all
-	// releases.
+	// mu guards definitions: the custom resource definitions by file, the same for all releases.
 	mu          sync.Mutex
 	definitions map[*chart.File][]manifest.Manifest
 }
 
-// load reads a chart, or finds it as it has been read before.
+// load reads a chart, or returns it from the cache.
 func (h *Charts) load(c source.Chart) (*loaded, error) {
 	key := keyOf(c)
 	h.mu.Lock()
@@ -96,7 +95,7 @@ func read(c source.Chart) (*chart.Chart, error) {
 	return checked(loader.LoadFiles(files))
 }
 
-// checked refuses what Helm does not install.
+// checked returns an error for a chart that Helm does not install.
 func checked(c *chart.Chart, err error) (*chart.Chart, error) {
 	switch {
 	case err != nil:
@@ -107,7 +106,7 @@ func checked(c *chart.Chart, err error) (*chart.Chart, error) {
 	return c, nil
 }
 
-// missing is the first dependency that a chart names and does not bring.
+// missing returns the first dependency that a chart names and does not include.
 func missing(c *chart.Chart) string {
 	for _, d := range c.Metadata.Dependencies {
 		found := false
@@ -132,8 +131,8 @@ func sizeOf(c *chart.Chart) int {
 	return size
 }
 
-// copyOf is a chart that rendering may change: it switches dependencies off, and imports their
-// values.
+// copyOf returns a copy of a chart that rendering may change: rendering switches dependencies off,
+// and imports their values.
 func copyOf(c *chart.Chart) *chart.Chart {
 	out, metadata := *c, *c.Metadata
 	metadata.Dependencies = nil
@@ -173,8 +172,8 @@ func deepCopy(v any) any {
 	return v
 }
 
-// crds are the definitions of a copy, those of the dependencies that are switched on included. They
-// count for no rendering's size.
+// crds returns the definitions of a copy and of its enabled dependencies. They do not count towards
+// a rendering's size.
 func (l *loaded) crds(own *chart.Chart) ([]manifest.Manifest, error) {
 	var out []manifest.Manifest
 	l.mu.Lock()
@@ -196,7 +195,7 @@ func (l *loaded) crds(own *chart.Chart) ([]manifest.Manifest, error) {
 	return out, nil
 }
 
-// randomly are the functions of Helm and sprig whose result is another one each time.
+// randomly matches the functions of Helm and sprig whose result differs each time.
 var randomly = regexp.MustCompile(`\b(rand[A-Z]\w+|uuidv4|gen(PrivateKey|CA|SelfSigned|Signed)\w*|bcrypt|htpasswd|encryptAES|shuffle|now)\b`)
 
 func mayBeRandom(c *chart.Chart) bool {

@@ -6,11 +6,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 )
 
-// Random stands for what is another one each time that a chart is rendered.
+// Random replaces a text that differs each time a chart is rendered.
 const Random = "(random)"
 
-// withoutRandom are the objects of a rendering, Random in place of what another rendering of the
-// same has otherwise. Where the two have other objects, they are as they are.
+// withoutRandom returns the objects of a rendering, with Random wherever a second rendering
+// differs. If the two have different objects, it returns the first unchanged.
 func withoutRandom(once, again []manifest.Manifest) []manifest.Manifest {
 	if len(once) != len(again) {
 		return once

@@ -34,8 +34,8 @@ func checkSchemas(c *chart.Chart, values map[string]any) error {
 	return nil
 }
 
-// checkEach adds the findings of a chart and its dependencies. Its error is a reference that is not
-// followed.
+// checkEach adds the findings of a chart and its dependencies. It returns an error for a reference
+// that is not followed.
 func checkEach(c *chart.Chart, values map[string]any, wrong *strings.Builder) error {
 	if c.Schema != nil {
 		outside := &refusingLoader{}
@@ -91,7 +91,7 @@ func checkSchema(text []byte, values map[string]any, loader jsonschema.URLLoader
 	return nil
 }
 
-// sortFindings gives the same text for the same findings, which the library has in any order.
+// sortFindings sorts findings, which the library returns in any order, to get the same text.
 func sortFindings(e *jsonschema.ValidationError) {
 	if k, ok := e.ErrorKind.(*kind.AdditionalProperties); ok {
 		slices.Sort(k.Properties)
@@ -104,8 +104,8 @@ func sortFindings(e *jsonschema.ValidationError) {
 	})
 }
 
-// refusingLoader loads nothing, and keeps the first address that it refused. The meta-schemas of
-// JSON Schema are built in and do not reach it.
+// refusingLoader loads nothing, and records the first address that it refused. JSON Schema's
+// meta-schemas are built in and do not reach it.
 type refusingLoader struct{ refused string }
 
 func (l *refusingLoader) Load(url string) (any, error) {

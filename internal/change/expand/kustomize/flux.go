@@ -18,11 +18,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// What Flux adds to kustomize. Its own library (github.com/fluxcd/pkg/kustomize v1.35, of
-// kustomize-controller v1.9.5) needs a later kustomize than Argo CD has, and files on a disk; so
-// the little that it does is done here, and test/kustomizations compares both.
+// What Flux adds to kustomize. Flux's own library (github.com/fluxcd/pkg/kustomize v1.35, of
+// kustomize-controller v1.9.5) needs a later kustomize than Argo CD has, and files on a disk. This
+// file does the same, and test/kustomizations compares both.
 
-// overlay is the part of a Kustomization's spec that is built.
+// overlay is the part of a Kustomization's spec that changes the build.
 type overlay struct {
 	TargetNamespace         string
 	NamePrefix, NameSuffix  *string
@@ -36,11 +36,11 @@ type overlay struct {
 	PostBuild               *postBuild
 
 	dir string
-	// origin tells that the objects are to keep what kustomize notes of their files.
+	// origin means that the objects keep kustomize's annotations about their files.
 	origin bool
 }
 
-// fluxTree is a repository with the kustomization that Flux writes.
+// fluxTree returns a repository with the kustomization that Flux writes.
 func fluxTree(k source.Kustomization) (tree, overlay, error) {
 	o := overlay{dir: k.Dir}
 	spec, err := json.Marshal(k.Flux.Spec)
@@ -65,8 +65,8 @@ func fluxTree(k source.Kustomization) (tree, overlay, error) {
 	return t, o, nil
 }
 
-// excluded is what no source of Flux has, and unlessSaid what it has only where files to be ignored
-// are named (sourceignore.go).
+// excluded lists files that no Flux source has. unlessSaid lists files that a source leaves out
+// unless it names files to ignore (sourceignore.go).
 var (
 	excluded   = []string{".git/", ".gitignore", ".gitmodules", ".gitattributes"}
 	unlessSaid = []string{
@@ -76,9 +76,9 @@ var (
 	}
 )
 
-// ignored tells which files a source leaves out: as storage.SourceIgnoreFilter, with the code of
-// go-git that Flux has copied; and what is behind links to folders, as no link is in an artifact
-// (storage.Archive).
+// ignored returns which files a source leaves out, as storage.SourceIgnoreFilter does, with the
+// code of go-git that Flux has copied. It also leaves out files behind links to folders, as an
+// artifact has no links (storage.Archive).
 func ignored(k source.Kustomization) func(p string) bool {
 	f, linked := k.Flux, map[string]bool{}
 	for _, l := range k.Snapshot.Beside().LinkedFolders {
@@ -107,7 +107,7 @@ func ignored(k source.Kustomization) func(p string) bool {
 	matcher := gitignore.NewMatcher(patterns)
 	return func(p string) bool {
 		parts := strings.Split(p, "/")
-		for i := range parts { // what is in an ignored folder is not looked at
+		for i := range parts { // skip the contents of ignored folders
 			if matcher.Match(parts[:i+1], i < len(parts)-1) || linked[strings.Join(parts[:i], "/")] {
 				return true
 			}
@@ -116,8 +116,8 @@ func ignored(k source.Kustomization) func(p string) bool {
 	}
 }
 
-// kustomization is the file that Flux writes: the folder's own, or of all manifests in it, with
-// what the Kustomization adds (kustomize_generator.go, GenerateManifest).
+// kustomization returns the file that Flux writes. It is the folder's own, or made of all manifests
+// in the folder, with the Kustomization's additions (kustomize_generator.go, GenerateManifest).
 func (o *overlay) kustomization(t tree) (name string, text []byte, err error) {
 	k := types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind}}
 	if name = t.fileOf(o.dir); name != "" {
@@ -137,7 +137,7 @@ func (o *overlay) kustomization(t tree) (name string, text []byte, err error) {
 			return "", nil, err
 		}
 		if len(k.Resources) == 0 {
-			k.Namespace = "_placeholder" // the same
+			k.Namespace = "_placeholder" // else the library finds it empty
 		}
 	}
 	if o.TargetNamespace != "" {
@@ -168,8 +168,8 @@ func (o *overlay) kustomization(t tree) (name string, text []byte, err error) {
 	return name, text, err
 }
 
-// set has an image replaced: over what the folder's own kustomization says of it, of which a tag
-// and a digest are one.
+// set replaces an image, over the folder's own kustomization. A tag and a digest replace each
+// other.
 func set(images *[]types.Image, image types.Image) {
 	i := slices.IndexFunc(*images, func(x types.Image) bool { return x.Name == image.Name })
 	if i < 0 {
@@ -185,8 +185,8 @@ func set(images *[]types.Image, image types.Image) {
 	}
 }
 
-// scan are the manifests of a folder without a kustomization, and below, where folders with one are
-// taken as a whole.
+// scan returns the manifests in and below a folder without a kustomization. It takes a folder with
+// a kustomization as a whole.
 func (o *overlay) scan(t tree) ([]string, error) {
 	var out []string
 	whole := map[string]bool{}
@@ -217,8 +217,8 @@ func (o *overlay) scan(t tree) ([]string, error) {
 	return out, nil
 }
 
-// based is the folder with a kustomization that a folder is in, or is, the uppermost below the one
-// that is built.
+// based returns the uppermost folder with a kustomization that contains, or is, the given folder.
+// Only folders below the built one count.
 func (o *overlay) based(t tree, dir string) string {
 	found := ""
 	for ; dir != o.dir && dir != "."; dir = path.Dir(dir) {
@@ -236,7 +236,7 @@ func relative(dir, p string) string {
 	return strings.TrimPrefix(p, dir+"/")
 }
 
-// decodes fails where a file does not hold objects of Kubernetes. The library may panic.
+// decodes returns an error for a file that does not hold Kubernetes objects. The library may panic.
 func decodes(objects *resource.Factory, data []byte) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -247,8 +247,8 @@ func decodes(objects *resource.Factory, data []byte) (err error) {
 	return err
 }
 
-// finish is what Flux does with what has been built: variables, what is common to all, and what is
-// not to be applied.
+// finish does what Flux does after a build: it replaces variables, adds common metadata, and drops
+// objects that are not to be applied.
 func (o *overlay) finish(f *source.Flux, made resmap.ResMap) ([]manifest.Manifest, error) {
 	files := map[*resource.Resource]string{}
 	for _, r := range made.Resources() {
@@ -287,11 +287,11 @@ func (o *overlay) finish(f *source.Flux, made resmap.ResMap) ([]manifest.Manifes
 	return out, nil
 }
 
-// api is the group of Kustomizations, with which annotations and labels begin.
+// api is the group of Kustomizations, which begins their annotations and labels.
 const api = "kustomize.toolkit.fluxcd.io/"
 
-// applied is an object as Flux applies it, nil where it does not: of one that is only made where it
-// is missing, what it is called (kustomization_controller.go, apply).
+// applied returns an object as Flux applies it, or nil if Flux does not. For an object that Flux
+// only creates if it is missing, it returns the name only (kustomization_controller.go, apply).
 func (o *overlay) applied(made manifest.Tree) (manifest.Tree, error) {
 	if sops := manifest.At(made, "sops", "mac"); sops != nil {
 		if o.Decryption == nil {

@@ -1,10 +1,14 @@
 // Package kustomize builds kustomizations with kustomize's library, as `kustomize build` does,
-// which Argo CD calls; and for Flux as its kustomize-controller does, which writes some into the
-// kustomization before, or all of it, and replaces variables afterwards.
+// which Argo CD calls. For Flux it builds as kustomize-controller does: it writes the
+// kustomization, or parts of it, before the build, and replaces variables afterwards.
 //
-// It reads nothing but the snapshot that it is given. The library would fetch what a kustomization
-// names elsewhere (a URL, a Git repository), so each name is looked up before: one that is not in
-// the snapshot, a plugin, or a chart is not followed.
+//	k := source.Kustomization{Snapshot: snap, Dir: "dns"}
+//	objects, err := kustomize.Kustomizations{}.Build(k)
+//	objects[0].Tree // {"kind": "Deployment", "metadata": {"name": "dns"}, ...}
+//
+// It reads only the given snapshot. The library would fetch a URL or a Git repository that a
+// kustomization names, so each name is looked up before. A name outside the snapshot, a plugin, or
+// a chart is not followed.
 package kustomize
 
 import (
@@ -27,14 +31,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// Kustomizations is kustomize. The zero value is ready for use, by several goroutines.
+// Kustomizations builds with kustomize. The zero value is ready for use, by several goroutines.
 type Kustomizations struct{}
 
 var _ source.Kustomizations = Kustomizations{}
 
-// Folders are those that a kustomization is built of, sorted: its own, its bases and components,
-// and theirs. What is beyond the snapshot is an expand.NotFollowed; any other error fails in Argo
-// CD or Flux, too.
+// Folders returns the folders from which a kustomization is built, sorted: its own, its bases and
+// components, and theirs. It returns a source.NotFollowed for names beyond the snapshot; any other
+// error fails in Argo CD or Flux, too.
 func (Kustomizations) Folders(k source.Kustomization) ([]string, error) {
 	t, _, err := treeOf(k)
 	if err != nil {
@@ -43,7 +47,8 @@ func (Kustomizations) Folders(k source.Kustomization) ([]string, error) {
 	return t.folders(k.Dir)
 }
 
-// Build is what a kustomization makes. All objects for Argo CD have the position of its own file.
+// Build returns the objects that a kustomization makes. For Argo CD, all objects have the position
+// of its own file.
 func (Kustomizations) Build(k source.Kustomization) ([]manifest.Manifest, error) {
 	t, overlay, err := treeOf(k)
 	if err != nil {
@@ -59,7 +64,8 @@ func (Kustomizations) Build(k source.Kustomization) ([]manifest.Manifest, error)
 	}
 	options := krusty.MakeDefaultOptions()
 	if k.Flux != nil {
-		options.LoadRestrictions = types.LoadRestrictionsNone // below the repository's root, which is all that there is
+		// The file system holds nothing above the repository's root.
+		options.LoadRestrictions = types.LoadRestrictionsNone
 	}
 	made, err := run(options, files, path.Join(root, k.Dir))
 	if err != nil {
@@ -71,10 +77,10 @@ func (Kustomizations) Build(k source.Kustomization) ([]manifest.Manifest, error)
 	return manifests(made, func(*resource.Resource) string { return path.Base(t.fileOf(k.Dir)) })
 }
 
-// root is the repository's in the library's file system.
+// root is the repository's root in the library's file system.
 const root = "/"
 
-// treeOf is what a kustomization is built of.
+// treeOf returns what a kustomization is built from.
 func treeOf(k source.Kustomization) (tree, overlay, error) {
 	if k.Flux == nil {
 		return tree{Snapshot: k.Snapshot}, overlay{}, nil
@@ -82,7 +88,7 @@ func treeOf(k source.Kustomization) (tree, overlay, error) {
 	return fluxTree(k)
 }
 
-// files are those of folders, in the library's file system.
+// files returns the files of folders in the library's file system.
 func (t tree) files(folders []string) (filesys.FileSystem, error) {
 	files := filesys.MakeFsInMemory()
 	write := func(p string, data []byte) error {
@@ -112,12 +118,12 @@ func (t tree) files(folders []string) (filesys.FileSystem, error) {
 	return files, nil
 }
 
-// one has the library build one kustomization at a time: its schema is a global variable
+// one makes the library build one kustomization at a time: its schema is a global variable
 // (kubernetes-sigs/kustomize#3659).
 var one sync.Mutex
 
-// run builds. The library panics where some objects are not what they should be; Flux recovers from
-// that, too.
+// run builds. It returns a panic as an error, as Flux does: the library panics on some invalid
+// objects.
 func run(options *krusty.Options, files filesys.FileSystem, dir string) (made resmap.ResMap, err error) {
 	one.Lock()
 	defer one.Unlock()
@@ -129,7 +135,7 @@ func run(options *krusty.Options, files filesys.FileSystem, dir string) (made re
 	return krusty.MakeKustomizer(options).Run(files, dir)
 }
 
-// manifests are what was made, and from which files.
+// manifests returns the built objects, each with the file that it is from.
 func manifests(made resmap.ResMap, file func(*resource.Resource) string) ([]manifest.Manifest, error) {
 	var out []manifest.Manifest
 	for _, r := range made.Resources() {
@@ -146,16 +152,16 @@ func manifests(made resmap.ResMap, file func(*resource.Resource) string) ([]mani
 	return out, nil
 }
 
-// userOf is what the library takes for the user of a Git repository (api v0.17.2,
-// internal/git/repospec.go, extractUsername), which it asks git for before it looks for a folder.
+// userOf matches what the library takes for the user of a Git repository (api v0.17.2,
+// internal/git/repospec.go, extractUsername). The library tries git before it looks for a folder.
 var userOf = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
 
-// isRemote reports whether a name is one of another repository or host, or leaves this one.
+// isRemote reports whether a name belongs to another repository or host, or leaves this repository.
 func isRemote(name, joined string) bool {
 	return strings.Contains(name, ":") || userOf.MatchString(name) || strings.HasPrefix(strings.ToLower(name), "github.com") || path.IsAbs(name) || joined == ".." || strings.HasPrefix(joined, "../")
 }
 
-// beyond names what a kustomization has that is not followed.
+// beyond names a feature of a kustomization that is not followed.
 func beyond(k types.Kustomization) string {
 	switch {
 	case len(k.HelmCharts)+len(k.HelmChartInflationGenerator) > 0 || k.HelmGlobals != nil:
@@ -166,7 +172,7 @@ func beyond(k types.Kustomization) string {
 	return ""
 }
 
-// filesOf are the files that a kustomization reads besides its resources.
+// filesOf returns the files that a kustomization reads besides its resources.
 func filesOf(k types.Kustomization) []string {
 	out := slices.Concat(k.Crds, k.Configurations)
 	if p := k.OpenAPI["path"]; p != "" {
@@ -179,7 +185,7 @@ func filesOf(k types.Kustomization) []string {
 		}
 	}
 	for _, p := range k.PatchesStrategicMerge { //nolint:staticcheck // the same
-		// The library loads what it cannot decode, be it from a URL (api v0.17.2,
+		// The library loads a text that it cannot decode, even from a URL (api v0.17.2,
 		// PatchStrategicMergeTransformer.go, loadFromPaths).
 		if decodes(provider.NewDefaultDepProvider().GetResourceFactory(), []byte(p)) != nil {
 			out = append(out, string(p))

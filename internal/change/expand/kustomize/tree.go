@@ -12,15 +12,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// tree is what may be read for a kustomization: a snapshot, and for Flux what its source leaves
-// out, and the file that it writes.
+// tree is what may be read for a kustomization: a snapshot, and for Flux the files that its source
+// leaves out and the file that Flux writes.
 type tree struct {
 	*snapshot.Snapshot
-	ignored func(p string) bool // nil: nothing is
+	ignored func(p string) bool // nil ignores nothing
 	written map[string][]byte
 }
 
-// data is a file's text; ok is false if there is none.
+// data returns a file's text; ok is false if there is none.
 func (t tree) data(p string) (data []byte, ok bool, err error) {
 	if data, ok = t.written[p]; ok {
 		return data, true, nil
@@ -39,7 +39,7 @@ func (t tree) has(p string) bool {
 	return ok
 }
 
-// fileOf is the path of a folder's kustomization, empty if it has none.
+// fileOf returns the path of a folder's kustomization, empty if it has none.
 func (t tree) fileOf(dir string) string {
 	for _, name := range source.KustomizationFiles {
 		if p := path.Join(dir, name); t.has(p) {
@@ -49,7 +49,7 @@ func (t tree) fileOf(dir string) string {
 	return ""
 }
 
-// folders are those that the kustomization in a folder is built of, sorted.
+// folders returns the folders from which a folder's kustomization is built, sorted.
 func (t tree) folders(dir string) ([]string, error) {
 	found := map[string]bool{}
 	if err := t.visit(dir, found); err != nil {
@@ -63,7 +63,7 @@ func (t tree) folders(dir string) ([]string, error) {
 	return out, nil
 }
 
-// visit adds a folder, and all that it is built of.
+// visit adds a folder, and all folders from which it is built.
 func (t tree) visit(dir string, found map[string]bool) error {
 	if found[dir] {
 		return nil // the library refuses circles
@@ -81,7 +81,7 @@ func (t tree) visit(dir string, found map[string]bool) error {
 	if err := k.Unmarshal(data); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	k.FixKustomization() // bases are resources, one env is of several
+	k.FixKustomization() // makes bases resources, and one env a list
 	if what := beyond(k); what != "" {
 		return source.NotFollowed{Text: fmt.Sprintf("%s has %s, which are not followed", file, what)}
 	}
@@ -110,8 +110,8 @@ func (t tree) visit(dir string, found map[string]bool) error {
 	return nil
 }
 
-// beside adds the folder of a file that is not below the one that names it: Flux reads it there,
-// Argo CD does not.
+// beside adds the folder of a file that is not below the folder that names it. Flux reads the file
+// there; Argo CD does not.
 func beside(dir, p string, found map[string]bool) {
 	if dir != "." && !strings.HasPrefix(p, dir+"/") {
 		found[path.Dir(p)] = true

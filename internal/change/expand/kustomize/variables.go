@@ -14,7 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// postBuild is a Kustomization's.
+// postBuild is a Kustomization's spec.postBuild.
 type postBuild struct {
 	Substitute         map[string]string
 	SubstituteStrategy string
@@ -22,9 +22,9 @@ type postBuild struct {
 
 var variable = regexp.MustCompile(`^[_[:alpha:]][_[:alpha:][:digit:]]*$`)
 
-// substitute replaces an object's variables (kustomize_varsub.go, SubstituteVariables). One that is
-// nowhere and has no default is an error, as with kustomize-controller 1.9 (its feature gate
-// StrictPostBuildSubstitutions); one that may be in what is not known is not followed.
+// substitute replaces an object's variables (kustomize_varsub.go, SubstituteVariables). A missing
+// variable without a default is an error, as with kustomize-controller 1.9 (its feature gate
+// StrictPostBuildSubstitutions). A variable that an unknown object may set is not followed.
 func (p *postBuild) substitute(f *source.Flux, made resmap.ResMap, r *resource.Resource) error {
 	if r.GetLabels()[api+"substitute"] == "disabled" || r.GetAnnotations()[api+"substitute"] == "disabled" {
 		return nil
@@ -76,7 +76,7 @@ func (p *postBuild) substitute(f *source.Flux, made resmap.ResMap, r *resource.R
 	return err
 }
 
-// evaluate is envsubst.Eval, which may panic.
+// evaluate is envsubst.Eval, and returns a panic as an error.
 func evaluate(text string, value func(string) (string, bool)) (out string, err error) {
 	defer func() {
 		if r := recover(); r != nil {

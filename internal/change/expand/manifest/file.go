@@ -20,9 +20,9 @@ func IsFile(p string) bool {
 	return false
 }
 
-// Objects are the documents of a file that are objects, as Argo CD reads them: a document without
-// a kind is none. A YAML file that begins with one is no manifest, and no error, unless it has all
-// the keys of an object.
+// Objects returns the documents of a file that are objects, as Argo CD reads them. A document
+// without a kind is not an object. A YAML file that begins with such a document is not a manifest;
+// it is an error only if it has all the keys of an object.
 //
 // Source: argo-cd v2.14 and v3.2, reposerver/repository/repository.go, getObjsFromYAMLOrJson.
 func Objects(f *snapshot.File) ([]*yamldoc.Doc, error) {
@@ -58,7 +58,7 @@ func looksLikeObject(data []byte) bool {
 	return true
 }
 
-// Items are the objects of a Kubernetes list of any kind. (Ibid., GenerateManifests)
+// Items returns the objects of a Kubernetes list of any kind. (Ibid., GenerateManifests)
 func Items(tree Tree) (out []Tree, list bool) {
 	all, list := tree["items"].([]any)
 	for _, item := range all {
@@ -69,8 +69,8 @@ func Items(tree Tree) (out []Tree, list bool) {
 	return out, list
 }
 
-// Documents are those of a file, each at its lines. With an error, they are those before the
-// document that cannot be parsed.
+// Documents returns the documents of a file, each at its lines. With an error, it returns the
+// documents before the invalid one.
 func Documents(f *snapshot.File) ([]*yamldoc.Doc, error) {
 	var out []*yamldoc.Doc
 	var from int

@@ -7,12 +7,12 @@ type Manifest struct {
 	// Template is the file, relative to the chart.
 	Template string
 	Tree     Tree
-	// Size is that of its text, in bytes, unless it is shared with other renderings of the chart.
+	// Size is the size of its text in bytes, or zero if other renderings of the chart share it.
 	Size   int
 	Digest func() string
 }
 
-// New is a manifest whose digest is computed once, when it is needed.
+// New returns a manifest whose digest is computed once, when it is needed.
 func New(template string, tree Tree, size int) Manifest {
 	return Manifest{Template: template, Tree: tree, Size: size, Digest: sync.OnceValue(func() string { return Digest(tree) })}
 }

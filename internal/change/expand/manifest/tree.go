@@ -10,7 +10,7 @@ import (
 // Tree is an object as encoding/json decodes it.
 type Tree = map[string]any
 
-// Digest is equal for values that are equal as JSON.
+// Digest returns the same text for values that are equal as JSON.
 func Digest(parts ...any) string {
 	sum := sha256.New()
 	for _, p := range parts {
@@ -20,18 +20,18 @@ func Digest(parts ...any) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// Canonical is a value as JSON with sorted keys.
+// Canonical returns a value as JSON with sorted keys.
 func Canonical(v any) []byte {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return []byte(err.Error()) // what came from YAML or JSON is JSON
+		return []byte(err.Error()) // cannot fail for values read from YAML or JSON
 	}
 	return out.Bytes()
 }
 
-// At is the value at a path, nil if there is none.
+// At returns the value at a path, or nil if there is none.
 func At(v any, path ...string) any {
 	for _, key := range path {
 		m, ok := v.(map[string]any)
@@ -43,21 +43,21 @@ func At(v any, path ...string) any {
 	return v
 }
 
-// Text is the text at a path, empty if there is none.
+// Text returns the text at a path, or "" if there is none.
 func Text(v any, path ...string) string {
 	s, _ := At(v, path...).(string)
 	return s
 }
 
 // IsAutomated reports whether Argo CD syncs an Application by itself: it has the policy, and does
-// not switch it off. (IsAutomatedSyncEnabled of Argo CD 3.1 and later; 3.5 switches it off while an
-// ApplicationSet syncs in steps, and 2.14 and 3.2 remove the policy)
+// not switch it off. (IsAutomatedSyncEnabled of Argo CD 3.1 and later. While an ApplicationSet
+// syncs in steps, 3.5 switches it off, and 2.14 and 3.2 remove the policy.)
 func IsAutomated(app any) bool {
 	automated, _ := At(app, "spec", "syncPolicy", "automated").(Tree)
 	return automated != nil && automated["enabled"] != false
 }
 
-// Copy is a shallow copy of a tree, with room for one more key.
+// Copy returns a shallow copy of a tree, with room for one more key.
 func Copy(v any) Tree {
 	m, _ := v.(Tree)
 	out := make(Tree, len(m)+1)
@@ -67,7 +67,7 @@ func Copy(v any) Tree {
 	return out
 }
 
-// Plain is a tree with the types of encoding/json; yamldoc keeps numbers exact.
+// Plain returns a tree with the types of encoding/json; yamldoc keeps numbers exact.
 func Plain(tree Tree) Tree {
 	var out Tree
 	if err := json.Unmarshal(Canonical(tree), &out); err != nil {
@@ -76,7 +76,7 @@ func Plain(tree Tree) Tree {
 	return out
 }
 
-// Strings are the texts of a list.
+// Strings returns the texts of a list.
 func Strings(v any) []string {
 	items, _ := v.([]any)
 	out := make([]string, 0, len(items))
@@ -88,7 +88,7 @@ func Strings(v any) []string {
 	return out
 }
 
-// Texts are the texts of a map.
+// Texts returns the texts of a map.
 func Texts(v any) map[string]string {
 	m, _ := v.(Tree)
 	out := make(map[string]string, len(m))

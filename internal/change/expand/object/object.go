@@ -12,41 +12,42 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// Object is one that expansion found. Objects are shared and must not be changed.
+// Object is a Kubernetes object that expansion found. Objects are shared and must not be changed.
 type Object struct {
-	// Engine is whose engine runs it: fleet.OwnerHub, or a member's name.
+	// Engine names the owner of the engine that runs the object: fleet.OwnerHub, or a member's
+	// name.
 	Engine string
 	Tree   manifest.Tree
-	// Parent is the object that it came from, nil for a root.
+	// Parent is the object that made it, nil for a root.
 	Parent *Object
-	// Pos is where its text stands: a document of a file, or a chart's template.
+	// Pos is the position of its text: a document of a file, or a chart's template.
 	Pos problem.Pos
-	// Parameters is the name that the parameter set has, of an Application that an ApplicationSet
-	// made: the cluster's name, mostly.
+	// Parameters names the parameter set of an Application that an ApplicationSet made. It is
+	// mostly the cluster's name.
 	Parameters string
 
 	digest   string
-	Sum      func() string // the digest, of what shares its tree with other objects
+	Sum      func() string // the digest, if it shares its tree with other objects
 	Document *yamldoc.Doc  // of an object that is written as it is
 	Entry    Entry
-	// flux is what it deploys, if it is Flux's, and siblings are those that came with it.
+	// Flux is what one of Flux's objects deploys. Siblings are the objects that came with it.
 	Flux     *Deployed
 	Siblings Siblings
 
-	Template manifest.Tree // what the template says, where Argo CD makes something else of it
+	Template manifest.Tree // the template's result, where Argo CD changes it afterwards
 }
 
-// Stub is the object's place and parent, without its tree.
+// Stub returns the object's place and parent, without its tree.
 func (o *Object) Stub() *Object { return &Object{Engine: o.Engine, Pos: o.Pos, Parent: o.Parent} }
 
-// Key tells an object from all others of a hub's expansion, whatever the version of its API. The
-// group is empty for Kubernetes' core.
+// Key identifies an object of a hub's expansion, whatever the version of its API. The group is
+// empty for Kubernetes' core.
 type Key struct{ Engine, Group, Kind, Namespace, Name string }
 
-// String is the object's name for people.
+// String returns the object's name for people.
 func (k Key) String() string { return k.Kind + " " + k.Name }
 
-// Key is the object's.
+// Key returns the object's key.
 func (o *Object) Key() Key {
 	group, _, isGrouped := strings.Cut(o.APIVersion(), "/")
 	if !isGrouped {
@@ -55,19 +56,19 @@ func (o *Object) Key() Key {
 	return Key{Engine: o.Engine, Group: group, Kind: o.Kind(), Namespace: manifest.Text(o.Tree, "metadata", "namespace"), Name: o.Name()}
 }
 
-// Kind is the object's.
+// Kind returns the object's kind.
 func (o *Object) Kind() string { return manifest.Text(o.Tree, "kind") }
 
-// APIVersion is the object's.
+// APIVersion returns the object's apiVersion.
 func (o *Object) APIVersion() string { return manifest.Text(o.Tree, "apiVersion") }
 
-// Name is the object's.
+// Name returns the object's name.
 func (o *Object) Name() string { return manifest.Text(o.Tree, "metadata", "name") }
 
-// Label is one of the object's labels.
+// Label returns one of the object's labels.
 func (o *Object) Label(name string) string { return manifest.Text(o.Tree, "metadata", "labels", name) }
 
-// Digest is the same for objects that say the same.
+// Digest returns the same text for objects with the same contents.
 func (o *Object) Digest() string {
 	if o.digest == "" {
 		if o.Sum != nil {
@@ -84,16 +85,16 @@ func (o *Object) Is(group, kind string) bool {
 	return o.Kind() == kind && strings.HasPrefix(manifest.Text(o.Tree, "apiVersion"), group+"/")
 }
 
-// ApplicationSet reports whether it is one.
+// ApplicationSet reports whether the object is an ApplicationSet.
 func (o *Object) ApplicationSet() bool { return o.Is("argoproj.io", "ApplicationSet") }
 
-// IsSet is ApplicationSet, and false for no object.
+// IsSet is ApplicationSet, and false for nil.
 func (o *Object) IsSet() bool { return o != nil && o.ApplicationSet() }
 
-// Application reports whether it is one.
+// Application reports whether the object is an Application.
 func (o *Object) Application() bool { return o.Is("argoproj.io", "Application") }
 
-// OfExternalSecrets reports whether it is of a kind of External Secrets.
+// OfExternalSecrets reports whether the object's kind belongs to External Secrets.
 func (o *Object) OfExternalSecrets() bool {
 	return strings.HasPrefix(o.APIVersion(), "external-secrets.io/")
 }
@@ -103,8 +104,8 @@ func CompareKeys(a, b Key) int {
 	return cmp.Or(cmp.Compare(a.Engine, b.Engine), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Group, b.Group))
 }
 
-// At is the position of a path of the object: in its manifest as far as the path goes there, or in
-// the chart's template.
+// At returns the position of a path of the object: in its manifest as far as the path goes there,
+// or in the chart's template.
 func (o *Object) At(path ...string) problem.Pos {
 	if o == nil {
 		return problem.Pos{}
@@ -134,7 +135,7 @@ type Entry struct {
 	Release                   string
 }
 
-// EntryOf is the subject of a parameter set with these values.
+// EntryOf returns the subject of a parameter set with these values.
 func EntryOf(values map[string]any) Entry {
 	return Entry{manifest.Text(values, "name"), manifest.Text(values, "group"), manifest.Text(values, "component"), manifest.Text(values, "release", "type")}
 }
@@ -155,11 +156,11 @@ func (o *Object) Deploys() bool { return o.Application() || o.Flux != nil }
 // Siblings are the objects that came together, by kind and name.
 type Siblings map[[2]string][]*Object
 
-// Namespace is the one in the object's manifest.
+// Namespace returns the namespace in the object's manifest.
 func (o *Object) Namespace() string { return manifest.Text(o.Tree, "metadata", "namespace") }
 
-// TargetNamespace is where an Application, or one of Flux's objects, puts what has no namespace of
-// its own.
+// TargetNamespace returns where an Application, or one of Flux's objects, puts objects without a
+// namespace.
 func (o *Object) TargetNamespace() string {
 	return cmp.Or(manifest.Text(o.Tree, "spec", "destination", "namespace"), manifest.Text(o.Tree, "spec", "targetNamespace"))
 }
@@ -170,14 +171,14 @@ func (o *Object) KeepsItself() bool {
 	return slices.ContainsFunc(strings.Split(options, ","), func(option string) bool { return strings.TrimSpace(option) == "Prune=false" })
 }
 
-// Prunes reports whether an Application prunes by itself.
+// Prunes reports whether Argo CD prunes an Application by itself.
 func (o *Object) Prunes() bool {
 	app := o.Unsteered().Tree
 	prune, _ := manifest.At(app, "spec", "syncPolicy", "automated", "prune").(bool)
 	return prune && manifest.IsAutomated(app)
 }
 
-// HasFinalizer reports whether the object has a finalizer whose name begins so.
+// HasFinalizer reports whether the object has a finalizer whose name begins with prefix.
 func (o *Object) HasFinalizer(prefix string) bool {
 	all, _ := manifest.At(o.Tree, "metadata", "finalizers").([]any)
 	return slices.ContainsFunc(all, func(f any) bool {
@@ -186,7 +187,7 @@ func (o *Object) HasFinalizer(prefix string) bool {
 	})
 }
 
-// Sources are those of an Application, or of one of Flux's objects.
+// Sources returns the sources of an Application, or of one of Flux's objects.
 func (o *Object) Sources() []source.Source {
 	if o.Flux != nil {
 		return []source.Source{o.Flux.Source}

@@ -4,9 +4,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 )
 
-// Steps are the rollout steps in which Argo CD syncs an ApplicationSet's Applications: none
-// without the strategy RollingSync, or for any other object. Steps assumes progressive syncs to be
-// enabled (--enable-progressive-syncs).
+// Steps returns the rollout steps in which Argo CD syncs an ApplicationSet's Applications. It
+// returns none without the strategy RollingSync, or for any other object. Steps assumes that
+// progressive syncs are enabled (--enable-progressive-syncs).
 //
 // Source: argo-cd 2.14 and 3.2, applicationset_controller.go,
 // progressiveSyncsRollingSyncStrategyEnabled.
@@ -18,8 +18,8 @@ func (o *Object) Steps() []any {
 	return steps
 }
 
-// InSteps is an Application of a template as Argo CD makes it where it syncs in steps: without the
-// automated sync, which Argo CD does itself, pruning if the template says so
+// InSteps returns a rendered Application as Argo CD makes it where it syncs in steps: without the
+// automated sync. Argo CD then syncs itself, and prunes if the template says so
 // (syncValidApplications, ibid.). Argo CD 3.5 keeps the policy and switches it off instead
 // (disableAutomatedSync), which is the same to the Application.
 func InSteps(rendered manifest.Tree) manifest.Tree {
@@ -33,7 +33,7 @@ func InSteps(rendered manifest.Tree) manifest.Tree {
 	return tree
 }
 
-// Unsteered is an Application as its template says: as it would be without steps.
+// Unsteered returns an Application as its template renders it: as it would be without steps.
 func (o *Object) Unsteered() *Object {
 	if o.Template == nil {
 		return o
@@ -41,11 +41,11 @@ func (o *Object) Unsteered() *Object {
 	return &Object{Engine: o.Engine, Tree: o.Template, Parent: o.Parent, Pos: o.Pos, Parameters: o.Parameters}
 }
 
-// digestAnnotation has the digest of an Application's parameter set (internal/fleet/facts).
+// digestAnnotation holds the digest of an Application's parameter set (internal/fleet/facts).
 const digestAnnotation = "argosy.dev/digest"
 
-// WithoutDigest is an Application without the digest of its parameter set, which repeats what else
-// is in it, and counts where the plugin is asked alone.
+// WithoutDigest returns an Application without the digest of its parameter set. The digest repeats
+// the Application's other contents, and only the plugin needs it.
 func (o *Object) WithoutDigest() *Object {
 	metadata, _ := o.Tree["metadata"].(manifest.Tree)
 	annotations, _ := metadata["annotations"].(manifest.Tree)

@@ -1,17 +1,19 @@
-// Package sandbox renders charts in child processes, so that a hostile chart can end one of them
-// and nothing else.
+// Package sandbox renders charts in child processes, so that a hostile chart can end only one of
+// them.
 //
-//	New(command).Template(chart) -> manifests;  in the child: Serve(charts, stdin, stdout)
+//	charts := sandbox.New(func() (*exec.Cmd, error) { return exec.Command(self, "render"), nil })
+//	objects, err := charts.Template(chart)
+//	sandbox.Serve(helm.New(), os.Stdin, os.Stdout) // in the child
 //
-// Its rules:
+// Callers may rely on this:
 //
-//  1. A child has no environment but a time zone, UTC as Argo CD's image has it. It can open no
-//     file and no connection: on Linux its limit of open files is zero once it runs.
-//  2. A chart has Limits: the child's memory, the time that one rendering takes, and the size of
-//     what it makes. Beyond, the child ends, and that chart alone is refused.
-//  3. A child renders one chart at a time and many after another. There are as many as processors,
-//     started when they are needed. They end when their input does.
+//  1. A child's environment holds only a time zone: UTC, as in Argo CD's image. It can open no file
+//     and no connection: on Linux its limit of open files is zero once it runs.
+//  2. A rendering has limits: the child's memory, the time, and the size of the result. Beyond them
+//     the child ends, and only that chart is refused.
+//  3. A child renders many charts, one at a time. There are at most as many children as processors,
+//     started on demand. They end when their input ends.
 //  4. After maxEnded children that ended so, no further chart is rendered.
-//  5. A child keeps the files of charts that it has had; definitions that many releases share come
-//     from it once.
+//  5. A child keeps the files of charts, so they are sent once. Definitions that many releases
+//     share come back once.
 package sandbox

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// restrict bounds this process for good (rules 1 and 2).
+// restrict bounds this process for good: its memory, its files and its privileges.
 func restrict() error {
-	// Go's poller opens its own descriptors with the first pipe; afterwards none can be opened.
+	// Go's poller opens its own descriptors with the first pipe; later it could open none.
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err
@@ -29,8 +29,8 @@ func restrict() error {
 	return nil
 }
 
-// beginRendering gives this process the processor's time of one rendering: it ends even if its
-// parent does not live to end it.
+// beginRendering limits the processor time of one rendering, so that this process ends even if its
+// parent has not lived to end it.
 func beginRendering() error {
 	var used unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {

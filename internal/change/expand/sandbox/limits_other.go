@@ -4,8 +4,8 @@ package sandbox
 
 import "runtime/debug"
 
-// restrict bounds the memory as far as Go's collector can; elsewhere than on Linux the kernel
-// bounds neither that nor the files.
+// restrict bounds the memory as far as Go's collector can. Only on Linux does the kernel bound
+// memory and files.
 func restrict() error {
 	debug.SetMemoryLimit(maxMemory / 4 * 3)
 	debug.SetMaxStack(maxMemory / 8)

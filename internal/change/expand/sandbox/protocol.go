@@ -14,8 +14,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// request is a chart to render. Key names its files, which are in Files or Archive if it is Whole;
-// else the child has had them.
+// request is a chart to render. Key names its files. With Whole they are in Files or Archive;
+// otherwise the child already has them.
 type request struct {
 	Chart   source.Chart
 	Key     string
@@ -29,15 +29,15 @@ type chartFile struct {
 	Data         []byte
 }
 
-// response is what a chart makes, or why it makes nothing.
+// response holds the objects that a chart makes, or why it makes none.
 type response struct {
 	Manifests []made  `json:"manifests,omitempty"`
 	Failure   string  `json:"failure,omitempty"`
 	Beyond    *string `json:"beyond,omitempty"`  // the hint, if Failure is a source.NotFollowed
-	Unknown   bool    `json:"unknown,omitempty"` // the files have to come with the request
+	Unknown   bool    `json:"unknown,omitempty"` // the request must include the files
 }
 
-// made is an object. A definition that the child has sent before has its digest alone.
+// made is an object. For a definition that the child has sent before, it holds only the digest.
 type made struct {
 	Template string          `json:"template"`
 	Size     int             `json:"size"`
@@ -51,7 +51,7 @@ const maxHeld = 64 << 20
 // server is the child's side.
 type server struct {
 	charts source.Charts
-	held   map[string]source.Chart // the files alone, by request.Key
+	held   map[string]source.Chart // only the files, by request.Key
 	size   int
 	sent   map[string]bool // digests of definitions
 }
@@ -139,7 +139,7 @@ func (s *server) hold(r request) source.Chart {
 	return c
 }
 
-// write writes a response behind its length.
+// write writes a response after its length.
 func write(out io.Writer, r response) error {
 	data, err := json.Marshal(r)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// The limits of one rendering (rule 2), in bytes and time, and how many charts may pass them.
+// The limits of one rendering, in bytes and time, and how many charts may exceed them.
 const (
 	maxMemory = 1 << 30
 	maxMade   = 64 << 20
@@ -38,8 +38,8 @@ type Charts struct {
 
 var _ source.Charts = (*Charts)(nil)
 
-// New makes the renderer. Command makes the command of a child, which calls Serve; its environment
-// and its files are the sandbox's to set.
+// New makes the renderer. command makes the command of a child, which calls Serve; the sandbox sets
+// its environment and its files.
 func New(command func() (*exec.Cmd, error)) *Charts {
 	return &Charts{command: command, timeout: maxTime, slots: make(chan struct{}, min(runtime.GOMAXPROCS(0), 4))}
 }
@@ -78,7 +78,7 @@ func (s *Charts) Template(chart source.Chart) ([]manifest.Manifest, error) {
 	return out, err
 }
 
-// take is an idle child, or a new one.
+// take returns an idle child, or a new one.
 func (s *Charts) take() (*child, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ type child struct {
 	in       io.WriteCloser
 	out      io.Reader
 	messages *messages
-	held     map[string]bool // request.Key of charts that it has had
+	held     map[string]bool // request.Key of charts that it has
 	shared   map[string]manifest.Manifest
 }
 
@@ -134,7 +134,7 @@ func (c *child) end() {
 	_ = c.cmd.Wait()
 }
 
-// endedError is why a child had to end, or ended by itself.
+// endedError says why a child had to end, or ended by itself.
 type endedError struct{ text string }
 
 func (e *endedError) Error() string { return e.text }
@@ -145,7 +145,7 @@ func (c *child) template(chart source.Chart, timeout time.Duration) ([]manifest.
 	r, err := c.respond(chart)
 	inTime := late.Stop()
 	switch {
-	case err != nil, !inTime: // late, it is being killed although it has responded
+	case err != nil, !inTime: // a late child is being killed although it has responded
 		c.end()
 		return nil, c.ended(err, !inTime, timeout)
 	case r.Beyond != nil:
@@ -200,7 +200,7 @@ func (c *child) ended(err error, late bool, timeout time.Duration) error {
 	return &endedError{fmt.Sprintf("rendering it ends the process that renders (%s); its limits are %d bytes of memory and %s", c.cmd.ProcessState, maxMemory, timeout)}
 }
 
-// keyOf is equal for charts of equal files.
+// keyOf returns the same key for charts with the same files.
 func keyOf(c source.Chart) string {
 	if c.Archive != nil {
 		return c.Archive.Digest
@@ -225,9 +225,8 @@ func (t *messages) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// outOfMemory reports whether the child's messages say that it ended for want of memory. Go's
-// runtime has several such messages, and at times it ends with another one (ended names the limit
-// then, too).
+// outOfMemory reports whether the child's messages say that it ran out of memory. Go's runtime has
+// several such messages, and sometimes ends with another one; ended then names the limit, too.
 func (t *messages) outOfMemory() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

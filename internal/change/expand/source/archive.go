@@ -13,8 +13,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 )
 
-// The limits of a chart with all archives in it: the bytes of its files, their number, and how deep
-// archives are in archives; and the length and the folders of a file's name.
+// The limits of a chart with all archives in it: the bytes and number of its files, how deep
+// archives nest, and the length and depth of a file's name.
 const (
 	maxUnpacked      = 100 << 20
 	maxUnpackedFiles = 10_000
@@ -23,15 +23,16 @@ const (
 	maxFolders       = 64
 )
 
-// CheckArchive refuses an archive that is no chart or unpacks to more than the limits.
+// CheckArchive returns an error for an archive that is not a chart or unpacks to more than the
+// limits.
 //
-// It reads names as Helm does, which bounds each archive for itself and follows archives in
-// archives without end. (helm.sh/helm/v3 v3.18, pkg/chart/loader, LoadArchiveFiles and LoadFiles)
+// It reads names as Helm does. Helm bounds each archive for itself and follows archives in archives
+// without end. (helm.sh/helm/v3 v3.18, pkg/chart/loader, LoadArchiveFiles and LoadFiles)
 func CheckArchive(data []byte) error {
 	return new(unpacked).archive(bytes.NewReader(data), 0)
 }
 
-// CheckFiles refuses a chart's folder that is, or unpacks to, more than the limits.
+// CheckFiles returns an error for a chart's folder that is, or unpacks to, more than the limits.
 func CheckFiles(files []*snapshot.File) error {
 	var u unpacked
 	for _, f := range files {
@@ -47,12 +48,12 @@ func CheckFiles(files []*snapshot.File) error {
 	return nil
 }
 
-// limitError is a limit that an archive passes.
+// limitError is a limit that an archive exceeds.
 type limitError string
 
 func (e limitError) Error() string { return string(e) }
 
-// unpacked counts the files of a chart, those of all archives in it included.
+// unpacked counts the files of a chart, including the files of all archives in it.
 type unpacked struct {
 	bytes, stream int64
 	files         int
@@ -75,7 +76,7 @@ func (u *unpacked) add(name string, size int64) error {
 	return nil
 }
 
-// read counts what an archive unpacks to, headers and holes included.
+// read counts the bytes that an archive unpacks to, including headers and holes.
 func (u *unpacked) read(n int) error {
 	if u.stream += int64(n); u.stream > 2*maxUnpacked {
 		return limitError(fmt.Sprintf("it has more than %d bytes when it is unpacked, which is the limit", maxUnpacked))
@@ -83,8 +84,8 @@ func (u *unpacked) read(n int) error {
 	return nil
 }
 
-// archive counts the files of an archive. Of an archive in an archive, only limits are errors:
-// Helm says what else is wrong.
+// archive counts the files of an archive. In a nested archive only limits are errors: Helm reports
+// the others.
 func (u *unpacked) archive(packed io.Reader, depth int) error {
 	if depth > maxNested {
 		return limitError(fmt.Sprintf("it has archives in archives; the limit is %d", maxNested))
@@ -116,7 +117,8 @@ func (u *unpacked) archive(packed io.Reader, depth int) error {
 	}
 }
 
-// entryName is the name that Helm gives to an archive's entry: without the first folder, cleaned.
+// entryName returns the name that Helm gives to an archive's entry: without the first folder,
+// cleaned.
 func entryName(name string) string {
 	delimiter := "/"
 	if strings.ContainsRune(name, '\\') {
@@ -131,7 +133,7 @@ func isPackedChart(name string) bool {
 	return path.Ext(name) == ".tgz" && path.Base(path.Dir(name)) == "charts"
 }
 
-// counted counts what is read of an archive.
+// counted counts the bytes read from an archive.
 type counted struct {
 	r io.Reader
 	u *unpacked
@@ -155,7 +157,7 @@ func (a Archive) NamesSecrets() (is bool, err error) {
 	return is, err
 }
 
-// File is a file of a chart, by its path in it; nil where there is none.
+// File returns a file of a chart by its path in the chart; nil if there is none.
 func (a Archive) File(path string) (file *snapshot.File, err error) {
 	err = a.each(func(name string, text []byte) bool {
 		if name == path {

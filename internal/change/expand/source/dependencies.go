@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 )
 
-// Dependencies are the charts that a chart names and does not have in its folder: Argo CD and Flux
-// fetch those. Their versions are those of Chart.lock, else of Chart.yaml; requirements.yaml of
+// Dependencies returns the charts that a chart names and does not have in its folder: Argo CD and
+// Flux fetch them. Their versions are from Chart.lock, else from Chart.yaml; requirements.yaml of
 // Helm 2 is not read. A dependency without a repository is an error.
 func Dependencies(files []*snapshot.File) ([]Reference, error) {
 	named, err := dependenciesIn(files, "Chart.yaml")
@@ -37,7 +37,8 @@ func Dependencies(files []*snapshot.File) ([]Reference, error) {
 		}
 		switch scheme, _, _ := strings.Cut(repository, "://"); scheme {
 		case "https", "http", "oci":
-			if r := (Reference{RepoURL: repository, Name: name, Version: version}); !slices.Contains(out, r) { // one chart may have two aliases
+			// One chart may have two aliases.
+			if r := (Reference{RepoURL: repository, Name: name, Version: version}); !slices.Contains(out, r) {
 				out = append(out, r)
 			}
 		default:

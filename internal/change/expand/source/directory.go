@@ -21,8 +21,8 @@ const (
 	kindPlugin    = "Plugin"
 )
 
-// explicit are the kinds for which a source has options. Empty options count only where an
-// Application has several sources: Argo CD drops them from a single one.
+// explicit returns the kinds for which a source has options. Empty options count only where an
+// Application has several sources: Argo CD drops them from a single source.
 //
 // Source: argo-cd v2.14 and v3.2, pkg/apis/application/v1alpha1/types.go, ExplicitType;
 // util/argo/argo.go, NormalizeApplicationSpec.
@@ -53,11 +53,10 @@ func isZero(v any) bool {
 	return v == nil || v == "" || v == false
 }
 
-// Kind is the kind that Argo CD takes a source for: by its options, else by the files of its
+// Kind returns the kind that Argo CD takes a source for: by its options, else by the files of its
 // folder.
 //
-// Source: ibid., util/app/discovery/discovery.go, Discover: of both files, the one that comes last
-// by its name.
+// Source: ibid., util/app/discovery/discovery.go, Discover: of both files, the later by name.
 func (s Source) Kind(f *Folder) (string, error) {
 	switch {
 	case len(s.Explicit) > 1:
@@ -87,13 +86,13 @@ func directoryOf(source manifest.Tree) Directory {
 	return Directory{recurse, manifest.Text(source, "directory", "include"), manifest.Text(source, "directory", "exclude")}
 }
 
-// Options are all of them, for a key.
+// Options returns all options, for a key.
 func (d Directory) Options() any { return []any{d.recurse, d.include, d.exclude} }
 
 // skipMarker makes Argo CD 3.0 and later leave a file out.
 const skipMarker = "+argocd:skip-file-rendering"
 
-// Files are the manifests of a folder, and its Jsonnet programs.
+// Files returns the manifests of a folder, and its Jsonnet programs.
 //
 // Source: ibid., reposerver/repository/repository.go, getPotentiallyValidManifests.
 func (d Directory) Files(f *Folder) (manifests, jsonnet []*snapshot.File) {
@@ -123,8 +122,8 @@ func (d Directory) Files(f *Folder) (manifests, jsonnet []*snapshot.File) {
 	return manifests, jsonnet
 }
 
-// globOf is a pattern as Argo CD reads it: over the whole path, where * matches slashes, too. An
-// invalid pattern matches nothing.
+// globOf returns a pattern as Argo CD reads it: it matches the whole path, and * matches slashes,
+// too. An invalid pattern matches nothing.
 //
 // Source: ibid., util/glob/glob.go.
 func globOf(pattern string) glob.Glob {

@@ -12,18 +12,18 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 )
 
-// Folder is the files of a folder of a snapshot.
+// Folder holds the files of a folder of a snapshot.
 type Folder struct {
 	Snapshot *snapshot.Snapshot
 	Dir      string
 	Files    []*snapshot.File // all below it, by paths relative to the repository
-	// digest is the same for folders that hold the same. Helm and kustomize tell what the folder
-	// is.
+	// Digest is the same for folders with the same contents. helm and kustomize mean that the
+	// folder is a chart or has a kustomization.
 	Digest          string
 	helm, kustomize bool
-	// lives tells that its text names kinds that expansion follows.
+	// Followed means that its text names kinds that expansion follows.
 	Followed bool
-	// Secrets tells that its text names the API of External Secrets.
+	// Secrets means that its text names the API of External Secrets.
 	Secrets bool
 	Exists  bool
 }
@@ -71,7 +71,8 @@ func (x *Folders) Folder(snap *snapshot.Snapshot, dir string) *Folder {
 	return f
 }
 
-// SourceIgnore are the files of a repository that name files which Flux's sources leave out.
+// SourceIgnore returns a repository's .sourceignore files, which name the files that Flux's sources
+// leave out.
 func (x *Folders) SourceIgnore(s *snapshot.Snapshot) []*snapshot.File {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -90,7 +91,7 @@ func (x *Folders) SourceIgnore(s *snapshot.Snapshot) []*snapshot.File {
 	return all
 }
 
-// Relative is a path relative to its folder.
+// Relative returns a path relative to its folder.
 func Relative(dir, p string) string {
 	if dir == "." {
 		return p
@@ -103,7 +104,7 @@ func IsFollowed[T string | []byte](text T) bool {
 	return contains(text, "argoproj.io/v1") || contains(text, ".toolkit.fluxcd.io/v") || contains(text, `\`) && escapedText.MatchString(string(text))
 }
 
-// escapedText is a quoted text with an escape by which any apiVersion may be written.
+// escapedText matches a quoted text with an escape, which may hide an apiVersion.
 var escapedText = regexp.MustCompile(`"[^"\n]*\\(?:u|U|x|/|\n)`)
 
 func contains[T string | []byte](text T, part string) bool {
@@ -119,7 +120,7 @@ const secretsAPI = "external-secrets.io/v1"
 // NamesSecrets reports whether a text may make objects of External Secrets: it names their API.
 func NamesSecrets(text []byte) bool { return bytes.Contains(text, []byte(secretsAPI)) }
 
-// ChartFiles are a folder's files by paths relative to it.
+// ChartFiles returns a folder's files by paths relative to it.
 func ChartFiles(f *Folder) ([]*snapshot.File, error) {
 	out := make([]*snapshot.File, 0, len(f.Files))
 	for _, file := range f.Files {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// What sources name in JSON: folders and files, value files, and charts or folders.
+// Names in the JSON of a source: folders and files, value files, and charts or folders.
 var (
 	pathValue   = regexp.MustCompile(`"path":"((?:[^"\\]|\\.)*)"`)
 	valueFiles  = regexp.MustCompile(`"valueFiles":\[([^\]]*)\]`)
@@ -16,23 +16,24 @@ var (
 	sourceValue = regexp.MustCompile(`"(chart|path)":"[^"]`)
 )
 
-// What a patch of a template names, in YAML with actions.
+// Names in a template's patch, which is YAML with actions.
 var (
 	patchedPath   = regexp.MustCompile(`\bpath["']?\s*:\s*["']?(\{\{.*\}\}|[^\s"',}]*)`)
 	patchedOthers = regexp.MustCompile(`\b(?:valueFiles|chart)["']?\s*:`)
 )
 
-// responsesPath is a path of a response as it is, in a template: the response itself is looked at.
+// responsesPath matches a template's action that is just a path of the response. The response
+// itself is examined.
 var responsesPath = regexp.MustCompile(`^\{\{-?\s*(?:\(index \.\w+ "[^"]*"\))?\.?(?:[\w-]+\.)*path\s*-?\}\}$`)
 
-// generatorsOwn is what a generator adds to a response's sets: its values and its input.
+// generatorsOwn matches what a generator adds to a response's sets: its values and its input.
 var generatorsOwn = regexp.MustCompile(`\b(?:values|generator)\.`)
 
 // IsNamed reports whether a text in JSON names a chart or a folder.
 func IsNamed(text []byte) bool { return sourceValue.Match(text) }
 
-// Named are the folders and files of a repository that a text in JSON names as sources' paths, and
-// as value files outside their chart: what is below the chart changes with it. Unknown tells that
+// Named returns the repository's folders and files that a text in JSON names: as paths of sources,
+// and as value files outside their chart. Files below the chart change with it. unknown means that
 // there are others, which are computed or patterns.
 func Named(text []byte) (paths []string, unknown bool) {
 	for _, m := range pathValue.FindAllSubmatch(text, -1) {
@@ -51,8 +52,7 @@ func Named(text []byte) (paths []string, unknown bool) {
 	return paths, unknown
 }
 
-// NamedByPatch is Named of an ApplicationSet's templatePatch. What it names but for paths is
-// unknown.
+// NamedByPatch is Named for an ApplicationSet's templatePatch. Names other than paths are unknown.
 func NamedByPatch(patch string) (paths []string, unknown bool) {
 	unknown = patchedOthers.MatchString(patch)
 	for _, m := range patchedPath.FindAllStringSubmatch(patch, -1) {
@@ -71,7 +71,7 @@ func addPath(paths []string, unknown bool, p string) ([]string, bool) {
 	return append(paths, fromRoot(p)), unknown
 }
 
-// fromRoot is a path without what names the root of a repository: a leading / or $name.
+// fromRoot returns a path without the name of a repository's root: a leading / or $name.
 func fromRoot(p string) string {
 	if strings.HasPrefix(p, "$") {
 		_, p, _ = strings.Cut(p, "/")
@@ -79,7 +79,7 @@ func fromRoot(p string) string {
 	return path.Clean(strings.TrimPrefix(p, "/"))
 }
 
-// unescaped is the text of a JSON string without its quotes.
+// unescaped returns the text of a JSON string without its quotes.
 func unescaped(text []byte) (out string) {
 	if err := json.Unmarshal(slices.Concat([]byte(`"`), text, []byte(`"`)), &out); err != nil {
 		return string(text)

@@ -8,13 +8,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 )
 
-// OverrideFiles are the files in a folder that change the source of an Application: of all
-// Applications, and of the one of that name. Argo CD's image updater writes them.
+// OverrideFiles returns the names of the files in a folder that change the source of an
+// Application. The first applies to all Applications, the second to the named one. Argo CD's image
+// updater writes them.
 func OverrideFiles(application string) []string {
 	return []string{".argocd-source.yaml", ".argocd-source-" + application + ".yaml"}
 }
 
-// Override applies the OverrideFiles of a folder to a source: its options alone.
+// Override applies the OverrideFiles of a folder to a source. They change only its options.
 //
 // Source: argo-cd v2.14 and v3.2, reposerver/repository/repository.go, mergeSourceParameters.
 func Override(application string, s Source, f *Folder) (Source, error) {
@@ -40,15 +41,15 @@ func Override(application string, s Source, f *Folder) (Source, error) {
 	return out, nil
 }
 
-// with is a source with the options of another one.
+// with returns a source with the options of another tree.
 func (s Source) with(tree manifest.Tree) Source {
 	out := sourceOf(tree, s.several, s.Field)
 	out.RepoURL, out.Revision, out.Path, out.Chart, out.Ref = s.RepoURL, s.Revision, s.Path, s.Chart, s.Ref
 	return out
 }
 
-// patched applies a merge patch (RFC 7386) as Argo CD does: it decodes the result over the source
-// as it was. So a null removes nothing, except in values, which are replaced.
+// patched applies a merge patch (RFC 7386) as Argo CD does, which decodes the result over the
+// unpatched source. So a null removes nothing, except in values, which are replaced.
 func patched(tree, patch manifest.Tree, takes bool) manifest.Tree {
 	out := manifest.Copy(tree)
 	for key, v := range patch {

@@ -7,7 +7,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 )
 
-// NotFollowed is why expansion does not follow something that does not fail in Argo CD. Hint may
+// NotFollowed says why expansion does not follow something that does not fail in Argo CD. Hint may
 // be empty.
 type NotFollowed struct{ Text, Hint string }
 
@@ -33,7 +33,7 @@ func (x *Folders) Remote(remote Remote, p Place) (*Folder, error) {
 	return x.Folder(snap, p.Path), nil
 }
 
-// RemoteManifests are the objects in the manifests of a remote folder.
+// RemoteManifests returns the objects in the manifests of a remote folder.
 func RemoteManifests(f *Folder, d Directory) ([]manifest.Manifest, error) {
 	files, jsonnet := d.Files(f)
 	if len(jsonnet) > 0 {
@@ -85,7 +85,7 @@ func ReadValues(remote Remote, all []Values) ([]Values, error) {
 	return out, nil
 }
 
-// textAt is a file of a remote repository.
+// textAt returns the text of a file of a remote repository.
 func textAt(remote Remote, p Place) ([]byte, error) {
 	snap, err := remote.At(p)
 	if err != nil {

@@ -14,13 +14,13 @@ type Source struct {
 	Ref                            string // the name that value files of other sources have for it
 	Helm, Kustomize                manifest.Tree
 	Directory                      Directory
-	Explicit                       []string      // kinds that it has options of
+	Explicit                       []string      // kinds for which it has options
 	Field                          []string      // its path in the Application
 	tree                           manifest.Tree // as the Application has it
 	several                        bool          // it is in spec.sources
 
-	// Of Flux: what a Kustomization is built with, or a HelmRelease's values, of which the later
-	// win; and why it is not followed.
+	// Flux is what a Kustomization of Flux adds to the build. Values are a HelmRelease's, the later
+	// win. Err says why the source is not followed.
 	Flux   *Flux
 	Values []string
 	Err    error
@@ -61,7 +61,7 @@ func sourceOf(tree manifest.Tree, several bool, at []string) Source {
 	}
 }
 
-// Name is the name of a remote source in messages.
+// Name returns the name of a remote source for messages.
 func (s Source) Name() string {
 	if s.Chart != "" {
 		return fmt.Sprintf("%s %s of %s", s.Chart, s.Revision, Shown(s.RepoURL))
@@ -69,7 +69,7 @@ func (s Source) Name() string {
 	return Place{s.RepoURL, s.Revision, s.Path}.String()
 }
 
-// Address is what the forms of a repository's URL have in common.
+// Address returns what the forms of a repository's URL have in common.
 func Address(url string) string {
 	if _, rest, ok := strings.Cut(url, "://"); ok {
 		url = rest
@@ -82,7 +82,7 @@ func Address(url string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(url, "/"), ".git"))
 }
 
-// Shown is a repository's URL for messages, without parts that may be secret.
+// Shown returns a repository's URL for messages, without parts that may be secret.
 func Shown(url string) string {
 	url, _, _ = strings.Cut(url, "?")
 	if scheme, rest, ok := strings.Cut(url, "://"); ok {
