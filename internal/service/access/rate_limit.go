@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Rate is how many requests a second the bearer may make.
+// Rate returns how many requests a second the bearer may make.
 func (b *Bearer) Rate() float64 { return float64(b.limiter.Limit()) }
 
-// Pace waits until the bearer's rate allows a request, for atMost (not at all if that is negative).
-// It returns at once when the wait would be longer, with the time after which to retry.
+// Pace waits until the bearer's rate allows a request, for at most atMost; a negative one does not
+// wait. If the wait would be longer, it returns at once with the time after which to retry.
 func (b *Bearer) Pace(ctx context.Context, atMost time.Duration) (retry time.Duration, ok bool) {
 	if b == nil || b.limiter == nil {
 		return time.Second, false

@@ -22,10 +22,10 @@ const (
 	Web        = "web"
 )
 
-// Routes are all routes, in the order that the documentation has.
+// Routes lists all routes, in the order of the documentation.
 var Routes = []string{GetParams, FluxInputs, Registry, FleetRoute, Explain, Webhook, Web}
 
-// Scope is what a bearer token may query. Nil lists other than Routes allow all.
+// Scope says what a bearer token may query. A nil list other than Routes allows all.
 type Scope struct {
 	Routes  []string `json:"routes" is:"quoted" jsonschema:"uniqueItems=true,enum=getparams,enum=flux-inputs,enum=registry,enum=fleet,enum=explain,enum=webhook,enum=web"`
 	Views   []string `json:"views,omitempty" is:"quoted" jsonschema:"uniqueItems=true,enum=agents,enum=components,enum=grants,enum=members,enum=releases"`
@@ -38,13 +38,13 @@ type Scope struct {
 	NoBase bool
 }
 
-// cut bounds a word of a request in an error.
+// cut shortens a word of a request for an error.
 func cut(s string) string { return problem.Truncate(s, 63+len("...")) }
 
 // Denied says why a query is outside the scope of its token.
 type Denied struct{ message string }
 
-// Error has the same text for the same query (G5).
+// Error returns the same text for the same query.
 func (d *Denied) Error() string { return d.message }
 
 func (b *Bearer) denied(format string, args ...any) error {
@@ -54,7 +54,7 @@ func (b *Bearer) denied(format string, args ...any) error {
 // allows reports whether a list allows a word.
 func allows(list []string, word string) bool { return list == nil || slices.Contains(list, word) }
 
-// Route is nil if the scope allows a route at all. A nil Bearer may do nothing.
+// Route returns nil if the scope allows a route at all. A nil Bearer may do nothing.
 func (b *Bearer) Route(route string) error {
 	switch {
 	case b == nil:
@@ -65,7 +65,7 @@ func (b *Bearer) Route(route string) error {
 	return b.denied("route %q", route)
 }
 
-// Ask is nil if the scope allows a query of a fleet (rules 1 and 2).
+// Ask returns nil if the scope allows a query of a fleet.
 func (b *Bearer) Ask(q query.Query, f *fleet.Fleet) error {
 	if b == nil {
 		return b.Route("")
@@ -88,7 +88,7 @@ func (b *Bearer) Ask(q query.Query, f *fleet.Fleet) error {
 		return b.denied("a catalog entry of its own (base)")
 	}
 	owner, err := b.owner(q.Hub, q.Owner, f)
-	if err != nil || s.Tenants == nil || owner != fleet.OwnerHub { // a member's engine sees itself alone
+	if err != nil || s.Tenants == nil || owner != fleet.OwnerHub { // a member's engine sees only itself
 		return err
 	}
 	if self := f.HubMember(q.Hub); q.View == query.Releases && (self == nil || !allows(s.Tenants, self.Tenant)) {
@@ -101,7 +101,7 @@ func (b *Bearer) Ask(q query.Query, f *fleet.Fleet) error {
 	return nil
 }
 
-// owner is the query's owner as the resolver sees it: OwnerHub, or a member in the scope.
+// owner returns the query's owner as the resolver sees it: OwnerHub, or a member in the scope.
 func (b *Bearer) owner(hub, owner string, f *fleet.Fleet) (string, error) {
 	s := b.scope
 	self := f.HubMember(hub)
@@ -118,8 +118,8 @@ func (b *Bearer) owner(hub, owner string, f *fleet.Fleet) (string, error) {
 	return owner, nil
 }
 
-// Sees reports whether the scope shows a cluster. The owner of a member sees that member alone, the
-// hub's owner sees all that the hub registers.
+// Sees reports whether the scope shows a cluster. A scope that owns a member sees only that member;
+// a scope that owns the hub sees all of the hub's members.
 func (b *Bearer) Sees(hub, cluster, tenant string) bool {
 	if b == nil || b.scope == nil {
 		return b != nil
@@ -136,8 +136,8 @@ func (b *Bearer) SeesGroup(group string) bool {
 // SeesAllGroups reports whether the scope shows all groups.
 func (b *Bearer) SeesAllGroups() bool { return b != nil && (b.scope == nil || b.scope.Groups == nil) }
 
-// Cluster returns the hub of a cluster that the bearer may query. Where several hubs have a cluster
-// of that name, only those in the scope count (rule 4).
+// Cluster returns the hub of a cluster that the bearer may query. If several hubs have a cluster of
+// that name, only the hubs in the scope count, so a denial does not reveal the others.
 func (b *Bearer) Cluster(hub, cluster, group string, f *fleet.Fleet) (string, error) {
 	if b == nil {
 		return "", b.Route("")
@@ -168,12 +168,12 @@ func (b *Bearer) Cluster(hub, cluster, group string, f *fleet.Fleet) (string, er
 	return "", b.denied("cluster %q of several hubs at once: name one", cut(cluster))
 }
 
-// Hidden is the denial of an owner or a cluster that the scope does not show for what only the
-// served state knows, in the words of rule 4.
+// Hidden returns the denial of an owner or a cluster that the served state hides from the scope. It
+// has the text for a missing one.
 func (b *Bearer) Hidden(what, name string) error { return b.denied("%s %q", what, cut(name)) }
 
-// Repository is nil if the scope allows to pull an engine's artifact. The hub's own artifact is
-// about clusters of all tenants.
+// Repository returns nil if the scope allows to pull an engine's artifact. The hub's own artifact
+// is about clusters of all tenants.
 func (b *Bearer) Repository(hub, owner string, f *fleet.Fleet) error {
 	if b == nil {
 		return b.Route("")
@@ -192,7 +192,7 @@ func (b *Bearer) Repository(hub, owner string, f *fleet.Fleet) error {
 	return err
 }
 
-// Hub is nil if the scope allows a hub; "" stands for all hubs in the scope.
+// Hub returns nil if the scope allows a hub; "" stands for all hubs in the scope.
 func (b *Bearer) Hub(hub string) error {
 	if b != nil && (b.scope == nil || hub == "" || allows(b.scope.Hubs, hub)) {
 		return nil
@@ -203,7 +203,7 @@ func (b *Bearer) Hub(hub string) error {
 	return b.denied("hub %q", cut(hub))
 }
 
-// Whole is nil if the scope shows all of a hub, of every tenant; "" stands for all hubs.
+// Whole returns nil if the scope shows all of a hub, of every tenant; "" stands for all hubs.
 func (b *Bearer) Whole(hub string) error {
 	switch {
 	case b == nil:
@@ -218,7 +218,7 @@ func (b *Bearer) Whole(hub string) error {
 	return nil
 }
 
-// Restricted is the scope that a listing for the bearer is complete for, nil if it is complete.
+// Restricted returns the scope that restricts a listing for the bearer, nil if it shows everything.
 func (b *Bearer) Restricted() *Scope {
 	if b == nil || b.scope == nil || b.scope.Hubs == nil && b.scope.Owners == nil && b.scope.Tenants == nil {
 		return nil
@@ -226,8 +226,8 @@ func (b *Bearer) Restricted() *Scope {
 	return b.scope
 }
 
-// Withholds reports whether problems of a failed query are outside the scope: those of other
-// clusters, and those of the whole repository where the scope is limited to tenants or owners.
+// Withholds reports whether problems of a failed query are outside the scope: problems of other
+// clusters, and of the whole repository if the scope is limited to tenants or owners.
 func (b *Bearer) Withholds(problems []problem.Problem, f *fleet.Fleet) bool {
 	if b.Restricted() == nil {
 		return false

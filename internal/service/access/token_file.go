@@ -19,21 +19,21 @@ const maxToken = 4096
 // util/settings, v2.14).
 const ReferenceHint = `it begins with "$", a reference to a Secret's key that Argo CD could not resolve; see the key "token" of the plugin's ConfigMap`
 
-// token is the token file's value.
+// token is the value of the token file.
 type token struct {
 	value []byte
 	hash  [sha256.Size]byte
 }
 
-// matches compares in constant time.
+// matches reports in constant time whether the token has a hash.
 func (t token) matches(hash [sha256.Size]byte) bool {
 	return subtle.ConstantTimeCompare(t.hash[:], hash[:]) == 1
 }
 
-// tokenFile is the file of the token that may ask everything. It is read again once in a while.
+// tokenFile is the file of the token that may query everything. It is read again once in a while.
 type tokenFile struct {
 	*disk.File[token]
-	age time.Duration // how old the last look may be
+	age time.Duration // after which the file is checked again
 }
 
 func openTokenFile(path string, age time.Duration, log *slog.Logger, now func() time.Time, rotated func(string)) (*tokenFile, error) {
@@ -52,14 +52,14 @@ func openTokenFile(path string, age time.Duration, log *slog.Logger, now func() 
 	return &tokenFile{f, age}, err
 }
 
-// is reports whether a hash is that of the token. A value that no other token has may be a new
-// token: then the file is read at once, so that nobody waits after a rotation.
+// is reports whether a hash is the token's. A value that no other token has may be a new token:
+// then the file is read at once, so that a client need not wait after a rotation.
 func (f *tokenFile) is(hash [sha256.Size]byte, elsewhere bool) bool {
 	t, read := f.Recent(f.age)
 	return t.matches(hash) || !elsewhere && !read && f.Current().matches(hash)
 }
 
-// parseToken checks the content of a token's file.
+// parseToken checks and returns the content of a token's file.
 func parseToken(data []byte) ([]byte, error) {
 	value := bytes.TrimRight(data, "\r\n")
 	switch {
@@ -82,16 +82,16 @@ func parseToken(data []byte) ([]byte, error) {
 	return value, nil
 }
 
-// MinBits is the least strength of a token: nobody who has something that it signed or sealed can
-// try that many.
+// MinBits is the least strength of a token. An attacker who has data that it signed or sealed
+// cannot try 2^MinBits values.
 const MinBits = 128
 
-// minDistinct are the different characters of a token at least: random ones have more.
+// minDistinct is how many different characters a token has at least; random tokens have more.
 const minDistinct = 8
 
-// estimate is the strength of a token in bits, if it is random, and 0 if it is not: its length
-// times the bits of a character, which are 3.3 of digits, 4 of hexadecimal ones, 5 of letters of
-// one case with others, and 6 where both cases are.
+// estimate returns the strength of a random token in bits, 0 if the token is not random. It is the
+// length times the bits of a character: 3.3 for digits, 4 for hexadecimal digits, 6 if letters of
+// both cases occur, else 5.
 func estimate(value []byte) int {
 	has := func(set string) bool { return bytes.ContainsAny(value, set) }
 	const lower, upper, digits = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"

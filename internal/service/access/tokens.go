@@ -26,27 +26,27 @@ const (
 	DefaultBurst  = 1000
 )
 
-// Options name the files of tokens. TokenFile is required; TokensDir is required with TokensFile.
+// Options name the token files. TokenFile is required; TokensDir is required with TokensFile.
 type Options struct {
 	// TokenFile holds the token that may query everything.
 	TokenFile string
-	// TokensFile declares tokens with their scopes. TokensDir has the files with their values.
+	// TokensFile declares tokens with their scopes. TokensDir is the folder of their values' files.
 	TokensFile, TokensDir string
-	// Reload is how old the last look at the files may be; default DefaultReload. A negative one
-	// looks at each use.
+	// Reload is the time after which the files are checked again; default DefaultReload. A negative
+	// one checks them at each use.
 	Reload time.Duration
 	// Rate is how many requests a second one token may make, after Burst requests at once; default
 	// DefaultRate and DefaultBurst.
 	Rate  float64
 	Burst int
 	Log   *slog.Logger
-	// Rotated is called with the name of a token that has a new value; default none.
+	// Rotated, if set, is called with the name of a token that has a new value.
 	Rotated func(name string)
 }
 
-// Bearer is who presents a token, with the token's scope. Its zero value and nil may do nothing.
+// Bearer is the client that presents a token, with the token's scope. A nil Bearer may do nothing.
 type Bearer struct {
-	// Name is the token's, "" for that of the token file.
+	// Name is the token's name, "" for the token of the token file.
 	Name    string
 	scope   *Scope // nil: everything
 	limiter *rate.Limiter
@@ -55,7 +55,7 @@ type Bearer struct {
 // fullLabel is the Label of the token file's token.
 const fullLabel = "token-file"
 
-// Label names the token in log and errors.
+// Label returns the name of the token for log and errors.
 func (b *Bearer) Label() string {
 	switch {
 	case b == nil:
@@ -73,7 +73,7 @@ type value struct {
 	bearer *Bearer
 }
 
-// Tokens are all tokens that are good now.
+// Tokens holds all valid tokens.
 type Tokens struct {
 	o    Options
 	full *tokenFile
@@ -83,13 +83,13 @@ type Tokens struct {
 	looked   time.Time
 	file     *disk.File[[]declared]
 	bearers  map[string]*Bearer // by name
-	contents map[string][]byte  // of files in the folder, when each was good last
+	contents map[string][]byte  // last valid content of each file in the folder
 	values   []value            // the table
-	problems []string           // of the last look
+	problems []string           // of the last reading
 	now      func() time.Time
 }
 
-// Open reads all tokens; all have to be good now (rule 6).
+// Open reads all tokens. All files must be valid; files of values may be missing.
 func Open(o Options) (*Tokens, error) {
 	t := &Tokens{o: o, now: time.Now, bearers: map[string]*Bearer{}, contents: map[string][]byte{}}
 	if o.Log == nil {
@@ -145,7 +145,7 @@ func (t *Tokens) newLimiter() *rate.Limiter { return rate.NewLimiter(rate.Limit(
 func (t *Tokens) Find(presented string) *Bearer {
 	hash := sha256.Sum256([]byte(presented))
 	var found *Bearer
-	for _, v := range t.table() { // all of them: the time that it takes reveals nothing (rule 7)
+	for _, v := range t.table() { // all of them, so that the time reveals nothing
 		if subtle.ConstantTimeCompare(v.hash[:], hash[:]) == 1 {
 			found = v.bearer
 		}
@@ -156,8 +156,8 @@ func (t *Tokens) Find(presented string) *Bearer {
 	return found
 }
 
-// Named returns the bearer of a declared token by the token's name, nil if there is none or its
-// file is not good. The token file's token has no name.
+// Named returns the bearer of the declared token with a name, nil if there is none or it has no
+// value. The token file's token has no name.
 func (t *Tokens) Named(name string) *Bearer {
 	for _, v := range t.table() {
 		if name != "" && v.bearer.Name == name {
@@ -178,7 +178,7 @@ func (t *Tokens) Signing() (secrets [][]byte, bearers []*Bearer) {
 	return secrets, bearers
 }
 
-// Problems say why tokens differ from their files, nil if they do not.
+// Problems returns why tokens differ from their files, nil if they do not.
 func (t *Tokens) Problems() []string {
 	t.table()
 	t.mu.Lock()
@@ -191,7 +191,7 @@ func (t *Tokens) Problems() []string {
 	return problems
 }
 
-// table returns the good values; it looks at the files once in a while.
+// table returns the valid values. It reads the files again once in a while.
 func (t *Tokens) table() []value {
 	if t.o.TokensFile == "" {
 		return nil
@@ -204,8 +204,8 @@ func (t *Tokens) table() []value {
 	return t.values
 }
 
-// look reads the tokens file and all values. A bad file changes as little as possible (rule 6). The
-// caller holds the lock, except in Open.
+// look reads the tokens file and all values. An invalid file leaves its last valid content in use.
+// The caller holds the lock, except in Open.
 func (t *Tokens) look() (problems []string) {
 	t.looked = t.now()
 	if err := t.declare(); err != nil {
@@ -213,7 +213,7 @@ func (t *Tokens) look() (problems []string) {
 	}
 	content := t.remembered
 	root, err := os.OpenRoot(t.o.TokensDir)
-	if err != nil { // files that cannot be seen are not gone
+	if err != nil { // the files may still exist
 		problems = append(problems, fmt.Sprintf("tokens folder %q: %v", t.o.TokensDir, disk.Cause(err)))
 	} else {
 		defer root.Close()
@@ -227,7 +227,7 @@ func (t *Tokens) look() (problems []string) {
 	return problems
 }
 
-// remembered is the last good content of a file.
+// remembered returns the last valid content of a file.
 func (t *Tokens) remembered(path string) ([]byte, error) {
 	if secret := t.contents[path]; secret != nil {
 		return secret, nil
@@ -235,7 +235,7 @@ func (t *Tokens) remembered(path string) ([]byte, error) {
 	return nil, fs.ErrNotExist
 }
 
-// declare takes over the tokens file if it has changed and is good.
+// declare uses the tokens file if it has changed and is valid.
 func (t *Tokens) declare() error {
 	differs := t.file.Reload()
 	list, err := t.file.Last()
@@ -246,7 +246,7 @@ func (t *Tokens) declare() error {
 	for _, d := range list {
 		b := &Bearer{Name: d.Name, scope: &d.Scope, limiter: t.newLimiter()}
 		if old := t.bearers[d.Name]; old != nil {
-			b.limiter = old.limiter // requests of before still count
+			b.limiter = old.limiter // earlier requests still count
 		}
 		bearers[d.Name] = b
 	}
@@ -257,7 +257,7 @@ func (t *Tokens) declare() error {
 	return nil
 }
 
-// read makes the table of the existing files. A bad file counts with its last good content.
+// read makes the table from the existing files. An invalid file counts with its last valid content.
 func (t *Tokens) read(content func(path string) ([]byte, error)) (problems, missing []string) {
 	contents := map[string][]byte{}
 	t.values = nil
@@ -267,7 +267,7 @@ func (t *Tokens) read(content func(path string) ([]byte, error)) (problems, miss
 		for _, path := range d.Files {
 			secret, err := content(path)
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // gone, and with it the value (rule 5)
+				continue // gone, and with it the value
 			}
 			if err != nil {
 				problems = append(problems, fmt.Sprintf("token %q: file %q: %v", d.Name, path, err))
@@ -314,8 +314,8 @@ func readIn(root *os.Root, path string) ([]byte, error) {
 	return parseToken(data)
 }
 
-// separate removes values that two tokens share: such a value stays with the token that had it
-// before, else it is good for neither (rule 6). It also removes signing values beyond the bound.
+// separate removes values that two tokens share. The token that had such a value before keeps it,
+// else neither has it. It also removes signing values beyond the bound.
 func (t *Tokens) separate(before []value) (problems []string) {
 	full := t.full.Current().hash
 	had := func(v value) bool {
@@ -349,7 +349,7 @@ func (t *Tokens) separate(before []value) (problems []string) {
 	return problems
 }
 
-// report logs what is new.
+// report logs new problems and changed values.
 func (t *Tokens) report(problems, missing []string, before []value) {
 	for _, p := range problems {
 		if !slices.Contains(t.problems, p) {
@@ -372,7 +372,7 @@ func (t *Tokens) report(problems, missing []string, before []value) {
 	}
 }
 
-// changed are the tokens whose values differ, unless there were none before.
+// changed returns the tokens whose values differ; nil if there were no values before.
 func changed(before, now []value) (names []string) {
 	if before == nil {
 		return nil

@@ -18,7 +18,7 @@ const (
 	maxSigning = 16
 )
 
-// document is a tokens file.
+// document is the content of a tokens file.
 type document struct {
 	APIVersion string     `json:"apiVersion" jsonschema:"enum=argosy.dev/v1alpha1"`
 	Kind       string     `json:"kind" jsonschema:"enum=Tokens"`
@@ -53,7 +53,7 @@ func parse(path string, data []byte) ([]declared, error) {
 	return d.Tokens, nil
 }
 
-// Check finds names and files that are there twice: two tokens cannot be the same.
+// Check finds duplicate names and files: two tokens cannot be the same.
 func (d *document) Check(at yamldoc.At) {
 	names, files := map[string]problem.Pos{}, map[string]problem.Pos{}
 	for i, t := range d.Tokens {
@@ -71,8 +71,8 @@ func (d *document) Check(at yamldoc.At) {
 	}
 }
 
-// Check checks the name and the files, which are paths inside the tokens folder, and that no token
-// has been written into the tokens file; it is not repeated.
+// Check checks the name and that the files are paths inside the tokens folder. It refuses a token
+// that has been written into the tokens file, without repeating it.
 func (d *declared) Check(at yamldoc.At) {
 	if d.Name == fullLabel {
 		at.Wrong("name", fmt.Sprintf("%q", d.Name), "a name other than that of the token file")
@@ -89,10 +89,10 @@ func (d *declared) Check(at yamldoc.At) {
 	}
 }
 
-// Check checks what a token may query (rule 3).
+// Check checks that a scope does not contradict itself.
 func (s *Scope) Check(at yamldoc.At) {
 	for _, key := range restrictions {
-		if n := at.Node.Get(key); n != nil && (n.IsNull() || n.Kind == yamldoc.List && len(n.Items()) == 0) { // null is no list of words
+		if n := at.Node.Get(key); n != nil && (n.IsNull() || n.Kind == yamldoc.List && len(n.Items()) == 0) { // null is not a list of words
 			at.Wrong(key, "nothing that is allowed", "at least one; leave the key out to allow all")
 		}
 	}

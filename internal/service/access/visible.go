@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
-// A Reader says what somebody may see.
+// A Reader reports which clusters and groups a reader may see.
 type Reader interface {
 	Sees(hub, cluster, tenant string) bool
 	SeesGroup(group string) bool
@@ -22,15 +22,15 @@ func SeesRollout(scope Reader, f *fleet.Fleet, p *rollout.Policy) bool {
 	return slices.ContainsFunc(f.Layout.GroupNames(), func(group string) bool { return p.Scope.CoversPart(group) && scope.SeesGroup(group) })
 }
 
-// Visible reports whether a scope sees a cluster. Where a member is served from an earlier file, it
-// has to see both tenants.
+// Visible reports whether a scope sees a cluster. If the member is served from an earlier file, the
+// scope must see the tenants of both files.
 func Visible(scope Reader, c *fleetstate.Cluster) bool {
 	m, desired := c.Member, c.Desired().Member
 	return scope.Sees(m.Hub, m.Name, m.Tenant) && (desired.Tenant == m.Tenant || scope.Sees(m.Hub, m.Name, desired.Tenant))
 }
 
-// FindCluster finds a visible cluster. An empty hub stands for the one hub that has it. The error,
-// a *queryerr.Error, is the same for a cluster that is not visible and for one that is not there.
+// FindCluster finds a visible cluster. An empty hub stands for the only hub that has it. The error,
+// a *problem.QueryError, is the same for an invisible cluster and a missing one.
 func FindCluster(st *fleetstate.State, scope Reader, hub, name string) (*fleetstate.Cluster, error) {
 	var found []*fleetstate.Cluster
 	var names []string
@@ -52,11 +52,11 @@ func FindCluster(st *fleetstate.State, scope Reader, hub, name string) (*fleetst
 	return found[0], nil
 }
 
-// Withheld stands for a text that names clusters outside of the reader's scope.
+// Withheld replaces a text that names clusters outside of the reader's scope.
 const Withheld = "the reason names what is outside of this token's scope; the platform team sees it"
 
-// Text is a text without the names of clusters that the scope does not see. Complete
-// scopes see every text.
+// Text returns s, or Withheld if s names a cluster that the scope does not see. A complete scope
+// sees every text.
 func Text(st *fleetstate.State, scope Reader, complete bool, s string) string {
 	if complete || !NamesInvisible(st, scope, s) {
 		return s
@@ -64,7 +64,8 @@ func Text(st *fleetstate.State, scope Reader, complete bool, s string) string {
 	return Withheld
 }
 
-// NamesInvisible reports whether a text names a cluster, but for hubs, that a scope does not see.
+// NamesInvisible reports whether a text names a cluster, other than a hub, that a scope does not
+// see.
 func NamesInvisible(st *fleetstate.State, scope Reader, s string) bool {
 	for word := range Words(s) {
 		for _, hub := range st.Fleet.Hubs() {
@@ -81,7 +82,7 @@ func NamesInvisible(st *fleetstate.State, scope Reader, s string) bool {
 	return false
 }
 
-// Words are the parts of a text that may be names.
+// Words returns the parts of a text that may be names.
 func Words(s string) iter.Seq[string] {
 	return strings.FieldsFuncSeq(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' })
 }

@@ -23,11 +23,11 @@ type Client struct {
 	http    *http.Client
 }
 
-// origin is what an operator allows: a host with a scheme, and with a port or all of them.
+// origin is an allowed scheme and host, with one port or all of them.
 type origin struct{ scheme, host, port string }
 
-// New makes a client that queries allowed hosts alone: HOST or HOST:PORT by https, or an origin
-// such as http://prometheus.monitoring:9090.
+// New makes a client that queries only allowed hosts: HOST or HOST:PORT by https, or an origin such
+// as http://prometheus.monitoring:9090.
 func New(allowed []string) (*Client, error) {
 	c := &Client{}
 	for _, text := range allowed {
@@ -84,7 +84,7 @@ func (c *Client) look(ctx context.Context, check rollout.Check) (why string, fai
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		// A Prometheus server that does not carry out a query says nothing of its result.
+		// A Prometheus server that does not carry out a query leaves its result unknown.
 		return fmt.Sprintf("%s responds with status %d; expected 200", u.Host, response.StatusCode), check.Query == ""
 	}
 	if check.Query == "" {
@@ -100,7 +100,7 @@ func (c *Client) look(ctx context.Context, check rollout.Check) (why string, fai
 	return judge(data, check)
 }
 
-// unreachable is why a request failed, without its address and what a server sent.
+// unreachable returns why a request failed, without its address and the server's text.
 func unreachable(err error) string {
 	var refused *refusedError
 	switch {
@@ -124,10 +124,10 @@ func (c *Client) allows(u *url.URL) bool {
 	})
 }
 
-// ports are those of addresses without one.
+// ports holds the default port of each scheme.
 var ports = map[string]string{"http": "80", "https": "443"}
 
-// refusedError is an address that a name must not lead to.
+// refusedError reports an address to which a host name must not resolve.
 type refusedError struct {
 	host string
 	at   netip.Addr
@@ -137,7 +137,7 @@ func (e *refusedError) Error() string {
 	return fmt.Sprintf("%s leads to %s, an address of this machine or a link-local one", e.host, e.at)
 }
 
-// dial connects to addresses that rule 2 allows.
+// dial connects to an address. A host name must not resolve to this machine or a link-local one.
 func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d := net.Dialer{Timeout: 10 * time.Second}
 	host, _, err := net.SplitHostPort(address)

@@ -15,7 +15,7 @@ const (
 	maxSamples = 1000
 )
 
-// queryResult is what Prometheus responds to an instant query (prometheus v2 and v3,
+// queryResult is the response of Prometheus to an instant query (prometheus v2 and v3,
 // docs/querying/api.md, "Instant queries").
 type queryResult struct {
 	Status string `json:"status"`
@@ -25,7 +25,7 @@ type queryResult struct {
 	} `json:"data"`
 }
 
-// judge says why a result is not within the bounds of a check, and whether its value is beyond.
+// judge returns why a result does not pass a check, and whether a value is beyond its bounds.
 func judge(data []byte, check rollout.Check) (why string, fails bool) {
 	values, err := samples(data)
 	switch {
@@ -49,7 +49,7 @@ func judge(data []byte, check rollout.Check) (why string, fails bool) {
 	return why, false
 }
 
-// samples are the values of a result.
+// samples returns the values of a result.
 func samples(data []byte) ([]float64, error) {
 	var r queryResult
 	if err := json.Unmarshal(data, &r); err != nil || r.Status != "success" {

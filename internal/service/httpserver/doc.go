@@ -1,17 +1,16 @@
-// Package httpserver is what the API and the pages have in common: one listener with its limits,
-// one type of failure, one set of middleware, and one gate for tokens.
+// Package httpserver has the common parts of the API and the pages: a listener with its limits, a
+// type of failure, middleware, and a gate for tokens.
 //
 //	server := httpserver.New(httpserver.Secured(policy, mux), nil, limits, log)
 //	err := server.Serve(listener) // nil after Stop
 //
-// Its rules:
+// Callers may rely on:
 //
-//  1. Connections, headers and times are bounded; a connection beyond the bound waits for another
-//     to end (H10).
-//  2. A panic is 500 when nothing has been written. A response that has begun is broken off, so
-//     that nobody takes a part for the whole (G1).
-//  3. Every response forbids caches to store it, and browsers to render anything in it that the
-//     policy does not allow.
-//  4. One token gets half of the requests at once and its own rate. Failed attempts of all have a
-//     rate; a good token is never refused for them.
+//  1. Connections, headers and times are bounded. A connection beyond the bound waits for another
+//     to end.
+//  2. A panic is 500 if nothing has been written. A response that has begun is broken off, so that
+//     no client takes a part of it for the whole.
+//  3. Every response sets no-store and a Content-Security-Policy.
+//  4. One token gets half of the concurrent requests, and its own rate. Failed attempts share a
+//     rate of their own, so they never block a valid token.
 package httpserver

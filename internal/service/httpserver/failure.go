@@ -13,24 +13,24 @@ import (
 type Failure struct {
 	Code    int
 	Message string
-	// Hint is what a reader can do about it.
+	// Hint says what the reader can do about it.
 	Hint   string
 	Header map[string]string
-	// Cause is for the log, where it is more than the message.
+	// Cause is logged instead of the message, if set.
 	Cause string
 }
 
-// Status is the text of the status code.
+// Status returns the text of the status code.
 func (f *Failure) Status() string { return http.StatusText(f.Code) }
 
-// Body is the JSON object from which Argo CD takes the condition's text.
+// Body returns the JSON object from which Argo CD takes the condition's text.
 func (f *Failure) Body() []byte {
 	return Encode(struct {
 		Message string `json:"message"`
 	}{f.Message})
 }
 
-// Denial is an error of access as 403, nil for none.
+// Denial returns an error of access as 403, nil for none.
 func Denial(err error) *Failure {
 	if err == nil {
 		return nil
@@ -38,18 +38,18 @@ func Denial(err error) *Failure {
 	return &Failure{Code: http.StatusForbidden, Message: err.Error()}
 }
 
-// Unauthorized is 401, with the challenge that it needs.
+// Unauthorized returns 401 with the challenge that it needs.
 func Unauthorized(message string) *Failure {
 	return &Failure{Code: http.StatusUnauthorized, Message: message, Header: map[string]string{"WWW-Authenticate": "Bearer"}}
 }
 
-// Busy is 429, with the time after which to retry.
+// Busy returns 429 with the time after which to retry.
 func Busy(retry time.Duration, message string) *Failure {
 	seconds := strconv.Itoa(max(1, int(math.Ceil(retry.Seconds()))))
 	return &Failure{Code: http.StatusTooManyRequests, Message: message, Header: map[string]string{"Retry-After": seconds}}
 }
 
-// Encode is JSON without HTML escaping, with a newline at the end.
+// Encode returns v as JSON without HTML escaping, with a newline at the end.
 func Encode(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

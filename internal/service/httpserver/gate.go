@@ -12,7 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/access"
 )
 
-// Gate bounds the requests of each token, the requests at once, and the failed attempts (rule 4).
+// Gate bounds the requests of each token, all concurrent requests, and the failed attempts.
 type Gate struct {
 	limits   Limits
 	flag     string
@@ -22,16 +22,17 @@ type Gate struct {
 	own      map[string]share // by token
 }
 
-// share is what one token may have: requests in all, and requests that are worked on.
+// share bounds the requests of one token: all of them, and the requests in progress.
 type share struct{ inside, working *semaphore.Weighted }
 
-// NewGate makes a Gate. An error's text names the flag that sets the limit of requests at once.
+// NewGate makes a Gate. Errors name the flag that sets the limit of concurrent requests.
 func NewGate(l Limits, flag string) *Gate {
 	return &Gate{limits: l, flag: flag, failures: rate.NewLimiter(rate.Limit(l.FailureRate), l.FailureBurst), all: semaphore.NewWeighted(int64(l.MaxConcurrent)), own: map[string]share{}}
 }
 
-// Enter admits a request of a bearer, who is nil without a good token, until leave is called. It
-// waits shortly for the token's rate and for room: after a refusal Argo CD waits for three minutes.
+// Enter admits a request of a bearer until leave is called; the bearer is nil without a valid
+// token. It waits briefly for the token's rate and for a free slot, because Argo CD waits for three
+// minutes after a refusal.
 func (g *Gate) Enter(ctx context.Context, b *access.Bearer) (leave func(), f *Failure) {
 	own := g.of(b.Label())
 	if !own.inside.TryAcquire(1) {
@@ -48,7 +49,7 @@ func (g *Gate) Enter(ctx context.Context, b *access.Bearer) (leave func(), f *Fa
 	}, nil
 }
 
-// begin waits until a request may be worked on.
+// begin waits until a request may be processed.
 func (g *Gate) begin(ctx context.Context, own share, b *access.Bearer) *Failure {
 	if b != nil {
 		if retry, ok := b.Pace(ctx, g.limits.MaxWait); !ok {
@@ -67,12 +68,12 @@ func (g *Gate) begin(ctx context.Context, own share, b *access.Bearer) *Failure 
 	return nil
 }
 
-// acquire takes what is free also when no time is left to wait.
+// acquire takes a free slot even if no time is left to wait.
 func acquire(ctx context.Context, s *semaphore.Weighted) bool {
 	return s.TryAcquire(1) || s.Acquire(ctx, 1) == nil
 }
 
-// of is the share of a token.
+// of returns the share of a token.
 func (g *Gate) of(token string) share {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,8 +91,8 @@ func (g *Gate) crowded(b *access.Bearer) *Failure {
 	return Busy(5*time.Second, fmt.Sprintf("too many requests at once with token %q; the limit for all tokens is %d%s", b.Label(), g.limits.MaxConcurrent, g.flag))
 }
 
-// Failed counts a failed attempt, which is 429 beyond the limit. Requests with a good token are no
-// attempts, so that nobody locks Argo CD out.
+// Failed counts a failed attempt, which is 429 beyond the limit. Requests with a valid token are
+// not attempts, so an attacker cannot lock Argo CD out.
 func (g *Gate) Failed(f *Failure) (_ *Failure, tooMany bool) {
 	if g.failures.Allow() {
 		return f, false

@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 )
 
-// Recorder sees what is written.
+// Recorder records the status and the size of a response.
 type Recorder struct {
 	http.ResponseWriter
 	// Code is 0 until something is written.
@@ -16,7 +16,7 @@ type Recorder struct {
 	Bytes int
 }
 
-// WriteHeader records the status.
+// WriteHeader records and writes the status.
 func (r *Recorder) WriteHeader(code int) {
 	if r.Code == 0 {
 		r.Code = code
@@ -24,7 +24,7 @@ func (r *Recorder) WriteHeader(code int) {
 	r.ResponseWriter.WriteHeader(code)
 }
 
-// Write records the number of bytes.
+// Write writes b and records the number of bytes.
 func (r *Recorder) Write(b []byte) (int, error) {
 	if r.Code == 0 {
 		r.Code = http.StatusOK
@@ -34,7 +34,7 @@ func (r *Recorder) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the wrapped writer, for http.ResponseController.
 func (r *Recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // Secured sets no-store and a Content-Security-Policy on every response.
@@ -47,13 +47,12 @@ func Secured(policy string, next http.Handler) http.Handler {
 		"X-Content-Type-Options":     {"nosniff"},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		maps.Copy(w.Header(), fixed) // whose values nobody changes: Set puts others in their place
+		maps.Copy(w.Header(), fixed) // Set replaces the shared values and never changes them
 		next.ServeHTTP(w, r)
 	})
 }
 
-// Recovered turns a panic into what fail writes. If the response has begun, it breaks the
-// connection off.
+// Recovered responds to a panic with fail. If the response has begun, it breaks the connection off.
 func Recovered(log *slog.Logger, fail func(http.ResponseWriter, *http.Request, *Failure), next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec, ok := w.(*Recorder)

@@ -14,24 +14,23 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// maxStreams bounds the requests that one HTTP/2 connection makes at once.
+// maxStreams bounds the concurrent requests of one HTTP/2 connection.
 const maxStreams = 32
 
-// Limits are those of a listener. All are required.
+// Limits are the limits of a listener. All are required.
 type Limits struct {
 	// ReadHeaderTimeout, ReadTimeout and WriteTimeout bound the time of a header, a whole request
-	// and a response; IdleTimeout, the time that a connection waits for the next request.
+	// and a response. IdleTimeout bounds the wait of a connection for its next request.
 	ReadHeaderTimeout, ReadTimeout, WriteTimeout, IdleTimeout time.Duration
-	// MaxHeaderBytes bounds headers (net/http adds 4 KiB); beyond, 431.
+	// MaxHeaderBytes bounds headers (net/http adds 4 KiB); larger ones are refused with 431.
 	MaxHeaderBytes int
 	// MaxConnections bounds the open connections. Beyond, a new one waits for another to end.
 	MaxConnections int
-	// MaxConcurrent bounds the requests that are worked on at once, of which one token gets half.
-	// Another one waits for MaxWait before it is refused with 429, and not at all if that is
-	// negative.
+	// MaxConcurrent bounds the concurrent requests; one token gets half of them. A request beyond
+	// waits for MaxWait before it is refused with 429; a negative MaxWait refuses it at once.
 	MaxConcurrent int
 	MaxWait       time.Duration
-	// FailureRate and FailureBurst bound the requests without a good token, which do not wait.
+	// FailureRate and FailureBurst bound the requests without a valid token, which do not wait.
 	FailureRate  float64
 	FailureBurst int
 }
@@ -44,7 +43,7 @@ type Server struct {
 	stopped        chan struct{}
 }
 
-// New makes a Server that does not listen yet. Without a TLS configuration it speaks plain HTTP.
+// New makes a Server that does not listen yet. Without a TLS configuration it serves plain HTTP.
 func New(handler http.Handler, config *tls.Config, l Limits, log *slog.Logger) *Server {
 	s := &Server{maxConnections: l.MaxConnections, stopped: make(chan struct{})}
 	s.http = &http.Server{
@@ -55,7 +54,7 @@ func New(handler http.Handler, config *tls.Config, l Limits, log *slog.Logger) *
 	return s
 }
 
-// count is http.Server.ConnState.
+// count counts the open connections; it is the server's ConnState.
 func (s *Server) count(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -65,10 +64,10 @@ func (s *Server) count(_ net.Conn, state http.ConnState) {
 	}
 }
 
-// Connections is the number of open ones.
+// Connections returns the number of open connections.
 func (s *Server) Connections() int64 { return s.open.Load() }
 
-// Serve serves on a listener until that fails, or until Stop has ended, and is nil then.
+// Serve serves on a listener until the listener fails. It returns nil after Stop has ended.
 func (s *Server) Serve(listener net.Listener) (err error) {
 	listener = netutil.LimitListener(listener, s.maxConnections)
 	if s.http.TLSConfig != nil {
@@ -83,10 +82,10 @@ func (s *Server) Serve(listener net.Listener) (err error) {
 	return errors.Join(err, s.http.Close())
 }
 
-// OnStop has a function called when Stop begins.
+// OnStop registers a function that is called when Stop begins.
 func (s *Server) OnStop(f func()) { s.http.RegisterOnShutdown(f) }
 
-// Stop lets requests finish for at most a time, and then breaks them off. It is called once.
+// Stop lets requests finish for at most atMost, then breaks them off. It may be called once.
 func (s *Server) Stop(ctx context.Context, atMost time.Duration) error {
 	defer close(s.stopped)
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), atMost)

@@ -1,15 +1,22 @@
 // Package liveness finds out which members' API servers respond. An engine that caches a cluster
 // reports the last health that it saw, for hours after the cluster has gone silent (Argo CD,
-// gitops-engine/pkg/cache). A page that repeats it is wrong. Its rules:
+// gitops-engine/pkg/cache). A page that repeats it is wrong.
 //
-//  1. A probe is one GET of /livez without credentials, by a connection of its own. Any response
-//     below 500 proves life: who may not ask is refused by an API server that runs.
+//	// members returns {"payments-prod-eu-1": "https://10.0.0.1:6443"}
+//	prober := liveness.New(liveness.Options{Members: members})
+//	go prober.Run(ctx)
+//	since, why := prober.Silent("payments-prod-eu-1") // why is "no response in time"
+//
+// Callers may rely on:
+//
+//  1. A probe is one GET of /livez without credentials, on a connection of its own. Any response
+//     below 500 proves life: a running API server also responds to a client that it refuses.
 //  2. The certificate is not verified, as the authority is in a Secret that the service does not
 //     read. A probe sends nothing secret, reads no body, and follows no redirect.
-//  3. A member responds only as long as its last response is recent. So a service that has just
-//     started, or whose probes hang, takes nothing for true.
-//  4. A failed probe is repeated once. Probes at once and their time are bounded. After a failed
-//     one a member has less time, so that thousands hang before one that responds is late.
+//  3. A member counts as responding only while its last response is recent. A service that has just
+//     started, or whose probes hang, therefore reports no member as responding.
+//  4. A failed probe is repeated once. The number of concurrent probes and their time are bounded.
+//     After a failure a member gets less time, so that hanging members do not delay others.
 package liveness
 
 import (
@@ -35,13 +42,13 @@ const (
 	timeout       = 10 * time.Second // of one probe
 	failedTimeout = 3 * time.Second  // after one that failed
 	pause         = 2 * time.Second  // before a failed one is repeated
-	tick          = time.Second      // between two looks at which members are due
+	tick          = time.Second      // between two checks which members are due
 	atOnce        = 512
 )
 
-// Options are what a Prober needs. Members is required.
+// Options configure a Prober. Members is required.
 type Options struct {
-	// Members returns the URLs of API servers by cluster; those without one are not probed.
+	// Members returns the URLs of API servers by cluster; clusters without one are not probed.
 	Members func() map[string]string
 	// Interval is the time between two probes of a member; default DefaultInterval.
 	Interval time.Duration
@@ -58,10 +65,10 @@ type Prober struct {
 	version uint64
 }
 
-// member is what is known of one.
+// member is the state of one member's probes.
 type member struct {
 	address string
-	// seen is the last response; next is when a probe is due.
+	// seen is the time of the last response; next is the time of the next probe.
 	seen, next   time.Time
 	busy, silent bool
 	problem      string
@@ -88,8 +95,8 @@ func New(o Options) *Prober {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, DisableKeepAlives: true, MaxResponseHeaderBytes: 16 << 10,
-			TLSHandshakeTimeout: timeout,                               // a handshake goes on when its request has been given up
-			TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // rule 2
+			TLSHandshakeTimeout: timeout,                               // a handshake continues after its request is given up
+			TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // a probe sends nothing secret
 		},
 	}}
 }
@@ -116,7 +123,7 @@ func (p *Prober) Run(ctx context.Context) {
 	}
 }
 
-// probe asks a member. One that responded until now is asked twice.
+// probe probes a member. If it responded until now, a failed probe is repeated once.
 func (p *Prober) probe(ctx context.Context, t target) error {
 	if !t.hasFailed {
 		err := p.ask(ctx, t.address)
@@ -134,7 +141,7 @@ func (p *Prober) probe(ctx context.Context, t target) error {
 	return p.ask(ctx, t.address)
 }
 
-// due are the members to probe now, in no order.
+// due returns the members to probe now, in no order.
 func (p *Prober) due() (out []target) {
 	all, now := p.o.Members(), p.o.Now()
 	p.mu.Lock()
@@ -159,7 +166,7 @@ func (p *Prober) due() (out []target) {
 	return out
 }
 
-// follow notes whether a member has fallen silent, or responds again. The caller holds the lock.
+// follow records whether a member has fallen silent or responds again. The caller holds the lock.
 func (p *Prober) follow(m *member, now time.Time) {
 	if silent := p.isSilent(m, now); silent != m.silent {
 		m.silent = silent
@@ -167,12 +174,12 @@ func (p *Prober) follow(m *member, now time.Time) {
 	}
 }
 
-// isSilent is rule 3.
+// isSilent reports whether a member's last probe failed, or its last response is not recent.
 func (p *Prober) isSilent(m *member, now time.Time) bool {
 	return m.problem != "" || now.Sub(m.seen) > p.o.Interval+2*timeout+pause
 }
 
-// record notes the outcome of a probe (rule 4).
+// record records the outcome of a probe and schedules the next one.
 func (p *Prober) record(t target, err error) {
 	now := p.o.Now()
 	p.mu.Lock()
@@ -183,7 +190,7 @@ func (p *Prober) record(t target, err error) {
 	}
 	m.busy = false
 	next := p.o.Interval
-	if m.seen.IsZero() && err == nil { // the first ones are spread over the interval
+	if m.seen.IsZero() && err == nil { // spread the probes over the interval
 		next = time.Duration(rand.Int64N(int64(next)))
 	}
 	m.next, m.problem = now.Add(next), ""
@@ -214,7 +221,7 @@ func (p *Prober) ask(ctx context.Context, address string) error {
 	return nil
 }
 
-// short is an error without the address, which is not for every reader.
+// short returns an error without the address, which not every reader may see.
 func short(err error) error {
 	var timeout net.Error
 	var op *net.OpError
@@ -230,8 +237,8 @@ func short(err error) error {
 	return errors.New("no response")
 }
 
-// Silent is since when the API server of a member with an address does not respond, and why. The
-// text is empty for one that does. The time is zero for one that never has.
+// Silent returns since when and why the API server of a member does not respond. The text is empty
+// if it responds. The time is zero if it never has.
 func (p *Prober) Silent(cluster string) (since time.Time, why string) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -252,8 +259,8 @@ func (p *Prober) Silent(cluster string) (since time.Time, why string) {
 	return m.seen, why
 }
 
-// Failing is why the API server of a member does not respond, by a probe that has ended; empty for
-// one that responds, and where nobody knows: it was not probed yet, or has no such address.
+// Failing returns why the API server of a member does not respond, by a probe that has ended. It is
+// empty if the server responds, was not probed yet, or has no https address.
 func (p *Prober) Failing(cluster string) string {
 	since, why := p.Silent(cluster)
 	p.mu.RLock()

@@ -21,21 +21,21 @@ const (
 	// firstDelay and maxDelay bound the delay before a failed refresh is retried.
 	firstDelay = time.Second
 	maxDelay   = time.Minute
-	// failedDelay is how long an ApplicationSet reports a failure before it is pending.
+	// failedDelay is how long an ApplicationSet must report a failure before it is pending.
 	failedDelay = 2 * time.Second
 	// timeout bounds one request.
 	timeout = 10 * time.Second
 )
 
-// Client reaches Argo CD's ApplicationSets.
+// Client lists and refreshes Argo CD's ApplicationSets.
 type Client interface {
-	// Run keeps List up to date and calls changed, which does not block, after changes, until the
-	// context ends.
+	// Run keeps List up to date until the context ends. It calls changed, which does not block,
+	// after changes.
 	Run(ctx context.Context, changed func())
 	// List returns the ApplicationSets that query this service, and whether these are all of them.
 	List() (sets []facts.ApplicationSet, complete bool)
-	// Refresh makes Argo CD refresh one, which may be gone. The error has the same text for the
-	// same cause.
+	// Refresh makes Argo CD refresh an ApplicationSet, which may be gone. The error has the same
+	// text for the same cause.
 	Refresh(ctx context.Context, name string) error
 }
 
@@ -44,14 +44,14 @@ type Options struct {
 	Client Client
 	// Hub is the hub of queries that name none.
 	Hub string
-	// Responses are remembered beside those that the service gives; default a cache of its own.
+	// Responses is the cache of responses; the service may share its own. The default is a new one.
 	Responses *response.Cache
-	// Fingerprint is the same text for two states with the same response; default that of
-	// Responses.
+	// Fingerprint returns the same text for two states with the same response; default
+	// Responses.Fingerprint.
 	Fingerprint func(*fleetstate.State, query.Query) string
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
-	// Observe is called after each refresh.
+	// Observe, if set, is called after each refresh.
 	Observe func(error)
 }
 
@@ -64,14 +64,14 @@ type Notifier struct {
 	queue []*fleetstate.State // not compared yet, oldest first
 	all   bool                // all are pending
 
-	// These belong to Run.
+	// Only Run uses the fields below.
 	last    *fleetstate.State
 	pending map[string]*refresh
-	failing map[string]*refresh // those that report a failure, and when they are pending next
+	failing map[string]*refresh // report a failure; at is when they are pending next
 	logged  string              // the failure that was logged last
 }
 
-// refresh is one to be made.
+// refresh is the time of the next refresh of an ApplicationSet, and its delay.
 type refresh struct {
 	at    time.Time
 	delay time.Duration
@@ -97,7 +97,7 @@ func New(o Options) (*Notifier, error) {
 	return &Notifier{o: o, news: run.NewTrigger(), all: true, pending: map[string]*refresh{}, failing: map[string]*refresh{}}, nil
 }
 
-// Serving hands in a state that is served from now on (rule 1). It does not wait.
+// Serving queues a state that the service has begun to serve. It does not wait.
 func (n *Notifier) Serving(st *fleetstate.State) {
 	n.mu.Lock()
 	n.queue = append(n.queue, st)
@@ -108,7 +108,8 @@ func (n *Notifier) Serving(st *fleetstate.State) {
 	n.news.Fire()
 }
 
-// skip leaves all states but the newest uncompared (rule 3). The caller holds the lock.
+// skip drops all states but the newest and makes all ApplicationSets pending. The caller holds the
+// lock.
 func (n *Notifier) skip() {
 	if len(n.queue) > 1 {
 		n.queue, n.all = []*fleetstate.State{n.queue[len(n.queue)-1]}, true
@@ -135,7 +136,7 @@ func (n *Notifier) Run(ctx context.Context) {
 	}
 }
 
-// sleep waits for news, at most so long if limited.
+// sleep waits for news, for at most wait if limited.
 func (n *Notifier) sleep(ctx context.Context, limited bool, wait time.Duration) {
 	var timeout <-chan time.Time
 	if limited {
@@ -150,7 +151,8 @@ func (n *Notifier) sleep(ctx context.Context, limited bool, wait time.Duration) 
 	}
 }
 
-// compare marks the ApplicationSets whose responses the queued states change (rules 2, 3 and 5).
+// compare marks the ApplicationSets whose responses the queued states change. It does nothing until
+// all ApplicationSets are known.
 func (n *Notifier) compare() {
 	n.mu.Lock()
 	waiting := len(n.queue) > 0
@@ -184,7 +186,7 @@ func (n *Notifier) compare() {
 	}
 }
 
-// markFailing marks those that report a failure, with growing delays (rule 7).
+// markFailing marks ApplicationSets that report a failure, with growing delays.
 func (n *Notifier) markFailing() {
 	sets, complete := n.o.Client.List()
 	if !complete || n.last == nil {
@@ -226,7 +228,7 @@ func (n *Notifier) arrived(st *fleetstate.State) []string {
 }
 
 // differs reports whether a state changes a response to an ApplicationSet, or the response deploys
-// to a cluster that has arrived (rule 2).
+// to a newly registered cluster.
 func (n *Notifier) differs(s facts.ApplicationSet, st *fleetstate.State, arrived []string) bool {
 	for _, parameters := range s.Requests {
 		r, err := query.Parse(parameters, n.o.Hub)
@@ -241,8 +243,8 @@ func (n *Notifier) differs(s facts.ApplicationSet, st *fleetstate.State, arrived
 	return false
 }
 
-// fingerprint is that of a state's response, and the same for all that panic: the next query
-// reports it.
+// fingerprint returns the fingerprint of a state's response. It is the same for all responses that
+// panic: the next query reports the panic.
 func (n *Notifier) fingerprint(st *fleetstate.State, r query.Query) (text string) {
 	if run.Caught(n.o.Logger, "computing a response", func() { text = n.o.Fingerprint(st, r) }) {
 		return "panic"
@@ -250,8 +252,8 @@ func (n *Notifier) fingerprint(st *fleetstate.State, r query.Query) (text string
 	return text
 }
 
-// deploysTo reports whether a state's response deploys to one of the clusters. One that panics does
-// not.
+// deploysTo reports whether a state's response deploys to one of the clusters. A response that
+// panics does not.
 func (n *Notifier) deploysTo(st *fleetstate.State, r query.Query, clusters []string) (is bool) {
 	run.Caught(n.o.Logger, "computing a response", func() { is = n.o.Responses.DeploysTo(st, r, clusters) })
 	return is
@@ -267,7 +269,7 @@ func first(pending map[string]*refresh) (name string, at time.Time) {
 	return name, at
 }
 
-// refresh makes Argo CD refresh an ApplicationSet (rule 4).
+// refresh makes Argo CD refresh an ApplicationSet. A failure is retried with a growing delay.
 func (n *Notifier) refresh(ctx context.Context, name string) {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	err := n.o.Client.Refresh(limited, name)

@@ -1,17 +1,20 @@
-// Package registry serves the artifacts that Flux pulls as a read-only OCI registry
-// (distribution-spec v1.1, pull alone): flux/<hub>/<owner>, with the tags latest and the revision.
+// Package registry serves the artifacts that Flux pulls, as a read-only OCI registry
+// (distribution-spec v1.1, only pull). Repositories are flux/<hub>/<owner>, with the tags latest
+// and the revision:
+//
+//	GET /v2/flux/hub-eu/payments-prod-eu-1/manifests/latest
 //
 //	path ─> Parse ─> Reference ─┐
 //	                            ├─> Serve ─> manifest, config or layer, by tag or digest
 //	state ─> flux.Build ────────┘
 //
-// Its rules:
+// Callers may rely on:
 //
 //  1. An artifact is built once for each state.
-//  2. Content that was served is available by its digest for a while: a client that has read the
-//     manifest finds the layer, also when a new state has come in between.
-//  3. A repository gives its own content alone: a digest of another repository is unknown in it.
-//  4. All that is remembered is bounded (H10).
+//  2. Served content stays available by its digest for a while. A client that has read a manifest
+//     finds its layer even if a new state is served in between.
+//  3. A repository serves only its own content: it does not know another repository's digests.
+//  4. All remembered content is bounded.
 //
 // The caller authenticates, and decides which repositories a client may see.
 package registry

@@ -8,7 +8,7 @@ import (
 // latest is the tag of the served state.
 const latest = "latest"
 
-// Reference is what a request asks of a repository.
+// Reference names the content of a repository that a request is about.
 type Reference struct {
 	// Repository is flux/<hub>/<owner>.
 	Repository, Hub, Owner string
@@ -32,7 +32,7 @@ func (r Reference) byDigest() bool { return strings.HasPrefix(r.name, "sha256:")
 
 var unfitInTags = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 
-// tagOf is a revision as a tag: sha256-... for a folder's.
+// tagOf returns a revision as a tag; the revision of a folder becomes sha256-...
 func tagOf(revision string) string {
 	tag := strings.TrimLeft(unfitInTags.ReplaceAllString(revision, "-"), ".-")
 	return tag[:min(len(tag), 128)]

@@ -19,13 +19,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/flux"
 )
 
-// Bounds of the content that stays available by its digest (rules 2 and 4).
+// Bounds of the content that stays available by its digest.
 const (
 	maxServed      = 256
 	maxServedBytes = 64 << 20
 )
 
-// Registry remembers artifacts.
+// Registry builds, remembers and serves artifacts.
 type Registry struct {
 	build    Build
 	maxLayer int64
@@ -36,18 +36,18 @@ type Registry struct {
 	current map[string]flux.Artifact // of the state, by repository
 	served  *simplelru.LRU[blobID, flux.Blob]
 	bytes   int // of served
-	// leftOut are the texts of what the last artifact of a repository left out.
+	// leftOut lists why the last artifact of a repository left clusters out.
 	leftOut map[string][]string
 }
 
-// blobID names content within its repository (rule 3).
+// blobID names content within its repository.
 type blobID struct{ repository, digest string }
 
 // Build makes an engine's artifact, as flux.Build does.
 type Build func(st *fleetstate.State, hub, owner string) (flux.Artifact, error)
 
-// New makes a registry of artifacts whose layers have at most so many bytes. It logs what an
-// artifact leaves out.
+// New makes a registry of artifacts whose layers have at most maxLayer bytes. It logs the clusters
+// that an artifact leaves out.
 func New(build Build, maxLayer int64, logger *slog.Logger) *Registry {
 	g := &Registry{build: build, maxLayer: maxLayer, logger: logger}
 	var err error
@@ -61,11 +61,11 @@ func New(build Build, maxLayer int64, logger *slog.Logger) *Registry {
 // UnknownError says that a repository has no such tag or content.
 type UnknownError string
 
-// Error is the message for the client.
+// Error returns the message for the client.
 func (e UnknownError) Error() string { return string(e) }
 
-// Serve answers a GET or HEAD request from a state. With an error it has written nothing; an error
-// of Build is returned as it is.
+// Serve responds to a GET or HEAD request from a state. With an error it has written nothing. It
+// returns an error of Build unchanged.
 func (g *Registry) Serve(w http.ResponseWriter, r *http.Request, ref Reference, st *fleetstate.State) error {
 	if ref.byDigest() {
 		if b, ok := g.find(ref); ok {
@@ -99,7 +99,7 @@ func (g *Registry) Serve(w http.ResponseWriter, r *http.Request, ref Reference, 
 	return UnknownError("no such content here; it may be older than what is kept")
 }
 
-// serveBlob writes a blob as a whole, or the range that is asked for.
+// serveBlob writes a blob, or the requested range of it.
 func serveBlob(w http.ResponseWriter, r *http.Request, b flux.Blob) {
 	h := w.Header()
 	h.Set("Content-Type", b.MediaType)
@@ -119,11 +119,11 @@ func serveTags(w http.ResponseWriter, repository string, tags []string) error {
 	body = append(body, '\n')
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // nobody is left to tell if the client has gone
+	_, _ = w.Write(body) // the client may be gone
 	return nil
 }
 
-// artifact builds what an engine is to run by a state (rule 1).
+// artifact returns an engine's artifact in a state; it is built once for each state.
 func (g *Registry) artifact(ref Reference, st *fleetstate.State) (flux.Artifact, error) {
 	g.mu.Lock()
 	a, ok := g.current[ref.Repository]
@@ -150,8 +150,8 @@ func (g *Registry) artifact(ref Reference, st *fleetstate.State) (flux.Artifact,
 	return a, nil
 }
 
-// logLeftOut logs what an artifact leaves out, unless the one before did for the same reason. The
-// caller holds the lock.
+// logLeftOut logs the clusters that an artifact leaves out, unless the previous artifact did so for
+// the same reason. The caller holds the lock.
 func (g *Registry) logLeftOut(repository string, problems []problem.Problem) {
 	before := g.leftOut[repository]
 	delete(g.leftOut, repository)
@@ -194,18 +194,18 @@ var codes = map[int]string{
 	http.StatusMethodNotAllowed: "UNSUPPORTED", http.StatusTooManyRequests: "TOOMANYREQUESTS",
 }
 
-// ErrorBody is the JSON object of a refusal, by the specification: clients show it to people.
+// ErrorBody is the JSON object of a refusal, by the specification. Clients show it to users.
 type ErrorBody struct {
 	Errors []Error `json:"errors"`
 }
 
-// Error is one of the errors of the specification.
+// Error is an error as the specification defines it.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// NewErrorBody is the refusal with an HTTP status.
+// NewErrorBody returns the refusal for an HTTP status.
 func NewErrorBody(status int, message string) ErrorBody {
 	code := codes[status]
 	if code == "" {

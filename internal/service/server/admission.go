@@ -9,7 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/httpserver"
 )
 
-// withToken admits requests with a token that is good for the route.
+// withToken admits requests with a token that is valid for the route.
 func (s *Server) withToken(route string, presented func(*http.Request) string, next handle) handle {
 	return func(w http.ResponseWriter, r *http.Request) *failure {
 		if f := s.verifyClient(r); f != nil {
@@ -24,7 +24,7 @@ func (s *Server) withToken(route string, presented func(*http.Request) string, n
 }
 
 // admit responds to a request if its bearer may use the route now. The handler finds the bearer,
-// with its scope, by bearerOf (rule 11).
+// with its scope, by bearerOf.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, route string, bearer *access.Bearer, next handle) *failure {
 	info(r).bearer = bearer
 	leave, f := s.gate.Enter(r.Context(), bearer)
@@ -38,7 +38,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, route string, bea
 	return next(w, r)
 }
 
-// verifyClient is nil if the client's certificate is good, or the service needs none.
+// verifyClient returns nil if the client's certificate is valid, or the service needs none.
 func (s *Server) verifyClient(r *http.Request) *failure {
 	if s.clients == nil {
 		return nil
@@ -50,7 +50,7 @@ func (s *Server) verifyClient(r *http.Request) *failure {
 }
 
 // identify returns the bearer of a presented token. A token that is a reference is a mistake in the
-// configuration and no attempt; its response stays the same (G5).
+// configuration, not an attempt, so it always gets the same response.
 func (s *Server) identify(r *http.Request, route, presented string) (*access.Bearer, *failure) {
 	wrong := "the bearer token is wrong"
 	switch {
@@ -70,7 +70,7 @@ func (s *Server) identify(r *http.Request, route, presented string) (*access.Bea
 	return nil, s.countFailure(r, httpserver.Unauthorized(wrong))
 }
 
-// countFailure counts a failed attempt. Beyond the limit the log has no line.
+// countFailure counts a failed attempt. Attempts beyond the limit are not logged.
 func (s *Server) countFailure(r *http.Request, f *failure) *failure {
 	if info(r).expected {
 		return f
@@ -79,11 +79,11 @@ func (s *Server) countFailure(r *http.Request, f *failure) *failure {
 	return f
 }
 
-// bearerOf is who sends a request.
+// bearerOf returns the bearer of a request.
 func bearerOf(r *http.Request) *access.Bearer { return info(r).bearer }
 
-// ofOthers denies a query about a member that is served from an earlier file of a tenant that the
-// token does not see. What is an owner or a cluster.
+// ofOthers denies a query about a member unless the token sees both its own file and the file that
+// it is served from. The parameter what is "owner" or "cluster".
 func ofOthers(r *http.Request, st *fleetstate.State, what, hub, name string) *failure {
 	if c := st.Cluster(hub, name); c != nil && !access.Visible(bearerOf(r), c) {
 		return httpserver.Denial(bearerOf(r).Hidden(what, name))
@@ -91,7 +91,7 @@ func ofOthers(r *http.Request, st *fleetstate.State, what, hub, name string) *fa
 	return nil
 }
 
-// ownerOfOthers is ofOthers of the owner of a query, unless that is the hub.
+// ownerOfOthers calls ofOthers for the owner of a query, unless the owner is the hub.
 func ownerOfOthers(r *http.Request, st *fleetstate.State, hub, owner string) *failure {
 	if self := st.Fleet.HubMember(hub); self != nil && owner == self.Name {
 		return nil
@@ -99,8 +99,8 @@ func ownerOfOthers(r *http.Request, st *fleetstate.State, hub, owner string) *fa
 	return ofOthers(r, st, "owner", hub, owner)
 }
 
-// sees reports whether a token shows a member, by its own file and by the one that it is served
-// from.
+// sees reports whether a token shows a member, both by its own file and by the file that it is
+// served from.
 func sees(r *http.Request, st *fleetstate.State, hub, name string) bool {
 	m := st.Fleet.Member(hub, name)
 	return m != nil && bearerOf(r).Sees(m.Hub, m.Name, m.Tenant) && ofOthers(r, st, "cluster", hub, name) == nil
@@ -109,7 +109,7 @@ func sees(r *http.Request, st *fleetstate.State, hub, name string) bool {
 // withheld is the message of a failure whose cause is outside the scope of the request's token.
 const withheld = "the fleet cannot be computed, for a reason outside of what this token may see; the service's log has it"
 
-// failureFor is failureOf without what is outside the scope of the request's token.
+// failureFor returns failureOf without a cause that is outside the scope of the request's token.
 func (s *Server) failureFor(r *http.Request, st *fleetstate.State, err error) *failure {
 	f := failureOf(err)
 	if f.Code != http.StatusBadRequest && (bearerOf(r).Withholds(problemsOf(err), st.Fleet) || shown(r, st, f.Message) != f.Message) {
@@ -119,15 +119,15 @@ func (s *Server) failureFor(r *http.Request, st *fleetstate.State, err error) *f
 	return f
 }
 
-// shown is a text, unless it names clusters of others than the tenants or owners that the token is
-// restricted to.
+// shown returns text, or access.Withheld if the token is restricted to tenants or owners and the
+// text names a cluster of others.
 func shown(r *http.Request, st *fleetstate.State, text string) string {
 	only := bearerOf(r).Restricted()
 	return access.Text(st, bearerOf(r), only == nil || only.Tenants == nil && only.Owners == nil, text)
 }
 
-// tokenOrPassword takes the token also as the password of any user: Flux Operator sends either, by
-// the keys of its Secret.
+// tokenOrPassword returns the token, or the password of any user: Flux Operator sends either,
+// depending on the keys of its Secret.
 func tokenOrPassword(r *http.Request) string {
 	if _, password, basic := r.BasicAuth(); basic {
 		return strings.TrimSpace(password)

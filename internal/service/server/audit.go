@@ -21,8 +21,8 @@ import (
 // allTenants stands for every tenant.
 const allTenants = "*"
 
-// newAuditLog writes who asked for what, and which removals an approval let pass: one line of JSON
-// each. A line never holds a token, a request's body or a response.
+// newAuditLog returns the audit log: one line of JSON for each request, rotated secret and used
+// approval. A line never holds a token, a request's body or a response.
 func newAuditLog(w io.Writer) *slog.Logger {
 	if w == nil {
 		return slog.New(slog.DiscardHandler)
@@ -30,8 +30,8 @@ func newAuditLog(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, nil)).With("log", "audit")
 }
 
-// auditRequest writes the audit log's line of a request, also of one that is refused; probes and
-// metrics have none. Failed attempts beyond their limit have no line, so that nobody fills a disk.
+// auditRequest writes the audit log's line of a request, also of a refused one. Probes and metrics
+// have none. Failed attempts beyond their limit have none, so that they cannot fill a disk.
 func (s *Server) auditRequest(r *http.Request, n *requestInfo, code int, took time.Duration) {
 	isProbe := n.endpoint == "healthz" || n.endpoint == "metrics" || n.endpoint == "readyz" && n.bearer == nil && n.failure == ""
 	if n.expected || isProbe || n.endpoint == "" || !s.audit.Enabled(r.Context(), slog.LevelInfo) {
@@ -64,7 +64,7 @@ func (s *Server) auditRequest(r *http.Request, n *requestInfo, code int, took ti
 	s.audit.LogAttrs(r.Context(), slog.LevelInfo, "request", append(attributes, slog.Duration("took", took))...)
 }
 
-// certificate names the client's certificate: its subject and its serial number.
+// certificate returns the subject and the serial number of the client's certificate.
 func certificate(r *http.Request) string {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return ""
@@ -73,8 +73,8 @@ func certificate(r *http.Request) string {
 	return strings.TrimSpace(c.Subject.String() + " " + c.SerialNumber.Text(16))
 }
 
-// auditQuery hands the audit log the tenants that a query is about: those of its selector or its
-// owner, else those of the token's scope, else all.
+// auditQuery sets the tenants of a query for the audit log: from its selector or its owner, else
+// from the token's scope, else all.
 func auditQuery(r *http.Request, q query.Query, f *fleet.Fleet) {
 	n := info(r)
 	n.tenants = scopeTenants(bearerOf(r))
@@ -89,7 +89,7 @@ func auditQuery(r *http.Request, q query.Query, f *fleet.Fleet) {
 	}
 }
 
-// auditCluster hands the audit log the one cluster that a request is about.
+// auditCluster sets the cluster of a request for the audit log.
 func auditCluster(r *http.Request, f *fleet.Fleet, hub, cluster string) {
 	n := info(r)
 	n.cluster = cut(cluster)
@@ -105,7 +105,7 @@ func scopeTenants(b *access.Bearer) []string {
 	return []string{allTenants}
 }
 
-// auditApproval writes that an approval lets a removal pass.
+// auditApproval writes that an approval allows a removal.
 func (s *Server) auditApproval(st *fleetstate.State, hub string, removal lifecycle.Removal, approval problem.Pos) {
 	attributes := []slog.Attr{
 		slog.String("revision", st.Revision), slog.String("hub", hub), slog.String("cluster", removal.Cluster),
@@ -117,8 +117,8 @@ func (s *Server) auditApproval(st *fleetstate.State, hub string, removal lifecyc
 	s.audit.LogAttrs(context.Background(), slog.LevelInfo, "approval used", append(attributes, slog.String("approval", approval.String()))...)
 }
 
-// rotated returns what writes that a secret has a new value: a token by its name, a certificate by
-// its file.
+// rotated returns a function that writes that a secret has a new value. Its name is a token's name
+// or a certificate's file.
 func (s *Server) rotated(kind string) func(name string) {
 	return func(name string) { s.audit.Info("rotated", kind, name) }
 }

@@ -13,9 +13,8 @@ import (
 )
 
 // explain shows where a component's values on a cluster come from, as `argosy explain -o json`
-// does. ?cluster= and ?component= are needed; ?group= may also stand before the component's name,
-// as in group/component; ?hub= is needed where several hubs have such a cluster; ?path= restricts
-// the values.
+// does. The query needs cluster and component; without group, component is GROUP/COMPONENT. It
+// needs hub if several hubs have such a cluster; path restricts the values.
 func (s *Server) explain(w http.ResponseWriter, r *http.Request) *failure {
 	q := r.URL.Query()
 	for name := range q {

@@ -19,13 +19,13 @@ type Fleet struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Revision   string `json:"revision"`
-	// RestrictedTo is the scope that Clusters are complete for, where the token does not allow all.
+	// RestrictedTo is the scope that Clusters is complete for; absent if the token allows all.
 	RestrictedTo *Restriction `json:"restrictedTo,omitempty"`
-	// Clusters are all members, by hub and name; with ?hub= those of one hub.
+	// Clusters lists all members by hub and name; with ?hub= only the members of one hub.
 	Clusters []inventory.Summary `json:"clusters"`
-	// RefusedRemovals are the responses beyond the removal budget, with their removals.
+	// RefusedRemovals lists the responses beyond the removal budget, with their removals.
 	RefusedRemovals []guard.RefusedRemoval `json:"refusedRemovals"`
-	// Waiting are the components that wait for others of their cluster.
+	// Waiting lists the components that wait for others of their cluster.
 	Waiting []order.Wait `json:"waiting"`
 }
 
@@ -87,7 +87,7 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 	return nil
 }
 
-// problemsFor are problems without what names clusters that the token does not see.
+// problemsFor returns problems; it withholds texts that name clusters that the token does not see.
 func problemsFor(r *http.Request, st *fleetstate.State, all []problem.Problem) []problem.Problem {
 	out := []problem.Problem{}
 	for _, p := range all {

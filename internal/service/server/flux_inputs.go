@@ -18,23 +18,23 @@ import (
 	"github.com/argosy-hub/argosy/internal/responsesize"
 )
 
-// What Flux Operator's ResourceSetInputProvider of type ExternalService takes (flux-operator
+// Limits of Flux Operator's ResourceSetInputProvider of type ExternalService (flux-operator
 // v0.58.0, api/v1/resourcesetinputprovider_types.go and callExternalServiceProvider of its
 // controller).
 const (
-	// maxInputsBytes: a larger body is an error there.
+	// maxInputsBytes bounds a body: a larger one is an error in Flux Operator.
 	maxInputsBytes = 900 << 10
-	// defaultInputs is spec.filter.limit where it is not set; inputs beyond it are silently cut
-	// off.
+	// defaultInputs is the default of spec.filter.limit. Flux Operator silently cuts off inputs
+	// beyond it.
 	defaultInputs = 100
 	// maxInputs is the largest spec.filter.limit.
 	maxInputs = 10_000
 )
 
-// fluxParameters are the query parameters of flux/inputs.
+// fluxParameters lists the query parameters of flux/inputs.
 var fluxParameters = []string{"view", "hub", "group", "component", "release", "owner", "selector", "limit"}
 
-// fluxInputs answers the queries of Flux Operator.
+// fluxInputs responds to the queries of Flux Operator.
 func (s *Server) fluxInputs(w http.ResponseWriter, r *http.Request) *failure {
 	request, limit, f := s.fluxRequest(r)
 	if f != nil {
@@ -62,8 +62,8 @@ func (s *Server) fluxInputs(w http.ResponseWriter, r *http.Request) *failure {
 	return f
 }
 
-// causeOf is why a response is refused, for the log, where Flux Operator's user finds the reason:
-// it names the tenant that takes most of it.
+// causeOf returns why a response is refused, with the tenant that takes most of it. It is for the
+// log: the message does not name tenants.
 func causeOf(f *failure, st *fleetstate.State, hub string, answer *response.Response) string {
 	sizes := map[string]int{}
 	most := ""
@@ -77,7 +77,7 @@ func causeOf(f *failure, st *fleetstate.State, hub string, answer *response.Resp
 	return fmt.Sprintf("%s; tenant %q has %d of the %d bytes", f.Message, most, sizes[most], answer.Len())
 }
 
-// inputsLimit is the limit of a response to Flux Operator.
+// inputsLimit returns the limit of a response to Flux Operator.
 func (s *Server) inputsLimit() byteLimit {
 	if s.o.MaxResponseBytes < maxInputsBytes {
 		return byteLimit{s.o.MaxResponseBytes, "--max-response-bytes"}
@@ -85,7 +85,7 @@ func (s *Server) inputsLimit() byteLimit {
 	return byteLimit{maxInputsBytes, "Flux Operator's"}
 }
 
-// knownQueries are the queries of engines, with the limits of their responses.
+// knownQueries returns the queries of engines, with the limits of their responses.
 func (s *Server) knownQueries() (out []responsesize.Query) {
 	for _, q := range s.guard.KnownQueries() {
 		out = append(out, responsesize.Query{Query: q, MaxBytes: s.o.MaxResponseBytes})
@@ -96,7 +96,7 @@ func (s *Server) knownQueries() (out []responsesize.Query) {
 	return out
 }
 
-// fluxRequest returns the query in the URL, and how many inputs the requester takes.
+// fluxRequest returns the query in the URL, and how many inputs the requester accepts.
 func (s *Server) fluxRequest(r *http.Request) (request query.Query, limit int, f *failure) {
 	bad := func(format string, args ...any) *failure {
 		return &failure{Code: http.StatusBadRequest, Message: fmt.Sprintf(format, args...)}

@@ -19,7 +19,7 @@ import (
 // maxWords bounds the words of a request in log and errors.
 const maxWords = 253
 
-// getparams answers the queries of Argo CD's plugin generator.
+// getparams responds to the queries of Argo CD's plugin generator.
 func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	body, f := s.body(r)
 	if f != nil {
@@ -41,7 +41,7 @@ func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	return s.respondWithin(w, r, st, resp, resp.Sets(), byteLimit{s.o.MaxResponseBytes, "--max-response-bytes"})
 }
 
-// stateFor is the state that a query is answered from, if the token's scope allows the query.
+// stateFor returns the state from which to respond to a query, if the token's scope allows it.
 func (s *Server) stateFor(r *http.Request, q query.Query) (*fleetstate.State, *failure) {
 	recordQuery(r, q)
 	st, f := s.state(r)
@@ -77,7 +77,7 @@ func (s *Server) body(r *http.Request) ([]byte, *failure) {
 	return body, nil
 }
 
-// tooLarge closes the connection, as what is left of the body is not read.
+// tooLarge returns 413. It closes the connection, as the rest of the body is not read.
 func tooLarge(message string) *failure {
 	return &failure{Code: http.StatusRequestEntityTooLarge, Message: message, Header: map[string]string{"Connection": "close"}}
 }
@@ -89,8 +89,8 @@ func (s *Server) request(r *http.Request, body []byte) (query.Query, *failure) {
 	return q, f
 }
 
-// parse reads a query; of a bad one it returns at least the ApplicationSet. Argo CD may add keys
-// around input.parameters.
+// parse reads a query; for an invalid one it still returns the ApplicationSet if it can. Argo CD
+// may add keys around input.parameters.
 func (s *Server) parse(body []byte) (q query.Query, f *failure) {
 	bad := func(message string) (query.Query, *failure) {
 		return q, &failure{Code: http.StatusBadRequest, Message: message}
@@ -123,14 +123,14 @@ func (s *Server) parse(body []byte) (q query.Query, f *failure) {
 func recordQuery(r *http.Request, q query.Query) {
 	n := info(r)
 	for _, v := range query.Views {
-		if v == string(q.View) { // a metric's label has no words of clients
+		if v == string(q.View) { // a metric's label must not be a client's text
 			n.view = v
 		}
 	}
 	n.request = cut(strings.TrimRight(strings.Join([]string{n.view, q.Hub, q.Owner, q.Group, q.Component, q.Release}, "/"), "/"))
 }
 
-// jsonError is an error of encoding/json without the names of our types.
+// jsonError returns the text of an error of encoding/json without the names of Go types.
 func jsonError(err error) string {
 	var wrongType *json.UnmarshalTypeError
 	if errors.As(err, &wrongType) {
@@ -146,7 +146,7 @@ func jsonError(err error) string {
 	return err.Error()
 }
 
-// cut shortens a client's words for log and errors.
+// cut shortens a client's text for log and errors.
 func cut(s string) string {
 	if len(s) <= maxWords {
 		return s

@@ -14,36 +14,36 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/httpserver"
 )
 
-// maxListed bounds the members that /readyz lists: a probe asks for it every few seconds.
+// maxListed bounds the members that /readyz lists, as a probe requests it every few seconds.
 const maxListed = 20
 
-// Probe is the body of /readyz without a token: codes and numbers, and no text of a file, a fact or
-// an address.
+// Probe is the body of /readyz without a token. It has codes and numbers, but no text of a file, a
+// fact or an address.
 type Probe struct {
-	// Ready says whether clients should send requests here.
+	// Ready reports whether clients should send requests here.
 	Ready bool `json:"ready"`
 	// Message says why not, in fixed words.
 	Message string `json:"message,omitempty"`
-	// Revision is served since Since.
+	// Revision is the served revision; Since is when the service began to serve it.
 	Revision string     `json:"revision,omitempty"`
 	Since    *time.Time `json:"since,omitempty"`
-	// LastRefresh is when the source was last polled with nothing to refuse.
+	// LastRefresh is when the source was last polled and nothing was refused.
 	LastRefresh *time.Time `json:"lastRefresh,omitempty"`
-	// ComputingSince is when the computation under way began; absent while there is none.
+	// ComputingSince is when the running computation began; absent if there is none.
 	ComputingSince *time.Time `json:"computingSince,omitempty"`
-	// Refused are newer revisions and facts that are not served.
+	// Refused lists newer revisions and facts that are not served.
 	Refused []Refused `json:"refused"`
-	// QuarantinedMembers counts the hub's quarantined members, LastKnownClusters those whose
-	// cluster Secrets are gone, and which are computed from their last known facts.
+	// QuarantinedMembers counts the hub's broken members. LastKnownClusters counts the members
+	// whose cluster Secrets are gone and whose last known facts are used.
 	QuarantinedMembers int `json:"quarantinedMembers"`
 	LastKnownClusters  int `json:"lastKnownClusters"`
-	// RefusedResponses counts the responses beyond the removal budget, StaleMounts the mounts whose
-	// newest commit is not served, StateProblems what of the stored state cannot be used.
+	// RefusedResponses counts the responses beyond the removal budget. StaleMounts counts the
+	// mounts whose newest commit is not served, StateProblems the unusable parts of stored state.
 	RefusedResponses int `json:"refusedResponses"`
 	StaleMounts      int `json:"staleMounts"`
 	StateProblems    int `json:"stateProblems"`
 	// ReplacedLabels counts the labels and annotations of the hub's live cluster Secrets that
-	// responses have otherwise.
+	// differ in responses.
 	ReplacedLabels int `json:"replacedLabels"`
 }
 
@@ -66,31 +66,31 @@ type Readiness struct {
 	Hub     string `json:"hub"`
 	// Refused lists newer revisions and facts, and why they are not served.
 	Refused []refresh.Refusal `json:"refused"`
-	// Quarantined lists the first of the quarantined members.
+	// Quarantined lists the first broken members.
 	Quarantined []refresh.Quarantined `json:"quarantined"`
-	// Mounts are the repositories that the layout mounts, and since when which of them are stale;
-	// absent without any.
+	// Mounts lists the repositories that the layout mounts, and since when one is stale; absent
+	// without any.
 	Mounts []refresh.Mount `json:"mounts,omitempty"`
-	// RefusedRemovals are the responses beyond the removal budget; /api/v1/fleet lists their
+	// RefusedRemovals lists the responses beyond the removal budget; /api/v1/fleet lists their
 	// removals.
 	RefusedRemovals []guard.RefusedRemoval `json:"refusedRemovals"`
-	// LastKnown lists the first of the members without a cluster Secret.
+	// LastKnown lists the first members whose cluster Secrets are gone.
 	LastKnown []string `json:"lastKnown"`
-	// Replaced says of the first replaced labels and annotations what they have instead.
+	// Replaced lists the first replaced labels and annotations, with their values in responses.
 	Replaced []string `json:"replaced"`
-	// State describes what a restart goes on from; absent without a store.
+	// State describes the stored state that a restart uses; absent without a store.
 	State *StoredState `json:"state,omitempty"`
 }
 
-// StoredState describes what a restart goes on from.
+// StoredState describes the stored state that a restart uses.
 type StoredState struct {
-	// Where is the place of the store.
+	// Where names the store.
 	Where string `json:"where"`
-	// Problems say what of it cannot be used, read or written.
+	// Problems lists the parts that cannot be used, read or written.
 	Problems []string `json:"problems"`
 }
 
-// healthz responds while the process works.
+// healthz responds 200 while the process runs.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) *failure {
 	respond(w, http.StatusOK, []byte("{\"status\":\"ok\"}\n"))
 	return nil
@@ -103,8 +103,8 @@ const (
 	stopping  = "draining: this instance is being stopped"
 )
 
-// readyz says whether clients should send requests here, and which revision is served. A request
-// with a token gets the reasons too, or is refused.
+// readyz reports whether clients should send requests here, and the served revision. A request with
+// a token also gets the reasons, or is refused.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) *failure {
 	if r.Header.Get("Authorization") != "" {
 		return s.withToken(access.FleetRoute, tokenOrPassword, s.detailedReadyz)(w, r)
@@ -124,7 +124,7 @@ func (s *Server) detailedReadyz(w http.ResponseWriter, r *http.Request) *failure
 	return nil
 }
 
-// code is the status that tells load balancers the same.
+// code returns 503 if clients should not send requests here.
 func (b Readiness) code() int {
 	if !b.Ready {
 		return http.StatusServiceUnavailable
@@ -132,7 +132,7 @@ func (b Readiness) code() int {
 	return http.StatusOK
 }
 
-// readiness collects the body of /readyz, with the message of either audience.
+// readiness returns the body of /readyz, with the messages for requests with and without a token.
 func (s *Server) readiness() (body Readiness) {
 	st := s.refresher.Status()
 	body = Readiness{
@@ -177,12 +177,12 @@ func (s *Server) readiness() (body Readiness) {
 	return body
 }
 
-// unready says why clients should send no requests here: open to everybody, why to a token.
+// unready sets the messages: open for every client, why for a client with a token.
 func (b *Readiness) unready(open, why string) {
 	b.Ready, b.Probe.Message, b.Message = false, open, why
 }
 
-// storedState describes the store, nil without one.
+// storedState describes the stored state; nil without a store.
 func (s *Server) storedState(st refresh.Status) *StoredState {
 	if s.o.Store == nil {
 		return nil

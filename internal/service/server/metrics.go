@@ -14,7 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/httpserver"
 )
 
-// metrics count events; stateMetrics, below, reads the state when Prometheus scrapes.
+// metrics counts events; stateMetrics, below, reads the state when Prometheus scrapes.
 type metrics struct {
 	requests  *prometheus.CounterVec
 	durations *prometheus.HistogramVec
@@ -101,7 +101,7 @@ func (m *metrics) notified(err error) {
 	m.notices.Inc()
 }
 
-// stateMetrics describe the served state, the removal budget and the connections.
+// stateMetrics describes the served state, the removal budget and the connections.
 type stateMetrics struct{ s *Server }
 
 var (
@@ -132,14 +132,14 @@ var (
 	openDesc = prometheus.NewDesc("argosy_http_connections", "Open connections.", nil, nil)
 )
 
-// Describe names the metrics.
+// Describe sends the descriptions of the metrics.
 func (stateMetrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, computing, staleDesc, mountDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, replacedDesc, stateDesc, expiryDesc, membersDesc, ringsDesc, refusedDesc, baselines, storeDesc, openDesc} {
 		ch <- d
 	}
 }
 
-// Collect reads the metrics.
+// Collect sends the values of the metrics.
 func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, of ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, of...)
@@ -223,7 +223,7 @@ func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// seconds is a time as Prometheus wants it, 0 for none.
+// seconds returns a time as a Unix timestamp in seconds, 0 for none.
 func seconds(t time.Time) float64 {
 	if t.IsZero() {
 		return 0

@@ -14,21 +14,21 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/httpserver"
 )
 
-// requestInfo collects for log and metrics what handlers learn of a request.
+// requestInfo collects the properties of a request for log and metrics.
 type requestInfo struct {
 	id, endpoint, view      string
 	applicationSet, request string
 	failure                 string
 	bearer                  *access.Bearer
 	expected                bool     // the failure is part of the client's protocol
-	cluster                 string   // that the request is about, for the audit log
-	tenants                 []string // that it is about
+	cluster                 string   // that the request concerns, for the audit log
+	tenants                 []string // that it concerns
 	sets                    int      // -1 without a response of parameter sets
 }
 
 type infoKey struct{}
 
-// info returns the request's; withLog has put it there.
+// info returns the requestInfo of a request, which withLog has set.
 func info(r *http.Request) *requestInfo {
 	n, _ := r.Context().Value(infoKey{}).(*requestInfo)
 	if n == nil {
@@ -37,7 +37,7 @@ func info(r *http.Request) *requestInfo {
 	return n
 }
 
-// saneID is a client's request id that log and header may repeat.
+// saneID matches a client's request id that log and header may repeat.
 var saneID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,128}$`)
 
 func requestID(r *http.Request) string {
@@ -49,7 +49,7 @@ func requestID(r *http.Request) string {
 	return hex.EncodeToString(b[:])
 }
 
-// withLog gives each request an id, and writes log and metrics (rule 6: neither tokens nor bodies).
+// withLog gives each request an id, and writes log and metrics, without tokens and bodies.
 func (s *Server) withLog(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -92,7 +92,7 @@ func (s *Server) logRequest(r *http.Request, n *requestInfo, rec *httpserver.Rec
 	s.o.Logger.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
-// logError is promhttp's logger.
+// logError logs the errors of promhttp.
 type logError struct{ log *slog.Logger }
 
 // Println logs an error of gathering metrics.

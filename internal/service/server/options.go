@@ -22,7 +22,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// Defaults that others name.
+// Defaults of Options that other packages name.
 const (
 	DefaultMaxWebhookBytes = 25 << 20
 	DefaultMaxConcurrent   = 32
@@ -31,67 +31,68 @@ const (
 // MinConnections is the smallest MaxConnections.
 const MinConnections = 8
 
-// Options say what to serve: Defaults with Source, Hub and TokenFile, which are required.
+// Options configure a Server. Start from Defaults; Source, Hub and TokenFile are required.
 type Options struct {
-	// Source is where the repository comes from; the server closes it.
+	// Source is the source of the fleet repository. The server closes it.
 	Source source.Source
 	// Revision reads a commit of the source that a poll has skipped, for an agent in a rollout;
-	// default nobody can.
+	// default none.
 	Revision func(ctx context.Context, commit string) (*snapshot.Snapshot, error)
-	// Mounts opens the repositories that the layout mounts; default none can be read.
+	// Mounts opens the repositories that the layout mounts; default none.
 	Mounts func(fleet.Mount) (source.Source, error)
 	// Facts provides the facts of clusters; default none: every member counts as registered.
 	Facts refresh.FactsProvider
 	// Hub is the hub of queries that name none.
 	Hub string
 
-	// ApplicationSets are refreshed when their response has changed; default none.
+	// ApplicationSets lists and refreshes the ApplicationSets whose response changes; default none.
 	ApplicationSets notify.Client
 
-	// Grants are the ownership grants of the member whose engine queries; default none: Git alone
+	// Grants are the ownership grants of the member whose engine queries. By default, only Git
 	// decides who owns a group.
 	Grants Grants
 
-	// Store keeps what a restart goes on from; default none.
+	// Store keeps the state that survives a restart; default none.
 	Store *store.Store
-	// SourcePatience is how long Source may be silent after the start before the state in Store is
-	// served; 0 for the default of package refresh.
+	// SourcePatience is how long the service first waits for Source before it serves the state in
+	// Store; 0 for the default of package refresh.
 	SourcePatience time.Duration
-	// StoreFacts keeps the facts in Store, too: those of Kubernetes may be gone or out of reach
-	// after a restart.
+	// StoreFacts also keeps the facts in Store: after a restart, Kubernetes may be out of reach or
+	// may have lost them.
 	StoreFacts bool
-	// StoreProblems say what of earlier state cannot be used. They are logged and reported.
+	// StoreProblems lists the parts of earlier state that cannot be used, to log and report.
 	StoreProblems []string
 	// Now is the removal budget's clock; default time.Now.
 	Now func() time.Time
 
-	// RolloutCheck carries out a check of a rollout policy; default none is, and no ring with
-	// checks goes on. RolloutCheckInterval is how often; 0 for the default of package rings.
+	// RolloutCheck carries out a check of a rollout policy; by default, a ring with checks waits.
+	// RolloutCheckInterval is how often it is called; 0 for the default of package rings.
 	RolloutCheck         func(context.Context, rollout.Check) rollout.CheckOutcome
 	RolloutCheckInterval time.Duration
-	// Silent is why a member's API server does not respond, empty for one that does, and where
-	// nobody knows; default nobody does. What an engine says of a silent member is no evidence.
+	// Silent returns why a member's API server does not respond; "" if it does, or if that is
+	// unknown, as it is by default. The service ignores an engine's report on a silent member.
 	Silent func(cluster string) string
-	// GrantHealth is why the health of ownership grants says nothing of agents, empty if it does;
-	// default it does.
+	// GrantHealth returns why the health of ownership grants does not show the health of agents;
+	// "" if it does, which is the default.
 	GrantHealth func(context.Context) string
 
-	// Listen is the address to listen on. Port 0 takes a free one.
+	// Listen is the address to listen on. Port 0 selects a free port.
 	Listen string
 	// TokenFile holds the bearer token that may query everything.
 	TokenFile string
-	// TokensFile declares tokens with their scopes, and TokensDir has the files that hold them;
-	// default none.
+	// TokensFile declares tokens with their scopes, and TokensDir is the folder of their values'
+	// files; default none.
 	TokensFile, TokensDir string
-	// TokensReload is how old the last look at these files may be. A negative one looks each time.
+	// TokensReload is the time after which these files are read again. A negative one reads them
+	// each time.
 	TokensReload time.Duration
 	// TokenRate is how many requests a second one token may make, after TokenBurst requests at
-	// once. Beyond, a request waits for MaxWait and is then refused with 429.
+	// once. A request beyond waits for MaxWait and is then refused with 429.
 	TokenRate  float64
 	TokenBurst int
-	// TLSCert and TLSKey are PEM files; without both, the server speaks plain HTTP.
+	// TLSCert and TLSKey are PEM files; without both, the server serves plain HTTP.
 	TLSCert, TLSKey string
-	// TLSClientCA is a PEM file of authorities. Clients have to present a certificate of one;
+	// TLSClientCA is a PEM file of authorities. Clients must present a certificate of one of them;
 	// default none.
 	TLSClientCA string
 
@@ -102,17 +103,17 @@ type Options struct {
 	MaxWebhookBytes int64
 	// WebhookTimeout is how long a webhook's signed body may take.
 	WebhookTimeout time.Duration
-	// Limits of the listener, with at least MinConnections.
+	// Limits are the limits of the listener, with at least MinConnections.
 	httpserver.Limits
 
-	// DrainDelay is how long Stop still serves after /readyz has turned to 503; default none.
+	// DrainDelay is how long Stop still serves after /readyz has become 503; default none.
 	DrainDelay time.Duration
 	// ShutdownTimeout is how long Stop then waits for requests to finish.
 	ShutdownTimeout time.Duration
 
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
-	// Audit gets a line of JSON for each request, rotation and used approval; default none.
+	// Audit receives a line of JSON for each request, rotation and used approval; default none.
 	Audit io.Writer
 	// Registerer and Gatherer default to a registry of the server's own.
 	Registerer prometheus.Registerer
@@ -121,19 +122,18 @@ type Options struct {
 
 // Grants are the ownership grants of the member whose engine queries the service.
 type Grants interface {
-	// Member is the member's name.
+	// Member returns the member's name.
 	Member() string
-	// Release returns grants whose groups have no parameter sets and no workloads any more. It does
-	// not wait.
+	// Release gives back grants whose groups have no parameter sets and no workloads any more. It
+	// does not wait.
 	Release(grants []facts.OwnershipGrant)
-	// Report says of groups how healthy they are in rollouts (facts.RingsHealthAnnotation). It does
-	// not wait.
+	// Report publishes the health of groups in rollouts (facts.RingsHealthAnnotation). It does not
+	// wait.
 	Report(health map[string]string)
 }
 
-// Defaults are Options with the defaults of everything that has one. By default Argo CD gives up
-// after 30 seconds; GitHub gives up a webhook after 10 (docs.github.com, "Best practices for using
-// webhooks").
+// Defaults returns Options with all defaults. By default Argo CD gives up after 30 seconds; GitHub
+// gives up a webhook after 10 (docs.github.com, "Best practices for using webhooks").
 func Defaults() Options {
 	return Options{
 		Facts: refresh.StaticFacts{}, Now: time.Now, Listen: "127.0.0.1:4355", TokensReload: access.DefaultReload,
@@ -148,7 +148,7 @@ func Defaults() Options {
 	}
 }
 
-// Validate reports what is missing or contradicts itself, by the names of the flags.
+// Validate reports options that are missing or contradict each other, by the names of their flags.
 func (o Options) Validate() error {
 	switch {
 	case o.Hub == "":

@@ -10,10 +10,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/registry"
 )
 
-// registry answers below /v2/ (rule 10).
+// registry responds below /v2/, with errors in the form of the OCI specification.
 func (s *Server) registry(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Docker-Distribution-Api-Version", "registry/2.0")
-	info(r).expected = registryToken(r) == "" // so clients ask how to authenticate
+	info(r).expected = registryToken(r) == "" // a client's first request gets the challenge
 	f := s.withToken(access.Registry, registryToken, s.pull)(w, r)
 	if f == nil {
 		return
@@ -28,8 +28,8 @@ func (s *Server) registry(w http.ResponseWriter, r *http.Request) {
 	respond(w, f.Code, httpserver.Encode(registry.NewErrorBody(f.Code, f.Message)))
 }
 
-// registryToken is the token as anybody's password, or as a bearer's. The challenge is Basic alone:
-// clients that see Bearer look for a token service (go-containerregistry v0.21,
+// registryToken returns the token: the password of any user, or a bearer token. The challenge is
+// only Basic, as clients that see Bearer look for a token service (go-containerregistry v0.21,
 // pkg/v1/remote/transport; oras-go v2.5, registry/remote/auth).
 func registryToken(r *http.Request) string {
 	if _, password, ok := r.BasicAuth(); ok {
@@ -71,7 +71,7 @@ func (s *Server) pull(w http.ResponseWriter, r *http.Request) *failure {
 		return unknown(missing.Error())
 	}
 	f = s.failureFor(r, st, err)
-	if f.Code == http.StatusBadRequest { // an owner that has no artifact; else Flux keeps what it has (G1)
+	if f.Code == http.StatusBadRequest { // an owner that has no artifact; otherwise Flux keeps its artifact
 		f.Code = http.StatusNotFound
 	}
 	return f

@@ -6,7 +6,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
-// queries returns a function for the known queries of an ApplicationSet.
+// queries returns a function that returns the known queries of an ApplicationSet.
 func queries(o Options) func(string) guard.Queries {
 	return func(name string) (out guard.Queries) {
 		if o.ApplicationSets == nil {
@@ -22,7 +22,8 @@ func queries(o Options) func(string) guard.Queries {
 	}
 }
 
-// requesters returns a function for the queries of all ApplicationSets of this service, by name.
+// requesters returns a function that returns the queries of all ApplicationSets of this service, by
+// name.
 func requesters(o Options) func() map[string]guard.Queries {
 	return func() map[string]guard.Queries {
 		out := map[string]guard.Queries{}
@@ -37,9 +38,10 @@ func requesters(o Options) func() map[string]guard.Queries {
 	}
 }
 
-// knownQueries returns a function for the queries of this service's ApplicationSets, by name. It
-// leaves out an ApplicationSet that has a query which only Argo CD knows; with ofAll, one such
-// ApplicationSet leaves none, so that no ring moves on a part. Without ApplicationSets it is nil.
+// knownQueries returns a function that returns the queries of this service's ApplicationSets, by
+// name; nil without ApplicationSets. It leaves out an ApplicationSet with a query that only Argo CD
+// knows. With ofAll, one such ApplicationSet makes the result nil, so that no ring advances on
+// partial knowledge.
 func knownQueries(o Options, ofAll bool) func() map[string][]query.Query {
 	if o.ApplicationSets == nil {
 		return nil
@@ -65,15 +67,14 @@ func queriesOf(o Options, s facts.ApplicationSet, complete bool) guard.Queries {
 	for _, parameters := range s.Requests {
 		r, err := query.Parse(parameters, o.Hub)
 		if err != nil {
-			continue // its response is an error, so Argo CD does not use the others
+			continue // its response is an error, so Argo CD ignores the others
 		}
 		out.Requests = append(out.Requests, r)
 	}
 	return out
 }
 
-// refusedRemovals returns the responses that are beyond the removal budget, with their removals one
-// by one if detailed.
+// refusedRemovals returns the responses beyond the removal budget, with their removals if detailed.
 func (s *Server) refusedRemovals(detailed bool) []guard.RefusedRemoval {
 	out := s.guard.Refusals()
 	if out == nil {

@@ -16,10 +16,10 @@ import (
 // failure is a refused request.
 type failure = httpserver.Failure
 
-// handle responds to a request. With a failure it has written nothing.
+// handle responds to a request. If it returns a failure, it has written nothing.
 type handle func(w http.ResponseWriter, r *http.Request) *failure
 
-// ServeHTTP writes the failure, if any.
+// ServeHTTP calls h and writes its failure, if any.
 func (h handle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f := h(w, r); f != nil {
 		write(w, r, f)
@@ -46,7 +46,7 @@ func respond(w http.ResponseWriter, code int, body []byte) {
 	respondWith(w, code, bytes.NewReader(body))
 }
 
-// respondWith writes a body that writes itself.
+// respondWith writes a body with its length.
 func respondWith(w http.ResponseWriter, code int, body responseBody) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
@@ -55,19 +55,19 @@ func respondWith(w http.ResponseWriter, code int, body responseBody) {
 	_, _ = body.WriteTo(w) // the client may be gone
 }
 
-// byteLimit is a bound of a response's size, and whose it is.
+// byteLimit is a bound of a response's size, and who sets it.
 type byteLimit struct {
 	bytes int64
 	whose string
 }
 
-// responseBody is a body of a known length that writes itself.
+// responseBody is a body of known length.
 type responseBody interface {
 	Len() int
 	io.WriterTo
 }
 
-// respondWithin writes a whole response, or none if it is beyond its limit (rule 1).
+// respondWithin writes a whole response, or nothing if it is beyond its limit.
 func (s *Server) respondWithin(w http.ResponseWriter, r *http.Request, st *fleetstate.State, body responseBody, sets int, limit byteLimit) *failure {
 	if int64(body.Len()) > limit.bytes {
 		return &failure{Code: http.StatusServiceUnavailable, Message: fmt.Sprintf(
@@ -79,7 +79,7 @@ func (s *Server) respondWithin(w http.ResponseWriter, r *http.Request, st *fleet
 	return nil
 }
 
-// failureOf is a resolver's error as HTTP.
+// failureOf returns the HTTP failure for a resolver's error.
 func failureOf(err error) *failure {
 	f := &failure{Code: http.StatusServiceUnavailable, Message: err.Error()}
 	var e *problem.QueryError
@@ -89,7 +89,7 @@ func failureOf(err error) *failure {
 	return f
 }
 
-// problemsOf are the problems of a resolver's error.
+// problemsOf returns the problems of a resolver's error.
 func problemsOf(err error) []problem.Problem {
 	var e *problem.QueryError
 	if errors.As(err, &e) {

@@ -12,13 +12,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/httpserver"
 )
 
-// desired is what the repository asks for, by the revision of each ring.
+// desired returns the response to a query by the revision of each ring.
 func (s *Server) desired(st *fleetstate.State, q query.Query) (*response.Response, error) {
 	return s.rings.Respond(st, q)
 }
 
-// composed is a response as it may be given now: by the revision of each ring, and with what waits
-// for another component as it was.
+// composed returns the response to serve now: by the revision of each ring, but with the previous
+// parameter sets of components that wait for another component.
 func (s *Server) composed(st *fleetstate.State, q query.Query) (*response.Response, error) {
 	desired, err := s.desired(st, q)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Server) composed(st *fleetstate.State, q query.Query) (*response.Respon
 	return s.order.Compose(st, q, desired)
 }
 
-// reporter takes what is said of the groups of an agent, nil where nobody has grants.
+// reporter returns the function that publishes the health of an agent's groups, nil without grants.
 func reporter(to Grants) func(map[string]string) {
 	if to == nil {
 		return nil
@@ -35,10 +35,10 @@ func reporter(to Grants) func(map[string]string) {
 	return to.Report
 }
 
-// Rollouts are what all rings have and wait for.
+// Rollouts returns the revisions of all rings, and the reasons for which they wait.
 func (s *Server) Rollouts() rings.Report { return s.rings.Report() }
 
-// rollouts responds with what all rings have and wait for.
+// rollouts responds with the revisions of all rings, and the reasons for which they wait.
 func (s *Server) rollouts(w http.ResponseWriter, r *http.Request) *failure {
 	st, f := s.state(r)
 	if f != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/httpserver"
 )
 
-// handler routes all requests.
+// handler returns the handler of all requests.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	route := func(method, path, name string, h http.Handler) {
@@ -31,13 +31,13 @@ func (s *Server) handler() http.Handler {
 	route(http.MethodGet, "/healthz", "healthz", handle(s.healthz))
 	route(http.MethodGet, "/readyz", "readyz", handle(s.readyz))
 	metrics := promhttp.HandlerFor(s.o.Gatherer, promhttp.HandlerOpts{ErrorLog: logError{s.o.Logger}, MaxRequestsInFlight: 4})
-	// it writes into memory first, so that it holds nothing while a client is slow
+	// It writes into memory first, so that a slow client does not take one of the 4 requests.
 	route(http.MethodGet, "/metrics", "metrics", http.TimeoutHandler(metrics, s.o.WriteTimeout, "the metrics are late"))
 	mux.Handle("/v2/", withEndpoint("registry", http.HandlerFunc(s.registry)))
 	mux.Handle("/", withEndpoint("other", handle(func(http.ResponseWriter, *http.Request) *failure {
 		return &failure{Code: http.StatusNotFound, Message: "no such page; the API is POST /api/v1/getparams.execute"}
 	})))
-	// Responses are data of the fleet, and none is a page (rule 12).
+	// Responses are data of the fleet, never pages.
 	return httpserver.Secured("default-src 'none'; frame-ancestors 'none'", s.withLog(httpserver.Recovered(s.o.Logger, write, mux)))
 }
 

@@ -29,7 +29,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/tlsreload"
 )
 
-// Server responds from the newest good state.
+// Server responds from the newest valid state.
 type Server struct {
 	o              Options
 	refresher      *refresh.Refresher
@@ -39,15 +39,15 @@ type Server struct {
 	rings          *rings.Rings
 	notifier       *notify.Notifier        // nil without ApplicationSets
 	notifying      func()                  // ends the notifier
-	lastKnownFacts *refresh.LastKnownFacts // nil where they are not stored
-	guarding       func()                  // ends the guard
+	lastKnownFacts *refresh.LastKnownFacts // nil if they are not stored
+	guarding       func()                  // ends the guard, the order and the rings
 	tokens         *access.Tokens
 	gate           *httpserver.Gate
-	clients        *tlsreload.Authorities // nil where clients need no certificate
+	clients        *tlsreload.Authorities // nil if clients need no certificate
 	tlsConfig      *tls.Config            // nil without TLS
 	metrics        *metrics
 	audit          *slog.Logger
-	webhooks       *semaphore.Weighted // of signed bodies that are read
+	webhooks       *semaphore.Weighted // bounds the signed bodies in progress
 	artifacts      *registry.Registry
 	http           *httpserver.Server
 	address        net.Addr // Start sets it
@@ -57,8 +57,7 @@ type Server struct {
 	stopped        error
 }
 
-// New makes a server that does not listen yet. Its files of tokens and certificates have to be good
-// now.
+// New makes a server that does not listen yet. Its files of tokens and certificates must be valid.
 func New(o Options) (*Server, error) {
 	if o.Source == nil {
 		return nil, errors.New("no source: nothing to serve")
@@ -126,8 +125,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// TLS is the configuration of the listener, nil without a certificate, and what judges a client's
-// certificate, nil where clients need none. Another listener may use both.
+// TLS returns the configuration of the listener, nil without a certificate, and a function that
+// verifies a client's certificate, nil if clients need none. Another listener may use both.
 func (s *Server) TLS() (config *tls.Config, verify func(*tls.ConnectionState) error) {
 	if s.clients != nil {
 		verify = s.clients.Verify
@@ -135,7 +134,7 @@ func (s *Server) TLS() (config *tls.Config, verify func(*tls.ConnectionState) er
 	return s.tlsConfig.Clone(), verify
 }
 
-// tls configures TLS; nil without a certificate.
+// tls returns the TLS configuration, nil without a certificate.
 func (s *Server) tls() (config *tls.Config, err error) {
 	if s.o.TLSCert == "" {
 		return nil, nil
@@ -149,7 +148,7 @@ func (s *Server) tls() (config *tls.Config, err error) {
 }
 
 // Start listens, and begins to watch the source. It returns when connections are accepted; /readyz
-// says when a state is served.
+// reports when a state is served.
 func (s *Server) Start(ctx context.Context) error {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", s.o.Listen)
@@ -159,7 +158,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.address = listener.Addr()
 	s.notify(context.WithoutCancel(ctx))
 	s.guarding = background(context.WithoutCancel(ctx), s.guard.Run, s.order.Run, s.rings.Run)
-	s.refresher.Start(context.WithoutCancel(ctx)) // it goes on while the server drains
+	s.refresher.Start(context.WithoutCancel(ctx)) // it keeps running while the server drains
 	go func() {
 		if err := s.http.Serve(listener); err != nil {
 			s.failed <- err
@@ -169,7 +168,7 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// refreshed follows a reconciliation of the refresher, whose new state is served by now.
+// refreshed passes a new state on after the refresher has begun to serve it.
 func (s *Server) refreshed(o refresh.Outcome) {
 	s.metrics.refreshed(o)
 	if o.Swapped {
@@ -185,7 +184,7 @@ func (s *Server) refreshed(o refresh.Outcome) {
 	}
 }
 
-// notify begins to refresh ApplicationSets with new responses.
+// notify starts the refresh of ApplicationSets whose response changes.
 func (s *Server) notify(ctx context.Context) {
 	if s.notifier == nil {
 		return
@@ -193,7 +192,7 @@ func (s *Server) notify(ctx context.Context) {
 	s.notifying = background(ctx, s.notifier.Run)
 }
 
-// background runs a function until end is called, which waits for it.
+// background runs functions until end is called, which waits for them.
 func background(ctx context.Context, all ...func(context.Context)) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -206,7 +205,7 @@ func background(ctx context.Context, all ...func(context.Context)) (end func()) 
 	}
 }
 
-// Addr is the server's URL, after Start.
+// Addr returns the server's URL, after Start.
 func (s *Server) Addr() string {
 	scheme := "http"
 	if s.o.TLSCert != "" {
@@ -215,26 +214,26 @@ func (s *Server) Addr() string {
 	return scheme + "://" + s.address.String()
 }
 
-// Refresher keeps the served state up to date.
+// Refresher returns the refresher, which keeps the served state up to date.
 func (s *Server) Refresher() *refresh.Refresher { return s.refresher }
 
-// Tokens are those that requests are admitted by.
+// Tokens returns the tokens that admit requests.
 func (s *Server) Tokens() *access.Tokens { return s.tokens }
 
-// RefusedRemovals are the responses that are beyond the removal budget, with their removals.
+// RefusedRemovals returns the responses beyond the removal budget, with their removals.
 func (s *Server) RefusedRemovals() []guard.RefusedRemoval { return s.refusedRemovals(true) }
 
-// Waits are the components of a state that wait for others.
+// Waits returns the components of a state that wait for others.
 func (s *Server) Waits(st *fleetstate.State) []order.Wait { return s.order.Waits(st) }
 
-// state returns the served state; 503 before there is one (G4). A token that is restricted does not
-// get the cause, which may be in files of others.
+// state returns the served state, or 503 before there is one. A restricted token does not get the
+// cause, which may be in files of others.
 func (s *Server) state(r *http.Request) (*fleetstate.State, *failure) {
 	if st := s.refresher.State(); st != nil {
 		return st, nil
 	}
 	err := s.refresher.Status().Err()
-	if err == nil { // it has just come
+	if err == nil { // a state has just been served
 		return s.refresher.State(), nil
 	}
 	f := &failure{Code: http.StatusServiceUnavailable, Message: err.Error(), Header: map[string]string{"Retry-After": "5"}}
@@ -244,8 +243,8 @@ func (s *Server) state(r *http.Request) (*fleetstate.State, *failure) {
 	return nil, f
 }
 
-// Stop drains and ends the server (rule 7). The end of the context cuts the drain delay short;
-// requests under way still have the shutdown timeout.
+// Stop drains and ends the server. The end of the context cuts the drain delay short; requests in
+// progress still have the shutdown timeout.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		s.draining.Store(true)
@@ -267,8 +266,8 @@ func (s *Server) Stop(ctx context.Context) error {
 	return s.stopped
 }
 
-// Run serves until the context ends, then drains. It closes the source in any case. It calls
-// started, which may be nil, when the server listens.
+// Run serves until the context ends, then drains. It always closes the source. It calls started,
+// unless nil, when the server listens.
 func Run(ctx context.Context, o Options, started func(*Server)) error {
 	s, err := New(o)
 	if err != nil {

@@ -12,12 +12,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/webhook"
 )
 
-// maxWebhooks bounds the signed bodies that are read at once. Anybody may send one, and it has to
-// be read before its signature can be verified.
+// maxWebhooks bounds the signed bodies that are read at once. Any client may send one, and its
+// signature can be verified only after it is read.
 const maxWebhooks = 16
 
-// look makes the service look at the source at once. However many pushes come meanwhile, it looks
-// once more after them.
+// look makes the service poll the source now. Pushes during a poll cause only one more poll.
 func (s *Server) look(w http.ResponseWriter, r *http.Request) *failure {
 	event, push := webhook.Event(r.Header)
 	info(r).request = cut(event)
@@ -31,8 +30,8 @@ func (s *Server) look(w http.ResponseWriter, r *http.Request) *failure {
 	return nil
 }
 
-// webhook accepts a token as a bearer's, as GitLab's secret token, as the key of a signature, or as
-// Azure DevOps' password.
+// webhook accepts a bearer token, GitLab's secret token, a signature made with a token, or Azure
+// DevOps' password.
 func (s *Server) webhook(w http.ResponseWriter, r *http.Request) *failure {
 	token := cmp.Or(r.Header.Get("X-Gitlab-Token"), access.BearerToken(r))
 	signature, signed := webhook.Signature(r.Header)
@@ -60,7 +59,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) *failure {
 	return s.admit(w, r, access.Webhook, bearer, s.look)
 }
 
-// signer is whose token has signed a body.
+// signer returns the bearer whose token has signed the body.
 func (s *Server) signer(w http.ResponseWriter, r *http.Request, signature []byte, limit int64) (*access.Bearer, *failure) {
 	if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(s.o.WebhookTimeout, s.o.ReadTimeout))); err != nil {
 		return nil, &failure{Code: http.StatusInternalServerError, Message: "the connection has no time limit", Cause: err.Error()}

@@ -12,11 +12,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/disk"
 )
 
-// Authorities sign the certificates that clients have to present.
+// Authorities are the issuers of the certificates that clients must present.
 type Authorities struct{ file *disk.File[*x509.CertPool] }
 
-// OpenAuthorities reads a PEM file of authorities, which has to be good now. Rotated may be nil; it
-// is called when the file has other authorities.
+// OpenAuthorities reads a PEM file of authorities, which must be valid. It calls rotated, unless
+// nil, when the file has other authorities.
 func OpenAuthorities(path string, log *slog.Logger, rotated func(kind string)) (*Authorities, error) {
 	source := disk.Source{Kind: "TLS client CA", Path: path, Limit: maxFile}
 	f, err := disk.Open(disk.Options[*x509.CertPool]{
@@ -36,8 +36,8 @@ func OpenAuthorities(path string, log *slog.Logger, rotated func(kind string)) (
 	return &Authorities{f}, nil
 }
 
-// authorities are all certificates of a PEM file. One that cannot be read is an error, as its
-// clients would be refused: pem skips it, and so does x509.CertPool.AppendCertsFromPEM.
+// authorities returns all certificates of a PEM file. One that cannot be read is an error, as its
+// clients would be refused: pem and x509.CertPool.AppendCertsFromPEM skip it.
 func authorities(file []byte) (*x509.CertPool, error) {
 	pool, good := x509.NewCertPool(), 0
 	for block, rest := pem.Decode(file); block != nil; block, rest = pem.Decode(rest) {
@@ -55,7 +55,8 @@ func authorities(file []byte) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// configure asks clients for certificates (rules 2 and 3).
+// configure requests certificates of clients. A handshake succeeds without one, as the kubelet has
+// none. Sessions are not resumed, so that a removed authority no longer counts.
 func (a *Authorities) configure(config *tls.Config) {
 	config.ClientAuth = tls.VerifyClientCertIfGiven
 	config.SessionTicketsDisabled = true
@@ -68,8 +69,8 @@ func (a *Authorities) configure(config *tls.Config) {
 	}
 }
 
-// Verify fails unless a connection's client has presented a certificate of one of the authorities
-// that are in the file now. The state is nil without TLS.
+// Verify fails unless the client has presented a certificate of an authority that is in the file
+// now. The state is nil without TLS.
 func (a *Authorities) Verify(state *tls.ConnectionState) error {
 	if state == nil || len(state.PeerCertificates) == 0 {
 		return errors.New("no client certificate: expected one of an authority of --tls-client-ca")

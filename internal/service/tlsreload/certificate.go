@@ -11,24 +11,24 @@ import (
 // maxFile bounds each PEM file.
 const maxFile = 1 << 20
 
-// Options say which PEM files to use. Cert and Key are required.
+// Options name the PEM files to use. Cert and Key are required.
 type Options struct {
 	Cert, Key string
-	// Clients are the authorities of clients' certificates; default none: clients need no
+	// Clients are the authorities of clients' certificates. By default, clients need no
 	// certificate.
 	Clients *Authorities
 	Log     *slog.Logger
-	// Rotated is called when the files have another certificate; default none.
+	// Rotated, if set, is called when the files have another certificate.
 	Rotated func(kind string)
 }
 
-// New configures a server's TLS. The files have to be good now.
+// New returns a server's TLS configuration. The files must be valid.
 func New(o Options) (*tls.Config, error) {
 	pair, err := disk.Open(disk.Options[*tls.Certificate]{
 		Sources: []disk.Source{{Kind: "TLS certificate", Path: o.Cert, Limit: maxFile}, {Kind: "TLS key", Path: o.Key, Limit: maxFile}},
 		Parse: func(contents [][]byte) (*tls.Certificate, error) {
 			c, err := tls.X509KeyPair(contents[0], contents[1])
-			if err != nil { // also while one of the files is new and the other is not yet
+			if err != nil { // also while only one of the files is new
 				return nil, fmt.Errorf("TLS certificate %q with key %q: %w", o.Cert, o.Key, err)
 			}
 			return &c, nil

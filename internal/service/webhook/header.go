@@ -9,20 +9,20 @@ import (
 
 var (
 	eventHeaders = []string{"X-GitHub-Event", "X-Gitea-Event", "X-Forgejo-Event", "X-Gogs-Event", "X-Gitlab-Event", "X-Event-Key"}
-	// pushes are the events after which the repository may be another. GitLab's system hooks say in
-	// the body alone what happened.
+	// pushes lists the events after which the repository may have changed. GitLab's system hooks
+	// name the event only in the body.
 	pushes = []string{"push", "Push Hook", "Tag Push Hook", "System Hook", "repo:push", "repo:refs_changed", "mirror:repo_synchronized"}
 )
 
-// Signature returns the HMAC of the body that a header holds, nil if it is malformed, and whether
-// the header holds a signature at all.
+// Signature returns the HMAC in a request's header, nil if it is malformed, and whether the header
+// holds a signature at all.
 func Signature(h http.Header) (digest []byte, signed bool) {
 	for _, form := range [][2]string{
 		{"X-Hub-Signature-256", "sha256="},
 		{"X-Forgejo-Signature", ""},
 		{"X-Gitea-Signature", ""},
 		{"X-Gogs-Signature", ""},
-		{"X-Hub-Signature", "sha256="}, // last: others have SHA-1 there
+		{"X-Hub-Signature", "sha256="}, // last, as other forges send SHA-1 in it
 	} {
 		value := h.Get(form[0])
 		if value == "" {

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// Signer returns the index of the secret that a body was signed with, -1 if it is none of them. The
-// error is the body's.
+// Signer returns the index of the secret that a body was signed with, -1 if there is none. The
+// error is from reading the body.
 func Signer(secrets [][]byte, signature []byte, body io.Reader) (int, error) {
 	if len(signature) != sha256.Size {
 		return -1, nil // malformed, whatever the body
