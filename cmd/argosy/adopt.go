@@ -24,7 +24,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/migrate/verify"
 )
 
-// adoption are the flags of argosy adopt, and the hub that they name.
+// adoption holds the flags of argosy adopt, and the hub that they name.
 type adoption struct {
 	from                existing.Source
 	set, hubName, names string
@@ -99,8 +99,8 @@ func (a *adoption) run(cmd *cobra.Command, o *options) error {
 	return a.carryOut(ctx, cmd, w, r)
 }
 
-// record is the handover to carry out: the one under way, or a new one. It is nil where there is
-// nothing to do.
+// record returns the handover to carry out: an unfinished one, or a new one. It returns nil if
+// there is nothing to do.
 func (a *adoption) record(cmd *cobra.Command, o *options, shown *report.Progress) (*adopt.Record, error) {
 	config, err := hub.LoadContext(a.from.Kubeconfig, a.from.Context)
 	if err != nil {
@@ -130,7 +130,7 @@ func (a *adoption) record(cmd *cobra.Command, o *options, shown *report.Progress
 	return r, nil
 }
 
-// begin is a new handover of Applications that are equal on both sides.
+// begin makes a new handover of Applications that are equal on both sides.
 func (a *adoption) begin(cmd *cobra.Command, o *options, shown *report.Progress, live adopt.Observed) (*adopt.Record, []adopt.Refusal, error) {
 	var all []verify.Live
 	for _, app := range live.Applications {
@@ -153,7 +153,7 @@ func (a *adoption) begin(cmd *cobra.Command, o *options, shown *report.Progress,
 	if err != nil {
 		return nil, nil, problem.Usage(nil, "%w", err)
 	}
-	v.OnlyArgosy = nil // those of other ApplicationSets
+	v.OnlyArgosy = nil // they are of other ApplicationSets
 	if !v.IsEqual() {
 		if err := v.WriteText(report.PrintableWriter{W: cmd.OutOrStdout()}); err != nil {
 			return nil, nil, err
@@ -204,7 +204,7 @@ func (a *adoption) carryOut(ctx context.Context, cmd *cobra.Command, w io.Writer
 	return err
 }
 
-// asks reports whether somebody can answer a question.
+// asks reports whether a user can answer a question: the input is a terminal.
 func asks(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

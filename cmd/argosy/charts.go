@@ -18,12 +18,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/pipeline"
 )
 
-// renderedCharts are the flags of plan for remote charts.
+// renderedCharts holds the flags of plan for remote charts.
 type renderedCharts struct {
 	render, offline bool
 	cache           string
 	allowed         []string
-	// kubeVersion and apiVersions are those of the clusters that charts are rendered for.
+	// kubeVersion and apiVersions are the versions of the clusters that charts are rendered for.
 	kubeVersion string
 	apiVersions []string
 }
@@ -50,7 +50,8 @@ func (r *renderedCharts) check() error {
 	return nil
 }
 
-// pipelines are those of a planner with these charts, until done is called.
+// pipelines returns the pipelines of a planner with these charts. They are valid until done is
+// called.
 func (r *renderedCharts) pipelines(ctx context.Context, shared *options, instead []string) (p *pipeline.Pipelines, done func(), err error) {
 	o := pipeline.Options{
 		Repository: shared.repo, Tools: shared.tools(), Secrets: externalsecrets.Reader{}, KubeVersion: r.kubeVersion, APIVersions: r.apiVersions, Instead: instead,
@@ -77,10 +78,10 @@ func (r *renderedCharts) pipelines(ctx context.Context, shared *options, instead
 	return p, done, err
 }
 
-// rendererArgument makes this program render charts for another one of it (package sandbox).
+// rendererArgument makes this program render charts for another process of it (package sandbox).
 const rendererArgument = "__render-charts"
 
-// renderer is the command of a process that renders charts: this program's own.
+// renderer returns the command of a process that renders charts: this program itself.
 func renderer() (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -91,7 +92,7 @@ func renderer() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// tools are the libraries of Argo CD and kustomize, and Helm's in processes of their own.
+// tools returns the libraries of Argo CD and kustomize, and of Helm in separate processes.
 func (o *options) tools() expand.Tools {
 	return expand.Tools{ApplicationSets: argocd.New(), Charts: o.charts, Kustomizations: kustomize.Kustomizations{}}
 }

@@ -27,8 +27,8 @@ func (o *options) completeRevisions(cmd *cobra.Command, flags ...string) {
 	}
 }
 
-// completeFleet lets the shell complete a flag's value from the repository. One that cannot be read
-// completes to nothing: completion never prints an error.
+// completeFleet lets the shell complete a flag's value from the repository. If it cannot be read,
+// there are no completions: completion never prints an error.
 func (o *options) completeFleet(cmd *cobra.Command, flag string, values func(*fleetstate.State) []string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		st, err := o.state(cmd.Context(), nil)
@@ -42,7 +42,7 @@ func (o *options) completeFleet(cmd *cobra.Command, flag string, values func(*fl
 func hubs(st *fleetstate.State) []string   { return st.Fleet.Hubs() }
 func groups(st *fleetstate.State) []string { return st.Fleet.Layout.GroupNames() }
 
-// clusters are the members of a hub, or of all hubs when none is given, sorted and each once.
+// clusters returns the members of a hub, or of all hubs if none is given, sorted and each once.
 func clusters(st *fleetstate.State, hub string) []string {
 	var out []string
 	for _, h := range st.Fleet.Hubs() {
@@ -57,8 +57,8 @@ func clusters(st *fleetstate.State, hub string) []string {
 	return slices.Compact(out)
 }
 
-// targets are GROUP/COMPONENT for all components that a cluster's catalogs know, with the
-// registration chart.
+// targets returns GROUP/COMPONENT for all components in a cluster's catalogs, with the registration
+// chart.
 func targets(st *fleetstate.State, hub, cluster string) []string {
 	out := []string{"fleet/fleet-secret"}
 	for _, group := range groups(st) {
@@ -70,7 +70,7 @@ func targets(st *fleetstate.State, hub, cluster string) []string {
 	return slices.Compact(out)
 }
 
-// startingWith are the values with a prefix.
+// startingWith returns the values with a prefix.
 func startingWith(prefix string, values []string) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, prefix) })
 }

@@ -25,7 +25,7 @@ func newFacts() *cobra.Command {
 	return cmd
 }
 
-// factsExport are the flags of argosy facts export.
+// factsExport holds the flags of argosy facts export.
 type factsExport struct {
 	kubeconfig, context, namespace, out string
 	also                                hub.Also

@@ -15,7 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/migrate/importer"
 )
 
-// existingFlags are those by which a command finds what a fleet runs on today.
+// existingFlags adds the flags by which a command finds the ApplicationSets of today.
 func existingFlags(cmd *cobra.Command, s *existing.Source) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.From, "from", "", "the repository of the ApplicationSets and their value files: a folder, or a Git `URL`")
@@ -121,7 +121,7 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 	return cmd
 }
 
-// counted is a number of things.
+// counted returns a number with its noun.
 func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

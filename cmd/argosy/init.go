@@ -29,7 +29,7 @@ Init builds and lints the fleet first. It writes all files or none, and says wha
   argosy init --hub hub --repo-url https://git.example.com/platform/fleet.git --minimal
   argosy init --hub hub-eu --repo-url git@git.example.com:platform/fleet.git --tenant retail --member retail-prod-eu-1 --environment prod`,
 		PreRun: func(cmd *cobra.Command, _ []string) {
-			if !cmd.Flags().Changed("repo") { // an empty folder is no fleet's, whatever is around it
+			if !cmd.Flags().Changed("repo") { // ignore a fleet in a parent folder
 				o.repo.Location = "."
 			}
 			f.Member = cmp.Or(f.Member, f.Tenant+"-"+f.Environment+"-1")
@@ -44,7 +44,7 @@ Init builds and lints the fleet first. It writes all files or none, and says wha
 	return draft.Command(o.write, cmd, &f, scaffold.NewFleet, "hub", "repo-url")
 }
 
-// hubFlags adds what describes a hub and its repository.
+// hubFlags adds the flags that describe a hub and its repository.
 func hubFlags(cmd *cobra.Command, h *scaffold.Installation, name, revision string) {
 	flags := cmd.Flags()
 	flags.StringVar(&h.Hub, name, "", "the hub's name")
@@ -56,11 +56,11 @@ func hubFlags(cmd *cobra.Command, h *scaffold.Installation, name, revision strin
 	flags.StringVar(&h.Version, "charts-version", releasedVersion(), "their version")
 }
 
-// release is the version of a release, not of a commit.
+// release matches the version of a release, but not of a commit.
 var release = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[a-z]+\.\d+)?$`)
 
-// releasedVersion is the version of the charts that belong to this program: its own, or where it is
-// built from a commit that of the charts beside it.
+// releasedVersion returns the version of the charts that belong to this program: its own version,
+// or if it is built from a commit, the version of the charts in the same repository.
 func releasedVersion() string {
 	if v := programVersion(); release.MatchString(v) {
 		return strings.TrimPrefix(v, "v")

@@ -96,7 +96,7 @@ are described in docs/reference/problems.md. With any problem the exit status is
 	return cmd
 }
 
-// membersOf are the members of all hubs; none of a repository that cannot be read.
+// membersOf returns the members of all hubs; none if the repository cannot be read.
 func membersOf(st *fleetstate.State) (out []*fleet.Member) {
 	if st == nil {
 		return nil
@@ -117,7 +117,7 @@ func writeLint(cmd *cobra.Command, r lintreport.Report, output string) error {
 	return paged(cmd, func(w io.Writer, s report.Style) error { return lintreport.Write(w, r, s) })
 }
 
-// findings are all that is to be said of a state, also of what its members' engines cannot express.
+// findings returns all problems of a state, also those that only a member's engine has.
 func (o *options) findings(st *fleetstate.State) []problem.Problem {
 	all := slices.Concat(lint.Run(st, o.tools()), flux.Lint(st), guard.Lint(st, time.Now()))
 	return problem.OnePerPlace(problem.Sorted(lint.Ignore(st, all)))

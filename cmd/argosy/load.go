@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
-// options are the flags that all commands share, and what renders charts for them.
+// options holds the flags that all commands share, and the renderer of charts.
 type options struct {
 	repo   pipeline.Repository
 	charts source.Charts
@@ -27,8 +27,8 @@ func (o *options) state(ctx context.Context, factsFrom []string) (*fleetstate.St
 	return st, err
 }
 
-// released is state with the catalogs of releases at other revisions of the repository, and the
-// pipelines that have read them.
+// released builds the state with the catalogs of releases at other revisions of the repository. It
+// also returns the pipelines that have read them.
 func (o *options) released(ctx context.Context, factsFrom, instead []string) (*fleetstate.State, *pipeline.Pipelines, error) {
 	pipelines, err := pipeline.New(ctx, pipeline.Options{Repository: o.repo, Tools: o.tools(), Instead: instead})
 	if err != nil {
@@ -47,7 +47,7 @@ func factsFlag(cmd *cobra.Command, to *[]string) {
 	cmd.Flags().StringArrayVar(to, "facts", nil, "facts of the clusters: a `file` of kind Facts or a folder of such, one of each hub, or none; may be repeated")
 }
 
-// revisionFlag adds --revision, the option Instead of a planner.
+// revisionFlag adds --revision, which sets the option Instead of a planner.
 func revisionFlag(cmd *cobra.Command, to *[]string, what string) {
 	cmd.Flags().StringArrayVar(to, "revision", nil, "read "+what+" at REV instead of revision NAME of this repository: `NAME=REV`, may be repeated")
 }

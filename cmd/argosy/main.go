@@ -1,5 +1,5 @@
-// Command argosy checks a fleet repository, explains and compares what it deploys, and writes files
-// of it. Only adopt --apply changes a cluster.
+// Command argosy checks a fleet repository, explains and compares its workloads, and writes its
+// files. Only adopt --apply changes a cluster.
 package main
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/sandbox"
 )
 
-// grace is how long a command has to end by itself after a signal. What it computes does not look
-// at the context, only what it waits for does; and whatever is written is written in one step.
+// grace is how long a command may take to end by itself after a signal. A computation does not
+// check the context, but an exit during it is safe: files are written in one step.
 const grace = time.Second
 
-// exitInterrupted is the exit status of a command that a signal has ended: 128 and SIGINT's number,
-// as shells have it.
+// exitInterrupted is the exit status of a command that a signal has ended: 128 plus SIGINT's
+// number, as in shells.
 const exitInterrupted = 130
 
 func main() {

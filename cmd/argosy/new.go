@@ -98,7 +98,7 @@ Afterwards it names the components that the cluster would get.`,
 	return draft.Command(o.write, cmd, &m, scaffold.NewMember, "hub", "name", "tenant")
 }
 
-// memberFlags are what each file of a member needs, with their completions.
+// memberFlags adds the flags that each member file needs, with their completions.
 func (o *options) memberFlags(cmd *cobra.Command, m *scaffold.Member) {
 	flags := cmd.Flags()
 	flags.StringVar(&m.Hub, "hub", "", "the hub that manages the cluster")

@@ -29,7 +29,7 @@ func writeData(w io.Writer, output string, envelope any) error {
 
 // paged writes text to standard output, on a terminal through a pager: ARGOSY_PAGER, else PAGER,
 // else less. The pager less ends by itself if the text fits the screen (LESS=FRX, as Git sets it).
-// An empty one and cat are none.
+// If the pager is empty or cat, the text is written directly.
 func paged(cmd *cobra.Command, write func(io.Writer, report.Style) error) error {
 	w := cmd.OutOrStdout()
 	style := styleOf(w)
@@ -53,7 +53,7 @@ func paged(cmd *cobra.Command, write func(io.Writer, report.Style) error) error 
 	return nil
 }
 
-// pagerOf is the command of the pager for a writer; empty without a terminal.
+// pagerOf returns the command of the pager for a writer; empty without a terminal.
 func pagerOf(w io.Writer) string {
 	if term := os.Getenv("TERM"); !isTerminal(w) || term == "" || term == "dumb" {
 		return ""
@@ -72,7 +72,7 @@ func pagerOf(w io.Writer) string {
 	return "less"
 }
 
-// columns are what a table shows of parameter sets: a title, and the key or the path of keys.
+// columns lists the columns of a table of parameter sets: a title, and the key or the path of keys.
 var columns = []struct{ title, key string }{
 	{"CLUSTER", "name"},
 	{"TENANT", "tenant"},
@@ -91,7 +91,7 @@ var columns = []struct{ title, key string }{
 	{"DELETION", "deletion"},
 }
 
-// writeParams writes a response: as it is, as YAML, or as a table of its parameter sets.
+// writeParams writes a response unchanged, as YAML, or as a table of its parameter sets.
 func writeParams(cmd *cobra.Command, response []byte, output string) error {
 	w := cmd.OutOrStdout()
 	switch output {
@@ -110,7 +110,7 @@ func writeParams(cmd *cobra.Command, response []byte, output string) error {
 	return paged(cmd, func(w io.Writer, _ report.Style) error { return writeTable(w, r.Output.Parameters) })
 }
 
-// writeTable leaves out columns in which no set has a value.
+// writeTable writes parameter sets as a table, without columns in which no set has a value.
 func writeTable(w io.Writer, sets []map[string]any) error {
 	shown := slices.Clone(columns)
 	shown = slices.DeleteFunc(shown, func(c struct{ title, key string }) bool {
@@ -131,7 +131,7 @@ func writeTable(w io.Writer, sets []map[string]any) error {
 	return table.Flush()
 }
 
-// textAt is the text at a path of keys, empty if there is none.
+// textAt returns the text at a path of keys, or "".
 func textAt(set map[string]any, path string) string {
 	key, rest, deeper := strings.Cut(path, ".")
 	if deeper {
@@ -142,7 +142,7 @@ func textAt(set map[string]any, path string) string {
 	return report.Printable(text)
 }
 
-// newProgress shows progress if somebody looks.
+// newProgress returns a Progress that shows only on a terminal.
 func newProgress(w io.Writer) *report.Progress {
 	if !isTerminal(w) || os.Getenv("TERM") == "dumb" {
 		return report.NewProgress(nil)

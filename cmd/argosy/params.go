@@ -108,7 +108,7 @@ is 1. An invalid query (an unknown hub, a missing group) gives 2.`,
 	return cmd
 }
 
-// parseSelector reads kubectl's form of a selector into that of the plugin's input.
+// parseSelector converts kubectl's form of a selector to the form of the plugin's input.
 func parseSelector(text string) (any, error) {
 	if text == "" {
 		return nil, nil
@@ -138,10 +138,10 @@ func parseSelector(text string) (any, error) {
 
 const selectorHint = "write it as for kubectl: environment=prod,region in (eu-west-1,eu-central-1),tier!=gold,!trial"
 
-// maxBase is the limit of a catalog entry, in bytes (rule H10).
+// maxBase is the limit of a catalog entry, in bytes.
 const maxBase = 1 << 20
 
-// readBase reads a catalog entry; no file is no entry.
+// readBase reads a catalog entry; it returns nil without a file.
 func readBase(stdin io.Reader, file string) (map[string]any, error) {
 	if file == "" {
 		return nil, nil

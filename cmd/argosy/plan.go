@@ -111,7 +111,7 @@ func newPlan(o *options) *cobra.Command {
 	return cmd
 }
 
-// planStatus is how plan ends.
+// planStatus returns nil, or an error with the exit status of plan.
 func planStatus(p planreport.Plan, exitCode, detailed bool) error {
 	status := exitGood
 	switch {

@@ -29,7 +29,7 @@ const (
 	exitGood     = 0
 	exitFindings = 1
 	exitUsage    = 2 // also for input and output that fails
-	// What plan --detailed-exit-code tells.
+	// Statuses of plan --detailed-exit-code.
 	exitChanges  = 3
 	exitRemovals = 4 // beyond the removal budget
 )
@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return runWith(ctx, charts, args, stdin, stdout, stderr)
 }
 
-// runWith is run with charts rendered by processes that outlive the command.
+// runWith runs a command with charts rendered by processes that outlive the command.
 func runWith(ctx context.Context, charts source.Charts, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -174,7 +174,7 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 		case "help":
 			c.Args = func(_ *cobra.Command, args []string) error {
 				found, rest, err := root.Find(args)
-				if err != nil { // of the root command alone
+				if err != nil { // only of the root command
 					return noCommand(root, args)
 				}
 				if found.HasSubCommands() {
@@ -202,7 +202,7 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	return problem.Usage(append(hints, fmt.Sprintf("see %s --help", cmd.CommandPath())), "unknown command %q for %q", args[0], cmd.CommandPath())
 }
 
-// notices writes what a command leaves out, once each.
+// notices returns a function that writes each problem once.
 func notices(w io.Writer) func(problem.Problem) {
 	said := map[string]bool{}
 	return func(p problem.Problem) {
@@ -226,19 +226,19 @@ func outputFlag(cmd *cobra.Command, to *string, choices ...string) {
 	complete(cmd, "output", func() []string { return choices })
 }
 
-// styleOf has colours for terminals, unless NO_COLOR is set (no-color.org) or the terminal is a
-// dumb one.
+// styleOf returns a style with colours for terminals, unless NO_COLOR is set (no-color.org) or the
+// terminal is dumb.
 func styleOf(w io.Writer) report.Style {
 	return report.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w)}
 }
 
-// isTerminal reports whether somebody reads what is written.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := unwrapped(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// unwrapped is the writer that the command has wrapped.
+// unwrapped returns the writer that the command has wrapped.
 func unwrapped(w io.Writer) io.Writer {
 	switch w := w.(type) {
 	case report.PrintableWriter:

@@ -83,7 +83,7 @@ Exit status 0: all are equal. 1: something differs. 2: nothing could be compared
 	return cmd
 }
 
-// question is what Argosy makes, for a comparison with what lives.
+// question makes the fleet's Applications, to compare them with the live ones.
 func (o *options) question(ctx context.Context, from *existing.Source, shown *report.Progress, hubName, names string, live []verify.Live) (q verify.Question, err error) {
 	if q.Names, err = verify.ReadNames(names); err != nil {
 		return q, err
@@ -114,8 +114,8 @@ func (o *options) question(ctx context.Context, from *existing.Source, shown *re
 	return q, nil
 }
 
-// reader reads Applications of both sides. A live hub's ApplicationSets say which servers clusters
-// have; without a right to list them, servers are those of --clusters.
+// reader returns a reader of Applications of both sides. It takes the servers of clusters from a
+// live hub's ApplicationSets or, if it may not list them, from --clusters.
 func (o *options) reader(ctx context.Context, from *existing.Source, live []verify.Live) (*verify.Reader, error) {
 	repositories, err := from.Open(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // version is set by the build: -ldflags "-X main.version=v1.2.3".
 var version string
 
-// programVersion is the release's version, or "devel".
+// programVersion returns the release's version, or "devel".
 func programVersion() string {
 	if version != "" {
 		return version

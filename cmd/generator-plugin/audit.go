@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// openAudit opens the audit log: a file to which lines are added, "-" for standard output, or none.
-// The process ends with the file open: each line is written at once.
+// openAudit opens the audit log: a file to which lines are appended, "-" for standard output, or
+// none. The file need not be closed, as each line is written at once.
 func openAudit(name string, stdout io.Writer) (io.Writer, error) {
 	switch name {
 	case "":

@@ -13,7 +13,7 @@ import (
 )
 
 // openFacts opens the provider of facts, and with Kubernetes the ApplicationSets to refresh.
-// --flux-namespace adds what Flux runs.
+// --flux-namespace adds the HelmReleases of Flux.
 func (f *flags) openFacts(log *slog.Logger) (refresh.FactsProvider, notify.Client, error) {
 	provider, sets, err := f.clusterFacts(log)
 	if err != nil || f.fluxNamespace == "" {
@@ -71,7 +71,7 @@ func (f *flags) kubernetesFacts(log *slog.Logger) (refresh.FactsProvider, notify
 	return h, sets, nil
 }
 
-// extended adds the facts of another watch to those of a provider.
+// extended adds the facts of another watch to a provider's facts.
 type extended struct {
 	refresh.FactsProvider
 	add func(facts.Set) (all facts.Set, synced bool)
@@ -79,21 +79,21 @@ type extended struct {
 	run func(ctx context.Context, changed func())
 }
 
-// Current returns the facts of both.
+// Current returns the facts of the provider and the watch.
 func (e extended) Current() (facts.Set, bool) {
 	set, complete := e.FactsProvider.Current()
 	set, synced := e.add(set)
 	return set, complete && synced
 }
 
-// Forget drops what is known of clusters that have neither a Secret nor a member file.
+// Forget drops the facts of clusters that have neither a Secret nor a member file.
 func (e extended) Forget(isMember func(name string) bool) {
 	if p, is := e.FactsProvider.(refresh.Forgetter); is {
 		p.Forget(isMember)
 	}
 }
 
-// Err is why one of them is not the newest.
+// Err returns why the facts of the provider or the watch are not the newest.
 func (e extended) Err() error {
 	if err := e.FactsProvider.Err(); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (e extended) Err() error {
 	return e.err()
 }
 
-// Run keeps both up to date.
+// Run keeps the facts of both up to date.
 func (e extended) Run(ctx context.Context, changed func()) {
 	var wg sync.WaitGroup
 	defer wg.Wait()

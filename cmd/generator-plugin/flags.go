@@ -25,9 +25,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/location"
 )
 
-// flags are the command line.
+// flags holds the command line, and the objects that it names.
 type flags struct {
-	server.Options // its own flags, then what the others open
+	server.Options // from its own flags, then completed by open
 	repository     git.Options
 	layout         string
 	gitSocket      string
@@ -44,12 +44,13 @@ type flags struct {
 	auditLog                                     string
 	web                                          webFlags
 	rolloutCheckHosts                            []string
-	// applications are the statuses of Argo CD's Applications, which the facts watch.
+	// applications holds the statuses of Argo CD's Applications, which the facts watch.
 	applications *hub.Statuses
-	// prober knows which of the members respond; nil without probes.
+	// prober knows which members respond; nil without probes.
 	prober  *liveness.Prober
 	members func() map[string]string
-	// healthCheck knows whether the hub's Argo CD judges grants; nil where there is none.
+	// healthCheck reports whether the hub's Argo CD assesses grants; nil for an agent, or without
+	// Kubernetes.
 	healthCheck *hub.HealthCheck
 }
 
@@ -135,15 +136,15 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	fs.Bool("version", false, "print the version and exit") // cobra looks it up
 }
 
-// registerGit adds the flags that both commands have about a Git source.
+// registerGit adds the flags of a Git source, which both commands have.
 func registerGit(fs *pflag.FlagSet, o *git.Options) {
 	fs.StringVar(&o.Ref, "ref", "main", "branch, tag or whole commit id of a Git `source`; in full (refs/tags/v1) if the name is a tag and a branch")
 	fs.StringVar(&o.Credentials, "git-credentials", "", "`folder` with the files username and password, those of a GitHub App, or identity and known_hosts")
 	fs.StringVar(&o.Signers, "source-signers", "", "`file` of allowed signers (ssh-keygen(1)) of a Git source: no commit is served that none of them has signed by ssh; without it, every commit is")
 }
 
-// normalize makes one argument of `--source git URL`, and two dashes of one: no flag has a short
-// form but -h.
+// normalize turns `--source git URL` into one argument, and one dash into two: only -h is a short
+// flag.
 func normalize(args []string) []string {
 	args = slices.Clone(args)
 	for i, a := range args {
@@ -162,7 +163,7 @@ func normalize(args []string) []string {
 	return args
 }
 
-// validate reports what is missing or contradicts itself.
+// validate reports flags that are missing or contradict each other.
 func (f *flags) validate() error {
 	if f.repository.Location == "" {
 		return errors.New("--source is required")
@@ -202,11 +203,11 @@ func (f *flags) validate() error {
 	return f.log.validate()
 }
 
-// captured has the client libraries' log set once: it is the whole process's, and they read it
-// without a lock.
+// captured guards the client libraries' logger, which is set once: it belongs to the whole process,
+// and they read it without a lock.
 var captured sync.Once
 
-// open opens what the flags name.
+// open opens the files, the source and the clusters that the flags name.
 func (f *flags) open(stdout, stderr io.Writer) (server.Options, error) {
 	log := f.log.logger(stderr)
 	captured.Do(func() { hub.CaptureLogs(log) })
@@ -252,7 +253,7 @@ func (f *flags) open(stdout, stderr io.Writer) (server.Options, error) {
 	return o, nil
 }
 
-// openSource opens the repository: by Git's own process, or in this one.
+// openSource opens the repository, through the separate Git process or in this one.
 func (f *flags) openSource() (source.Source, error) {
 	repository := f.repository
 	repository.StateDir = f.stateDir
@@ -266,7 +267,7 @@ func (f *flags) openSource() (source.Source, error) {
 	return gitsocket.New(gitsocket.Options{Socket: f.gitSocket, Name: name, Ref: ref, Interval: repository.Interval}), nil
 }
 
-// version is written by the linker (-X main.version=v1.2.3).
+// version is set by the linker (-X main.version=v1.2.3).
 var version string
 
 func versionText() string {

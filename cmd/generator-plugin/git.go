@@ -14,16 +14,17 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/gitsocket"
 )
 
-// gitFlags are the command line of the command that runs Git in the service's place.
+// gitFlags holds the command line of the command that runs Git for the service.
 type gitFlags struct {
 	repository git.Options
 	socket     string
 	log        logFlags
-	// mounts are repositories that the fleet's layout mounts, mountCredentials their folders.
+	// mounts are repositories that the fleet's layout mounts; mountCredentials are the folders of
+	// their credentials.
 	mounts, mountCredentials []string
 }
 
-// newGitCommand makes the command.
+// newGitCommand makes the command `generator-plugin git`.
 func newGitCommand(f *gitFlags, serve func(context.Context) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "git --source URL --socket SOCKET",
@@ -53,7 +54,7 @@ func newGitCommand(f *gitFlags, serve func(context.Context) error) *cobra.Comman
 	return cmd
 }
 
-// serve answers the service until the context ends.
+// serve serves the fleet repository and the mounts to the service until the context ends.
 func (f *gitFlags) serve(ctx context.Context, stderr io.Writer) error {
 	if f.repository.StateDir != "" {
 		if err := os.MkdirAll(f.repository.StateDir, 0o700); err != nil {
@@ -84,8 +85,8 @@ func (f *gitFlags) serveAt(ctx context.Context, socket string, o git.Options, st
 	return (&gitsocket.Server{Source: repository, Ref: ref, Log: f.log.logger(stderr)}).Serve(ctx, l)
 }
 
-// readRevision reads a commit of the repository by a mirror for that alone: an agent's hub may have
-// announced one that no poll has seen.
+// readRevision reads a commit of the repository into a mirror of its own: an agent's hub may have
+// announced a commit that no poll has seen.
 func (f *flags) readRevision(ctx context.Context, commit string) (*snapshot.Snapshot, error) {
 	o := f.repository
 	o.Ref, o.StateDir = commit, ""

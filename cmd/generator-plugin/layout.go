@@ -12,15 +12,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// givenLayout is a source whose snapshots have the file of --layout in the place of their own
-// layout. Their revisions name the layout, too, so that state of another layout is not taken for
-// theirs.
+// givenLayout is a source whose snapshots have the file of --layout instead of their own layout.
+// Their revisions also name the layout, so that state of another layout is not used for them.
 type givenLayout struct {
 	source.Source
 	file *snapshot.File
 
 	mu       sync.Mutex
-	from, to *snapshot.Snapshot // the last one, before and after
+	from, to *snapshot.Snapshot // the last snapshot, before and after
 }
 
 // readLayout reads the file of --layout; nil without one.
@@ -35,7 +34,7 @@ func readLayout(name string) (*snapshot.File, error) {
 	return snapshot.NewFile(fleet.LayoutFile, data, snapshot.MaxFileSize), nil
 }
 
-// withLayout puts a layout into a source's snapshots; without one, the source is left as it is.
+// withLayout puts a layout into a source's snapshots; it returns the source if layout is nil.
 func withLayout(s source.Source, layout *snapshot.File) source.Source {
 	if layout == nil {
 		return s
@@ -54,8 +53,8 @@ func (g *givenLayout) Watch(ctx context.Context, update func(*snapshot.Snapshot,
 	g.Source.Watch(ctx, func(s *snapshot.Snapshot, err error) { update(g.with(s), err) })
 }
 
-// Polled is when the source was last polled without an error; zero if it never was, or does not
-// say.
+// Polled returns when the source was last polled without an error; zero if it never was, or if that
+// is unknown.
 func (g *givenLayout) Polled() time.Time {
 	if s, is := g.Source.(interface{ Polled() time.Time }); is {
 		return s.Polled()
@@ -63,7 +62,7 @@ func (g *givenLayout) Polled() time.Time {
 	return time.Time{}
 }
 
-// with is the same snapshot for the same one.
+// with returns a snapshot with the layout, and the same result for the same snapshot.
 func (g *givenLayout) with(s *snapshot.Snapshot) *snapshot.Snapshot {
 	if s == nil {
 		return nil

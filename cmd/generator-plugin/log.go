@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// logFlags say what is logged, and how.
+// logFlags holds the format and the level of the log.
 type logFlags struct{ format, level string }
 
 func (l *logFlags) register(fs *pflag.FlagSet) {

@@ -1,4 +1,4 @@
-// Command generator-plugin answers the queries of Argo CD's plugin generator from a fleet's
+// Command generator-plugin responds to the queries of Argo CD's plugin generator from a fleet
 // repository.
 package main
 
@@ -16,7 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/server"
 )
 
-// Exit statuses: 2 for usage and I/O, as the argosy command has it.
+// Exit statuses: 2 for usage and I/O, as for the argosy command.
 const (
 	exitGood  = 0
 	exitUsage = 2
@@ -28,8 +28,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run serves until the context ends. What is wrong with the command line is reported before
-// anything is opened.
+// run serves until the context ends. Errors of the command line are reported before anything is
+// opened.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f, valid := &flags{}, false
 	cmd := newCommand(f, func(ctx context.Context) error {
@@ -59,14 +59,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitUsage
 }
 
-// serve serves responses, and pages where there is an address for them, until the context ends.
+// serve serves responses, and pages if they have an address, until the context ends.
 func (f *flags) serve(ctx context.Context, stderr io.Writer, options server.Options) error {
 	pages, err := f.web.listen(ctx)
 	if err != nil {
 		return errors.Join(err, options.Source.Close())
 	}
 	if pages != nil {
-		defer func() { _ = pages.Close() }() // also where nothing serves it
+		defer func() { _ = pages.Close() }() // also if nothing serves it
 	}
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -88,8 +88,7 @@ func (f *flags) serve(ctx context.Context, stderr io.Writer, options server.Opti
 	})
 }
 
-// announce prints one line when a state is served; until then, the log says what the service waits
-// for.
+// announce prints one line when a state is served. Until then, the log says why the service waits.
 func announce(ctx context.Context, stderr io.Writer, s *server.Server) {
 	r := s.Refresher()
 	for {

@@ -18,16 +18,16 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/location"
 )
 
-// mountLimits bound what a mount's repository takes.
+// mountLimits bounds the repository of a mount.
 var mountLimits = source.Limits{Files: 20_000, Bytes: 64 << 20}
 
-// mountSocket is the socket of a mount, beside that of the fleet repository.
+// mountSocket returns the socket of a mount, in the folder of the fleet repository's socket.
 func mountSocket(socket, path string) string {
 	return filepath.Join(filepath.Dir(socket), "mount-"+url.PathEscape(path))
 }
 
-// openMount is the source of a repository that the layout mounts. Git's own process decides by
-// itself which repository a mount is: it refuses any other.
+// openMount opens a repository that the layout mounts. A separate Git process serves only the
+// repositories of its own --mount flags.
 func (f *flags) openMount(m fleet.Mount) (source.Source, error) {
 	o := git.Options{Location: m.URL, Ref: m.Ref, Interval: f.repository.Interval, Limits: mountLimits}
 	name, ref, err := o.Name()
@@ -52,7 +52,7 @@ func (f *flags) openMount(m fleet.Mount) (source.Source, error) {
 	return git.New(o)
 }
 
-// mountState is the folder of a mount's mirror, empty without a state folder.
+// mountState returns the folder of a mount's mirror, empty without a state folder.
 func mountState(dir, path string) (string, error) {
 	if dir == "" {
 		return "", nil
@@ -64,7 +64,7 @@ func mountState(dir, path string) (string, error) {
 	return dir, nil
 }
 
-// mountOptions are the repositories of --mount, by path.
+// mountOptions returns the repositories of --mount, by path.
 func (f *gitFlags) mountOptions() (map[string]git.Options, error) {
 	mounts, err := location.Named("--mount", f.mounts)
 	if err != nil {
@@ -94,12 +94,12 @@ func (f *gitFlags) mountOptions() (map[string]git.Options, error) {
 	return out, nil
 }
 
-// mountRetry is how soon a mount that cannot be served is tried again: its credentials may come
-// later.
+// mountRetry is the delay before a mount that cannot be served is tried again: its credentials may
+// be created later.
 const mountRetry = 30 * time.Second
 
-// serveMounts serves the repositories of --mount until the context ends. One that fails, or lacks
-// its credentials, ends neither the others nor the fleet repository.
+// serveMounts serves the repositories of --mount until the context ends. A mount that fails, or
+// lacks its credentials, ends neither the others nor the fleet repository.
 func (f *gitFlags) serveMounts(ctx context.Context, stderr io.Writer) (stop func(), err error) {
 	mounts, err := f.mountOptions()
 	if err != nil {

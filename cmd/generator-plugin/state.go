@@ -15,14 +15,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/server"
 )
 
-// kubernetesState is the --state of ConfigMaps.
+// kubernetesState is the value of --state for ConfigMaps.
 const kubernetesState = "kubernetes"
 
-// ownNamespace is where a pod finds its namespace.
+// ownNamespace is the file with a pod's namespace.
 const ownNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// state opens the store of what survives a restart: another source or hub has another one. Facts
-// that do not come from Kubernetes are still there after a restart.
+// state opens the store of the state that survives a restart. Each source and hub has its own. Only
+// facts from Kubernetes are stored, as other facts still exist after a restart.
 func (f *flags) state(o *server.Options) error {
 	if f.stateDir != "" {
 		if err := os.MkdirAll(f.stateDir, 0o700); err != nil {
@@ -49,7 +49,7 @@ func (f *flags) state(o *server.Options) error {
 			return err
 		}
 		o.Store = store.New(objects, keys...)
-		if f.stateDir != "" { // who can write ConfigMaps cannot write there
+		if f.stateDir != "" { // writers of ConfigMaps cannot write there
 			if err := o.Store.Anchor(filepath.Join(f.stateDir, "generations-"+f.own()+".json")); err != nil {
 				o.StoreProblems = append(o.StoreProblems, err.Error()+"; delete the file")
 			}
@@ -67,7 +67,7 @@ func (f *flags) state(o *server.Options) error {
 // minKey is the least length of a key, in bytes.
 const minKey = 32
 
-// stateKeys reads the keys that authenticate records: one a line, the first one writes.
+// stateKeys reads the keys that authenticate records, one a line. New records use the first key.
 func stateKeys(file string) ([][]byte, error) {
 	if file == "" {
 		return nil, nil
@@ -88,7 +88,7 @@ func stateKeys(file string) ([][]byte, error) {
 	return keys, nil
 }
 
-// earlierState reports what earlier versions have written in other formats. It is not read.
+// earlierState reports state that earlier versions have written in other formats. It is not read.
 func (f *flags) earlierState() []string {
 	var out []string
 	for _, name := range []string{"accepted-" + f.own() + ".tar", "answers-" + f.own(), "facts-" + f.own(), "state-" + f.own()} {
@@ -99,8 +99,8 @@ func (f *flags) earlierState() []string {
 	return out
 }
 
-// own names the state of a source and a hub. What a process without signers has accepted is not
-// that of one with them.
+// own returns the name of the state of a source and a hub. It differs with and without signers, as
+// unsigned commits must not be taken for signed ones.
 func (f *flags) own() string {
 	location := f.repository.Location
 	if dir, err := filepath.Abs(f.repository.Location); err == nil && !strings.Contains(location, ":") {

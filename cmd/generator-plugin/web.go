@@ -47,8 +47,8 @@ func (w *webFlags) listen(ctx context.Context) (net.Listener, error) {
 	return listener, nil
 }
 
-// site makes the pages of a server. They are read-only, and know what the server serves. What the
-// pages need to watch runs as long as watch.
+// site makes the pages of a server. They are read-only, and show what the server serves. The caller
+// runs watch while the pages are served.
 func (f *flags) site(s *server.Server, kept *store.Store) (site *web.Site, watch func(context.Context), err error) {
 	o := web.Options{Fleet: s.Refresher(), Tokens: s.Tokens(), Refused: s.RefusedRemovals, Waits: s.Waits, Rollouts: s.Rollouts, Store: kept, SourceURL: f.web.sourceURL, Proxies: f.web.proxies, ProxyHeader: f.web.proxyHeader, Logger: f.Logger}
 	statuses, err := f.statuses()
@@ -68,8 +68,8 @@ func (f *flags) site(s *server.Server, kept *store.Store) (site *web.Site, watch
 	return site, watch, err
 }
 
-// addresses returns the known addresses of members' API servers, which change with the state alone.
-// Without pages, nobody asks for them but rollouts.
+// addresses returns a function that returns the known addresses of members' API servers. They
+// change only with the state. Without pages, only rollouts need them.
 func addresses(state func() *fleetstate.State, hasPages bool) func() map[string]string {
 	var last *fleetstate.State
 	var all map[string]string
@@ -91,7 +91,7 @@ func addresses(state func() *fleetstate.State, hasPages bool) func() map[string]
 	}
 }
 
-// statuses watches what the hub's engine reports; nil where the facts do not come from it.
+// statuses returns the statuses that the hub's engine reports; nil if the facts are not from it.
 func (f *flags) statuses() (*hub.Statuses, error) {
 	if f.fluxNamespace == "" {
 		return f.applications, nil
@@ -103,7 +103,7 @@ func (f *flags) statuses() (*hub.Statuses, error) {
 	return hub.NewFluxStatuses(hub.Options{Config: config, Namespace: f.fluxNamespace, Log: f.Logger})
 }
 
-// live is what the hub's engine and API servers say now; without statuses, nothing.
+// live returns the current reports of the hub's engine and API servers; nothing without statuses.
 func (f *flags) live(statuses *hub.Statuses) overview.Live {
 	out := overview.Live{Hub: f.Hub}
 	if statuses == nil {
@@ -124,8 +124,8 @@ func (f *flags) live(statuses *hub.Statuses) overview.Live {
 	return out
 }
 
-// serveWeb serves the pages until the context ends. A failure ends them alone: responses to engines
-// go on.
+// serveWeb serves the pages until the context ends. A failure ends only the pages: responses to
+// engines continue.
 func (f *flags) serveWeb(ctx context.Context, stderr io.Writer, listener net.Listener, s *server.Server, kept *store.Store) {
 	site, watch, err := f.site(s, kept)
 	if err == nil {

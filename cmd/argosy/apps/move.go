@@ -7,7 +7,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/scaffold"
 )
 
-// NewMove is `argosy move`; none refuses unknown commands.
+// NewMove returns the command `argosy move`; none refuses unknown commands.
 func NewMove(write draft.Write, complete Complete, none cobra.PositionalArgs) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "move",

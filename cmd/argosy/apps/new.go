@@ -14,7 +14,7 @@ import (
 // Complete lets the shell complete a flag's value from the repository.
 type Complete func(cmd *cobra.Command, flag string, values func(*fleetstate.State) []string)
 
-// New is `argosy new app`.
+// New returns the command `argosy new app`.
 func New(write draft.Write, complete Complete) *cobra.Command {
 	var a scaffold.App
 	cmd := &cobra.Command{
@@ -47,7 +47,7 @@ application that is there, a cluster that is not the team's and a namespace that
 	return draft.Command(write, cmd, &a, scaffold.NewApp, "team", "repo-url", "version")
 }
 
-// clusters are the names of all members.
+// clusters returns the names of all members.
 func clusters(st *fleetstate.State) (out []string) {
 	for m := range st.Clusters() {
 		out = append(out, m.Name)
@@ -56,7 +56,7 @@ func clusters(st *fleetstate.State) (out []string) {
 	return slices.Compact(out)
 }
 
-// teams are the names of all teams.
+// teams returns the names of all teams.
 func teams(st *fleetstate.State) (out []string) {
 	if table := st.Resolver().Teams(); table != nil {
 		for _, t := range table.Teams {

@@ -12,8 +12,8 @@ import (
 // Write makes a draft and writes it, or prints it in a dry run.
 type Write func(cmd *cobra.Command, dryRun bool, draft func(scaffold.Repository) (*scaffold.Draft, error)) error
 
-// Command completes a command, which has all of its flags but --dry-run: it makes a draft of what
-// the flags say, and writes it. Without other Args, the command has none.
+// Command completes a command that makes a draft from its flags and writes it. It adds --dry-run.
+// Unless Args is set, the command takes no arguments.
 func Command[T any](
 	write Write, cmd *cobra.Command, of *T, draft func(context.Context, scaffold.Repository, T) (*scaffold.Draft, error), required ...string,
 ) *cobra.Command {

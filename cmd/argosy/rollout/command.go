@@ -1,4 +1,4 @@
-// Package rollout has the commands of argosy that see and steer rollouts in rings.
+// Package rollout has the commands of argosy that show and steer rollouts in rings.
 package rollout
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 )
 
-// New is the command rollout.
+// New returns the command `argosy rollout`.
 func New(write draft.Write) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollout",
@@ -27,7 +27,7 @@ policy's file. Nothing changes before that is committed.`,
 	return cmd
 }
 
-// nameOf is the policy that the arguments name, empty for the only one.
+// nameOf returns the policy that the arguments name, empty for the only one.
 func nameOf(args []string) string { return strings.Join(args, "") }
 
 // command completes a command that changes a policy.

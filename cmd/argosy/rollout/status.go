@@ -64,7 +64,7 @@ func newStatus() *cobra.Command {
 	return cmd
 }
 
-// askRollouts asks the service.
+// askRollouts reads the state of all rollouts from the service.
 func askRollouts(ctx context.Context, service, tokenFile string) (rings.Report, []byte, error) {
 	var out rings.Report
 	token, err := os.ReadFile(tokenFile)
@@ -96,7 +96,7 @@ func askRollouts(ctx context.Context, service, tokenFile string) (rings.Report, 
 	return out, body, nil
 }
 
-// only leaves one rollout of a response, and is the response with it.
+// only removes all other rollouts from a response, and returns the response as JSON.
 func only(r *rings.Report, name string) ([]byte, error) {
 	var names []string
 	for _, x := range r.Rollouts {
@@ -138,7 +138,7 @@ func printRollouts(w io.Writer, r rings.Report) error {
 	return nil
 }
 
-// brief is a revision as people read it.
+// brief shortens a Git commit to 10 characters.
 func brief(revision string) string {
 	if len(revision) == 40 {
 		return revision[:10]

@@ -1,17 +1,20 @@
-// Package startup shortens the start of a program that links much, and that ends soon: argosy.
+// Package startup shortens the start of argosy, a program that links much code and ends soon.
 //
-// Most of that start is the initialisation of packages that one command seldom needs, and most of
-// a command's garbage never has to be collected. A program that imports this package differs in two
-// ways:
+// Most of its start is the initialisation of packages that a command seldom needs, and most of a
+// command's garbage need not be collected. A program imports this package for its effects:
 //
-//  1. Between two garbage collections the heap grows by twice what is in use, by 128 MB at least
-//     and by 1 GiB at most, instead of by 4 MB or by what is in use. From 1 GiB in use on, GOGC is
-//     as ever. Where the user sets GOGC, nothing differs; GOMEMLIMIT holds, too.
+//	import _ "github.com/argosy-hub/argosy/cmd/argosy/startup"
+//
+// The import changes two things:
+//
+//  1. Between two garbage collections the heap grows by twice the memory in use, but by at least
+//     128 MB and at most 1 GiB. From 1 GiB in use on, GOGC is as usual. If the user sets GOGC,
+//     nothing changes; GOMEMLIMIT still holds.
 //  2. kubectl, which Argo CD's types link, loads no translations of its help texts.
 //
-// Go initialises the package with the lowest import path among those whose imports are
-// initialised (go.dev/ref/spec#Program_initialization). This one therefore precedes those of
-// k8s.io, and imports none of ours.
+// Among packages whose imports are initialised, Go initialises the one with the lowest import path
+// first (go.dev/ref/spec#Program_initialization). This package therefore precedes the packages of
+// k8s.io, as long as it imports no other package of Argosy.
 package startup
 
 import (
@@ -23,30 +26,30 @@ import (
 	"k8s.io/kubectl/pkg/util/i18n"
 )
 
-// The heap grows between two collections by growth times what is in use, which is at least headroom
-// and at most largest bytes.
+// Between two collections the heap grows by growth times the memory in use, but by at least
+// headroom and at most largest bytes.
 const (
 	headroom = 128 << 20
 	growth   = 2
 	largest  = 1 << 30
 )
 
-// smallestHeap is the heap for which GOGC says that it may double before the first collection
-// (runtime, gcController.heapMinimum).
+// smallestHeap is the heap size of the first collection at GOGC=100 (runtime,
+// gcController.heapMinimum).
 const smallestHeap = 4 << 20
 
 func init() {
-	_ = i18n.SetLoadTranslationsFunc(func() error { return nil }) // it refuses nil alone
+	_ = i18n.SetLoadTranslationsFunc(func() error { return nil }) // it refuses only nil
 	if os.Getenv("GOGC") == "" {
 		delayCollections()
 	}
 }
 
-// delayCollections delays the next collection until the heap has grown by headroom, and those after
-// it alike.
+// delayCollections delays the next collection until the heap has grown by headroom, and each later
+// one in the same way.
 func delayCollections() { delayCollection(debug.SetGCPercent(100 * headroom / smallestHeap)) }
 
-// delayCollection has the next collection set GOGC by what is then in use, at least to usual.
+// delayCollection makes the next collection set GOGC by the memory then in use, at least to usual.
 func delayCollection(usual int) {
 	unreachable := &struct{ self *int }{}
 	runtime.AddCleanup(unreachable, func(usual int) {
@@ -57,7 +60,7 @@ func delayCollection(usual int) {
 	}, usual)
 }
 
-// percentFor is the GOGC with which a heap of bytes in use grows by that, at least usual.
+// percentFor returns the GOGC for a heap with inUse bytes in use, at least usual.
 func percentFor(inUse uint64, usual int) int {
 	inUse = max(inUse, smallestHeap)
 	return max(usual, int(100*min(max(growth*inUse, headroom), largest)/inUse)) //nolint:gosec // at most 3,200
