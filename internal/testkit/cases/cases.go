@@ -1,7 +1,7 @@
 // Package cases tells property tests how many generated cases to try.
 //
 // `make test` tries a few of each kind in seconds. `make test CASES=20` tries twenty times as
-// many, before a release and after a change of what the properties are about.
+// many. Run it before a release, and after a change to the code that the properties describe.
 package cases
 
 import (
@@ -14,7 +14,7 @@ import (
 // Variable is the environment variable with the factor.
 const Variable = "ARGOSY_CASES"
 
-// Times is n times the factor; with go test -short never more than n.
+// Times returns n times the factor; with go test -short it returns n.
 func Times(n int) int {
 	text := os.Getenv(Variable)
 	if text == "" || testing.Short() {

@@ -2,7 +2,7 @@ package fleettest
 
 import "github.com/argosy-hub/argosy/internal/fleet/facts"
 
-// Application is an Application of group addons as charts/application-sets labels it.
+// Application returns an Application of group addons as charts/application-sets labels it.
 func Application(component, cluster, release string) facts.Application {
 	return facts.Application{
 		Name: component + "-" + cluster, Cluster: cluster,
@@ -10,7 +10,7 @@ func Application(component, cluster, release string) facts.Application {
 	}
 }
 
-// Registration is the Application that registers a member. Its only label is the cluster's.
+// Registration returns the Application that registers a member. Its only label is the cluster's.
 func Registration(cluster string) facts.Application {
 	return facts.Application{Name: "fleet-secret-" + cluster, Cluster: cluster}
 }
@@ -21,18 +21,18 @@ var GrantOfOne = facts.Application{
 	Grant: true, Cascade: true, Controller: "grants",
 }
 
-// HelmRelease is a HelmRelease of group addons as internal/resolve/flux labels it.
+// HelmRelease returns a HelmRelease of group addons as internal/resolve/flux labels it.
 func HelmRelease(component, cluster, owner string) facts.Application {
 	r := Application(component, cluster, "default")
 	r.Owner = "hub/" + owner
 	return r
 }
 
-// WithFinalizer returns the Application with the cascading finalizer, or the HelmRelease with
-// the mark that its workloads are removed.
+// WithFinalizer returns the Application with the cascading finalizer, or the HelmRelease marked so
+// that its workloads are removed.
 func WithFinalizer(a facts.Application) facts.Application { a.Cascade = true; return a }
 
-// Suspended returns the HelmRelease with the mark that its workloads stay.
+// Suspended returns the HelmRelease marked so that its workloads stay.
 func Suspended(r facts.Application) facts.Application { r.Suspended = true; return r }
 
 // Controlled returns the Application with an ApplicationSet that controls it.

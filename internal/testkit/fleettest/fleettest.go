@@ -1,8 +1,13 @@
 // Package fleettest makes fleets of any size for tests, benchmarks and demonstrations.
 //
+//	files := fleettest.Files(fleettest.Options{Clusters: 50, Components: 4, Tenants: 2})
+//	// files["fleet/fleet-members/hub-1/cluster-00000.yaml"] is the file of the first member
+//
+// Callers may rely on:
+//
 //  1. A fleet is a pure function of its Options: the same options give the same bytes.
-//  2. Its shape is that of real fleets: few system-wide and tenant-wide files that all share, some
-//     per environment, and for each cluster its own file for some of the components.
+//  2. Its shape is realistic. Clusters share a few system-wide and tenant-wide files and some for
+//     each environment; each cluster has files of its own for some components.
 //  3. It is a valid fleet without findings, with the default layout.
 package fleettest
 
@@ -16,17 +21,17 @@ import (
 	"strings"
 )
 
-// Options is the size of a fleet. Zero values are replaced by those of Default.
+// Options is the size of a fleet. Zero values are replaced by the values of Default.
 type Options struct {
-	// Clusters is the number of spokes; each hub's own member file comes on top.
+	// Clusters is the number of spokes. Each hub also has a member file of its own.
 	Clusters int
-	// Hubs is how many hubs share them, each an equal part one after another; 0 is one, which is
+	// Hubs is the number of hubs, which share the spokes in equal consecutive parts; 0 means one,
 	// Hub.
 	Hubs int
 	// Components is the number of components of the group addons.
 	Components int
 	Tenants    int
-	// Overrides is for how many of its components a cluster has a values file of its own.
+	// Overrides is the number of components for which a cluster has its own values file.
 	Overrides int
 	Seed      uint64
 }
@@ -35,8 +40,7 @@ type Options struct {
 // components.
 var Default = Options{Clusters: 1000, Components: 20, Tenants: 5, Overrides: 3, Seed: 1}
 
-// Hub is the name of the generated fleet's first hub, Group the name of the group with all
-// components.
+// Hub is the name of the first hub, Group the name of the group with all components.
 const (
 	Hub   = "hub-1"
 	Group = "addons"
@@ -45,16 +49,16 @@ const (
 // Environments of a generated fleet.
 var Environments = []string{"dev", "staging", "prod"}
 
-// Cluster is the name of the i-th spoke, Component that of the i-th component.
+// Cluster returns the name of the i-th spoke.
 func Cluster(i int) string { return fmt.Sprintf("cluster-%05d", i) }
 
-// Component is the name of the i-th component.
+// Component returns the name of the i-th component.
 func Component(i int) string { return fmt.Sprintf("component-%03d", i) }
 
-// Tenant is the i-th spoke's tenant.
+// Tenant returns the i-th spoke's tenant.
 func (o Options) Tenant(i int) string { return fmt.Sprintf("tenant-%d", i%o.filled().Tenants) }
 
-// Environment is the i-th spoke's environment.
+// Environment returns the i-th spoke's environment.
 func (o Options) Environment(i int) string {
 	return Environments[i/o.filled().Tenants%len(Environments)]
 }
@@ -75,7 +79,7 @@ func (o Options) filled() Options {
 	return o
 }
 
-// Files are the fleet's files by path.
+// Files returns the fleet's files by path.
 func Files(o Options) map[string]string {
 	o = o.filled()
 	g := generator{Options: o, rand: rand.New(rand.NewPCG(o.Seed, 0)), files: map[string]string{}}
@@ -135,7 +139,7 @@ func (g *generator) members() {
 	}
 }
 
-// hubName is the name of the i-th hub; the first is Hub.
+// hubName returns the name of the i-th hub; the first is Hub.
 func hubName(i int) string { return fmt.Sprintf("hub-%d", i+1) }
 
 // values writes the five levels.
@@ -162,7 +166,7 @@ func (g *generator) values() {
 	}
 }
 
-// put writes a component's values at a level; blocks is how much of it.
+// put writes a component's values at a level, with so many blocks.
 func (g *generator) put(dir string, component, blocks int) {
 	var b strings.Builder
 	level := filepath.Base(dir)

@@ -8,10 +8,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 )
 
-// Tree is a fleet repository: path to content.
+// Tree is a fleet repository: it maps paths to contents.
 type Tree map[string]string
 
-// With returns a copy with more or other files; an empty content removes a file.
+// With returns a copy with added or changed files; an empty content removes a file.
 func (t Tree) With(more Tree) Tree {
 	out := maps.Clone(t)
 	maps.Copy(out, more)
@@ -26,7 +26,7 @@ const (
 	DNSChart      = "chart: {repoURL: https://charts.example, name: dns, version: 1.0.0}"
 )
 
-// Small is a fleet of the hub "hub" and its members "one" and "two" with the component dns.
+// Small returns a fleet of the hub "hub" and its members "one" and "two" with the component dns.
 // Member two is in release canary.
 func Small() Tree {
 	return Tree{
@@ -46,8 +46,8 @@ func Small() Tree {
 	}
 }
 
-// TwoHubs is a fleet of the hubs "hub-1", whose members are "a" and "b", and "hub-2", which has
-// none; the component dns runs everywhere.
+// TwoHubs returns a fleet of the hubs "hub-1", with the members "a" and "b", and "hub-2", without
+// members. The component dns runs everywhere.
 func TwoHubs() Tree {
 	const chart = "chartRepoUrl: https://example.org/repo, chartRepoPath: charts/x, chartRepoRevision: main, use_helm_repo_path: \"true\""
 	return Tree{
@@ -63,23 +63,23 @@ func TwoHubs() Tree {
 	}
 }
 
-// Member is the path of a member's file.
+// Member returns the path of a member's file.
 func Member(name string) string { return "fleet/fleet-members/hub/" + name + ".yaml" }
 
-// Spoke is a member file of tenant retail in environment prod, with further keys.
+// Spoke returns a member file of tenant retail in environment prod, with further keys.
 func Spoke(name, more string) string {
 	return "clusterName: " + name + "\ntenant: retail\nenvironment: prod\n" + more
 }
 
-// Snapshot is a repository at a revision. A path that ends in a slash is a folder that cannot be
-// read.
+// Snapshot returns a repository at a revision. A path that ends in a slash is a folder that cannot
+// be read.
 func Snapshot(revision string, files Tree) *snapshot.Snapshot {
 	m := make(map[string]*snapshot.File, len(files))
 	for p, content := range files {
 		m[p] = snapshot.NewFile(p, []byte(content), snapshot.MaxFileSize)
 	}
 	paths := slices.Sorted(maps.Keys(files))
-	for _, p := range slices.Backward(paths) { // a folder's own folders first
+	for _, p := range slices.Backward(paths) { // subfolders first
 		folder, is := strings.CutSuffix(p, "/")
 		if is && files[p] != "" {
 			maps.DeleteFunc(m, func(p string, _ *snapshot.File) bool { return strings.HasPrefix(p, folder+"/") })

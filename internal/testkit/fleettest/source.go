@@ -7,26 +7,27 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 )
 
-// Source is a source of snapshots that reports what a test sends to Reports.
+// Source is a source of snapshots that a test controls.
 type Source struct {
+	// Reports receives the reports that Watch passes on.
 	Reports chan Report
-	// Refreshes has one element for each call of Refresh.
+	// Refreshes gets one element for each call of Refresh.
 	Refreshes chan struct{}
 	closed    atomic.Bool
 }
 
-// Report is what a look at a source yields: a snapshot, or why there is none, or both.
+// Report is the result of a poll: a snapshot, an error, or both.
 type Report struct {
 	Snapshot *snapshot.Snapshot
 	Err      error
 }
 
-// NewSource is a source that has reported nothing yet.
+// NewSource returns a source that has reported nothing yet.
 func NewSource() *Source {
 	return &Source{Reports: make(chan Report), Refreshes: make(chan struct{}, 100)}
 }
 
-// Snapshot implements source.Source. It never has a snapshot: a service watches.
+// Snapshot implements source.Source. It waits until the context ends, as a service uses Watch.
 func (s *Source) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()

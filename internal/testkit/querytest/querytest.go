@@ -1,7 +1,9 @@
-// Package querytest builds states and asks them queries, for the tests of several packages.
+// Package querytest builds states and sends queries to them, for the tests of several packages.
 //
-//  1. It uses what the packages export, and nothing else.
-//  2. A failure ends the test that calls it.
+//	st := querytest.Build(t, fleettest.Small())
+//	names := querytest.Names(t, st, querytest.Addons) // "dns-hub dns-one dns-two"
+//
+// It uses only exported identifiers. A failure ends the calling test.
 package querytest
 
 import (
@@ -20,22 +22,22 @@ import (
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
-// Addons asks for all components of group addons.
+// Addons is a query for all components of group addons.
 const Addons = `{"view":"components","group":"addons"}`
 
-// Build resolves a fleet with what is known of some of its clusters.
+// Build resolves a fleet with the facts of some of its clusters.
 func Build(t testing.TB, files fleettest.Tree, clusters ...facts.Cluster) *fleetstate.State {
 	t.Helper()
 	return Next(t, nil, fleettest.Snapshot("rev", files), facts.NewSet(false, clusters...))
 }
 
-// BuildWith resolves a fleet without problems, whose hub has these Applications.
+// BuildWith resolves a fleet whose hub has these Applications. It fails if there is a problem.
 func BuildWith(t testing.TB, files fleettest.Tree, apps ...facts.Application) *fleetstate.State {
 	t.Helper()
 	return NoProblems(t, Next(t, nil, fleettest.Snapshot("rev", files), facts.NewSet(false).WithApplications(apps...)))
 }
 
-// Next resolves a snapshot that follows another one, or none.
+// Next resolves a snapshot that follows a previous state, which may be nil.
 func Next(t testing.TB, previous *fleetstate.State, s *snapshot.Snapshot, known facts.Set) *fleetstate.State {
 	t.Helper()
 	st, err := fleetstate.Build(previous, s, known)
@@ -45,7 +47,7 @@ func Next(t testing.TB, previous *fleetstate.State, s *snapshot.Snapshot, known 
 	return st
 }
 
-// NoProblems fails when the state has a problem.
+// NoProblems returns the state, and fails the test if it has a problem.
 func NoProblems(t testing.TB, st *fleetstate.State) *fleetstate.State {
 	t.Helper()
 	for _, p := range st.Problems {
@@ -54,7 +56,7 @@ func NoProblems(t testing.TB, st *fleetstate.State) *fleetstate.State {
 	return st
 }
 
-// Query reads a query's parameters for hub "hub".
+// Query parses a query's parameters for hub "hub".
 func Query(t testing.TB, parameters string) query.Query {
 	t.Helper()
 	r, err := query.Parse([]byte(parameters), "hub")
@@ -67,13 +69,13 @@ func Query(t testing.TB, parameters string) query.Query {
 // Set is a parameter set as its requester reads it.
 type Set map[string]any
 
-// Text is a parameter's text, empty when the parameter is absent or no text.
+// Text returns a parameter's text, empty if the parameter is absent or not a text.
 func (s Set) Text(key string) string { v, _ := s[key].(string); return v }
 
-// Label is one of the cluster's labels, "absent" when there is none.
+// Label returns a label of the cluster, or "absent".
 func (s Set) Label(key string) string { return s.metadata("labels", key) }
 
-// Annotation is one of the cluster's annotations, "absent" when there is none.
+// Annotation returns an annotation of the cluster, or "absent".
 func (s Set) Annotation(key string) string { return s.metadata("annotations", key) }
 
 func (s Set) metadata(kind, key string) string {
@@ -85,7 +87,7 @@ func (s Set) metadata(kind, key string) string {
 	return "absent"
 }
 
-// Sets are the parameter sets of a response, in its order.
+// Sets returns the parameter sets of a response, in its order.
 func Sets(t testing.TB, response []byte) []Set {
 	t.Helper()
 	var body struct{ Output struct{ Parameters []Set } }
@@ -95,7 +97,7 @@ func Sets(t testing.TB, response []byte) []Set {
 	return body.Output.Parameters
 }
 
-// List asks a query and returns the parameter sets in the response's order.
+// List sends a query and returns the parameter sets in the response's order.
 func List(t testing.TB, st *fleetstate.State, query query.Query) []Set {
 	t.Helper()
 	b, err := response.Bytes(st, query)
@@ -105,7 +107,7 @@ func List(t testing.TB, st *fleetstate.State, query query.Query) []Set {
 	return Sets(t, b)
 }
 
-// Column is a text of each parameter set of a response, in its order.
+// Column returns one text of each parameter set of a response, in its order.
 func Column(t testing.TB, st *fleetstate.State, query query.Query, key string) string {
 	t.Helper()
 	var out []string
@@ -115,7 +117,7 @@ func Column(t testing.TB, st *fleetstate.State, query query.Query, key string) s
 	return strings.Join(out, " ")
 }
 
-// Ask asks a query and returns the parameter sets by Application name.
+// Ask sends a query and returns the parameter sets by Application name.
 func Ask(t testing.TB, st *fleetstate.State, parameters string) map[string]Set {
 	t.Helper()
 	out := map[string]Set{}
@@ -129,13 +131,13 @@ func Ask(t testing.TB, st *fleetstate.State, parameters string) map[string]Set {
 	return out
 }
 
-// Names are the Application names of a response, sorted.
+// Names returns the Application names of a response, sorted.
 func Names(t testing.TB, st *fleetstate.State, parameters string) string {
 	t.Helper()
 	return strings.Join(slices.Sorted(maps.Keys(Ask(t, st, parameters))), " ")
 }
 
-// Refused is the error of a query that must have no response.
+// Refused returns the error of a query that must have no response.
 func Refused(t testing.TB, st *fleetstate.State, parameters string) string {
 	t.Helper()
 	b, err := response.Bytes(st, Query(t, parameters))
@@ -145,7 +147,7 @@ func Refused(t testing.TB, st *fleetstate.State, parameters string) string {
 	return err.Error()
 }
 
-// Problems are problems as lines.
+// Problems formats problems as lines.
 func Problems(ps []problem.Problem) string {
 	var lines []string
 	for _, p := range ps {

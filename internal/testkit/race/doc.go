@@ -1,3 +1,3 @@
-// Package race tells tests whether the race detector looks on, for which bounds of time and memory
-// are wider.
+// Package race gives the factor by which tests widen their bounds of time and memory under the race
+// detector.
 package race

@@ -2,5 +2,5 @@
 
 package race
 
-// Slack is by how much the race detector makes bounds of time and memory wider: it is not there.
+// Slack is the factor for bounds of time and memory; 1 without the race detector.
 const Slack = 1

@@ -2,7 +2,6 @@
 
 package race
 
-// Slack is by how much the race detector makes bounds of time and memory wider: its own
-// documentation says five to ten times the memory, and two to twenty times the time
-// (https://go.dev/doc/articles/race_detector).
+// Slack is the factor for bounds of time and memory. A race detector takes five to ten times the
+// memory, and two to twenty times the time (https://go.dev/doc/articles/race_detector).
 const Slack = 20

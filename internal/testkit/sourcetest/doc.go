@@ -1,2 +1,2 @@
-// Package sourcetest has the Git repositories and helpers of the tests of sources.
+// Package sourcetest has Git repositories, servers and helpers for the tests of sources.
 package sourcetest

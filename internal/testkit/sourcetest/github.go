@@ -18,20 +18,20 @@ import (
 	"github.com/golang-jwt/jwt/v4"
 )
 
-// The App that GitHub knows, and its installation.
+// The App that the fake GitHub knows, and its installation.
 const (
 	AppID           = "7"
 	AppInstallation = "42"
 )
 
-// appLonger is how long GitHub accepts that an App's own token lasts.
+// appLonger is the longest lifetime of an App's own token that GitHub accepts.
 const appLonger = 10 * time.Minute
 
-// GitHub is GitHub in small: it gives an App tokens of its installation, and serves a repository to
-// those who have one that it knows and that has not ended. (docs.github.com, "Generating a JSON Web
-// Token (JWT) for a GitHub App" and "Authenticating as a GitHub App installation")
+// GitHub is a fake GitHub. It gives an App tokens of its installation, and serves a repository to
+// clients with a valid one. Sources: docs.github.com, "Generating a JSON Web Token (JWT) for a
+// GitHub App" and "Authenticating as a GitHub App installation".
 type GitHub struct {
-	URL string // of the API, and with /.git of the repository
+	URL string // of the API; with /.git, of the repository
 
 	mu     sync.Mutex
 	key    *rsa.PublicKey
@@ -41,7 +41,7 @@ type GitHub struct {
 	seen   map[string]bool      // tokens that read the repository
 }
 
-// NewGitHub serves a repository. The key is the App's, in PEM.
+// NewGitHub serves a repository. It returns the App's key in PEM.
 func NewGitHub(t testing.TB, r *Repo) (g *GitHub, key string) {
 	t.Helper()
 	g = &GitHub{ends: map[string]time.Time{}, seen: map[string]bool{}}
@@ -64,7 +64,7 @@ func NewGitHub(t testing.TB, r *Repo) (g *GitHub, key string) {
 	return g, key
 }
 
-// NewKey gives the App another key, and its tokens another lifetime.
+// NewKey gives the App a new key, and its tokens a new lifetime.
 func (g *GitHub) NewKey(t testing.TB, lives time.Duration) (key string) {
 	t.Helper()
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -75,21 +75,21 @@ func (g *GitHub) NewKey(t testing.TB, lives time.Duration) (key string) {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)}))
 }
 
-// Revoke ends all tokens before their time, as a suspended installation does.
+// Revoke revokes all tokens, as when an installation is suspended.
 func (g *GitHub) Revoke() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	clear(g.ends)
 }
 
-// Tokens is how many the App got: ghs_1, ghs_2 and so on.
+// Tokens returns how many tokens the App got: ghs_1, ghs_2 and so on.
 func (g *GitHub) Tokens() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.issued
 }
 
-// HasRead reports whether a token read the repository.
+// HasRead reports whether a token has been used to read the repository.
 func (g *GitHub) HasRead(token string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -120,7 +120,7 @@ func (g *GitHub) giveToken(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"token": token, "expires_at": ends})
 }
 
-// check verifies an App's own token: signature, issuer, and both times.
+// check verifies an App's own token: its signature, its issuer and both times.
 func (g *GitHub) check(authorization string) error {
 	text, is := strings.CutPrefix(authorization, "Bearer ")
 	if !is {

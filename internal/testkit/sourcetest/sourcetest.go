@@ -18,10 +18,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// Deadline bounds what a test waits for.
+// Deadline bounds how long a test waits.
 const Deadline = 20 * time.Second
 
-// Context ends with the test or at the deadline.
+// Context returns a context that ends with the test, or after twice the Deadline.
 func Context(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*Deadline)
@@ -29,7 +29,7 @@ func Context(t testing.TB) context.Context {
 	return ctx
 }
 
-// Write writes files below a folder; nil content removes one, "-> x" makes a symbolic link to x.
+// Write writes files below a folder; content "-> x" makes a symbolic link to x.
 func Write(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	for p, content := range files {
@@ -44,7 +44,7 @@ func Write(t testing.TB, dir string, files map[string]string) {
 	}
 }
 
-// Check fails the test for an error.
+// Check fails the test if err is not nil.
 func Check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -52,7 +52,7 @@ func Check(t testing.TB, err error) {
 	}
 }
 
-// Repo is a Git repository with a working tree, written by the real git.
+// Repo is a Git repository with a working tree, written by the git command.
 type Repo struct {
 	T   testing.TB
 	Dir string
@@ -73,7 +73,7 @@ func (r *Repo) Git(args ...string) string {
 	return r.GitInput("", args...)
 }
 
-// GitInput is Git with an input.
+// GitInput runs git with an input and returns its output.
 func (r *Repo) GitInput(input string, args ...string) string {
 	r.T.Helper()
 	cmd := exec.Command("git", args...)
@@ -90,7 +90,7 @@ func (r *Repo) GitInput(input string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Commit writes files and commits them, and gives the commit's id.
+// Commit writes files, commits them, and returns the commit's id.
 func (r *Repo) Commit(files map[string]string) string {
 	r.T.Helper()
 	Write(r.T, r.Dir, files)
@@ -99,11 +99,11 @@ func (r *Repo) Commit(files map[string]string) string {
 	return r.Git("rev-parse", "HEAD")
 }
 
-// URL is the address of the repository as a local file.
+// URL returns the file:// address of the repository.
 func (r *Repo) URL() string { return "file://" + r.Dir }
 
-// Server serves the repository by git's own smart HTTP backend; with a password, to that user
-// alone.
+// Server serves the repository by git's own smart HTTP backend. With a password, only that user may
+// read it.
 func (r *Repo) Server(username, password string, seen func(*http.Request)) *httptest.Server {
 	r.T.Helper()
 	path, err := exec.Command("git", "--exec-path").Output()
@@ -136,7 +136,7 @@ func Snapshot(t testing.TB, s source.Source) *snapshot.Snapshot {
 	return out
 }
 
-// Contents are a snapshot's files: path to content, or to "error: ...".
+// Contents returns a snapshot's files: it maps paths to contents, or to "error: ...".
 func Contents(s *snapshot.Snapshot) map[string]string {
 	out := map[string]string{}
 	for _, p := range s.Paths() {
@@ -149,13 +149,13 @@ func Contents(s *snapshot.Snapshot) map[string]string {
 	return out
 }
 
-// Update is one call of a watch's function.
+// Update is one call of the function that Watch takes.
 type Update struct {
 	Snapshot *snapshot.Snapshot
 	Err      error
 }
 
-// Watch runs the source's Watch for the time of the test.
+// Watch runs the source's Watch until the test ends.
 func Watch(t *testing.T, s source.Source) <-chan Update {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -183,7 +183,7 @@ func Next(t *testing.T, updates <-chan Update) Update {
 	}
 }
 
-// ErrorText is an error's text, "" without one.
+// ErrorText returns an error's text, "" without one.
 func ErrorText(err error) string {
 	if err == nil {
 		return ""

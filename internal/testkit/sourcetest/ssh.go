@@ -101,7 +101,7 @@ func serveSSH(c net.Conn, config *ssh.ServerConfig, root string) {
 	}
 }
 
-// KnownHosts is the line of known_hosts for the server, with some key.
+// KnownHosts returns the server's line of known_hosts, with the given key.
 func (s *SSH) KnownHosts(key ssh.PublicKey) string {
 	host, port, _ := net.SplitHostPort(s.Address)
 	return fmt.Sprintf("[%s]:%s %s", host, port, ssh.MarshalAuthorizedKey(key))

@@ -11,14 +11,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/store"
 )
 
-// Memory holds objects as an API does that replicas share. It serves no request whose context has
+// Memory holds objects like an API that replicas share. It serves no request whose context has
 // ended. The zero value is empty.
 type Memory struct {
 	// Max bounds an object; default 1 MiB.
 	Max int
-	// Fails is called before each change of an object; its error is the change's.
+	// Fails, if set, is called before each change of an object; the change returns its error.
 	Fails func(name string) error
-	// Asked, if there is one, gets a value with each Get that it has room for.
+	// Asked, if set, gets a value at each Get, unless it is full.
 	Asked chan struct{}
 
 	mu       sync.Mutex
@@ -29,7 +29,7 @@ type Memory struct {
 	onGet    func(name string) error
 }
 
-// New returns a store of its own in memory.
+// New returns a new store in memory.
 func New() (*store.Store, *Memory) {
 	m := new(Memory)
 	return store.New(m), m
@@ -37,10 +37,10 @@ func New() (*store.Store, *Memory) {
 
 func (m *Memory) String() string { return "a store in memory" }
 
-// Shared is true.
+// Shared returns true.
 func (m *Memory) Shared() bool { return true }
 
-// MaxSize is Max.
+// MaxSize returns Max or its default.
 func (m *Memory) MaxSize() int {
 	if m.Max == 0 {
 		return 1 << 20
@@ -48,10 +48,10 @@ func (m *Memory) MaxSize() int {
 	return m.Max
 }
 
-// Away makes each use fail with an error; nil ends it.
+// Away makes each operation fail with an error; nil ends that.
 func (m *Memory) Away(err error) { m.mu.Lock(); defer m.mu.Unlock(); m.away = err }
 
-// OnGet has a function called at each Get, whose error is that of the Get; nil ends it.
+// OnGet sets a function that each Get calls and whose error it returns; nil removes it.
 func (m *Memory) OnGet(f func(name string) error) { m.mu.Lock(); defer m.mu.Unlock(); m.onGet = f }
 
 // Set replaces an object, or removes it if data is nil.
@@ -159,7 +159,7 @@ func (m *Memory) List(context.Context) ([]string, error) {
 	return out, nil
 }
 
-// before is called before a change, with the lock held.
+// before returns the error with which a change fails. The caller holds the lock.
 func (m *Memory) before(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err

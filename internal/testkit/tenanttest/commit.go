@@ -19,11 +19,11 @@ type Change struct {
 	Links map[string]string
 	// Submodules are paths of other repositories.
 	Submodules []string
-	// Members tells that the commit changes files of members, not the tenant's folders alone.
+	// Members reports that the commit changes files of members, not only the tenant's folders.
 	Members bool
 }
 
-// Commit changes files as tenant Red may.
+// Commit returns the fleet after a commit of tenant Red that the data selects.
 func Commit(files fleettest.Tree, data []byte) Change {
 	d := &decisions{data}
 	c := Change{Files: maps.Clone(files), Links: map[string]string{}}
@@ -46,7 +46,8 @@ func Commit(files fleettest.Tree, data []byte) Change {
 	return c
 }
 
-// level is a folder that tenant Red may have: mostly one that its clusters read, else an odd one.
+// level returns a folder that tenant Red may have: mostly one that its clusters read, else an odd
+// one.
 func level(d *decisions) string {
 	root := d.pick("addons", "addons", "addons", "addons", "addons", "addons", "resources") + "/tenants/red/"
 	if d.below(4) < 3 {
@@ -72,7 +73,7 @@ func (c *Change) write(d *decisions) {
 	}
 	switch d.below(24) {
 	case 21:
-		text = d.raw() // no grammar at all
+		text = d.raw() // arbitrary bytes
 	case 22:
 		text += d.pick("---\na: 1\n", "\x00", "\xff\xfe", "from: twice\n", "<<<<<<< HEAD\n", "# \u2028x\n", "? [complex]\n: key\n", "&anchor\n", "a: *missing\n")
 	case 23:
@@ -84,7 +85,7 @@ func (c *Change) write(d *decisions) {
 	}
 }
 
-// own are the paths that the tenant may change, sorted.
+// own returns the paths that the tenant may change, sorted.
 func (c *Change) own() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.Files)), func(p string) bool { return !isRedFile(p) || isRedMember(p) })
 }
@@ -126,7 +127,7 @@ func (c *Change) link(d *decisions) {
 	c.Links[p] = to
 }
 
-// obstruct puts something else where a file or a folder is read.
+// obstruct puts a file, a folder or a submodule where another kind is expected.
 func (c *Change) obstruct(d *decisions) {
 	p := level(d) + d.pick("", "/addons", "/addons/dns", "/addons/dns/values.yaml", "/application-sets", "/application-sets/addons.yaml", "/fleet/fleet-secret", "/addons/dns/values.yaml.gotmpl")
 	if c.isRedMembersFolder(d) {
@@ -169,7 +170,7 @@ func (c *Change) member(d *decisions) {
 	c.Members = true
 	name := d.pick("red-0", "red-1", "red-2")
 	p := member(c.hasTenantsPath(), Red, name)
-	if c.hasTenantsPath() && d.oneIn(4) { // of another hub, or none
+	if c.hasTenantsPath() && d.oneIn(4) { // of another hub, or of none
 		p = "fleet/members/red/" + d.pick("hub-2", "hub-2", "HUB") + "/" + name + ".yaml"
 	}
 	switch d.below(4) {
@@ -191,8 +192,8 @@ func (c *Change) member(d *decisions) {
 	}
 }
 
-// Snapshot is the commit as a source reads it: with its links followed. The error is that of a
-// limit.
+// Snapshot returns the commit as a source reads it, with its links followed. It fails if a limit is
+// exceeded.
 func (c Change) Snapshot(revision string) (*snapshot.Snapshot, error) {
 	t := tree.New("test", source.Limits{}.WithDefaults(), len(c.Files)+len(c.Links))
 	for p := range c.Files {

@@ -2,8 +2,8 @@ package tenanttest
 
 import "fmt"
 
-// decisions are the choices of a commit, one byte each. What follows the last is the first of each
-// kind.
+// decisions holds the choices of a commit, one byte each. After the last byte, each choice is its
+// first option.
 type decisions struct{ left []byte }
 
 func (d *decisions) next() byte {
@@ -15,15 +15,15 @@ func (d *decisions) next() byte {
 	return b
 }
 
-// below is a number from 0 to n-1.
+// below returns a number from 0 to n-1.
 func (d *decisions) below(n int) int { return int(d.next()) % n }
 
-// oneIn is true for one of n choices, and never after the last.
+// oneIn returns true for one of n choices, and false after the last byte.
 func (d *decisions) oneIn(n int) bool { return d.below(n) == n-1 }
 
 func (d *decisions) pick(options ...string) string { return options[d.below(len(options))] }
 
-// raw takes bytes as they are.
+// raw returns up to 63 bytes unchanged.
 func (d *decisions) raw() string {
 	n := min(d.below(64), len(d.left))
 	text := string(d.left[:n])
@@ -31,5 +31,5 @@ func (d *decisions) raw() string {
 	return text
 }
 
-// quoted is a text as YAML and JSON write it.
+// quoted returns a text as a double-quoted string.
 func quoted(text string) string { return fmt.Sprintf("%q", text) }

@@ -7,7 +7,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
-// Red is the tenant that commits, Blue the one that must not notice.
+// Red is the tenant that commits; Blue is the tenant that must not be affected.
 const (
 	Red  = "red"
 	Blue = "blue"
@@ -16,7 +16,7 @@ const (
 // Hub is the fleet's hub.
 const Hub = "hub"
 
-// Variants is how many fleets there are.
+// Variants is the number of fleets.
 const Variants = 4
 
 // Variant is one of the fleets.
@@ -25,16 +25,15 @@ type Variant int
 // HasFlux reports whether the hub's engine is Flux.
 func (v Variant) HasFlux() bool { return v&1 != 0 }
 
-// HasRules reports whether the layout has merge rules, patterns of secrets, schemas for tenants,
-// folders of tenants for member files, and warns of duplicate keys; and whether the hub's
-// Applications are known.
+// HasRules reports whether the hub's Applications are known and the layout has rules: merge rules,
+// patterns of secrets, schemas for tenants, member files by tenant, and warnings of duplicate keys.
 func (v Variant) HasRules() bool { return v&2 != 0 }
 
 // IsRed reports whether a cluster is one of tenant Red.
 func IsRed(cluster string) bool { return strings.HasPrefix(cluster, Red+"-") }
 
-// members are the members of each tenant: centralized, and with an agent of each kind that the hub
-// may have.
+// members holds the members of each tenant: a centralized one, and an agent of each kind that the
+// hub may have.
 var members = map[string]string{
 	"0": "environment: prod\n",
 	"1": "environment: dev\nuse_remote_argo: true\nremote_engine: flux\nenable_remote_addons: true\n",
@@ -62,8 +61,8 @@ merge:
   - {path: env, strategy: {by-key: name}}
 `
 
-// Fleet is the files of a fleet of the hub "hub" and the tenants Red and Blue, each with files at
-// every level of theirs and members of every model.
+// Fleet returns a fleet of the hub "hub" and the tenants Red and Blue. Each tenant has files at
+// each of its levels, and members of every model.
 func Fleet(v Variant) fleettest.Tree {
 	const chart = `chartRepoUrl: https://git.example/argosy, chartRepoPath: charts/application-sets, use_helm_repo_path: "true"`
 	engine := "argocd"
@@ -111,7 +110,7 @@ func Fleet(v Variant) fleettest.Tree {
 	return files
 }
 
-// WithoutRed is a fleet as if tenant Red were not there.
+// WithoutRed returns a fleet without the files of tenant Red.
 func WithoutRed(files fleettest.Tree) fleettest.Tree {
 	out := fleettest.Tree{}
 	for p, text := range files {
@@ -122,7 +121,7 @@ func WithoutRed(files fleettest.Tree) fleettest.Tree {
 	return out
 }
 
-// Facts are what is known of a fleet besides its files.
+// Facts returns the facts of a fleet.
 func Facts(v Variant) facts.Set {
 	known := facts.NewSet(false)
 	if !v.HasRules() {
@@ -163,7 +162,7 @@ func isRedMember(p string) bool {
 	return strings.HasPrefix(p, "fleet/fleet-members/hub/red-") || strings.HasPrefix(p, "fleet/members/red/")
 }
 
-// member is the path of a member's file.
+// member returns the path of a member's file.
 func member(inTenants bool, tenant, name string) string {
 	if inTenants {
 		return "fleet/members/" + tenant + "/" + Hub + "/" + name + ".yaml"

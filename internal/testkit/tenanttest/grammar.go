@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// component is a component's name: of the catalogs, of other tenants, of the hub, and no name.
+// component returns a component's name: of the catalogs, of other tenants, of the hub, or an
+// invalid one.
 func component(d *decisions) string {
 	if d.below(3) < 2 {
 		return d.pick("dns", "web", "folder", "portal", "console")
@@ -16,7 +17,7 @@ func component(d *decisions) string {
 // maxDepth bounds how deep a generated value is nested.
 const maxDepth = 5
 
-// mapping is a document of values: lines of keys.
+// mapping returns a document of values: lines of keys.
 func mapping(d *decisions, depth int) string {
 	var b strings.Builder
 	for range 1 + d.below(4) {
@@ -29,7 +30,7 @@ func key(d *decisions) string {
 	return d.pick("from", "list", "shared", "sets", "env", "of", "global", "labels", "fullnameOverride", `"a.b"`, "title", "yes", "12", `""`, "<<", `"{{ .cluster }}"`, "values", "clusterName", "secretName")
 }
 
-// value is a value in YAML's flow style.
+// value returns a value in YAML's flow style.
 func value(d *decisions, depth int) string {
 	if depth > maxDepth {
 		return scalar(d)
@@ -60,7 +61,7 @@ func scalar(d *decisions) string {
 		return quoted(template(d))
 	case 5:
 		if d.oneIn(4) {
-			return template(d) // which is YAML in a template alone
+			return template(d) // which is YAML only after the template is executed
 		}
 		return quoted(template(d))
 	case 6:
@@ -70,7 +71,7 @@ func scalar(d *decisions) string {
 	}
 }
 
-// template is an action, or several; where no template is executed it is a text.
+// template returns one or several template actions. Where no template is executed, they are text.
 func template(d *decisions) string {
 	arg := func() string {
 		return d.pick(".", ".labels", ".member", ".cluster", ".tenant", ".hub", ".annotations", ".absent", "$", `"blue"`, "12", `(dict "a" 1)`, `(list 1 2)`, ".labels.tenant", `(index .labels "x")`)
@@ -105,7 +106,7 @@ func template(d *decisions) string {
 	}
 }
 
-// entries are a catalog.
+// entries returns a catalog.
 func entries(d *decisions) string {
 	var b strings.Builder
 	indent := ""
@@ -133,14 +134,14 @@ func entry(d *decisions) string {
 			"selector: {matchLabels: {tenant: blue}}", "selector: {matchLabels: {tenant: null}}", "selector: null", "selector: {matchExpressions: [{key: tenant, operator: In, values: [blue]}]}", "selector: VALUE",
 			"values: VALUE", "values: null", "kind: manifests", "kind: SCALAR", "dependsOn: [own, dns]", "dependsOn: [COMPONENT]", "substitute: true",
 			"templatePatch: {spec: {destination: {name: hub}}}", "templatePatch: 'spec: {project: default}'", "syncPolicy: {automated: {prune: true}}", "project: default", "additionalSources: [{repoURL: https://evil.example}]", "destination: {name: hub}", "enable: true"))
-		if key, _, _ := strings.Cut(text, ":"); !said[key] || d.oneIn(16) { // a key twice is an error
+		if key, _, _ := strings.Cut(text, ":"); !said[key] || d.oneIn(16) { // a duplicate key is an error
 			keys, said[key] = append(keys, text), true
 		}
 	}
 	return "{" + strings.Join(keys, ", ") + "}"
 }
 
-// fill replaces what a text leaves open, so that only what is written takes decisions.
+// fill replaces the placeholders of a text, so that only texts in use take decisions.
 func fill(d *decisions, text string) string {
 	for _, of := range []struct {
 		word string
@@ -159,13 +160,13 @@ func fill(d *decisions, text string) string {
 	return text
 }
 
-// labels are labels or annotations, a tenant's own and reserved ones.
+// labels returns labels or annotations, a tenant's own and reserved ones.
 func labels(d *decisions) string {
 	return "{" + d.pick("ring", "of", "tenant", "environment", "fleet_member", "addonsRelease", "fleet_secret_release", "cluster_name", "argocd.argoproj.io/x", "addons_repo_url", "x/y", "enable_web", "argosy.dev/cluster", "fleetSecretRelease") + ": " +
 		d.pick("a", "b", "blue", "canary", "nowhere", "null", `"true"`, `"{{ .cluster }}"`, "[x]", "12", strings.Repeat("x", 64)) + "}"
 }
 
-// registration are values of a chart that lands on the hub.
+// registration returns values of a chart that is deployed to the hub.
 func registration(d *decisions) string {
 	var b strings.Builder
 	for range 1 + d.below(3) {
