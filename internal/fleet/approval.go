@@ -21,7 +21,7 @@ const ApprovalKind = "RemovalApproval"
 const Any = "*"
 
 // Approval is a file below fleet/approvals (layout: guard.approvals). The commit that adds it
-// approves removals beyond the removal budget (G3).
+// approves removals beyond the removal budget.
 type Approval struct {
 	APIVersion string `json:"apiVersion,omitempty" jsonschema:"enum=argosy.dev/v1alpha1"`
 	Kind       string `json:"kind" jsonschema:"enum=RemovalApproval"`
@@ -39,16 +39,16 @@ type Approval struct {
 type ApprovedRemoval struct {
 	// Hub restricts it to the members of one hub.
 	Hub string `json:"hub,omitempty"`
-	// Cluster is a cluster's name, or "*" for any. Once read, Clusters have it.
+	// Cluster is a cluster's name, or "*" for any. Once read, Clusters has it.
 	Cluster string `json:"cluster,omitempty"`
 	// Clusters are names, as of cluster.
 	Clusters []string `json:"clusters,omitempty"`
-	// Tenant and Environment are those of the member file: those of a deleted file are unknown.
+	// Tenant and Environment are the member file's. A deleted file's are unknown.
 	Tenant      string `json:"tenant,omitempty"`
 	Environment string `json:"environment,omitempty"`
-	// Component is group/component, group/*, or "*" for all. Once read, Components have it.
+	// Component is group/component, group/*, or "*" for all. Once read, Components has it.
 	Component string `json:"component,omitempty"`
-	// Components are several, as of component.
+	// Components are several components, in the form of Component.
 	Components []string `json:"components,omitempty"`
 	// Reason is why the removal is right.
 	Reason string `json:"reason" jsonschema:"minLength=1" expect:"why this may go"`
@@ -62,7 +62,7 @@ type Removal struct{ Hub, Cluster, Tenant, Environment, Group, Component string 
 // ExpiredAt reports whether the approval's last day is over, in UTC.
 func (a Approval) ExpiredAt(now time.Time) bool { return !now.Before(a.Ends()) }
 
-// Ends is the moment at which the approval expires.
+// Ends returns the moment at which the approval expires.
 func (a Approval) Ends() time.Time { return a.Expires.AddDate(0, 0, 1) }
 
 // Approves reports whether the approval names a removal, expired or not.
@@ -70,8 +70,7 @@ func (a Approval) Approves(r Removal) bool {
 	return slices.ContainsFunc(a.Removals, func(item ApprovedRemoval) bool { return item.names(r) })
 }
 
-// Names reports whether the approval names a removal's cluster and component themselves, not by
-// Any.
+// Names reports whether the approval names a removal's cluster and component, not only Any.
 func (a Approval) Names(r Removal) bool {
 	return slices.ContainsFunc(a.Removals, func(item ApprovedRemoval) bool {
 		return item.names(r) && slices.Contains(item.Clusters, r.Cluster) && slices.Contains(item.Components, r.Group+"/"+r.Component)
@@ -88,7 +87,7 @@ func (a ApprovedRemoval) names(r Removal) bool {
 		})
 }
 
-// loadApprovals reads the approvals. An invalid one approves nothing and is a finding; nothing else
+// loadApprovals reads the approvals. An invalid file approves nothing and is reported; nothing else
 // in the repository depends on it.
 func (f *Fleet) loadApprovals(s *snapshot.Snapshot, cache *hierarchy.Cache) {
 	for _, file := range s.EntriesUnder(f.Layout.Guard.Approvals) {
@@ -111,7 +110,7 @@ func readApproval(doc *yamldoc.Doc) (a Approval, problems []problem.Problem) {
 	return a, yamldoc.NewReader(doc).Decode(doc.Root, "the approval", problem.InvalidApproval, &a).Problems()
 }
 
-// Check reads the day.
+// Check parses the last day.
 func (a *Approval) Check(at yamldoc.At) {
 	var err error
 	a.Pos = at.Pos("expires")
@@ -143,8 +142,8 @@ func (a *ApprovedRemoval) Check(at yamldoc.At) {
 	}
 }
 
-// strangers are hubs, groups, tenants and environments that an approval names and the fleet does
-// not have. Clusters and components may be gone already: approvals are for their removal.
+// strangers reports the hubs, groups, tenants and environments that an approval names and the fleet
+// lacks. Clusters and components may be gone: approvals are for their removal.
 func (f *Fleet) strangers(a Approval) []problem.Problem {
 	tenants, environments := map[string]bool{}, map[string]bool{}
 	for _, h := range f.hubs {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Guard is the layout's removal budget and the place of approvals (G3).
+// Guard is the layout's removal budget and the folder of approvals.
 type Guard struct {
 	// MaxRemovals is how many members one response may remove something from without approval.
 	MaxRemovals Budget
@@ -20,7 +20,7 @@ type Guard struct {
 
 // Budget is a number of members, or a share of them. The zero value allows no removal.
 type Budget struct {
-	members int // if it is no share
+	members int // where percent is 0
 	percent int
 }
 
@@ -47,9 +47,9 @@ func (b *Budget) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Of is how many members of a total the budget allows to lose something without approval. A share
-// is rounded down, but is at least one member unless it is 0%. Rounding down keeps a removal
-// allowed until it is done: the share never falls by more than the members already removed.
+// Of returns how many members of a total may lose something without approval. A share is rounded
+// down, but is at least one member unless it is 0%. Rounding down keeps a removal allowed until it
+// is done: the share never falls by more than the members already removed.
 func (b Budget) Of(members int) int {
 	if b.percent == 0 {
 		return b.members
@@ -57,7 +57,7 @@ func (b Budget) Of(members int) int {
 	return max(1, members*b.percent/100)
 }
 
-// String is the budget in the form of the layout.
+// String returns the budget in the form of the layout.
 func (b Budget) String() string {
 	if b.percent == 0 {
 		return strconv.Itoa(b.members)

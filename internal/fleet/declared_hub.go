@@ -9,10 +9,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
-// A hub without a member file is declared by the layout, with the keys of a member file. It is the
-// member that a file with fleet_member: hub-cluster would make (T0).
+// The layout may declare a hub that has no member file, with the keys of a member file. The result
+// is the member that a file with fleet_member: hub-cluster would make.
 
-// hubs reads the declared hubs, by name. The layout's other keys have been read.
+// hubs reads the declared hubs, by name. The layout's other keys must have been read.
 func (p layoutParser) hubs(l *Layout) map[string]*Member {
 	out := map[string]*Member{}
 	hubs := p.at.In("hubs")
@@ -30,7 +30,7 @@ func (p layoutParser) hubs(l *Layout) map[string]*Member {
 	return out
 }
 
-// readDeclaredHub reads one of them. The member keeps its problems, as that of a file does.
+// readDeclaredHub reads one declared hub. The member keeps its problems, as a file's member does.
 func readDeclaredHub(l *Layout, declared yamldoc.Field) *Member {
 	hub, n := declared.Key, declared.Value
 	out := newMember(hub, hub, problem.Pos{File: n.Doc.File, Line: int(declared.Line), Column: int(declared.Column)})
@@ -59,15 +59,15 @@ func readDeclaredHub(l *Layout, declared yamldoc.Field) *Member {
 	return out.concerns()
 }
 
-// addDeclaredHubs adds the hubs that the layout declares, before those of files.
+// addDeclaredHubs adds the hubs that the layout declares, before the hubs of files.
 func (f *Fleet) addDeclaredHubs() {
 	for name, m := range f.Layout.Hubs {
 		f.hubs[name] = &hub{self: m, members: []*Member{m}}
 	}
 }
 
-// takenByLayout reports whether the layout declares the hub as a member of the same name. It is a
-// problem of the hub: which of the two holds is not known.
+// takenByLayout reports whether the layout declares the hub as a member of the same name. The
+// problem is the hub's: it is not known which of the two is right.
 func (f *Fleet) takenByLayout(m *Member) bool {
 	declared := f.Layout.Hubs[m.Hub]
 	if declared == nil || declared.Name != m.Name {
@@ -80,8 +80,8 @@ func (f *Fleet) takenByLayout(m *Member) bool {
 	return true
 }
 
-// secondHub is the problem of a member file that claims a hub which the layout declares under
-// another name. The layout is the platform's: the file alone is wrong.
+// secondHub reports a member file that claims a hub which the layout declares under another name.
+// The layout is the platform's, so the file is wrong.
 func secondHub(l *Layout, m *Member) []problem.Problem {
 	declared := l.Hubs[m.Hub]
 	if declared == nil || !m.IsHub {

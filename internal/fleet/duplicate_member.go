@@ -9,9 +9,9 @@ import (
 )
 
 // oneFileEach sorts a hub's members by name and keeps one file of each: the hub's own, else the
-// first by path. Paths with the tenant or the environment allow two. Which of them is right is not
-// known, so the problem is the hub's, whose commit is refused: a member's problem would stop the
-// other file's tenant.
+// first by path. Paths with the tenant or the environment allow two files. It is not known which is
+// right, so the problem is the hub's and its commit is refused: a member's problem would only stop
+// one file's tenant.
 func (f *Fleet) oneFileEach(hubName string, h *hub) {
 	slices.SortStableFunc(h.members, func(a, b *Member) int { return strings.Compare(a.Name, b.Name) })
 	kept := h.members[:0]

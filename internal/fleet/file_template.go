@@ -12,22 +12,22 @@ import (
 type FileTemplate struct {
 	t   *tmpl.Template
 	pos problem.Pos
-	// Shared reports whether the path depends on the group, the component and the level alone, so
-	// that it is the same for all clusters.
+	// Shared reports whether the path depends only on the group, the component and the level, so
+	// that all clusters have the same.
 	Shared bool
 	// ReadsFolder and ReadsLevel report whether the path depends on the component's folder and on
 	// the level.
 	ReadsFolder, ReadsLevel bool
 }
 
-// String is the path with the names of facts in their places.
+// String returns the path with the names of facts in their places.
 func (f *FileTemplate) String() string {
 	out, _ := try(f.t, factFolder, factLevel) // tried when the layout was loaded
 	return out
 }
 
-// Path is the path for the facts, cleaned as a level's folder is. Level and folder are facts of
-// files' paths alone. Errors are problem.Problem.
+// Path returns the path for the facts, cleaned as a level's folder is. Only file paths have the
+// facts level and folder. Errors are problem.Problem.
 func (f *FileTemplate) Path(facts any, level, folder string) (string, error) {
 	if known, ok := facts.(map[string]any); ok && (f.ReadsLevel || f.ReadsFolder) {
 		known = maps.Clone(known)

@@ -2,8 +2,7 @@ package fleet
 
 import "github.com/argosy-hub/argosy/internal/base/problem"
 
-// FindMember finds a member by its name. An empty hub stands for the one hub that has such a
-// member.
+// FindMember finds a member by its name. An empty hub means the only hub with such a member.
 func (f *Fleet) FindMember(hub, name string) (*Member, *problem.QueryError) {
 	var found []*Member
 	var names []string

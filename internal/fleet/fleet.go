@@ -19,7 +19,7 @@ type Fleet struct {
 	Layout       *Layout
 	Versions     *release.Versions
 	FleetSecrets *release.List
-	// Problems are those of the repository and of hubs as a whole; members have their own.
+	// Problems concern the repository or a hub as a whole; members have their own.
 	Problems []problem.Problem
 	// Approvals are the approved removals, by file. ApprovalProblems are the problems of these
 	// files, which stop nothing else.
@@ -30,7 +30,7 @@ type Fleet struct {
 
 	hubs   map[string]*hub
 	byPath map[string]*Member
-	ofHubs []problem.Problem // those among Problems that come with the members
+	ofHubs []problem.Problem // the part of Problems that comes with the members
 	inputs map[string]string // digests of the layout and versions files
 	files  []*snapshot.File  // below the members' folder
 }
@@ -38,7 +38,7 @@ type Fleet struct {
 type hub struct {
 	self    *Member
 	members []*Member // sorted by name, the hub itself included
-	faulty  []*Member // those with errors
+	faulty  []*Member // with errors
 }
 
 // Load reads a snapshot. It reuses what did not change since the previous fleet, which may be nil.
@@ -82,8 +82,8 @@ func noMembers(s *snapshot.Snapshot, l *Layout) problem.Problem {
 	return p
 }
 
-// unreadMembers are the problems of folders that cannot be read and may have member files: a member
-// whose file is not known would look like one that has gone (G1).
+// unreadMembers reports folders that cannot be read and may have member files. Otherwise a member
+// whose file is not known would look like a removed one.
 func unreadMembers(s *snapshot.Snapshot, l *Layout) (out []problem.Problem) {
 	folders := slices.Concat(s.BrokenFolders(), s.ObstaclesUnder(l.Members.Folder()))
 	if above := s.BrokenFolder(l.Members.Folder()); above != nil && !slices.Contains(folders, above) {
@@ -98,7 +98,7 @@ func unreadMembers(s *snapshot.Snapshot, l *Layout) (out []problem.Problem) {
 	return out
 }
 
-// input is the file at a path, and whether it is the same as in the previous fleet.
+// input returns the file at a path, and whether the previous fleet has the same.
 func (f *Fleet) input(s *snapshot.Snapshot, path string, previous *Fleet) (file *snapshot.File, same bool) {
 	file = s.File(path)
 	digest := "absent"
@@ -130,8 +130,8 @@ func (f *Fleet) loadLayout(s *snapshot.Snapshot, cache *hierarchy.Cache, previou
 	return nil
 }
 
-// ReadLayout reads the layout of a snapshot alone. It is that of the previous fleet, which may be
-// nil, if the file is the same.
+// ReadLayout reads only the layout of a snapshot. It reuses the layout of the previous fleet, which
+// may be nil, if the file is the same.
 func ReadLayout(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (*Layout, error) {
 	f := &Fleet{inputs: map[string]string{}}
 	if err := f.loadLayout(s, cache, previous); err != nil {
@@ -291,8 +291,7 @@ func (f *Fleet) member(file *snapshot.File, hubName, name string, cache *hierarc
 	return readMember(f.Layout, hubName, name, file, doc, err)
 }
 
-// ProblemsOf are the problems of a hub as a whole; with an empty name, those of the repository as a
-// whole.
+// ProblemsOf returns the problems of a hub as a whole, or of the repository for an empty name.
 func (f *Fleet) ProblemsOf(hubName string) []problem.Problem {
 	var out []problem.Problem
 	for _, p := range f.Problems {
@@ -303,10 +302,10 @@ func (f *Fleet) ProblemsOf(hubName string) []problem.Problem {
 	return out
 }
 
-// Hubs are the names of all hubs, sorted.
+// Hubs returns the names of all hubs, sorted.
 func (f *Fleet) Hubs() []string { return slices.Sorted(maps.Keys(f.hubs)) }
 
-// Members are a hub's members, the hub itself included, sorted by name; nil for an unknown hub.
+// Members returns a hub's members, itself included, sorted by name; nil for an unknown hub.
 func (f *Fleet) Members(hubName string) []*Member {
 	if h := f.hubs[hubName]; h != nil {
 		return h.members
@@ -314,7 +313,7 @@ func (f *Fleet) Members(hubName string) []*Member {
 	return nil
 }
 
-// Faulty are a hub's members whose files have errors.
+// Faulty returns a hub's members whose files have errors.
 func (f *Fleet) Faulty(hubName string) []*Member {
 	if h := f.hubs[hubName]; h != nil {
 		return h.faulty
@@ -322,7 +321,7 @@ func (f *Fleet) Faulty(hubName string) []*Member {
 	return nil
 }
 
-// HubMember is the hub's own member, by its file or by the layout; nil when there is none.
+// HubMember returns the hub's own member, from its file or the layout; nil when there is none.
 func (f *Fleet) HubMember(hubName string) *Member {
 	if h := f.hubs[hubName]; h != nil {
 		return h.self
@@ -330,7 +329,7 @@ func (f *Fleet) HubMember(hubName string) *Member {
 	return nil
 }
 
-// Member is a hub's member by name, nil when there is none.
+// Member returns a hub's member by name, or nil when there is none.
 func (f *Fleet) Member(hubName, name string) *Member {
 	i, found := f.Place(hubName, name)
 	if !found {
@@ -339,7 +338,7 @@ func (f *Fleet) Member(hubName, name string) *Member {
 	return f.Members(hubName)[i]
 }
 
-// Place is the index of a hub's member in Members, and whether the hub has it.
+// Place returns the index of a hub's member in Members, and whether the hub has it.
 func (f *Fleet) Place(hubName, name string) (int, bool) {
 	return slices.BinarySearchFunc(f.Members(hubName), name, func(m *Member, name string) int { return strings.Compare(m.Name, name) })
 }
@@ -347,8 +346,8 @@ func (f *Fleet) Place(hubName, name string) (int, bool) {
 // HasMembersOf reports whether both fleets have the same members, by the same files.
 func (f *Fleet) HasMembersOf(other *Fleet) bool { return maps.Equal(f.hubs, other.hubs) }
 
-// Root is the folder that holds a group's levels for a member: the member's own choice, else the
-// hub's, else the layout's.
+// Root returns the folder that holds a group's levels for a member: the member's own choice, else
+// the hub's, else the layout's.
 func (f *Fleet) Root(m *Member, group string) string {
 	if root := m.repositoryRoots[group]; root != "" {
 		return root

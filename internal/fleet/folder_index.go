@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// FolderIndex finds the members that have a folder among those of their levels. It outlives the
+// FolderIndex finds the members that read a folder, by the folders of their levels. It outlives the
 // fleet that it was made of, and is immutable.
 //
 // It halves the processor time of a commit of one cluster's file (1,000 clusters: 1.2 instead of
 // 2.8 ms).
 type FolderIndex struct {
-	// members is as it was when the index was made: some may have been placed otherwise since, or
+	// members are indexed as they were when the index was made: some may have other folders now, or
 	// be gone.
 	members map[string][]*Member
-	// since are those that have been placed since then.
+	// since has the members whose folders were computed again since then.
 	since []*Member
 }
 
-// maxSince is how many members an index has beside it, until it is made anew.
+// maxSince bounds since; beyond it, the index is made again.
 const maxSince = 256
 
-// NewFolderIndex is the index of members with the folders of all their levels.
+// NewFolderIndex makes the index of members by the folders of all their levels.
 func NewFolderIndex(members iter.Seq2[*Member, iter.Seq[string]]) *FolderIndex {
 	x := &FolderIndex{members: map[string][]*Member{}}
 	for m, folders := range members {
@@ -35,7 +35,7 @@ func NewFolderIndex(members iter.Seq2[*Member, iter.Seq[string]]) *FolderIndex {
 	return x
 }
 
-// With is the index after members have been placed anew; nil if they are too many.
+// With returns the index with more members in since; nil if they are too many.
 func (x *FolderIndex) With(placed iter.Seq[*Member]) *FolderIndex {
 	since := slices.Clone(x.since)
 	for m := range placed {
@@ -49,8 +49,8 @@ func (x *FolderIndex) With(placed iter.Seq[*Member]) *FolderIndex {
 	return &FolderIndex{members: x.members, since: since}
 }
 
-// Reading are at least all members with a level whose folder holds one of the files, at any depth.
-// FoldersOf are the folders of a member's levels now.
+// Reading yields at least all members with a level whose folder holds one of the files, at any
+// depth. FoldersOf returns the current folders of a member's levels.
 func (x *FolderIndex) Reading(files []string, foldersOf func(*Member) iter.Seq[string]) iter.Seq[*Member] {
 	dirs, isParent := parents(files)
 	return func(yield func(*Member) bool) {
@@ -74,7 +74,7 @@ func (x *FolderIndex) Reading(files []string, foldersOf func(*Member) iter.Seq[s
 	}
 }
 
-// parents are the folders that files are in, at any depth, once each.
+// parents returns the folders that files are in, at any depth, once each.
 func parents(files []string) (dirs []string, isParent map[string]bool) {
 	dirs, isParent = []string{"."}, map[string]bool{".": true} // a level may be the repository's root
 	for _, p := range files {

@@ -6,7 +6,7 @@ import (
 )
 
 // OfHubsAlone reports whether a path below a group's root is in a folder of the hubs' levels, and
-// in none of the spokes'.
+// in none of the spokes' levels.
 func (l *Layout) OfHubsAlone(p string) bool { return inFolders(p, l.hubDirs) && !inFolders(p, l.dirs) }
 
 // inFolders reports whether a path below a group's root is in one of the folders; a sentinel stands

@@ -18,7 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
-// LayoutFile is where a repository's layout is read from.
+// LayoutFile is the path of a repository's layout.
 const LayoutFile = "fleet/layout.yaml"
 
 // APIVersion is the version of all of Argosy's own files and outputs.
@@ -32,9 +32,9 @@ type Group struct {
 	Name string
 	// Root is the folder that holds the group's levels.
 	Root string
-	// Catalogs are the files that queries without a base start from, the later wins.
+	// Catalogs are the files that queries without a base start from; the later wins.
 	Catalogs []string
-	// OwnCatalogs says that the layout lists them: the fleet's own catalogs, beside that of
+	// OwnCatalogs says that the layout lists the catalogs: the fleet's own, beside the catalog of
 	// charts/application-sets. The releases view hands their entries to the chart.
 	OwnCatalogs bool
 	Pos         problem.Pos
@@ -45,7 +45,7 @@ const Workloads = "workloads"
 
 // Layout says where the files of a repository are.
 type Layout struct {
-	// File is where the layout stands: LayoutFile, or the file that is read instead.
+	// File is the layout's path: LayoutFile, or the file that is read instead.
 	File string
 	// Members is the path of member files.
 	Members *pathpattern.Members
@@ -55,23 +55,23 @@ type Layout struct {
 	Hubs map[string]*Member
 	// ApplicationSets and FleetSecrets are the versions files; empty where the layout has none.
 	ApplicationSets, FleetSecrets string
-	// Groups by name.
+	// Groups are the groups, by name.
 	Groups map[string]Group
-	// Levels are those of spokes, HubLevels those of hubs.
+	// Levels are the levels of spokes, HubLevels the levels of hubs.
 	Levels, HubLevels *hierarchy.Hierarchy
 	// Values and Catalog are the files inside a level's folder, templates over the facts.
 	Values, Catalog *FileTemplate
-	// Mapping makes Argosy's entries of catalogs in another format; nil for catalogs in its own.
+	// Mapping translates catalogs in another format; nil for catalogs in Argosy's own.
 	Mapping *catalog.Mapping
 	// CatalogValuesWin says that the values of catalog entries beat value files.
 	CatalogValuesWin bool
 	// LintIgnore are the paths whose warnings lint leaves out.
 	LintIgnore []IgnoredPath
-	// Merge are the rules of H4.
+	// Merge has the merge strategies other than Helm's.
 	Merge hierarchy.Rules
-	// DuplicateKeys is the severity of keys that a map has twice (H9).
+	// DuplicateKeys is the severity of keys that a map has twice.
 	DuplicateKeys problem.Severity
-	// Guard is the removal budget and the place of approvals (G3).
+	// Guard is the removal budget and the folder of approvals.
 	Guard Guard
 	// SecretNames are the secrets that tenants may name.
 	SecretNames SecretNames
@@ -82,24 +82,23 @@ type Layout struct {
 	// Shape is the same for two layouts that find the same files for the same members.
 	Shape string
 	// TenantSchemas are the files that say what a tenant's level may set of components that land on
-	// the hub, by "group/component"; a component with an empty path may be set nothing of.
+	// the hub, by "group/component". For an empty path, it may set nothing.
 	TenantSchemas map[string]SchemaFile
 	// dirs are the folders of the spokes' levels, in parts, with sentinels for the facts; hubDirs
-	// those of the hubs'.
-	// tenantLevels are the levels that belong to a tenant.
+	// are the folders of the hubs' levels. tenantLevels are the levels that belong to a tenant.
 	dirs, hubDirs [][]string
 	tenantLevels  map[string]bool
 	chosenLevels  map[string]bool
-	levelNames    []string // of the spokes' levels, as dirs has them
-	// reserved are names that a tenant, environment or cluster cannot have, because a level's own
-	// folder has them.
+	levelNames    []string // of the spokes' levels, in the order of dirs
+	// reserved are names that a tenant, environment or cluster cannot have, because they are the
+	// names of a level's own folders.
 	reserved map[string][]string
 }
 
-// GroupNames are the names of the groups, sorted.
+// GroupNames returns the names of the groups, sorted.
 func (l *Layout) GroupNames() []string { return slices.Sorted(maps.Keys(l.Groups)) }
 
-// LevelsOf are the levels that apply to a member.
+// LevelsOf returns the levels that apply to a member.
 func (l *Layout) LevelsOf(m *Member) *hierarchy.Hierarchy {
 	if m.IsHub {
 		return l.HubLevels
@@ -107,7 +106,7 @@ func (l *Layout) LevelsOf(m *Member) *hierarchy.Hierarchy {
 	return l.Levels
 }
 
-// DefaultLayout is the layout of a repository without a layout file.
+// DefaultLayout returns the layout of a repository without a layout file.
 func DefaultLayout() *Layout {
 	l, err := ParseLayout(nil)
 	if err != nil {
@@ -174,7 +173,7 @@ func (p layoutParser) parse() *Layout {
 	l.Shape = p.shape()
 	l.TenantSchemas = p.tenantSchemas(l.Groups)
 	l.tenantLevels, l.chosenLevels = p.tenantLevels()
-	if l.Members != nil { // else it has been reported
+	if l.Members != nil { // else it was reported
 		l.Hubs = p.hubs(l)
 		l.Mounts = p.mounts(l)
 		l.addMountLevels(d.Levels)
@@ -182,7 +181,7 @@ func (p layoutParser) parse() *Layout {
 	return l
 }
 
-// shape is a digest of the keys that say where files are.
+// shape returns a digest of the keys that say where files are.
 func (p layoutParser) shape() string {
 	h := sha256.New()
 	for _, key := range []string{"members", "hub", "hubs", "versions", "groups", "levels", "hubLevels", "files", "catalogMapping", "catalogValues"} {

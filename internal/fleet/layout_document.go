@@ -24,7 +24,7 @@ type LayoutDocument struct {
 	Versions LayoutVersions `json:"versions,omitempty"`
 	// Groups are the groups by name; null removes a default one.
 	Groups map[string]LayoutGroup `json:"groups,omitempty" is:"name"`
-	// Levels are those of spokes, HubLevels those of hubs, least specific first.
+	// Levels are the levels of spokes, HubLevels the levels of hubs, least specific first.
 	Levels    []LayoutLevel `json:"levels,omitempty" jsonschema:"minItems=1,maxItems=64" expect:"at least one"`
 	HubLevels []LayoutLevel `json:"hubLevels,omitempty" jsonschema:"minItems=1,maxItems=64" expect:"at least one"`
 	Files     LayoutFiles   `json:"files,omitempty"`
@@ -34,7 +34,7 @@ type LayoutDocument struct {
 	SecretNames LayoutSecretNames `json:"secretNames,omitempty"`
 	// TenantSchemas are the schemas of what tenants may set, by GROUP/COMPONENT.
 	TenantSchemas map[string]repositoryPath `json:"tenantSchemas,omitempty"`
-	// DuplicateKeys says what a key is that a map has twice; with warn, the last one wins.
+	// DuplicateKeys is the severity of a key that a map has twice; with warn, the last one wins.
 	DuplicateKeys bool `json:"duplicateKeys,omitempty" jsonschema:"type=string,enum=error,enum=warn"`
 	// SecretStores are ClusterSecretStores that exist although no object of the fleet makes them.
 	SecretStores   []string       `json:"secretStores,omitempty" is:"quoted" pattern:"^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$" expect:"the name of a ClusterSecretStore"`

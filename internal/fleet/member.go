@@ -41,7 +41,7 @@ const (
 	keyFleetMember = "fleet_member"
 )
 
-// Flags are the boolean keys of a member file that become labels of their own name (rule L3);
+// Flags are the boolean keys of a member file that become labels of the same name;
 // enable_remote_<group> comes with each group.
 var Flags = []string{"use_remote_argo", "use_external_secrets", "push_argo_secrets", "githubSecret", "use_fleet_ack", "use_argocd_ingress"}
 
@@ -52,7 +52,7 @@ type Member struct {
 	Hub    string
 	Name   string `json:"clusterName" is:"name quoted" expect:"the cluster's name"`
 	Tenant string `json:"tenant" is:"name quoted" expect:"the tenant's name"`
-	// Environment may be empty: then there is no level of it, and no label.
+	// Environment may be empty: then it has neither a level nor a label.
 	Environment string `json:"environment,omitempty" is:"name quoted" expect:"the environment's name"`
 	// IsHub marks the hub's own member file.
 	IsHub bool `json:"fleet_member,omitempty" jsonschema:"enum=spoke,enum=hub-cluster"`
@@ -61,9 +61,9 @@ type Member struct {
 	Engine string `json:"remote_engine,omitempty" jsonschema:"enum=argocd,enum=flux"`
 	// Lifecycle is Active, Draining or Retired.
 	Lifecycle string `json:"lifecycle,omitempty" jsonschema:"enum=active,enum=draining,enum=retired"`
-	// Deletion says what becomes of the workloads when the member retires: Orphan or Cascade (D3).
+	// Deletion says what becomes of the workloads when the member retires: Orphan or Cascade.
 	Deletion string `json:"deletion,omitempty" jsonschema:"enum=orphan,enum=cascade"`
-	// Provision is what the file says of the cluster itself, nil for one that somebody else made.
+	// Provision is what the file says of the cluster itself; nil for a cluster made elsewhere.
 	Provision             *provision.Spec
 	SecretManagerSecret   string         `json:"secretManagerSecretName,omitempty"`
 	GitHubSecret          bool           `json:"githubSecret,omitempty"`
@@ -71,7 +71,7 @@ type Member struct {
 	UseExternalSecrets    bool           `json:"use_external_secrets,omitempty"`
 	PushArgoSecrets       bool           `json:"push_argo_secrets,omitempty"`
 	Labels, Annotations   []labels.Entry // of the file's own maps
-	FlagLabels            []labels.Entry // of the declared flags (L3)
+	FlagLabels            []labels.Entry // of the declared flags
 	RepositoryAnnotations []labels.Entry // of the declared <group>_repo_* keys
 	Pos                   problem.Pos
 	Problems              []problem.Problem
@@ -90,8 +90,8 @@ func Affiliation(tenant, environment string) string {
 	return "tenant " + tenant + ", environment " + environment
 }
 
-// Absent are the facts that the member does not have: levels whose folders depend on them are left
-// out.
+// Absent returns the facts that the member does not have: levels whose folders depend on them are
+// left out.
 func (m *Member) Absent() []string {
 	if m.Environment == "" {
 		return []string{"environment"}
@@ -99,7 +99,7 @@ func (m *Member) Absent() []string {
 	return nil
 }
 
-// Model is Agent if the member's own engine deploys, else Centralized.
+// Model returns Agent if the member's own engine deploys, else Centralized.
 func (m *Member) Model() string {
 	if m.Remote {
 		return Agent
@@ -108,7 +108,7 @@ func (m *Member) Model() string {
 }
 
 // Owner names the engine that owns a group's Applications for this member: OwnerHub or the member's
-// own name. Every view calls it (M1). What makes the cluster is always the hub's (C1).
+// own name. Every view calls it. The group that makes the cluster is always the hub's.
 func (m *Member) Owner(group string) string {
 	if m.Remote && m.remoteGroups[group] && group != provision.Group {
 		return m.Name
@@ -116,7 +116,7 @@ func (m *Member) Owner(group string) string {
 	return OwnerHub
 }
 
-// OwnGroup is a group that the member's own engine owns, the first by name; empty for none.
+// OwnGroup returns the first group by name that the member's own engine owns; empty for none.
 func (m *Member) OwnGroup() string {
 	for _, group := range slices.Sorted(maps.Keys(m.remoteGroups)) {
 		if m.Owner(group) != OwnerHub {
@@ -126,8 +126,8 @@ func (m *Member) OwnGroup() string {
 	return ""
 }
 
-// KeyPos is the place of the value of one of the file's own keys, or the file when it does not set
-// the key.
+// KeyPos returns the place of the value of one of the file's own keys, or of the file when it does
+// not set the key.
 func (m *Member) KeyPos(key string) problem.Pos {
 	if v := m.root.Get(key); v != nil {
 		return v.Pos()
@@ -135,8 +135,7 @@ func (m *Member) KeyPos(key string) problem.Pos {
 	return problem.Pos{File: m.Pos.File}
 }
 
-// AsAgent is the member as it is with an engine of its own, though its file says that it has none
-// any more.
+// AsAgent returns the member as an agent, though its file no longer gives it an engine of its own.
 func (m *Member) AsAgent() *Member {
 	out := *m
 	out.Remote = true
@@ -144,11 +143,11 @@ func (m *Member) AsAgent() *Member {
 	return &out
 }
 
-// Content is the member file's content as templates see it; it must not be changed.
+// Content returns the member file's content as templates see it; it must not be changed.
 func (m *Member) Content() map[string]any { return m.content }
 
-// Flag is the file's value of a boolean key as text, "false" when it is not declared. The defaults
-// of the two flags about secrets depend on the model.
+// Flag returns the file's value of a boolean key as text, "false" when it is not declared. The
+// defaults of the two flags about secrets depend on the model.
 func (m *Member) Flag(name string) string {
 	switch name {
 	case "use_external_secrets":
@@ -164,12 +163,12 @@ func (m *Member) Flag(name string) string {
 	return "false"
 }
 
-// memberReader reads one member file of a layout: the member's keys, and those that the layout's
-// groups add.
+// memberReader reads one member file: the member's own keys, and the keys that the layout's groups
+// add.
 type memberReader struct {
 	*Member
 	layout *Layout
-	name   string // by the path
+	name   string // from the path
 	at     yamldoc.At
 	m      *yamldoc.MapReader // its keys
 
@@ -201,7 +200,7 @@ func (m *Member) read(layout *Layout, n *yamldoc.Node, r *yamldoc.Reader, what s
 	m.Problems = r.Problems()
 }
 
-// newMember is a member of which no key has been read.
+// newMember makes a member without any key read.
 func newMember(hub, name string, pos problem.Pos) *Member {
 	return &Member{Hub: hub, Name: name, Lifecycle: Active, Deletion: Orphan, Engine: EngineArgoCD, Pos: pos}
 }
@@ -214,7 +213,7 @@ func (m *Member) concerns() *Member {
 	return m
 }
 
-// MoreKeys are the keys of the groups.
+// MoreKeys returns the keys of the groups.
 func (mr *memberReader) MoreKeys() (out []string) {
 	for _, g := range mr.layout.GroupNames() {
 		out = append(out, enableRemote+g)
@@ -225,7 +224,7 @@ func (mr *memberReader) MoreKeys() (out []string) {
 	return out
 }
 
-// Check reads the keys of the groups, and checks what is not of one key.
+// Check reads the keys of the groups, and checks what concerns more than one key.
 func (mr *memberReader) Check(at yamldoc.At) {
 	mr.at, mr.m = at, at.Keys()
 	mr.identity()
@@ -285,7 +284,7 @@ func (mr *memberReader) model() {
 	}
 }
 
-// flags gives every declared flag the label of its name, and nothing else (L3).
+// flags gives every declared flag the label of its name, and no other label.
 func (mr *memberReader) flags() {
 	names := slices.Clone(Flags)
 	for _, g := range mr.layout.GroupNames() {

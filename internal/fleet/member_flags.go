@@ -7,8 +7,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
-// noEffect warns of keys that have no effect beside the others: most often another key is missing.
-// Keys that say no more than the default are not reported.
+// noEffect warns of keys without effect beside the others: most often another key is missing. Keys
+// that say no more than the default are not reported.
 func (mr *memberReader) noEffect() {
 	out := mr.Member
 	warn := func(key, why, expected string) {
@@ -38,9 +38,9 @@ func (mr *memberReader) noEffect() {
 	}
 }
 
-// Effective are the values of the flags that the resolver acts upon, by the names of their labels,
-// and of the flags that the file declares for others. A selector by such a label has to see the
-// value that the resolver acts upon.
+// Effective returns the values that the resolver uses for flags, by the names of their labels, and
+// the flags that the file declares for others. A selector by such a label has to see the value that
+// the resolver uses.
 func (m *Member) Effective() map[string]string {
 	out := map[string]string{"use_remote_argo": fmt.Sprint(m.Remote), "githubSecret": fmt.Sprint(m.GitHubSecret)}
 	for group, remote := range m.remoteGroups {
@@ -50,15 +50,15 @@ func (m *Member) Effective() map[string]string {
 		out["remote_engine"] = m.Engine
 		out["use_external_secrets"], out["push_argo_secrets"] = fmt.Sprint(m.UseExternalSecrets), fmt.Sprint(m.PushArgoSecrets)
 	}
-	for _, e := range m.FlagLabels { // a flag without effect is a label all the same (L3)
+	for _, e := range m.FlagLabels { // a flag without effect is a label all the same
 		out[e.Key] = e.Value
 	}
 	return out
 }
 
-// Contradictions are labels that Git declares with another value than the flag of their name.
+// Contradictions reports labels that Git declares with another value than the flag of their name.
 // Selectors would follow the label and the resolver the flag, and the cluster would get half of
-// each (L3). The set is the cluster's.
+// each. The set is the cluster's.
 func (m *Member) Contradictions(s labels.Set) []problem.Problem {
 	var out []problem.Problem
 	for key, value := range m.Effective() {

@@ -13,8 +13,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
-// template parses and tries a path template; it must use the named facts, or its results would
-// collide. More are facts that it may use beside those of every path.
+// template parses and tries a path template. It must use the facts in needs, or its results would
+// collide. It may use the facts in more besides the facts of every path.
 func (p layoutParser) template(at yamldoc.At, key string, more []string, needs ...string) *tmpl.Template {
 	n := at.Node.Get(key)
 	t, err := tmpl.Parse(n.Pos(), n.Text())
@@ -38,7 +38,7 @@ func (p layoutParser) template(at yamldoc.At, key string, more []string, needs .
 	return t
 }
 
-// file is the template of a file's path, which must use the named facts and may use more.
+// file returns the template of a file's path, with needs and more as template has them.
 func (p layoutParser) file(at yamldoc.At, key string, more []string, needs ...string) *FileTemplate {
 	t := p.template(at, key, more, needs...)
 	if t == nil {
@@ -50,9 +50,9 @@ func (p layoutParser) file(at yamldoc.At, key string, more []string, needs ...st
 	}
 }
 
-// valuesFile is the template of value files. Their folder may have the name that the component's
-// catalog entry has for it. The group need not be named: a level's folder may, or components of the
-// same name in several groups share a file.
+// valuesFile returns the template of value files. Their folder may have the name that the
+// component's catalog entry gives it. The template need not name the group: a level's folder may,
+// or components of the same name in several groups share a file.
 func (p layoutParser) valuesFile(files yamldoc.At) *FileTemplate {
 	component := "component"
 	if t, err := tmpl.Parse(problem.Pos{}, p.d.Files.Values); err == nil && t.Reads(factFolder) {
@@ -61,13 +61,13 @@ func (p layoutParser) valuesFile(files yamldoc.At) *FileTemplate {
 	return p.file(files, "values", []string{factFolder}, component)
 }
 
-// Facts of some files' paths alone.
+// Facts that only some files' paths have.
 const (
 	factFolder = "folder"
 	factLevel  = "level"
 )
 
-// sentinel is the value of a fact when a template is tried: no path contains it otherwise.
+// sentinel returns the value of a fact when a template is tried: no path contains it otherwise.
 func sentinel(fact string) string { return "<" + fact + ">" }
 
 // inOpenMap matches an expression that reads maps whose keys differ from cluster to cluster.
@@ -76,8 +76,8 @@ var inOpenMap = regexp.MustCompile(`\.(labels|annotations|member)\.`)
 var unknownFact = regexp.MustCompile(`no fact "([^"]+)" is known`)
 
 // try executes a path template with sentinels. Labels, annotations and keys of the member file
-// differ from cluster to cluster, so that every key that the template reads exists. More are
-// further facts.
+// differ from cluster to cluster, so every key that the template reads exists. More are further
+// facts.
 func try(t *tmpl.Template, more ...string) (string, error) {
 	sample := map[string]any{}
 	for _, fact := range append([]string{"hub", "cluster", "tenant", "environment", "group", "component", "root", "name", "server", "model"}, more...) {

@@ -10,12 +10,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
-// maxRollouts bounds the policies of a repository (H10).
+// maxRollouts bounds the policies of a repository.
 const maxRollouts = 50
 
-// loadRollouts reads the rollout policies. What did not change since the previous fleet, which may
-// be nil, is taken from it. An error in any of them makes the snapshot unusable as a whole:
-// nobody could say which ring a change has to wait for.
+// loadRollouts reads the rollout policies. It reuses what did not change since the previous fleet,
+// which may be nil. An error in any policy makes the whole snapshot unusable: the ring that a
+// change has to wait for would be unknown.
 func (f *Fleet) loadRollouts(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) error {
 	var problems problem.List
 	if folder := s.BrokenFolder(rollout.Folder); folder != nil {
@@ -48,7 +48,7 @@ func (f *Fleet) loadRollouts(s *snapshot.Snapshot, cache *hierarchy.Cache, previ
 	return nil
 }
 
-// InRollout is what a rollout policy sees of a member.
+// InRollout returns what a rollout policy sees of a member.
 func (m *Member) InRollout() rollout.Member {
 	out := rollout.Member{Hub: m.Hub, Name: m.Name, Tenant: m.Tenant, IsHub: m.IsHub, Labels: map[string]string{}}
 	for _, e := range slices.Concat(m.FlagLabels, m.Labels) {

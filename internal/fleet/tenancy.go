@@ -44,13 +44,13 @@ func (p *namePattern) ReadNode(n *yamldoc.Node) error {
 	return err
 }
 
-// memberFacts are the facts of name patterns: the member's identity, and nothing that its file sets
-// freely.
+// memberFacts returns the facts of name patterns: the member's identity, and nothing that its file
+// sets freely.
 func memberFacts(hub, cluster, tenant, environment string) map[string]any {
 	return map[string]any{"hub": hub, "cluster": cluster, "tenant": tenant, "environment": environment}
 }
 
-// Check reports a name that the member's tenant may not give to a secret of the kind.
+// Check reports whether the member's tenant may give a name to a secret of the kind.
 func (s SecretNames) Check(kind string, m *Member, name string) (expected string, ok bool) {
 	if len(s[kind]) == 0 || name == "" {
 		return "", true
@@ -69,13 +69,13 @@ func (s SecretNames) Check(kind string, m *Member, name string) (expected string
 	return strings.Join(allowed, " or "), false
 }
 
-// Forbidden is the problem of a name that Check refuses.
+// Forbidden returns the problem of a name that Check refuses.
 func Forbidden(key, name, expected string) (subject, found, want string, hints []string) {
 	return fmt.Sprintf("key %q", key), fmt.Sprintf("%q is not among the secrets that the tenant may name", name), expected,
 		[]string{"secretNames of " + LayoutFile + " says which"}
 }
 
-// ofTenant reports whether tenants write the member files, by their path.
+// ofTenant reports whether the path says that a tenant writes the member file.
 func (mr *memberReader) ofTenant() bool {
 	_, is := mr.layout.Members.Tenant(mr.Pos.File)
 	return is
@@ -104,8 +104,8 @@ func (mr *memberReader) tenancyRules() {
 	}
 }
 
-// ownRoots checks the roots that a member, or a hub for its members, names: a tenant's folder is
-// none.
+// ownRoots checks the roots that a member, or a hub for its members, names: none may be a tenant's
+// folder.
 func (mr *memberReader) ownRoots() {
 	for _, g := range mr.layout.GroupNames() {
 		if tenant := mr.layout.tenantOf(mr.repositoryRoots[g]); tenant != "" {
@@ -116,8 +116,8 @@ func (mr *memberReader) ownRoots() {
 	}
 }
 
-// tenantOf is the tenant whose folder a path is in, by the levels and the member files that name
-// the tenant in this place; else "".
+// tenantOf returns the tenant whose folder a path is in, by the levels and the member files that
+// name the tenant in this place; else "".
 func (l *Layout) tenantOf(file string) string {
 	if file == "" {
 		return ""
@@ -171,9 +171,9 @@ func (l *Layout) under(parts, dir []string) bool {
 // tenant.
 var tenantFacts = [][]string{{"tenant"}, {"cluster"}, {"name"}, {"server"}, {"labels", "tenant"}, {"metadata", "labels", "tenant"}, {"member", "tenant"}, {"member", "clusterName"}}
 
-// tenantLevels are the spokes' levels whose folders depend on the tenant or the cluster, be it in a
-// condition alone; a level may name its owner instead. Chosen has the levels that depend on other
-// facts of the member.
+// tenantLevels returns as owned the spokes' levels whose folders depend on the tenant or the
+// cluster, even if only in a condition. A level may name its owner instead. Chosen has the levels
+// that depend on other facts of the member.
 func (p layoutParser) tenantLevels() (owned, chosen map[string]bool) {
 	owned, chosen = map[string]bool{}, map[string]bool{}
 	for i, level := range p.d.Levels {
@@ -188,10 +188,10 @@ func (p layoutParser) tenantLevels() (owned, chosen map[string]bool) {
 	return owned, chosen
 }
 
-// TenantAt is the tenant in whose folder a level of the platform would be below a root, because of
-// what a member file says, such as a label; empty for none. Where the layout itself has the level
-// there, as env-<environment> beside <tenant>, no member chooses it; a label alone may be any
-// tenant's name.
+// TenantAt returns the tenant in whose folder a member file, such as by a label, would put a level
+// of the platform below a root; empty for none. Where the layout itself has the level there, as
+// env-<environment> beside <tenant>, no member chooses it. A folder named only by a label may be
+// any tenant's.
 func (l *Layout) TenantAt(level, dir, root string) string {
 	i := slices.Index(l.levelNames, level)
 	if i < 0 || !l.chosenLevels[level] || l.tenantLevels[level] {

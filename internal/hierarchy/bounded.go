@@ -7,9 +7,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 )
 
-// bounded are values by file and content, up to a number of bytes. Beyond, the largest are
-// forgotten until half is left: that costs time and nothing else, and those who have the largest
-// pay it.
+// bounded caches values by file and content, up to a number of bytes. Beyond that, the largest are
+// forgotten until half is left. Forgetting costs only time, and mostly the time of those with the
+// largest values.
 type bounded[V any] struct {
 	entries      map[cacheKey]sized[V]
 	bytes, limit int
@@ -24,7 +24,7 @@ func newBounded[V any](limit int) *bounded[V] {
 	return &bounded[V]{entries: map[cacheKey]sized[V]{}, limit: limit}
 }
 
-// put remembers a value of a size.
+// put adds a value of a size.
 func (b *bounded[V]) put(key cacheKey, value V, bytes int) {
 	bytes += len(key.path) + len(key.digest)
 	b.bytes += bytes

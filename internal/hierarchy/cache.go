@@ -15,7 +15,7 @@ import (
 )
 
 // Cache remembers parsed documents and templates by path and content, so that a new snapshot costs
-// what changed. It may be used by several goroutines.
+// only what changed. Several goroutines may use it.
 //
 // A document with duplicate keys is an error, unless the Cache is Lenient.
 type Cache struct {
@@ -23,19 +23,20 @@ type Cache struct {
 	lenient bool
 }
 
-// documents are what a Cache and its lenient twin share.
+// documents has what a Cache and its lenient twin share.
 type documents struct {
 	mu        sync.RWMutex
 	docs      *bounded[parsed]
 	templates *bounded[compiled]
 	rendered  *bounded[parsed]
 	executed  *bounded[executed]
-	large     sync.Mutex // is held while a large document is parsed
+	large     sync.Mutex // held while a large document is parsed
 	steps     atomic.Int64
 }
 
-// Limits of what is remembered, in bytes. A tenant's files may be many, parsed they take up to a
-// hundred times their size, and templates may write others for each of its clusters at each commit.
+// Limits of what is remembered, in bytes. A tenant's files may be many; parsed, they take up to a
+// hundred times their size. Templates may write different ones for each of its clusters at each
+// commit.
 const (
 	maxDocs      = 512 << 20
 	maxTemplates = 64 << 20
@@ -47,13 +48,13 @@ const (
 // it takes up to a hundred and fifty times its size.
 const Large = 128 << 10
 
-// memoryOfTemplate is what each byte of a parsed template takes, about.
+// memoryOfTemplate is about how many bytes each byte of a parsed template takes.
 const memoryOfTemplate = 40
 
 type cacheKey struct{ path, digest string }
 
-// parsed is a document, or why it cannot be read, with the number of its values, the bytes of their
-// texts, and those of all as YAML.
+// parsed is a document, or why it cannot be read. It has the number of its values, the bytes of
+// their texts, and the bytes of all values as YAML.
 type parsed struct {
 	doc         *yamldoc.Doc
 	err         error
@@ -66,7 +67,7 @@ type compiled struct {
 	err error
 }
 
-// executed is what an execution of a template has come to, with the digest of its text and lines.
+// executed is the result of a template, with the digest of its text and lines.
 type executed struct {
 	out    tmpl.Output
 	err    error
@@ -84,17 +85,17 @@ func NewCache() *Cache {
 }
 
 // Lenient returns the Cache with the same documents that accepts duplicate keys or does not. The
-// last of duplicate keys wins, as in Helm 3 (H9).
+// last of duplicate keys wins, as in Helm 3.
 func (c *Cache) Lenient(on bool) *Cache { return &Cache{documents: c.documents, lenient: on} }
 
-// Doc parses the file's content. Errors are those of yamldoc.Parse and of the file itself.
+// Doc parses the file's content. Errors are those of yamldoc.Parse, or the file's own.
 func (c *Cache) Doc(f *snapshot.File) (*yamldoc.Doc, error) {
 	p, err := c.read(f)
 	return p.doc, err
 }
 
-// Nodes is how many values a file has, those of aliases as often as they are used. A file that
-// cannot be parsed counts as the limit of a document: the parser may have read as much.
+// Nodes returns how many values a file has; the values of an alias count each time it is used. A
+// file that cannot be parsed counts as the limit of a document: the parser may have read as much.
 func (c *Cache) Nodes(f *snapshot.File) int {
 	if p, err := c.read(f); err == nil || p.nodes > 0 {
 		return p.nodes
@@ -110,7 +111,7 @@ func (c *Cache) read(f *snapshot.File) (parsed, error) {
 	return parse(c, c.docs, cacheKey{f.Path, f.Digest}, f.Data, nil)
 }
 
-// parse parses a file's content, or takes the document from the cache. Lines are those of
+// parse parses a file's content, or takes the document from the cache. Lines are as in
 // yamldoc.ParseLines. A document with duplicate keys has its size beside the error.
 func parse[T string | []byte](c *Cache, in *bounded[parsed], key cacheKey, data T, lines []int) (parsed, error) {
 	p, ok := c.known(in, key)
@@ -141,7 +142,7 @@ func parse[T string | []byte](c *Cache, in *bounded[parsed], key cacheKey, data 
 	return p, p.err
 }
 
-// known is a document from the cache.
+// known returns a document from the cache.
 func (c *Cache) known(in *bounded[parsed], key cacheKey) (parsed, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -149,11 +150,11 @@ func (c *Cache) known(in *bounded[parsed], key cacheKey) (parsed, bool) {
 	return known.value, ok
 }
 
-// cost is what reading a document costs.
+// cost returns what reading a document costs.
 func (p parsed) cost() budget.Cost { return budget.Cost{budget.Steps: p.nodes, budget.Text: p.written} }
 
-// render executes a template file with the facts and parses the result. It also returns what that
-// costs, be it an error. Places in the document are lines of the template.
+// render executes a template file with the facts and parses the result. It also returns the cost,
+// even with an error. Places in the document are lines of the template.
 func (c *Cache) render(f *snapshot.File, facts any) (_ parsed, cost budget.Cost, _ error) {
 	if f.Err != nil {
 		return parsed{}, cost, f.Err
@@ -179,7 +180,7 @@ func (c *Cache) render(f *snapshot.File, facts any) (_ parsed, cost budget.Cost,
 	return p, cost, err
 }
 
-// Execute executes a template, once for the same facts if that takes long.
+// Execute executes a template, only once for the same facts if that takes long.
 func (c *Cache) Execute(t *tmpl.Template, facts any) (tmpl.Output, error) {
 	e := c.execute(t, func() (e executed) {
 		e.out, e.err = t.ExecuteCounted(facts)
@@ -188,8 +189,8 @@ func (c *Cache) Execute(t *tmpl.Template, facts any) (tmpl.Output, error) {
 	return e.out, e.err
 }
 
-// execute remembers executions that take long, those that fail after long among them: a tenant
-// beyond its limits is found without doing the work again.
+// execute remembers executions that take long, also failed ones: a tenant beyond its limits is
+// found without doing the work again.
 func (c *Cache) execute(t *tmpl.Template, run func() executed, facts any) executed {
 	key, isDear := t.Key(facts)
 	if isDear {
@@ -206,7 +207,7 @@ func (c *Cache) execute(t *tmpl.Template, run func() executed, facts any) execut
 		key, isDear = t.Key(facts)
 	}
 	if isDear {
-		const besides = 1 << 10 // an error, and what is around
+		const besides = 1 << 10 // an error, and the rest of an entry
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if key := (cacheKey{digest: key}); c.executed.entries[key].bytes == 0 {
@@ -216,7 +217,7 @@ func (c *Cache) execute(t *tmpl.Template, run func() executed, facts any) execut
 	return e
 }
 
-// Steps is how many steps all executions have taken, without those that have been remembered.
+// Steps returns how many steps all executions have taken, without remembered ones.
 func (c *Cache) Steps() int64 { return c.steps.Load() }
 
 // template parses a template file, or takes it from the cache.

@@ -7,8 +7,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
-// fold merges maps into one below them, one after the other as maps would, but in a time of their
-// size: a list by key may name one large element very often (H10).
+// fold merges maps into one below them, as maps would one after the other, but in a time
+// proportional to their size: a list by key may name one large element very often.
 func (m *merger) fold(a *yamldoc.Node, later []*yamldoc.Node) *yamldoc.Node {
 	if len(later) == 0 {
 		return a
@@ -27,7 +27,8 @@ func (m *merger) fold(a *yamldoc.Node, later []*yamldoc.Node) *yamldoc.Node {
 	return m.made(a, later[len(later)-1], start)
 }
 
-// foldField merges fields of one key into the one below them: at once those whose values merge.
+// foldField merges fields of one key into the field below them, and those whose values merge at
+// once.
 func (m *merger) foldField(f yamldoc.Field, later []yamldoc.Field) yamldoc.Field {
 	for len(later) > 0 {
 		m.path = append(m.path, f.Key)

@@ -15,13 +15,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/budget"
 )
 
-// TemplateSuffix is the suffix of files that are Go templates (H5).
+// TemplateSuffix is the suffix of files that are Go templates.
 const TemplateSuffix = ".gotmpl"
 
-// IsTemplate reports whether a file is a Go template by its name (H5).
+// IsTemplate reports whether a file is a Go template by its name.
 func IsTemplate(p string) bool { return strings.HasSuffix(p, TemplateSuffix) }
 
-// MaxLevels is the limit of levels in a hierarchy (H10).
+// MaxLevels is the limit of levels in a hierarchy.
 const MaxLevels = 64
 
 // LevelSpec is a level as the layout declares it.
@@ -69,10 +69,10 @@ type Dir struct {
 	Required bool
 }
 
-// Dirs are the levels' folders for the cluster and group that the facts describe, least specific
-// first. A folder that several levels name belongs to the most specific of them alone. A level
-// whose folder depends on an absent fact is left out. Errors are problem.Problem: a required level
-// that is left out, a template that fails, or a path that leaves the repository (H8).
+// Dirs returns the levels' folders for the cluster and group that the facts describe, least
+// specific first. A folder that several levels name belongs only to the most specific of them. A
+// level whose folder depends on an absent fact is left out. Errors are problem.Problem: a required
+// level that is left out, a template that fails, or a path that leaves the repository.
 func (h *Hierarchy) Dirs(facts any, absent ...string) ([]Dir, error) {
 	dirs := make([]Dir, 0, len(h.levels))
 	for _, l := range h.levels {
@@ -99,7 +99,7 @@ func (h *Hierarchy) Dirs(facts any, absent ...string) ([]Dir, error) {
 		d := Dir{Level: l.name, Path: p, Required: l.required}
 		if i := slices.IndexFunc(dirs, func(o Dir) bool { return o.Path == p }); i >= 0 {
 			d.Required = d.Required || dirs[i].Required
-			dirs = slices.Delete(dirs, i, i+1) // merged twice, its lists would be appended to themselves (H4)
+			dirs = slices.Delete(dirs, i, i+1) // merged twice, its lists would be appended to themselves
 		}
 		dirs = append(dirs, d)
 	}
@@ -117,10 +117,10 @@ type Folder struct {
 	*indexed
 }
 
-// Files are the paths of the folder's files inside it, in any order.
+// Files returns the paths of the folder's files inside it, in any order.
 func (f Folder) Files() iter.Seq[string] { return maps.Keys(f.files) }
 
-// Size is the size in bytes of the file at a path inside the folder and of the template beside it.
+// Size returns the bytes of the file at a path inside the folder and of the template beside it.
 func (f Folder) Size(file string) int {
 	size := 0
 	for _, name := range []string{file, file + TemplateSuffix} {
@@ -131,8 +131,8 @@ func (f Folder) Size(file string) int {
 	return size
 }
 
-// Remember computes something of the folder's files alone, once for all snapshots with the same
-// ones.
+// Remember computes a value only from the folder's files, once for all snapshots with the same
+// files.
 func (f Folder) Remember(key any, compute func() any) any {
 	if known, is := f.found.Load(key); is {
 		return known
@@ -141,8 +141,8 @@ func (f Folder) Remember(key any, compute func() any) any {
 	return known
 }
 
-// file is the file at a path inside the folder, nil where there is none. Below a folder that cannot
-// be read every file is there, and is an error.
+// file returns the file at a path inside the folder, nil where there is none. Below a folder that
+// cannot be read, it returns an error for every file.
 func (f Folder) file(p string) *snapshot.File {
 	file := f.files[p]
 	if file == nil && len(f.broken) > 0 && p != "" {
@@ -156,11 +156,11 @@ func (f Folder) file(p string) *snapshot.File {
 	return file
 }
 
-// Index finds the files of folders in one snapshot, once for all clusters that share a folder, and
-// for all snapshots in which the folder has the same files. It may be used by several goroutines.
+// Index finds the files of folders in one snapshot. It finds them once for all clusters that share
+// a folder, and for all snapshots with the same files in it. Several goroutines may use it.
 type Index struct {
 	s      *snapshot.Snapshot
-	number int // of this snapshot among those of the shared index
+	number int // the snapshot's number in the shared index
 	shared *sharedIndex
 }
 
@@ -172,23 +172,23 @@ type sharedIndex struct {
 	limit   int                 // number of folders beyond which changed ones are forgotten
 
 	stacks     map[stackKey]*Stack
-	stackLimit int // number of stacks beyond which those of changed folders are forgotten
-	stale      int // number of the files that changed folders had, which stacks may hold in memory
+	stackLimit int // number of stacks beyond which stacks of changed folders are forgotten
+	stale      int // number of files of changed folders, which stacks may hold in memory
 }
 
-// indexed are the files of a folder.
+// indexed has the files of a folder.
 type indexed struct {
 	list  []*snapshot.File
 	files map[string]*snapshot.File // by path inside the folder
-	// broken are the folders that cannot be read: inside this one, or one that this one is in.
+	// broken are the folders that cannot be read: inside this folder, or around it.
 	broken []*snapshot.File
 	// templates reports whether any file is a template.
 	templates bool
-	same      int // the number of the last snapshot that is known to have them
+	same      int // the number of the last snapshot that is known to have these files
 	found     sync.Map
 }
 
-// indexSlack is the least number of folders that are known before some are forgotten.
+// indexSlack is the least number of folders before some are forgotten.
 const indexSlack = 1000
 
 // NewIndex makes an index of a snapshot.
@@ -207,7 +207,7 @@ func (x *Index) Next(s *snapshot.Snapshot) *Index {
 	return &Index{s: s, number: x.shared.numbers, shared: x.shared}
 }
 
-// Folders are the folders of levels with their files.
+// Folders returns the folders of levels with their files.
 func (x *Index) Folders(dirs []Dir) []Folder {
 	x.shared.mu.Lock()
 	defer x.shared.mu.Unlock()
@@ -218,7 +218,7 @@ func (x *Index) Folders(dirs []Dir) []Folder {
 	return out
 }
 
-// folder is a folder with its files. The caller holds the lock.
+// folder returns a folder with its files. The caller holds the lock.
 func (x *Index) folder(dir string) *indexed {
 	known := x.shared.in[dir]
 	if known != nil && known.same == x.number {
@@ -247,8 +247,8 @@ func (x *Index) folder(dir string) *indexed {
 	return known
 }
 
-// list are the files and obstacles below a folder, and the folder that it is in, if that cannot be
-// read.
+// list returns the files and obstacles below a folder, and the folder around it that cannot be
+// read, if any.
 func (x *Index) list(dir string) []*snapshot.File {
 	list := x.s.FilesUnder(dir)
 	if obstacles := x.s.ObstaclesUnder(dir); len(obstacles) > 0 {
@@ -271,7 +271,7 @@ func (x *Index) trim() {
 	x.shared.limit = 2*len(x.shared.in) + indexSlack
 }
 
-// Optional are folders of which none has to have a file.
+// Optional returns the folders as folders that need no file.
 func Optional(folders []Folder) []Folder {
 	if !slices.ContainsFunc(folders, func(f Folder) bool { return f.Required }) {
 		return folders
@@ -284,9 +284,9 @@ func Optional(folders []Folder) []Folder {
 }
 
 // Resolve finds the layers of files, given by their paths inside each level's folder. A level has,
-// for each file in turn, the plain file and after it the template of the same name; with none of
-// them it has one missing layer. Only templates need the facts. What it takes is charged to the
-// account, which may be nil. The error is a problem.List of all problems, or that of the account.
+// for each file in turn, the plain file and after it the template of the same name. Without either,
+// it has one missing layer. Only templates need the facts. The cost is charged to the account,
+// which may be nil. The error is a problem.List of all problems, or the account's error.
 func Resolve(folders []Folder, cache *Cache, facts func() any, account *budget.Account, files ...string) ([]Layer, error) {
 	layers := make([]Layer, 0, len(folders))
 	var problems problem.List

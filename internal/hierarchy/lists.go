@@ -9,21 +9,21 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
-// lists merges lists into one below them by a rule's strategy.
+// lists merges lists into the list below them by a rule's strategy.
 func (m *merger) lists(a *yamldoc.Node, rule *Rule, later ...*yamldoc.Node) *yamldoc.Node {
 	l := list{items: slices.Clone(a.Items()), rule: rule}
-	again := map[int][]*yamldoc.Node{} // what an element merges with after the first, by its place
+	again := map[int][]*yamldoc.Node{} // what an element merges with after the first merge, by its place
 	for _, b := range later {
 		for _, item := range b.Items() {
 			switch i := l.find(item); {
 			case i < 0:
 				l.append(item)
-			case rule.Strategy != ByKey: // it is there
+			case rule.Strategy != ByKey: // the list has it
 			case again[i] != nil:
 				again[i] = append(again[i], item)
 			default:
 				if l.replace(i, m.element(i, l.items[i], item)) {
-					again[i] = []*yamldoc.Node{} // further elements of the key merge with this one, too
+					again[i] = []*yamldoc.Node{} // further elements with the key merge with this one, too
 				}
 			}
 		}
@@ -46,14 +46,15 @@ func (m *merger) element(i int, a *yamldoc.Node, later ...*yamldoc.Node) *yamldo
 	return m.fold(a, later)
 }
 
-// list is a list that finds its elements by what a rule compares, each in the same time (H10).
+// list finds its elements by what a rule compares, each in constant time.
 type list struct {
 	items  []*yamldoc.Node
 	rule   *Rule
-	places map[uint64][]int // of the elements, ascending, by the hash of what is compared
+	places map[uint64][]int // places of elements, ascending, by the hash of what is compared
 }
 
-// compared is what a rule compares of an element: all of it or its key, nil for nothing.
+// compared returns the part of an element that a rule compares: all of it or its key, nil for
+// nothing.
 func (l *list) compared(item *yamldoc.Node) *yamldoc.Node {
 	switch l.rule.Strategy {
 	case Unique:
@@ -64,7 +65,7 @@ func (l *list) compared(item *yamldoc.Node) *yamldoc.Node {
 	return nil
 }
 
-// find is the place of the first element that the rule takes for the same, -1 if there is none.
+// find returns the place of the first element that equals item by the rule, -1 if there is none.
 func (l *list) find(item *yamldoc.Node) int {
 	value := l.compared(item)
 	if value == nil {
@@ -91,8 +92,8 @@ func (l *list) append(item *yamldoc.Node) {
 	}
 }
 
-// replace replaces an element that find has found, and reports whether its key is the same. It may
-// be another one: a list that has become longer.
+// replace replaces an element that find has found, and reports whether its key is the same. The key
+// may differ: a list may have grown by the merge.
 func (l *list) replace(i int, item *yamldoc.Node) bool {
 	before := hash(l.compared(l.items[i]))
 	l.items[i] = item
@@ -101,7 +102,7 @@ func (l *list) replace(i int, item *yamldoc.Node) bool {
 	}
 	at, _ := slices.BinarySearch(l.places[before], i)
 	if at == 0 {
-		l.places[before] = l.places[before][1:] // at once, however many there are
+		l.places[before] = l.places[before][1:] // without a copy: there may be many
 	} else {
 		l.places[before] = slices.Delete(l.places[before], at, at+1)
 	}
@@ -120,10 +121,10 @@ func (l *list) note(i int) {
 	l.places[h] = slices.Insert(l.places[h], at, i)
 }
 
-// seed differs in each process: nobody can write a file of values with one hash.
+// seed differs in each process: no file can be written so that its values have one hash.
 var seed = maphash.MakeSeed()
 
-// hash is the same for values that are Equal.
+// hash returns the same hash for values that are Equal.
 func hash(n *yamldoc.Node) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)

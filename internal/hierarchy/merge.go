@@ -13,7 +13,7 @@ import (
 type Layer struct {
 	// Level is the level's name.
 	Level string
-	// Path is the file's place in the repository, also when the file does not exist.
+	// Path is the file's path in the repository, even if the file does not exist.
 	Path string
 	// Root holds the values, a Map or Null; nil when the layer is missing.
 	Root *yamldoc.Node
@@ -33,15 +33,15 @@ type Tree struct {
 	below     *Tree
 	layer     Layer
 	rules     Rules
-	conflicts []problem.Problem // of this layer with those below, at most problem.OfFile
-	written   int               // fields of the maps that the merge has made
+	conflicts []problem.Problem // of this layer with lower ones, at most problem.OfFile
+	written   int               // fields of the maps that the merge made
 }
 
-// Written is how many fields the merge of the last layer has written: what the tree does not share
-// with its layers and the trees below.
+// Written returns how many fields the merge of the last layer wrote: those that the tree does not
+// share with its layers and the trees below.
 func (t *Tree) Written() int { return t.written }
 
-// Merge applies layers, least specific first (H1, H2).
+// Merge applies layers, least specific first.
 func Merge(layers []Layer, rules Rules) *Tree {
 	var t *Tree
 	for _, l := range layers {
@@ -62,7 +62,7 @@ func (t *Tree) With(l Layer, rules Rules) *Tree {
 	return out
 }
 
-// root is Root; a nil Tree has none.
+// root returns Root, nil for a nil Tree.
 func (t *Tree) root() *yamldoc.Node {
 	if t == nil {
 		return nil
@@ -70,7 +70,7 @@ func (t *Tree) root() *yamldoc.Node {
 	return t.Root
 }
 
-// Conflicts are the type conflicts of all layers (H3), in order of position.
+// Conflicts returns the type conflicts of all layers, in order of position.
 func (t *Tree) Conflicts() []problem.Problem {
 	var out []problem.Problem
 	for ; t != nil; t = t.below {
@@ -79,7 +79,7 @@ func (t *Tree) Conflicts() []problem.Problem {
 	return problem.Sorted(out)
 }
 
-// ConflictsBut are the conflicts of all layers that have not been seen; it marks these layers as
+// ConflictsBut returns the conflicts of all layers that are not in seen, and marks these layers as
 // seen. Trees share their lower layers, so that a caller with many trees gets each conflict once.
 func (t *Tree) ConflictsBut(seen map[*Tree]bool) []problem.Problem {
 	var out []problem.Problem
@@ -90,7 +90,7 @@ func (t *Tree) ConflictsBut(seen map[*Tree]bool) []problem.Problem {
 	return out
 }
 
-// First is the least specific layer, the zero value for an empty tree.
+// First returns the least specific layer, the zero value for an empty tree.
 func (t *Tree) First() Layer {
 	if t == nil {
 		return Layer{}
@@ -101,7 +101,7 @@ func (t *Tree) First() Layer {
 	return t.layer
 }
 
-// Layers are the layers of the tree, least specific first, missing ones included.
+// Layers returns the layers of the tree, least specific first, missing ones included.
 func (t *Tree) Layers() []Layer {
 	var out []Layer
 	for ; t != nil; t = t.below {
@@ -115,7 +115,7 @@ func (t *Tree) Layers() []Layer {
 type merger struct {
 	rules     Rules
 	conflicts []problem.Problem
-	unlisted  int      // conflicts beyond those that are kept (H10)
+	unlisted  int      // conflicts beyond the limit of those that are kept
 	replaced  replaced // records replaced values on demand; else nil
 
 	written int             // fields of all maps made
@@ -134,14 +134,14 @@ func newMerger(rules Rules, r replaced) *merger {
 // done returns the merger to the pool, without references to the result.
 func (m *merger) done() {
 	if cap(m.fields) > 1<<12 {
-		m.fields = nil // a huge layer's
+		m.fields = nil // of a huge layer
 	}
 	clear(m.fields[:cap(m.fields)])
 	*m = merger{path: m.path[:0], fields: m.fields[:0]}
 	mergers.Put(m)
 }
 
-// layer applies a layer's values, if it has any, to those of the layers below, if there are any.
+// layer applies a layer's values, if any, to the values of the layers below, if any.
 func (m *merger) layer(lower, l *yamldoc.Node) *yamldoc.Node {
 	switch {
 	case !l.IsMap():
@@ -178,7 +178,7 @@ func (m *merger) maps(a, b *yamldoc.Node) *yamldoc.Node {
 	return m.made(a, b, start)
 }
 
-// made is the map of the fields merged since start. It replaces a, and its place is b's.
+// made makes the map of the fields merged since start. It replaces a, and its place is b's.
 func (m *merger) made(a, b *yamldoc.Node, start int) *yamldoc.Node {
 	out := yamldoc.MapAt(b, slices.Clone(m.fields[start:]))
 	m.written += len(m.fields) - start
@@ -187,8 +187,7 @@ func (m *merger) made(a, b *yamldoc.Node, start int) *yamldoc.Node {
 	return out
 }
 
-// field merges two fields of one key; b is the later layer's, and wins where a map meets a non-map
-// (H3).
+// field merges two fields of one key; b is the later layer's, and wins where a map meets a non-map.
 func (m *merger) field(a, b yamldoc.Field) yamldoc.Field {
 	m.path = append(m.path, b.Key)
 	defer func() { m.path = m.path[:len(m.path)-1] }()
@@ -209,8 +208,8 @@ func (m *merger) field(a, b yamldoc.Field) yamldoc.Field {
 	return b
 }
 
-// merge reports whether two values become one by a rule, nil for the default: else the later one
-// replaces the other.
+// merge reports whether two values become one by a rule, nil for the default. Otherwise the later
+// value replaces the other.
 func merge(a, b *yamldoc.Node, rule *Rule) bool {
 	switch {
 	case a.IsMap() && b.IsMap():

@@ -8,14 +8,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
-// Origin is the place that a value comes from (H7).
+// Origin is the place that a value comes from.
 type Origin struct {
 	Level string
 	Pos   problem.Pos
 	Value *yamldoc.Node
 }
 
-// At is the value at a path, nil if there is none. Elements of lists are named by their index.
+// At returns the value at a path, nil if there is none. Elements of lists are named by their index.
 func (t *Tree) At(path []string) *yamldoc.Node {
 	return at(t.root(), path)
 }
@@ -38,8 +38,8 @@ func at(n *yamldoc.Node, path []string) *yamldoc.Node {
 	return n
 }
 
-// Null is the place of the null at a path or above it, which takes away what lower layers set; zero
-// if there is none.
+// Null returns the place of the null at a path or above it, which removes what lower layers set;
+// zero if there is none.
 func (t *Tree) Null(path []string) problem.Pos {
 	for i := range len(path) + 1 {
 		if n := t.At(path[:i]); n != nil && n.Kind == yamldoc.Null {
@@ -49,7 +49,7 @@ func (t *Tree) Null(path []string) problem.Pos {
 	return problem.Pos{}
 }
 
-// Origin is the level and place that set the value at a path; false if there is no such value.
+// Origin returns the level and place that set the value at a path; false if there is no such value.
 func (t *Tree) Origin(path []string) (Origin, bool) {
 	n := t.At(path)
 	if n == nil {
@@ -58,18 +58,18 @@ func (t *Tree) Origin(path []string) (Origin, bool) {
 	return t.originOf(n), true
 }
 
-// History are the origins of the values that the value at a path replaced, the most recent first.
+// History returns the origins of the values that the value at a path replaced, the latest first.
 func (t *Tree) History(path []string) []Origin {
 	root, r := t.withReplaced()
 	return t.replacedBy(at(root, path), r)
 }
 
-// replaced maps a value of a merged tree to the value of a layer below that it replaced, which may
-// have replaced one itself. It takes more memory than a tree and is needed for few, so that merging
-// the layers once more finds it on demand. A nil one records nothing.
+// replaced maps a value of a merged tree to the value of a lower layer that it replaced, which may
+// have replaced one itself. It takes more memory than a tree and is rarely needed, so it is made on
+// demand by merging the layers once more. A nil one records nothing.
 type replaced map[*yamldoc.Node]*yamldoc.Node
 
-// won is the value that replaces another: the layer's own, or a copy where replaced values are
+// won returns the value that replaces another: the layer's own, or a copy where replaced values are
 // recorded, because the layer's value may be in many places.
 func (r replaced) won(winner, loser *yamldoc.Node) *yamldoc.Node {
 	if r == nil {
@@ -86,7 +86,7 @@ func (r replaced) note(winner, loser *yamldoc.Node) {
 	}
 }
 
-// withReplaced merges the tree's layers once more and records what values replaced.
+// withReplaced merges the tree's layers once more and records which values were replaced.
 func (t *Tree) withReplaced() (*yamldoc.Node, replaced) {
 	var trees []*Tree
 	for ; t != nil; t = t.below {
@@ -122,15 +122,15 @@ func (t *Tree) originOf(n *yamldoc.Node) Origin {
 }
 
 // Leaf is a value of a tree that has one origin: a scalar, null, an empty map, or a list. A list
-// whose elements come from several layers (H4) has a leaf for each.
+// whose elements come from several layers has a leaf for each.
 type Leaf struct {
 	Path []string
 	Origin
-	// Replaced are the origins of the values that it replaced, the most recent first.
+	// Replaced are the origins of the values that it replaced, the latest first.
 	Replaced []Origin
 }
 
-// Leaves are all leaves at or below a path, in order of their paths.
+// Leaves returns all leaves at or below a path, in order of their paths.
 func (t *Tree) Leaves(path []string) []Leaf {
 	root, r := t.withReplaced()
 	n := at(root, path)

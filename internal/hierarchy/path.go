@@ -69,8 +69,8 @@ func bracket(s string) (part string, length int, err error) {
 	return s[1:end], end + 1, nil
 }
 
-// FormatPath is the text that ParsePath splits into the parts. Indexes of lists are given as
-// numbers by the caller; they are written like keys: `args.0`.
+// FormatPath returns the text that ParsePath splits into the parts. The caller gives indexes of
+// lists as numbers; they are written like keys: `args.0`.
 func FormatPath(parts []string) string {
 	var b strings.Builder
 	for i, part := range parts {

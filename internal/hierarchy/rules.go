@@ -8,7 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// Strategy says how two values at one path become one (H4).
+// Strategy says how two values at one path become one.
 type Strategy string
 
 // The strategies. Default is Helm's: maps merge, all else is replaced.
@@ -67,7 +67,7 @@ func NewRules(rules ...Rule) (Rules, error) {
 	return out, nil
 }
 
-// For are the rules that concern one component, in order.
+// For returns the rules that concern one component, in order.
 func (rs Rules) For(group, component string) Rules {
 	concerns := func(r Rule) bool {
 		return (r.Group == "" || r.Group == group) && (r.Component == "" || r.Component == component)
@@ -76,7 +76,7 @@ func (rs Rules) For(group, component string) Rules {
 		return nil
 	}
 	if !slices.ContainsFunc(rs, func(r Rule) bool { return !concerns(r) }) {
-		return rs // all of them: the same slice, so that trees can be shared between components
+		return rs // all of them: the same slice, so that components can share trees
 	}
 	var out Rules
 	for _, r := range rs {
@@ -87,7 +87,7 @@ func (rs Rules) For(group, component string) Rules {
 	return out
 }
 
-// at is the rule for a path, nil for the default.
+// at returns the rule for a path, nil for the default.
 func (rs Rules) at(path []string) *Rule {
 	for i := range rs {
 		if matches(rs[i].parts, path) {

@@ -6,8 +6,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/budget"
 )
 
-// Stack is a list of folders, least specific first. Clusters whose first folders are the same have
-// one Stack of these, so that what is merged of them is found by it, once for all of the clusters.
+// Stack is a list of folders, least specific first. Clusters whose first folders are the same share
+// the Stack of these folders, so that layers are merged once for all of them.
 type Stack struct {
 	below    *Stack // the folders before the last, nil for none
 	folder   Folder
@@ -15,10 +15,10 @@ type Stack struct {
 	isShared atomic.Bool
 }
 
-// StackID stands for a Stack in what is remembered of it, without holding its folders in memory.
+// StackID identifies a Stack in a cache, without holding its folders in memory.
 type StackID struct{ _ int }
 
-// stackKey is what a Stack is found by.
+// stackKey is the key by which a Stack is found.
 type stackKey struct {
 	below  *Stack
 	dir    Dir
@@ -69,18 +69,18 @@ func (x *Index) trimStacks() {
 	x.shared.stackLimit, x.shared.stale = 2*len(x.shared.stacks)+indexSlack, 0
 }
 
-// Below are the folders before the last, nil for none.
+// Below returns the stack of the folders before the last, nil for none.
 func (s *Stack) Below() *Stack { return s.below }
 
-// ID stands for the Stack.
+// ID returns the Stack's ID.
 func (s *Stack) ID() *StackID { return s.id }
 
 // IsShared reports whether several stacks or clusters have the folders.
 func (s *Stack) IsShared() bool { return s.isShared.Load() }
 
-// With is the stack up to its most specific folder that has a file at a path, nil if none has. It
-// reports false where only Resolve knows: the file's place cannot be read, has a template, or has
-// to have the file and has not.
+// With returns the stack up to its most specific folder that has a file at a path, nil if none has.
+// It reports false where only Resolve can decide: the file's place cannot be read, has a template,
+// or is required and has no file.
 func (s *Stack) With(file string) (*Stack, bool) {
 	if IsTemplate(file) { // the layout names the template itself
 		return nil, false
@@ -99,8 +99,8 @@ func (s *Stack) With(file string) (*Stack, bool) {
 	return nil, true
 }
 
-// Layer is the layer of the file in the last folder, and what reading it costs at its place, both
-// as Resolve has them. It reports false for a file of which Resolve reports problems.
+// Layer returns the layer of the file in the last folder, and the cost of reading it, both as
+// Resolve has them. It reports false for a file with problems that Resolve reports.
 func (s *Stack) Layer(file string, cache *Cache) (Layer, budget.Cost, bool) {
 	f := s.folder.files[file]
 	doc, err := cache.read(f)

@@ -20,7 +20,7 @@ const (
 	Annotation Kind = "annotation"
 )
 
-// Reserved labels of a cluster Secret (L1).
+// Reserved labels of a cluster Secret.
 const (
 	SecretType      = "argocd.argoproj.io/secret-type"
 	SecretTypeValue = "cluster"
@@ -38,38 +38,38 @@ type Entry struct {
 // Input holds the sources of a cluster's labels or annotations.
 type Input struct {
 	Kind Kind
-	// Live are those of the live cluster Secret. Invalid values are left out.
+	// Live are the labels of the live cluster Secret. Invalid values are left out.
 	Live map[string]string
-	// Declared are those in Git, least specific first; the later wins.
+	// Declared are the labels in Git, least specific first; the later wins.
 	Declared []Entry
-	// Reserved cannot be declared otherwise.
+	// Reserved are values that cannot be declared otherwise.
 	Reserved map[string]string
 }
 
 // Set is the result of Compute.
 type Set struct {
-	// All are the values that selectors and templates see.
+	// All has the values that selectors and templates see.
 	All map[string]string
-	// Declared are the desired values of the Secret: All without those that only the live Secret
+	// Declared has the desired values of the Secret: All, without values that only the live Secret
 	// has. Without this difference a label that Terraform removes would stay for ever.
 	Declared map[string]string
 	// Origins are the places of the declared values.
 	Origins map[string]problem.Pos
-	// Replaced are the live Secret's values that All has otherwise, by key.
+	// Replaced has the live Secret's values that differ in All, by key.
 	Replaced []Replacement
 }
 
-// Replacement is a label or annotation of a live cluster Secret that responses have otherwise.
+// Replacement is a label or annotation that differs between a live cluster Secret and responses.
 type Replacement struct {
 	Kind Kind   `json:"kind" jsonschema:"enum=label,enum=annotation"`
 	Key  string `json:"key"`
-	// Live is the cluster Secret's value, Served that of Git or the member's identity; it is absent
-	// where the live one is left out, because it is invalid.
+	// Live is the cluster Secret's value. Served is the value from Git or the member's identity; it
+	// is absent where the live one is left out, because it is invalid.
 	Live   string  `json:"live"`
 	Served *string `json:"served,omitempty"`
 }
 
-// String says both values.
+// String describes both values.
 func (r Replacement) String() string {
 	live := fmt.Sprintf("%q", problem.Truncate(r.Live, maxShown))
 	if r.Served == nil {
@@ -81,7 +81,7 @@ func (r Replacement) String() string {
 // maxShown bounds a value in a text.
 const maxShown = 100
 
-// Live is the live Secret's value of a label that is replaced; nil if it is not.
+// Live returns the live Secret's value of a label that is replaced; nil if it is not.
 func (s Set) Live(key string) *string {
 	for i := range s.Replaced {
 		if s.Replaced[i].Key == key {
@@ -137,11 +137,11 @@ func Compute(in Input) (Set, []problem.Problem) {
 	return s, problems
 }
 
-// maxAnnotations bounds the annotations of an object in all, in bytes (apimachinery v0.33,
+// maxAnnotations limits the bytes of all annotations of an object (apimachinery v0.33,
 // pkg/api/validation/objectmeta.go).
 const maxAnnotations = 256 << 10
 
-// tooLarge is the problem of annotations beyond it, at the place of the largest.
+// tooLarge reports annotations beyond maxAnnotations, at the place of the largest.
 func tooLarge(s Set) []problem.Problem {
 	total, most, largest := 0, -1, ""
 	for _, k := range slices.Sorted(maps.Keys(s.Declared)) {
@@ -160,10 +160,10 @@ func tooLarge(s Set) []problem.Problem {
 }
 
 // valueForm is the form of a label's value in fewer words than Kubernetes', because it becomes part
-// of a condition (G5).
+// of a condition.
 const valueForm = `at most 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit`
 
-// check returns what is expected of an invalid key or value. Kubernetes' own validation decides.
+// check returns what is expected of an invalid key or value, by Kubernetes' own validation.
 func check(kind Kind, key, value string) []string {
 	faults := validation.IsQualifiedName(key)
 	if kind == Label && len(validation.IsValidLabelValue(value)) > 0 {
@@ -172,8 +172,8 @@ func check(kind Kind, key, value string) []string {
 	return faults
 }
 
-// FromNode are the entries of a map in a values file. Null removes an entry of a lower layer, hence
-// gives none; booleans and numbers are the texts that the file has; anything else is a problem.
+// FromNode returns the entries of a map in a values file. Null removes an entry of a lower layer,
+// hence gives none; booleans and numbers are the texts in the file; anything else is a problem.
 func FromNode(kind Kind, n *yamldoc.Node) ([]Entry, []problem.Problem) {
 	if n.IsNull() {
 		return nil, nil
@@ -200,9 +200,8 @@ func FromNode(kind Kind, n *yamldoc.Node) ([]Entry, []problem.Problem) {
 	return entries, problems
 }
 
-// NotMaps are the problems of a file of fleet/fleet-secret in which something else is in the place
-// of the map of labels or annotations, or of the one around both. By the merge, it would take away
-// what the levels before it declare.
+// NotMaps reports a file of fleet/fleet-secret whose labels or annotations, or the value around
+// both, are not a map. Merging it would remove what the levels before it declare.
 func NotMaps(file *yamldoc.Node) (out []problem.Problem) {
 	secret := file.Get("externalSecret")
 	for _, x := range []struct {

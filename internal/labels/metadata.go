@@ -12,7 +12,7 @@ type Metadata struct {
 	Annotations map[string]string `json:"annotations"`
 }
 
-// NewMetadata is Metadata as JSON.
+// NewMetadata returns Metadata as JSON.
 func NewMetadata(labels, annotations map[string]string) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

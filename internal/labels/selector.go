@@ -19,13 +19,13 @@ import (
 // Selector selects clusters by their labels. The zero value selects all.
 type Selector struct{ s k8slabels.Selector }
 
-// maxParts bounds the parts of a selector, each of which is compared with every cluster (H10).
+// maxParts limits the parts of a selector, each of which is compared with every cluster.
 const maxParts = 1000
 
 // ParseSelector reads matchLabels and matchExpressions as Kubernetes does; nil and an empty object
-// select all. Unknown keys and operators are errors, and so is null for a value, which Kubernetes'
-// decoding takes for the empty text: a selector that lacks a value would refuse every cluster that
-// has one.
+// select all. Unknown keys and operators are errors. So is null for a value, which Kubernetes'
+// decoding takes for the empty text: a selector without a value would refuse every cluster that has
+// one.
 func ParseSelector(v any) (Selector, error) {
 	if where, found := nullIn(v); found {
 		return Selector{}, fmt.Errorf("selector: %s is null; expected text", where)
@@ -61,7 +61,7 @@ func (s *Selector) ReadNode(n *yamldoc.Node) (err error) {
 	return err
 }
 
-// nullIn is the place in a selector where a value is null instead of a text.
+// nullIn returns the place in a selector where a value is null instead of a text.
 func nullIn(v any) (where string, found bool) {
 	selector, _ := v.(map[string]any)
 	values, _ := selector["matchLabels"].(map[string]any)
@@ -131,7 +131,7 @@ func SelectorFromText(text string) (map[string]any, error) {
 }
 
 // Demands reports whether a cluster can only be selected if its label has one of the values:
-// whether one of the selector's parts says so by itself.
+// whether one part of the selector by itself requires it.
 func (s Selector) Demands(key string, values []string) bool {
 	if s.s == nil {
 		return false

@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
-// maxName is the limit of an Application's name: Kubernetes' label values, where Argo CD writes it
-// by default.
+// maxName is the limit of an Application's name, which Argo CD by default also writes as a label's
+// value: Kubernetes allows those 63 characters.
 const maxName = 63
 
 // maxRelease is the limit of a Helm release's name.
@@ -27,19 +27,19 @@ const hashLength = 8
 // unfit are the characters that an object's name cannot have.
 var unfit = regexp.MustCompile(`[^a-z0-9.-]+`)
 
-// ApplicationName is `<prefix>-<suffix>`, at most 63 characters: what is longer is cut, and ends in
-// a hash of the full name, so that two names never become one by being cut (rule N1). The same goes
-// for a suffix that is no name: the type of a release is a label's value, which may have capitals
-// and underscores.
+// ApplicationName returns `<prefix>-<suffix>`, at most 63 characters. A longer name is cut and ends
+// in a hash of the full name, so that two names never become one by being cut. So is a suffix that
+// cannot be in a name: the type of a release is a label's value, which may have capitals and
+// underscores.
 func ApplicationName(prefix, suffix string) string {
 	return cutName(prefix+"-"+suffix, maxName)
 }
 
-// HelmReleaseName is the name of a Helm release for a cluster, where those of several clusters are
-// in one namespace.
+// HelmReleaseName returns the name of a Helm release for a cluster, where releases of several
+// clusters are in one namespace.
 func HelmReleaseName(prefix, cluster string) string { return cutName(prefix+"-"+cluster, maxRelease) }
 
-// cutName is a name of at most limit characters for a full one.
+// cutName cuts a full name to at most limit characters.
 func cutName(full string, limit int) string {
 	if len(full) <= limit && (labels.IsName(full) || len(validation.IsDNS1123Subdomain(full)) == 0) {
 		return full
@@ -51,7 +51,8 @@ func cutName(full string, limit int) string {
 
 var cutEnd = regexp.MustCompile(`-[0-9a-f]{8}$`)
 
-// CutStem is what a name begins with that may have been cut from a longer one; false for any other.
+// CutStem returns the beginning of a name that may have been cut from a longer one; false for any
+// other name.
 func CutStem(name string) (stem string, is bool) {
 	at := cutEnd.FindStringIndex(name)
 	if at == nil {
@@ -66,7 +67,7 @@ const ReleaseApplicationPrefix = "application-sets-"
 // GrantPrefix and a group begin the names of grants' Applications.
 const GrantPrefix = "grant"
 
-// ReleaseApplicationName is the name of the Application of a group's release.
+// ReleaseApplicationName returns the name of the Application of a group's release.
 func ReleaseApplicationName(group, release string) string {
 	return ApplicationName(ReleaseApplicationPrefix+group, release)
 }

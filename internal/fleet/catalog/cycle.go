@@ -11,15 +11,15 @@ type CycleFinder[N comparable] struct {
 	open  []N // visited, and not in a group yet
 }
 
-// node is what is known of a node. Visited is when it was reached, from 1, and low the first node
-// under way that it leads to.
+// node is the state of a node in the search. Visited is the order in which it was reached, from 1.
+// Low is the lowest such number among the open nodes that it leads to.
 type node[N comparable] struct {
 	visited, low int
 	isLoop       bool
 	group        []N
 }
 
-// New makes a Finder of a graph in which next returns what a node depends on.
+// NewCycleFinder makes a CycleFinder of a graph in which next returns what a node depends on.
 func NewCycleFinder[N comparable](next func(N) []N) *CycleFinder[N] {
 	return &CycleFinder[N]{next: next, nodes: map[N]*node[N]{}}
 }

@@ -14,7 +14,7 @@ import (
 // charts/application-sets.
 const ComponentsKey = "components"
 
-// The keys of a catalog entry that the engine reads. An entry's further keys are options of the
+// The keys of a catalog entry that the resolver reads. An entry's further keys are options of the
 // ApplicationSet.
 const (
 	KeyEnabled     = "enabled"
@@ -31,24 +31,24 @@ const (
 
 var entryKeys = []string{KeyEnabled, KeyChart, KeyNamespace, KeyReleaseName, KeySelector, KeyValues, KeyKind, KeyDependsOn, KeySubstitute, KeyCompanions}
 
-// IsRead reports whether parameter sets are made of a key of an entry, and not ApplicationSets
-// alone.
+// IsRead reports whether parameter sets are made of a key of an entry, and not only
+// ApplicationSets.
 func IsRead(key string) bool { return slices.Contains(entryKeys, key) }
 
-// knownKeys are entryKeys and those of a chart that stand in the entry itself.
+// knownKeys are entryKeys and a chart's keys that may be in the entry itself.
 var knownKeys = append([]string{"repoURL", "version", "path"}, entryKeys...)
 
 // ChartKeys are the keys of a chart's coordinates.
 var ChartKeys = []string{"repoURL", "name", "version", "path"}
 
-// Entries are the entries of a catalog file: below `components`, or at the top.
+// Entries returns the entries of a catalog file: below `components`, or at the top.
 func Entries(root *yamldoc.Node) *yamldoc.Node {
 	inner := root.Get(ComponentsKey)
 	switch {
 	case inner.IsMap():
 		return inner
 	case inner != nil && inner.Kind == yamldoc.Null:
-		return nil // `components:` and nothing below
+		return nil // `components:` without entries
 	case root.IsMap():
 		return root
 	}
@@ -63,13 +63,13 @@ type Chart struct {
 	Path    string `json:"path"`
 }
 
-// Text is a text of an entry that may be a template: where its result belongs, and its path.
+// Text is a text of an entry that may be a template: the field for its result, and its path.
 type Text struct {
 	To   *string
 	Path []string
 }
 
-// Texts are the chart's coordinates.
+// Texts returns the chart's coordinates.
 func (c *Chart) Texts() []Text {
 	return []Text{
 		{&c.RepoURL, []string{KeyChart, "repoURL"}},
@@ -88,11 +88,11 @@ type Entry struct {
 	Selector    labels.Selector
 	Problems    []problem.Problem
 	Node        *yamldoc.Node // all but values, for templates
-	// kind is KindManifests, or empty for a chart.
+	// Kind is KindManifests, or empty for a chart.
 	Kind       string
 	DependsOn  []string
 	Substitute bool
-	// Companions are the names of further charts, sorted (internal/companion).
+	// Companions are the names of further charts, sorted.
 	Companions []string
 	// MayHaveCompanions reports whether any catalog names companions of the component.
 	MayHaveCompanions bool
@@ -100,7 +100,8 @@ type Entry struct {
 	isTemplate [6]bool // which of Templates hold one
 }
 
-// FindTemplates finds which of an entry's own keys hold templates. Templates returns none before.
+// FindTemplates finds which of an entry's own keys hold templates. Before it is called, Templates
+// returns none.
 func (e *Entry) FindTemplates(isTemplate func(path []string) bool) {
 	var c Chart
 	var namespace, releaseName string
@@ -112,7 +113,7 @@ func (e *Entry) FindTemplates(isTemplate func(path []string) bool) {
 // HasTemplates reports whether Templates returns any.
 func (e *Entry) HasTemplates() bool { return e.isTemplate != [6]bool{} }
 
-// Templates are the keys that hold templates, of the chart's coordinates and the names.
+// Templates returns the keys with templates, of the chart's coordinates and the names.
 func (e *Entry) Templates(c *Chart, namespace, releaseName *string) []Text {
 	if !e.HasTemplates() {
 		return nil // nearly always
@@ -130,9 +131,9 @@ func ownTexts(c *Chart, namespace, releaseName *string) []Text {
 	return append(c.Texts(), Text{namespace, []string{KeyNamespace}}, Text{releaseName, []string{KeyReleaseName}})
 }
 
-// LongForm is an entry without its values, in which `chart: name` and top-level repoURL, version
-// and path (the short form of chart coordinates) stand below `chart`. A null for `enabled` is left
-// out: what is not a statement removes nothing.
+// LongForm returns an entry without its values, with the short form of chart coordinates (`chart:
+// name` and top-level repoURL, version and path) moved below `chart`. A null for `enabled` is left
+// out: it says nothing, so it removes nothing.
 func LongForm(e *yamldoc.Node) *yamldoc.Node {
 	if !e.IsMap() {
 		return e
@@ -142,7 +143,7 @@ func LongForm(e *yamldoc.Node) *yamldoc.Node {
 	for _, f := range e.Fields() { // sorted: chart comes first, and wins over the short form
 		switch {
 		case f.Key == KeyValues && (f.Value.IsMap() || f.Value.IsNull()):
-		case f.Key == KeyEnabled && f.Value.IsNull(): // no statement: what lower layers say holds
+		case f.Key == KeyEnabled && f.Value.IsNull(): // the value of lower layers holds
 		case f.Key == KeyChart && f.Value.IsMap():
 			chart, chartAt = append(chart, f.Value.Fields()...), f
 		case f.Key == KeyChart && f.Value.Kind == yamldoc.String:
@@ -201,8 +202,8 @@ func ReadEntry(n *yamldoc.Node) *Entry {
 	return e
 }
 
-// Incomplete reports chart coordinates that cannot be deployed. An entry without any is incomplete
-// only when they are needed: when a catalog gives them, or should.
+// Incomplete reports chart coordinates that cannot be deployed. An entry without coordinates is
+// incomplete only when they are needed: when a catalog gives them, or should.
 func (c Chart) Incomplete(needed bool) (found, expected string) {
 	switch {
 	case c == (Chart{}) && !needed:
@@ -226,7 +227,7 @@ func (c Chart) Incomplete(needed bool) (found, expected string) {
 	return "lacks " + strings.Join(missing, ", "), "chart coordinates in the catalog"
 }
 
-// Problems are findings about a catalog file of the hierarchy that do not depend on a cluster.
+// Problems finds what is wrong in a catalog file of the hierarchy and does not depend on a cluster.
 func Problems(root *yamldoc.Node) []problem.Problem {
 	entries := Entries(root)
 	if entries == nil {
@@ -260,7 +261,7 @@ func Problems(root *yamldoc.Node) []problem.Problem {
 	return r.Problems()
 }
 
-// Misspelt are the keys of a catalog in the place of `components`: all entries below such a key
+// Misspelt reports the keys of a catalog that look like `components`: all entries below such a key
 // would be missing.
 func Misspelt(root *yamldoc.Node) []problem.Problem {
 	if !root.IsMap() || root.Get(ComponentsKey) != nil {
@@ -277,8 +278,8 @@ func Misspelt(root *yamldoc.Node) []problem.Problem {
 	return r.Problems()
 }
 
-// NearMisses are keys of the entries of a layout's catalog that are most likely misspelt ones of
-// Argosy: other keys there are options of the ApplicationSet.
+// NearMisses reports keys in the entries of a layout's catalog that are most likely misspelt keys
+// of Argosy: other keys there are options of the ApplicationSet.
 func NearMisses(root *yamldoc.Node) []problem.Problem {
 	entries := Entries(root)
 	if entries == nil {

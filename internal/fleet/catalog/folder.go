@@ -9,8 +9,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// Folders are the folders of components' value files, by component, where the layout's catalogs of
-// a group name another than the component. Levels cannot name them.
+// Folders returns the folders of components' value files, by component, where the layout's catalogs
+// of a group name another folder than the component's name. Levels cannot name them.
 func Folders(catalogs []hierarchy.Layer) (map[string]string, []problem.Problem) {
 	out := map[string]string{}
 	var problems []problem.Problem

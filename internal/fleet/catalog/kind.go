@@ -13,15 +13,15 @@ import (
 // is: a kustomization, or files. It has no values: where clusters differ, so do the folders
 // (chart.path is a template), or Flux's variables.
 
-// KindManifests is ComponentSet.Kind of such a folder. A chart's is empty.
+// KindManifests is the ComponentSet.Kind of such a folder. A chart's is empty.
 const KindManifests = "manifests"
 
 const kindChart = "chart"
 
-// maxDependsOn bounds what one component waits for: each engine walks the order of all.
+// maxDependsOn bounds the dependencies of one component: each engine walks the order of all.
 const maxDependsOn = 100
 
-// readKind reads what an entry says of its kind, and the keys that go with it.
+// readKind reads an entry's kind, and the keys that go with it.
 func (e *Entry) readKind(r *yamldoc.Reader, m *yamldoc.MapReader) {
 	switch kind := m.String(KeyKind); kind {
 	case "", kindChart:
@@ -51,7 +51,7 @@ func (e *Entry) readKind(r *yamldoc.Reader, m *yamldoc.MapReader) {
 	}
 }
 
-// Incomplete reports coordinates that cannot be deployed, as Chart.incomplete does of a chart's.
+// Incomplete reports coordinates that cannot be deployed, as Chart.Incomplete does for a chart.
 func (e *Entry) Incomplete(at Chart, catalogued bool) (found, expected string) {
 	if e.Kind != KindManifests {
 		return at.Incomplete(catalogued)
@@ -71,7 +71,7 @@ func (e *Entry) Incomplete(at Chart, catalogued bool) (found, expected string) {
 	return "lacks " + strings.Join(missing, ", "), "a folder in Git and its revision"
 }
 
-// KindName is a kind as a catalog says it.
+// KindName returns a kind as a catalog names it.
 func KindName(kind string) string {
 	if kind == "" {
 		return kindChart

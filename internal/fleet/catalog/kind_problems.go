@@ -7,8 +7,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// KindProblems are what is wrong with the kind of a group's component. The catalog alone says of
-// which kind it is: its ApplicationSet is made for that. Tree is what the entry was read from.
+// KindProblems checks the kind of a group's component. Only the catalog sets the kind: the
+// component's ApplicationSet is made for it. The entry was read from tree.
 func KindProblems(group, component string, e *Entry, tree *hierarchy.Tree, isFlux bool) []problem.Problem {
 	fault := func(key, found, expected string, reason problem.Reason) []problem.Problem {
 		return []problem.Problem{{

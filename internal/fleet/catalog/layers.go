@@ -9,7 +9,7 @@ import (
 // Layers are the catalogs of a group, least specific first.
 type Layers []hierarchy.Layer
 
-// OfLayout are the first of them: the layout's, or a query's base.
+// OfLayout returns the first layers: the layout's catalogs, or a query's base.
 func (l Layers) OfLayout() Layers {
 	n := slices.IndexFunc(l, func(c hierarchy.Layer) bool { return c.Level != Level })
 	if n < 0 {
@@ -23,7 +23,7 @@ func (l Layers) Has(component string) bool {
 	return slices.ContainsFunc(l, func(c hierarchy.Layer) bool { return Entries(c.Root).Get(component) != nil })
 }
 
-// Components are the names of all that they have, sorted.
+// Components returns the names of all components in the catalogs, sorted.
 func (l Layers) Components() []string {
 	var names []string
 	for _, c := range l {

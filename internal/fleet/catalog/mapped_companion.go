@@ -12,13 +12,13 @@ import (
 )
 
 // mappedCompanion is a further chart that entries of another format have below a key of their own,
-// or switch on by one.
+// or switch on by a key.
 type mappedCompanion struct {
 	from []string            // the path of that key
 	keys map[string][]string // the paths below it, by Argosy's key
 	when []yamldoc.Field     // the keys below it that say whether it is this companion, with their values
 
-	flag          string        // the value of the chart that the key switches; empty for a key that has a chart below it
+	flag          string        // the chart's value that the key sets; empty for a key that has a chart below it
 	chart, values *yamldoc.Node // of all such entries
 }
 
@@ -66,8 +66,8 @@ func (m *Mapping) readCompanions(r *yamldoc.Reader, all *yamldoc.MapReader) {
 	}
 }
 
-// companions are the further charts of an entry, as a field of Argosy's. Those that the entry has
-// under Argosy's own key stay.
+// companions returns the further charts of an entry, as a field of Argosy's format. Charts that the
+// entry has under Argosy's own key stay.
 func (e entryMapper) companions() (out yamldoc.Field, ok bool) {
 	own, _ := field(e.entry, []string{KeyCompanions})
 	fields := slices.Clone(own.Value.Fields())
@@ -94,7 +94,7 @@ func (e entryMapper) companions() (out yamldoc.Field, ok bool) {
 	return out, true
 }
 
-// isMeant reports whether the entry's key is that of this companion.
+// isMeant reports whether the entry's key is for this companion.
 func (c mappedCompanion) isMeant(e entryMapper) bool {
 	return !slices.ContainsFunc(c.when, func(want yamldoc.Field) bool {
 		for _, entry := range slices.Backward(append(slices.Clone(e.below), e.entry)) {
@@ -106,8 +106,8 @@ func (c mappedCompanion) isMeant(e entryMapper) bool {
 	})
 }
 
-// switched is a companion whose chart the mapping says, and the entry whether it does anything. Of
-// a level's entry it is that value alone.
+// switched returns a companion whose chart is in the mapping, and whose entry only switches it. A
+// level's entry gives only that value.
 func (c mappedCompanion) switched(e entryMapper, f yamldoc.Field) *yamldoc.Node {
 	at := f
 	at.Key = c.flag
@@ -126,8 +126,8 @@ func (c mappedCompanion) switched(e entryMapper, f yamldoc.Field) *yamldoc.Node 
 	return yamldoc.MapAt(of, fields)
 }
 
-// mapped is a companion in Argosy's format. A folder whose repository nothing names is in that of
-// the mapping, and then its version is no revision.
+// mapped returns a companion in Argosy's format. A folder without a repository is in the mapping's
+// repository, and the entry's version is not used as its revision.
 func (c mappedCompanion) mapped(e entryMapper, n *yamldoc.Node) *yamldoc.Node {
 	get := func(of *yamldoc.Node, key string) (yamldoc.Field, bool) {
 		paths := [][]string{strings.Split(key, "."), {strings.TrimPrefix(key, chartPrefix)}}

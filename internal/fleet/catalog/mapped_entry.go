@@ -16,7 +16,7 @@ type entryMapper struct {
 	below     []*yamldoc.Node // the same component's entries in the catalogs below
 }
 
-// mapped is the entry in Argosy's format.
+// mapped returns the entry in Argosy's format.
 func (e entryMapper) mapped() *yamldoc.Node {
 	if !e.entry.IsMap() {
 		return e.entry
@@ -45,11 +45,11 @@ func (e entryMapper) mapped() *yamldoc.Node {
 	return yamldoc.MapAt(e.entry, fields)
 }
 
-// isRead reports whether a key of an entry is read, under another name or its own. The rest is
-// left as it is.
+// isRead reports whether a key of an entry is read, under another name or its own. Other keys are
+// left as they are.
 func (e entryMapper) isRead(key string) bool {
 	for _, name := range mappable {
-		if name == KeyFolder && e.Level { // what a level says of it is left for lint to report
+		if name == KeyFolder && e.Level { // lint reports the key in a level
 			if key == KeyFolder {
 				return false
 			}
@@ -58,7 +58,7 @@ func (e entryMapper) isRead(key string) bool {
 		if slices.ContainsFunc(e.names(name), func(path []string) bool { return path[0] == key }) {
 			return true
 		}
-		if name == key && e.keys[name] != nil { // it has lost its own name
+		if name == key && e.keys[name] != nil { // another name is read instead
 			return true
 		}
 	}
@@ -70,7 +70,7 @@ func (e entryMapper) isRead(key string) bool {
 	return false
 }
 
-// names are the paths that one of Argosy's keys is read by.
+// names returns the paths by which one of Argosy's keys is read.
 func (e entryMapper) names(key string) [][]string {
 	if mapped := e.keys[key]; mapped != nil {
 		return mapped
@@ -87,12 +87,12 @@ func (e entryMapper) names(key string) [][]string {
 	return [][]string{{key}}
 }
 
-// get is the field of one of Argosy's keys, under the name that the entry has for it.
+// get returns the field of one of Argosy's keys, under the name that the entry has for it.
 func (e entryMapper) get(key string) (yamldoc.Field, bool) {
 	names := e.names(key)
 	for i, path := range names {
 		if i > 0 && e.keys[key] != nil && e.isBelow(names[:i]) {
-			break // a catalog below says it by a better name
+			break // a catalog below has a name that comes first
 		}
 		if f, ok := field(e.entry, path); ok && !(key == chartPrefix+"name" && f.Value.IsMap()) {
 			return f, true
@@ -101,14 +101,14 @@ func (e entryMapper) get(key string) (yamldoc.Field, bool) {
 	return yamldoc.Field{}, false
 }
 
-// isBelow reports whether a catalog below has one of some keys.
+// isBelow reports whether a catalog below has one of the paths.
 func (e entryMapper) isBelow(paths [][]string) bool {
 	return slices.ContainsFunc(e.below, func(entry *yamldoc.Node) bool {
 		return slices.ContainsFunc(paths, func(path []string) bool { _, ok := field(entry, path); return ok })
 	})
 }
 
-// known is the value of a key in the entry, else in the highest catalog below; nil for none.
+// known returns the value of a key in the entry, else in the highest catalog below; nil for none.
 func (e entryMapper) known(key string) *yamldoc.Node {
 	for _, entry := range slices.Backward(append(slices.Clone(e.below), e.entry)) {
 		of := entryMapper{Mapper: e.Mapper, entry: entry}
@@ -119,10 +119,10 @@ func (e entryMapper) known(key string) *yamldoc.Node {
 	return nil
 }
 
-// chart are the coordinates that the entry gives. A folder in Git has no name, and if nothing names
-// its repository, it is in that of the mapping.
+// chart returns the coordinates that the entry gives. A folder in Git has no name, and without a
+// repository it is in the mapping's repository.
 func (e entryMapper) chart() (out []yamldoc.Field) {
-	for _, f := range e.entry.Get(KeyChart).Fields() { // what is no coordinate is for the entry's reader to refuse
+	for _, f := range e.entry.Get(KeyChart).Fields() { // the entry's reader reports other keys
 		if !slices.Contains(ChartKeys, f.Key) {
 			out = append(out, f)
 		}
@@ -135,7 +135,7 @@ func (e entryMapper) chart() (out []yamldoc.Field) {
 	apart := folder && e.repoURL != nil && !isGiven(e.known(chartPrefix+"repoURL"))
 	for _, key := range []string{"repoURL", "version", "path"} {
 		f, ok := e.get(chartPrefix + key)
-		if ok && !(apart && key == "version") { // it is a chart's version, and no revision
+		if ok && !(apart && key == "version") { // it is a chart's version, not a revision
 			add(key, f)
 		}
 		if ok && apart && key == "path" {
@@ -149,7 +149,7 @@ func (e entryMapper) chart() (out []yamldoc.Field) {
 	return out
 }
 
-// chartOf is the field of a chart, at the place of the first of its coordinates in the file.
+// chartOf returns the field of a chart, at the place of the first of its coordinates in the file.
 func chartOf(doc *yamldoc.Doc, coordinates []yamldoc.Field) yamldoc.Field {
 	first := slices.MinFunc(coordinates, func(a, b yamldoc.Field) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -158,8 +158,8 @@ func chartOf(doc *yamldoc.Doc, coordinates []yamldoc.Field) yamldoc.Field {
 	return yamldoc.Field{Key: KeyChart, Line: chart.Line, Column: chart.Column, Value: chart}
 }
 
-// name is the chart's name, with the namespace that the other format has apart. Without one it is
-// the component's.
+// name returns the chart's name, with the namespace that the other format has apart. Without a
+// name, it is the component's.
 func (e entryMapper) name() (yamldoc.Field, bool) {
 	f, ok := e.get(chartPrefix + "name")
 	if ok && e.keys[chartPrefix+"name"] == nil {
@@ -186,7 +186,7 @@ func (e entryMapper) name() (yamldoc.Field, bool) {
 
 func isGiven(n *yamldoc.Node) bool { return !n.IsNull() && n.Text() != "" }
 
-// field is the field at a path of an entry.
+// field returns the field at a path of an entry.
 func field(n *yamldoc.Node, path []string) (yamldoc.Field, bool) {
 	for i, key := range path {
 		at := slices.IndexFunc(n.Fields(), func(f yamldoc.Field) bool { return f.Key == key })

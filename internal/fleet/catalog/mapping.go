@@ -10,7 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// KeyFolder is the key of an entry, in the layout's catalogs alone, that names the folder of the
+// KeyFolder is the key of an entry, only in the layout's catalogs, that names the folder of the
 // component's value files.
 const KeyFolder = "folder"
 
@@ -23,19 +23,19 @@ var mappable = []string{
 	KeyFolder, KeyNamespace, KeyReleaseName, KeySelector, KeyValues, KeyKind, KeyDependsOn,
 }
 
-// Mapping makes Argosy's entries of catalogs in another format. Each value keeps its place. A key
-// that is mapped is read by its mapped names alone; all others keep their names.
+// Mapping translates catalogs in another format into Argosy's. Each value keeps its place. A mapped
+// key is read only by its mapped names; all others keep their names.
 type Mapping struct {
-	// keys are the paths of the entries' keys by Argosy's key. The first that is there holds; those
-	// after the first count only where no catalog below has the first.
+	// keys are the paths of the entries' keys, by Argosy's key. The first path that is there holds;
+	// later ones count only where no catalog below has the first.
 	keys map[string][][]string
-	// dashes makes a - of each _ of a component's name.
+	// dashes makes a - of each _ in a component's name.
 	dashes bool
 	ignore []string
 	// companions are further charts of entries, by name.
 	companions map[string]mappedCompanion
-	// repoURL and revision are those of a folder in Git whose entry names no repository; both may
-	// be nil.
+	// repoURL and revision are for a folder in Git whose entry names no repository; both may be
+	// nil.
 	repoURL, revision *yamldoc.Node
 }
 
@@ -72,7 +72,7 @@ func ReadMapping(r *yamldoc.Reader, m *yamldoc.MapReader) *Mapping {
 	return out
 }
 
-// DropForeign takes what no chart of Argosy knows out of an entry: the folder, and the options of
+// DropForeign removes from an entry what no chart of Argosy knows: the folder, and the options of
 // another format.
 func (m *Mapping) DropForeign(entry map[string]any) {
 	delete(entry, KeyFolder)
@@ -86,7 +86,7 @@ func (m *Mapping) DropForeign(entry map[string]any) {
 	}
 }
 
-// Source are the templates of the repository of charts that name none; nil without any.
+// Source returns the templates of the repository for charts that name none; nil without one.
 func (m *Mapping) Source() []*yamldoc.Node {
 	if m.repoURL == nil {
 		return nil
@@ -94,7 +94,7 @@ func (m *Mapping) Source() []*yamldoc.Node {
 	return []*yamldoc.Node{m.repoURL, m.revision}
 }
 
-// readSources reads one path of keys, or a list of such.
+// readSources reads one path of keys, or a list of paths.
 func readSources(r *yamldoc.Reader, f yamldoc.Field) (out [][]string) {
 	items := []*yamldoc.Node{f.Value}
 	if f.Value.Kind == yamldoc.List {
@@ -122,16 +122,16 @@ func readSources(r *yamldoc.Reader, f yamldoc.Field) (out [][]string) {
 	return out
 }
 
-// Mapper is a mapping above some catalogs. The zero value leaves catalogs as they are.
+// Mapper is a mapping with the catalogs below. The zero value leaves catalogs as they are.
 type Mapper struct {
 	*Mapping
 	// Below are the roots of the layout's catalogs below, as they are written.
 	Below []*yamldoc.Node
-	// Level says that the catalogs are those of levels.
+	// Level says that the catalogs belong to levels.
 	Level bool
 }
 
-// Map is a catalog's root in Argosy's format.
+// Map returns a catalog's root in Argosy's format.
 func (m Mapper) Map(root *yamldoc.Node) (*yamldoc.Node, []problem.Problem) {
 	entries := Entries(root)
 	if m.Mapping == nil || entries == nil {
@@ -176,7 +176,7 @@ func entriesOf(root *yamldoc.Node) []yamldoc.Field {
 	return nil
 }
 
-// component is Argosy's name of a component.
+// component returns Argosy's name of a component.
 func (m *Mapping) component(key string) string {
 	if m.dashes {
 		return strings.ReplaceAll(key, "_", "-")

@@ -11,9 +11,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// OfOwnChart is the catalog of a group in charts/application-sets, where a release names that chart
-// at the version of this program. Its ApplicationSets send the entries as base. The same catalog is
-// the same node.
+// OfOwnChart returns the catalog of a group in charts/application-sets, where a release names that
+// chart at the version of this program. Its ApplicationSets send the entries as base. The same
+// catalog is the same node.
 func OfOwnChart(s release.Source, group string) (hierarchy.Layer, bool) {
 	if s.Chart != charts.ApplicationSets || !charts.IsOwn(s.RepoURL, s.Chart, s.TargetRevision) {
 		return hierarchy.Layer{}, false
@@ -22,13 +22,13 @@ func OfOwnChart(s release.Source, group string) (hierarchy.Layer, bool) {
 	return l, ok
 }
 
-// IsOfOwnChart reports whether a path is that of such a catalog.
+// IsOfOwnChart reports whether a path is in that chart.
 func IsOfOwnChart(file string) bool { return strings.HasPrefix(file, ownChart+"/") }
 
-// ownChart is how places name the chart.
+// ownChart is the chart's name in places.
 var ownChart = charts.ApplicationSets + "-" + charts.Version()
 
-// ownCatalogs are the catalogs of charts/application-sets, by group.
+// ownCatalogs returns the catalogs of charts/application-sets, by group.
 var ownCatalogs = sync.OnceValue(func() map[string]hierarchy.Layer {
 	out := map[string]hierarchy.Layer{}
 	for group, data := range charts.Catalogs() {

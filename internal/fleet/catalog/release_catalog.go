@@ -14,19 +14,19 @@ import (
 
 // ReleaseCatalog is a group's catalog at the revision that a release names.
 type ReleaseCatalog struct {
-	// Name is the revision as the release names it, and Commit the snapshot's; empty where it
-	// cannot be read.
+	// Name is the revision as the release names it, and Commit the snapshot's commit, which is
+	// empty where the catalog cannot be read.
 	Name, Commit string
 	// File is the path of the chart's catalog, the same as in the layout.
 	File string
-	// Missing says why it cannot be read: then the layout's is taken for it.
+	// Missing says why the catalog cannot be read: then the layout's is used instead.
 	Missing string
 
 	// Layer is the catalog itself.
 	Layer hierarchy.Layer
 }
 
-// Path is where its entries are: COMMIT:File, or File where it cannot be read.
+// Path returns where its entries are: COMMIT:File, or File where it cannot be read.
 func (c *ReleaseCatalog) Path() string {
 	if c.Missing != "" {
 		return c.File
@@ -35,13 +35,13 @@ func (c *ReleaseCatalog) Path() string {
 }
 
 // FindReleaseCatalog finds the catalog of a group that a release has in the ApplicationSets of a
-// hub; nil where that is the layout's own, and where nothing is known of it. The same catalog is
-// the same pointer.
+// hub. It returns nil for the layout's own catalog, and where nothing is known of it. The same
+// catalog is the same pointer.
 type FindReleaseCatalog func(hub, group string, s release.Source) *ReleaseCatalog
 
-// ReadReleaseCatalog reads the catalog in a file of another snapshot, of a commit, whose places are
-// COMMIT:path, as `git show` takes them, or in one of a fetched chart. What it is called, and the
-// commit, are given. Mapping, which may be nil, is that of its format.
+// ReadReleaseCatalog reads the catalog in a file f of another commit or of a fetched chart. Places
+// in it begin with at: COMMIT:path, as `git show` takes them. The caller sets the names and the
+// commit in out. Mapping, which may be nil, translates the catalog's format.
 func ReadReleaseCatalog(out ReleaseCatalog, f *snapshot.File, at string, mapping *Mapping, duplicates problem.Severity) *ReleaseCatalog {
 	missing := func(why string) *ReleaseCatalog {
 		out.Commit, out.Missing = "", why
@@ -68,7 +68,7 @@ func ReadReleaseCatalog(out ReleaseCatalog, f *snapshot.File, at string, mapping
 	return &out
 }
 
-// ReleaseCatalogs remember what has been found of the catalogs of releases. Nil ones know none.
+// ReleaseCatalogs remembers the catalogs of releases that it has found. A nil one knows none.
 type ReleaseCatalogs struct {
 	find  FindReleaseCatalog
 	mu    sync.Mutex
@@ -80,12 +80,12 @@ type releaseKey struct {
 	source     release.Source
 }
 
-// NewReleaseCatalogs are those that a function finds.
+// NewReleaseCatalogs makes ReleaseCatalogs that a function finds.
 func NewReleaseCatalogs(find FindReleaseCatalog) *ReleaseCatalogs {
 	return &ReleaseCatalogs{find: find, known: map[releaseKey]*ReleaseCatalog{}}
 }
 
-// Of is the catalog of a group's release, nil for the layout's own.
+// Of returns the catalog of a group's release, nil for the layout's own.
 func (r *ReleaseCatalogs) Of(hub, group string, source release.Source) *ReleaseCatalog {
 	if r == nil {
 		return nil
@@ -101,7 +101,7 @@ func (r *ReleaseCatalogs) Of(hub, group string, source release.Source) *ReleaseC
 	return found
 }
 
-// Missing are those that have been asked for and cannot be read, by hub and group.
+// Missing returns the catalogs that Of has found and that cannot be read, by hub and group.
 func (r *ReleaseCatalogs) Missing() map[[2]string][]*ReleaseCatalog {
 	out := map[[2]string][]*ReleaseCatalog{}
 	if r == nil {

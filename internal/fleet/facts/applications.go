@@ -8,8 +8,8 @@ import (
 )
 
 // Application is one component on one cluster as the requesting engine has it: an Application of
-// Argo CD, or a HelmRelease or Kustomization of Flux, which are called the same (N1). Fields
-// without a label are empty.
+// Argo CD, or a HelmRelease or Kustomization of Flux with the same name. Fields without a label are
+// empty.
 type Application struct {
 	Name string
 	// Kind is Kustomization for a folder of manifests that Flux applies; empty for everything else.
@@ -33,19 +33,20 @@ type Application struct {
 	// Controller is the ApplicationSet that controls the Application by its ownerReference; empty
 	// when none does. While one does, no other can take the Application over.
 	Controller string
-	// Grant reports that it has no component, but delivers the ownership grant of Group to Cluster
-	// (package doc, rule 5).
+	// Grant reports that it has no component, but delivers the ownership grant of Group to Cluster.
 	Grant bool
-	// Digest is that of the parameter set that made the Application (DigestAnnotation); empty where
-	// its template does not write it.
+	// Digest is the digest of the parameter set that made the Application (DigestAnnotation); empty
+	// where its template does not write it.
 	Digest string `json:",omitempty"`
 	// Healthy reports that the engine shows the Application as synced and healthy, and has looked
 	// at it since the digest was written.
 	Healthy bool `json:",omitempty"`
-	// Degraded reports that the engine shows the Application as degraded, by such a look.
+	// Degraded reports that the engine shows the Application as degraded, and has looked at it
+	// since the digest was written.
 	Degraded bool `json:",omitempty"`
 	// Broken is when the engine was last seen to show it otherwise than healthy, in milliseconds
-	// since 1970; 0 if it never was. Healthy says how it is now, Broken what was in between.
+	// since 1970; 0 if it never was. Healthy says how it is now, Broken whether it was otherwise
+	// before.
 	Broken int64 `json:",omitempty"`
 }
 
@@ -62,8 +63,8 @@ type applications struct {
 	controlledBy map[string][]int32
 }
 
-// WithApplications is the set with all Applications there are; there may be none, which is not the
-// same as knowing of none. Of several with one name the last counts.
+// WithApplications returns the set with all Applications. An empty list is not the same as unknown
+// Applications. Of several with one name the last counts.
 func (s Set) WithApplications(apps ...Application) Set {
 	s.applications = newApplications(apps)
 	return s
@@ -75,11 +76,11 @@ func (s Set) WithHealth() Set {
 	return s
 }
 
-// KnowsHealth reports whether it is known which Applications are healthy: where none is, that is a
-// fact, too.
+// KnowsHealth reports whether it is known which Applications are healthy: that none is healthy can
+// be known, too.
 func (s Set) KnowsHealth() bool { return s.health && s.applications != nil }
 
-// newApplications sorts them; of several of one kind with one name the last counts.
+// newApplications sorts Applications; of several of one kind with one name the last counts.
 func newApplications(apps []Application) *applications {
 	byName := make(map[string]int32, len(apps))
 	for i, a := range apps {
@@ -105,8 +106,8 @@ func newApplications(apps []Application) *applications {
 	return k
 }
 
-// Applications are all Applications, sorted by cluster, then name, and whether they are known at
-// all. They must not be changed.
+// Applications returns all Applications, sorted by cluster, then name, and whether they are known
+// at all. They must not be changed.
 func (s Set) Applications() (apps []Application, known bool) {
 	if s.applications == nil {
 		return nil, false
@@ -114,8 +115,8 @@ func (s Set) Applications() (apps []Application, known bool) {
 	return s.applications.sorted, true
 }
 
-// Application is an Application by name; false when there is none, or when nothing is known of
-// Applications.
+// Application returns an Application by name; false when there is none, or when Applications are
+// unknown.
 func (s Set) Application(name string) (Application, bool) {
 	if s.applications == nil {
 		return Application{}, false
@@ -127,7 +128,7 @@ func (s Set) Application(name string) (Application, bool) {
 	return s.applications.sorted[i], true
 }
 
-// ApplicationsOf are the Applications labelled with a cluster, sorted by name. They must not be
+// ApplicationsOf returns the Applications labelled with a cluster, sorted by name. They must not be
 // changed.
 func (s Set) ApplicationsOf(cluster string) []Application {
 	if s.applications == nil {
@@ -137,7 +138,8 @@ func (s Set) ApplicationsOf(cluster string) []Application {
 	return s.applications.sorted[r[0]:r[1]:r[1]]
 }
 
-// ControlledBy are the Applications that an ApplicationSet controls, sorted by cluster, then name.
+// ControlledBy returns the Applications that an ApplicationSet controls, sorted by cluster, then
+// name.
 func (s Set) ControlledBy(applicationSet string) []Application {
 	k := s.applications
 	if k == nil || applicationSet == "" {
@@ -156,9 +158,8 @@ func (s Set) ControlledBy(applicationSet string) []Application {
 	return out
 }
 
-// ApplicationsDiffer calls f for every Application that is in one of two sets and not in the other,
-// as it was and as it is: for one that has changed, twice. Applications of which nothing is known
-// are none.
+// ApplicationsDiffer calls f for every Application that is in only one of two sets; for a changed
+// one, twice: as it was and as it is. Unknown Applications count as none.
 func ApplicationsDiffer(s, t Set, f func(Application)) {
 	if s.SharesApplications(t) {
 		return
@@ -188,12 +189,13 @@ func ApplicationsDiffer(s, t Set, f func(Application)) {
 	}
 }
 
-// compare is the order of Set.Applications.
+// compare orders Applications as Set.Applications does.
 func (a Application) compare(b Application) int {
 	return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
 }
 
-// key is the name, for one of another kind its own: no name begins with a slash.
+// key returns the name, with the kind before it unless the kind is empty: no name begins with a
+// slash.
 func (a Application) key() string {
 	if a.Kind == "" {
 		return a.Name
@@ -201,7 +203,7 @@ func (a Application) key() string {
 	return "/" + a.Kind + "/" + a.Name
 }
 
-// SharesApplications reports whether two sets have the same Applications because one was made of
+// SharesApplications reports whether two sets have the same Applications because one was made from
 // the other. It takes no time.
 func (s Set) SharesApplications(t Set) bool { return s.applications == t.applications }
 

@@ -7,9 +7,9 @@ type ApplicationSet struct {
 	Name string
 	// Requests are the input.parameters of its plugin generators, in order.
 	Requests []json.RawMessage
-	// Templated reports that it has further queries that Argo CD alone knows: parameters of a
-	// plugin generator inside a matrix or merge generator that are templates over what another
-	// generator gives.
+	// Templated reports that it has further queries that only Argo CD knows: parameters of a plugin
+	// generator inside a matrix or merge generator that are templates over another generator's
+	// output.
 	Templated bool
 	// Failed reports that Argo CD could not make its Applications last time (its condition
 	// ErrorOccurred).

@@ -33,7 +33,7 @@ func (c Cluster) difference(d Cluster) string {
 	return ""
 }
 
-// difference says that an engine's object is another; empty when it is the same.
+// difference reports that an engine's object is different; empty when it is the same.
 func (a Application) difference(b Application) string {
 	if a != b {
 		return "it is another"

@@ -1,8 +1,18 @@
 // Package facts holds what is known beyond the repository, from Kubernetes or from a file: the
 // labels, annotations and server of clusters, from their Argo CD cluster Secrets, and the
-// Applications and HelmReleases that the engines have. Its rules:
+// Applications and HelmReleases that the engines have. A facts file looks like this:
 //
-//  1. Facts never hold credentials: requests to Kubernetes are for metadata alone, and a facts file
+//	apiVersion: argosy.dev/v1alpha1
+//	kind: Facts
+//	closed: true
+//	clusters:
+//	  - name: bank-dev
+//	    server: https://10.0.0.1
+//	    labels: {region: eu}
+//
+// Callers may rely on the following:
+//
+//  1. Facts never hold credentials: requests to Kubernetes are only for metadata, and a facts file
 //     has no place for them.
 //  2. A Set is immutable; a change makes a new one.
 //  3. In an open Set (no facts, or a file without closed) every member counts as registered. In a
@@ -14,7 +24,7 @@
 //  5. A member's engine may run a group while it holds the group's ownership grant, and the hub's
 //     engine while there is none. The hub delivers a grant by an Application of its own
 //     (Application.Grant), which exists as long as the grant may. Where the member's service
-//     watches the grants, those on the member are Set.Grants.
+//     watches the grants, Set.Grants returns them.
 package facts
 
 import (
@@ -22,7 +32,7 @@ import (
 	"slices"
 )
 
-// Cluster is what is known of one cluster.
+// Cluster has the facts of one cluster.
 type Cluster struct {
 	Name        string
 	Server      string // API server's URL; empty when unknown (metadata does not tell)
@@ -31,8 +41,8 @@ type Cluster struct {
 	// Address is the API server's URL, too, for probes: the annotation AddressAnnotation. No
 	// response has it, so an upgrade that begins to write it changes none.
 	Address string
-	// Secret is the UID of the cluster Secret that is there now; empty when there is none, or
-	// nobody knows.
+	// Secret is the UID of the current cluster Secret; empty when there is none, or when it is not
+	// known.
 	Secret string
 }
 
@@ -45,15 +55,15 @@ func (c Cluster) Equal(d Cluster) bool {
 	return c.Name == d.Name && c.Server == d.Server && c.Address == d.Address && c.Secret == d.Secret && maps.Equal(c.Labels, d.Labels) && maps.Equal(c.Annotations, d.Annotations)
 }
 
-// Set is the facts of all clusters, Applications and HelmReleases. The zero value knows nothing and
-// is open.
+// Set has the facts of all clusters, Applications and HelmReleases. The zero value knows nothing
+// and is open.
 type Set struct {
 	// Closed means that only the clusters listed are registered.
 	Closed       bool
 	clusters     map[string]Cluster
 	applications *applications // Argo CD's; nil when nothing is known of them
 	helmReleases *applications // Flux's; likewise
-	grants       *grants       // nil where nobody watches them
+	grants       *grants       // nil where they are not watched
 	health       bool          // Application.Healthy is known
 }
 
@@ -66,8 +76,8 @@ func NewSet(closed bool, clusters ...Cluster) Set {
 	return Set{Closed: closed, clusters: m}
 }
 
-// Of returns the facts of a cluster (empty but for the name when nothing is known) and whether it
-// is registered.
+// Of returns the facts of a cluster (only its name when nothing is known) and whether it is
+// registered.
 func (s Set) Of(name string) (Cluster, bool) {
 	if c, ok := s.clusters[name]; ok {
 		return c, true
@@ -75,23 +85,22 @@ func (s Set) Of(name string) (Cluster, bool) {
 	return Cluster{Name: name}, !s.Closed
 }
 
-// Names are the names of the clusters of which something is known, sorted.
+// Names returns the names of the clusters with facts, sorted.
 func (s Set) Names() []string { return slices.Sorted(maps.Keys(s.clusters)) }
 
-// WithClusters is a set of other clusters, with all else as it is.
+// WithClusters returns the set with other clusters; the rest stays.
 func (s Set) WithClusters(clusters ...Cluster) Set {
 	out := NewSet(s.Closed, clusters...)
 	out.applications, out.helmReleases, out.grants, out.health = s.applications, s.helmReleases, s.grants, s.health
 	return out
 }
 
-// Equal reports whether two sets say the same.
+// Equal reports whether two sets are equal.
 func (s Set) Equal(t Set) bool {
 	return s.health == t.health && s.EqualClusters(t) && s.EqualGrants(t) && s.applications.equal(t.applications) && s.helmReleases.equal(t.helmReleases)
 }
 
-// EqualClusters reports whether two sets say the same of clusters, whatever they say of
-// Applications.
+// EqualClusters reports whether two sets have the same clusters, whatever their Applications.
 func (s Set) EqualClusters(t Set) bool {
 	return s.Closed == t.Closed && maps.EqualFunc(s.clusters, t.clusters, Cluster.Equal)
 }

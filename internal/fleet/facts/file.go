@@ -9,11 +9,10 @@ import (
 )
 
 // Parse reads a facts file: apiVersion argosy.dev/v1alpha1, kind Facts, closed (only the clusters
-// listed are registered), clusters with name, server, labels and annotations; and, if it is about
-// engines, too, applications with name, cluster, group, component, release, cascade, controller,
-// grant, digest and healthy, and helmReleases with name, cluster, group, component, release, owner,
-// cascade, suspended, digest and healthy; kustomizations have the same keys. The error is a
-// problem.List of all problems.
+// listed are registered), and clusters with name, server, labels and annotations. About engines, it
+// may have lists of objects with name, cluster, group, component, release, cascade, digest and
+// healthy. Objects in applications also have controller and grant; objects in helmReleases and
+// kustomizations also have owner and suspended. The error is a problem.List of all problems.
 func Parse(file string, data []byte) (Set, error) { return Join(File{file, data}) }
 
 // File is a facts file that has been read.
@@ -22,10 +21,10 @@ type File struct {
 	Data []byte
 }
 
-// Join reads facts files of several hubs, one of each, as the facts of a fleet. They have to be of
-// one kind, or what one of them does not know would count as missing: all are closed or none, and
-// all list what engines have or none. Of what two of them list, they have to have the same facts.
-// The error is a problem.List of all problems.
+// Join reads facts files of several hubs, one of each, as the facts of a fleet. All files must be
+// closed or none, and all must list what engines have or none: otherwise what one file does not
+// know would count as missing. What two files list, they must list with the same facts. The error
+// is a problem.List of all problems.
 func Join(files ...File) (Set, error) {
 	j := joiner{
 		clusters:     itemsOf[Cluster]{what: "cluster", seen: map[string]item[Cluster]{}},
@@ -60,7 +59,7 @@ type joiner struct {
 	hasApplications, hasReleases   bool
 	// hasHealth reports that an Application says whether it is healthy.
 	hasHealth bool
-	// closed and engines are those of the first file.
+	// closed and engines are the first file's.
 	closed, engines item[bool]
 }
 
@@ -71,7 +70,7 @@ func (j *joiner) read(file int, f File) error {
 		return err
 	}
 	r := yamldoc.NewReader(doc)
-	if doc.Root.IsNull() { // what a failing export, or half a write, leaves: not that nothing is known
+	if doc.Root.IsNull() { // a failed export or half a write, not a file without facts
 		r.Add(problem.InvalidValue, doc.Root, "the facts file", "is empty", "a map of kind Facts")
 	}
 	root := r.Map(doc.Root, "the facts file")
@@ -105,7 +104,7 @@ type reader struct {
 	file int
 }
 
-// engine adds what an engine has; more are the keys that only its kind of object has.
+// engine adds an engine's objects; more are the keys that only its kind of object has.
 func (in reader) engine(to *itemsOf[Application], kind string, nodes []*yamldoc.Node, more ...string) {
 	for i, node := range nodes {
 		m := in.r.Map(node, fmt.Sprintf("%s %d", to.what, i+1))
@@ -119,8 +118,7 @@ func (in reader) engine(to *itemsOf[Application], kind string, nodes []*yamldoc.
 	}
 }
 
-// alike reports a file that does not say of itself what the first one says, or says what that one
-// does not.
+// alike reports a file where only it or only the first file says something of itself.
 func (in reader) alike(first *item[bool], subject string, says bool, expected string) {
 	here := item[bool]{in.doc.Pos(in.doc.Root), in.file, says}
 	switch {
@@ -140,15 +138,15 @@ type item[T any] struct {
 	value T
 }
 
-// itemsOf are the items of a kind, each once.
+// itemsOf collects the items of a kind, each once.
 type itemsOf[T any] struct {
 	what string
 	all  []T
 	seen map[string]item[T]
 }
 
-// add takes an item, or reports one without a name, one that is there twice in a file, and one of
-// which two files differ.
+// add takes an item. It reports an item without a name, one that a file has twice, and one that
+// differs between two files.
 func add[T any](in reader, to *itemsOf[T], node *yamldoc.Node, name string, value T, difference func(T, T) string) {
 	first, dup := to.seen[name]
 	subject := fmt.Sprintf("%s %q", to.what, name)

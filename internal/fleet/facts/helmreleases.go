@@ -13,29 +13,29 @@ const (
 	// (v1.9.5, kustomization_controller.go, deleteObjects).
 	PruneAnnotation = "kustomize.toolkit.fluxcd.io/prune"
 	PruneDisabled   = "disabled"
-	// RequestedAnnotation asks Flux for a reconciliation. Flux copies its value into
+	// RequestedAnnotation requests a reconciliation of Flux. Flux copies its value into
 	// status.lastHandledReconcileAt with the outcome (fluxcd/pkg/apis/meta, annotations.go).
 	RequestedAnnotation = "reconcile.fluxcd.io/requestedAt"
 	// SourceAnnotation has the digest of the source that an object deploys.
 	SourceAnnotation = "argosy.dev/source-digest"
 )
 
-// Kustomization is the Application.Kind of one of Flux's Kustomizations, which are among the
+// Kustomization is the Application.Kind of a Kustomization of Flux. Kustomizations are among the
 // HelmReleases of a Set: Flux has them for components that are manifests.
 const Kustomization = "Kustomization"
 
-// OwnerOf is Application.Owner: a hub, and "hub" or the name of an agent.
+// OwnerOf returns the Application.Owner of a hub, and of "hub" or the name of an agent.
 func OwnerOf(hub, owner string) string { return hub + "/" + owner }
 
 // WithHelmReleases returns the set with all HelmReleases of Flux on the requesting engine's
-// cluster. That there is none is not the same as that they are unknown.
+// cluster. An empty list is not the same as unknown HelmReleases.
 func (s Set) WithHelmReleases(releases ...Application) Set {
 	s.helmReleases = newApplications(releases)
 	return s
 }
 
-// HelmReleases are all HelmReleases, sorted by cluster, then name, and whether they are known at
-// all. They must not be changed.
+// HelmReleases returns all HelmReleases, sorted by cluster, then name, and whether they are known
+// at all. They must not be changed.
 func (s Set) HelmReleases() (releases []Application, known bool) {
 	if s.helmReleases == nil {
 		return nil, false
@@ -43,8 +43,8 @@ func (s Set) HelmReleases() (releases []Application, known bool) {
 	return s.helmReleases.sorted, true
 }
 
-// HelmRelease is a HelmRelease by name, or a Kustomization by that kind; false when there is none,
-// or when nothing is known of HelmReleases.
+// HelmRelease returns a HelmRelease by name, or a Kustomization by that kind; false when there is
+// none, or when HelmReleases are unknown.
 func (s Set) HelmRelease(kind, name string) (Application, bool) {
 	if s.helmReleases == nil {
 		return Application{}, false

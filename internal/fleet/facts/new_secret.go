@@ -1,9 +1,9 @@
 package facts
 
-// Arrived are the clusters whose Secret has come since earlier facts, for the first time or
-// anew. Argo CD does not ask again by itself for an Application whose cluster it did not know: that
-// is an invalid destination to it, which it looks at again when the generator's requeue time has
-// passed (argo-cd v2.14 and v3.2, applicationset_controller.go, Reconcile).
+// Arrived returns the clusters whose Secret is new since earlier facts. Argo CD does not query
+// again by itself for an Application whose cluster it did not know: that is an invalid destination,
+// which it looks at again after the generator's requeue time (argo-cd v2.14 and v3.2,
+// applicationset_controller.go, Reconcile).
 func (s Set) Arrived(before Set) []string {
 	var out []string
 	for _, name := range s.Names() {

@@ -10,22 +10,22 @@ import (
 const (
 	// GrantLabel names the group, on the ConfigMap and on the Application that delivers it.
 	GrantLabel = "argosy.dev/grant"
-	// GrantFinalizer keeps the ConfigMap there as long as the member's engine may have anything of
-	// the group.
+	// GrantFinalizer keeps the ConfigMap there while the member's engine may have anything of the
+	// group.
 	GrantFinalizer = "argosy.dev/grant"
-	// RingsAnnotation has the revisions that the member follows in rollouts, as
+	// RingsAnnotation has the revisions that the member follows in rollouts, as a
 	// rollout.Announcement.
 	RingsAnnotation = "argosy.dev/rings"
-	// RingsHealthAnnotation is what the member's service says of the group: the RingsAnnotation
-	// that it has taken, and a health status of Argo CD. The health check of the hub's Argo CD
-	// reads both.
+	// RingsHealthAnnotation has the member's report on the group: the RingsAnnotation that its
+	// service uses, and a health status of Argo CD. The health check of the hub's Argo CD reads
+	// both.
 	RingsHealthAnnotation = "argosy.dev/rings-health"
 )
 
 // OwnershipGrant is a group's ownership grant as the member has it.
 type OwnershipGrant struct {
 	Group string
-	// UID is the ConfigMap's: another one of the same name is another grant.
+	// UID is the ConfigMap's UID: another ConfigMap of the same name is another grant.
 	UID string
 	// Held reports that it carries our finalizer, so that it cannot be deleted unseen.
 	Held bool
@@ -35,14 +35,14 @@ type OwnershipGrant struct {
 	Rings string `json:",omitempty"`
 }
 
-// grants are one member's, sorted by group.
+// grants are one member's grants, sorted by group.
 type grants struct {
 	member string
 	sorted []OwnershipGrant
 }
 
-// WithGrants returns the set with all grants of a member. That there is none is not the same as
-// that they are not watched.
+// WithGrants returns the set with all grants of a member. An empty list is not the same as grants
+// that are not watched.
 func (s Set) WithGrants(member string, all ...OwnershipGrant) Set {
 	sorted := slices.Clone(all)
 	slices.SortFunc(sorted, func(a, b OwnershipGrant) int { return strings.Compare(a.Group, b.Group) })
@@ -59,7 +59,7 @@ func (s Set) Grants(member string) (all []OwnershipGrant, known bool) {
 	return s.grants.sorted, true
 }
 
-// GrantsOf is the member whose grants are watched, "" without one.
+// GrantsOf returns the member whose grants are watched, or "".
 func (s Set) GrantsOf() string {
 	if s.grants == nil {
 		return ""
@@ -67,8 +67,8 @@ func (s Set) GrantsOf() string {
 	return s.grants.member
 }
 
-// Holds reports whether a member may run a group, as its grant is held and not being deleted; and
-// whether its grants are watched.
+// Holds reports whether a member may run a group, because its grant is held and not being deleted,
+// and whether its grants are watched.
 func (s Set) Holds(member, group string) (holds, known bool) {
 	all, known := s.Grants(member)
 	return slices.ContainsFunc(all, func(g OwnershipGrant) bool { return g.Group == group && g.Held && !g.IsDeleted }), known
@@ -79,7 +79,7 @@ func (s Set) Granted(cluster, group string) bool {
 	return slices.ContainsFunc(s.ApplicationsOf(cluster), func(a Application) bool { return a.Grant && a.Group == group })
 }
 
-// EqualGrants reports whether two sets say the same of grants that have arrived.
+// EqualGrants reports whether two sets have the same watched grants.
 func (s Set) EqualGrants(t Set) bool {
 	if s.grants == nil || t.grants == nil {
 		return s.grants == t.grants

@@ -7,8 +7,8 @@ const fileHead = `# What a hub knows of its clusters, for places that cannot ask
 # Written by argosy facts export.
 `
 
-// File is the set as a facts file that Parse reads as the same set, but for Secrets' UIDs:
-// clusters, and what is known of Applications and HelmReleases. The same set gives the same bytes.
+// File returns the set as a facts file, which Parse reads as the same set, except for Secrets'
+// UIDs: clusters, Applications and HelmReleases. The same set gives the same bytes.
 func (s Set) File() ([]byte, error) {
 	clusters := []any{}
 	for _, name := range s.Names() {
@@ -31,7 +31,7 @@ func (s Set) File() ([]byte, error) {
 	}
 	if s.applications != nil {
 		all := items(s.applications.sorted, "")
-		if s.health { // where it is known, each says it
+		if s.health { // where it is known, each has it
 			for i, a := range s.applications.sorted {
 				if item, is := all[i].(map[string]any); is {
 					item["healthy"] = a.Healthy
@@ -51,7 +51,7 @@ func (s Set) File() ([]byte, error) {
 	return append([]byte(fileHead), data...), nil
 }
 
-// items are those of a kind.
+// items returns the items of a kind.
 func items(all []Application, kind string) []any {
 	out := []any{}
 	for _, a := range all {
@@ -67,7 +67,7 @@ func items(all []Application, kind string) []any {
 				item[key] = value
 			}
 		}
-		// An Application of Argo CD, which has no owner, says whether it is healthy in any case.
+		// An Application of Argo CD, which has no owner, always has the key healthy.
 		for key, value := range map[string]bool{"cascade": a.Cascade, "suspended": a.Suspended, "healthy": a.Healthy && a.Owner != ""} {
 			if value {
 				item[key] = value

@@ -10,14 +10,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 )
 
-// entryKeys are what a mount says of a component. How the component is made and what it depends on
-// is the platform's: a dependency could hold up another's removal.
+// entryKeys are the keys that a mount may set for a component. How the component is made and its
+// dependencies are the platform's: a dependency could hold up another's removal.
 var entryKeys = []string{catalog.KeyEnabled, catalog.KeyChart, catalog.KeyNamespace, catalog.KeyReleaseName, catalog.KeySelector, catalog.KeyValues, keyRepository, "version", "path", keyProject}
 
 const keyRepository = "repoURL"
 
-// catalog checks a catalog file of a level, as the layout has it read: in another format, its keys
-// mean what the mapping says.
+// catalog checks a catalog file of a level, in the format that the layout says: in another format,
+// its keys mean what the mapping says.
 func (r *reader) catalog(group string, root *yamldoc.Node) {
 	entries := catalog.Entries(root)
 	switch {
@@ -47,7 +47,7 @@ func (r *reader) catalog(group string, root *yamldoc.Node) {
 	}
 }
 
-// entry checks what a catalog says of a component.
+// entry checks a catalog's entry of a component.
 func (r *reader) entry(subject string, e *yamldoc.Node) {
 	for _, f := range e.Fields() {
 		if !slices.Contains(entryKeys, f.Key) {
@@ -86,8 +86,8 @@ func (r *reader) entry(subject string, e *yamldoc.Node) {
 	}
 }
 
-// leaves reports whether a path may lead out of the folder that it is in. A template may say
-// anything.
+// leaves reports whether a path may lead out of the folder that it is in. The result of a template
+// is not known, so it may.
 func leaves(text string) bool {
 	return strings.Contains(text, "..") || strings.HasPrefix(text, "/") || strings.Contains(text, "{{")
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// levelFile is what a path below a root is to the layout: the file of a level.
+// levelFile says how the layout reads a path below a root: as the file of a level.
 type levelFile struct {
 	level string
-	// tenant and cluster are those that the folder names, empty where it names none.
+	// tenant and cluster are the names in the folder, empty where it has none.
 	tenant, cluster string
 	group           string
 	// namesGroup says that the path has the group's name; otherwise every group with the same root
@@ -25,7 +25,7 @@ type levelFile struct {
 	isTemplate        bool
 }
 
-// levelFiles are the patterns of level's folders below a root, and of the files in them.
+// levelFiles are the patterns of levels' folders below a root, and of the files in them.
 type levelFiles struct {
 	layout          *fleet.Layout
 	levels          []levelPattern
@@ -40,7 +40,7 @@ type levelPattern struct {
 
 var anySentinel = regexp.MustCompile(`<[^<>]*>`)
 
-// patternOf matches a text with sentinels, which stand for names.
+// patternOf compiles a pattern from a text with sentinels, which stand for names.
 func patternOf(text string) *regexp.Regexp {
 	var b strings.Builder
 	seen := map[string]bool{}
@@ -62,7 +62,7 @@ func patternOf(text string) *regexp.Regexp {
 	return regexp.MustCompile("^" + b.String() + regexp.QuoteMeta(text) + "$")
 }
 
-// newLevelFiles makes the patterns of a layout: of the spokes' levels that begin with the group's
+// newLevelFiles makes the patterns of a layout, from the spokes' levels that begin with the group's
 // root.
 func newLevelFiles(l *fleet.Layout) levelFiles {
 	out := emptyLevelFiles(l)
@@ -92,7 +92,7 @@ func withoutSuffix(f *fleet.FileTemplate) string {
 	return strings.TrimSuffix(f.String(), hierarchy.TemplateSuffix)
 }
 
-// captured adds the names that a pattern finds in a text, "" where it does not match.
+// captured adds the names that a pattern finds in a text; it is false where nothing matches.
 func captured(re *regexp.Regexp, text string, names map[string]string) bool {
 	m := re.FindStringSubmatch(text)
 	if m == nil {
@@ -122,7 +122,7 @@ func (l levelFiles) touches(p string) bool {
 // contains reports whether a path below a root is in a level's folder.
 func (l levelFiles) contains(p string) bool { return len(l.levelsOf(p)) > 0 }
 
-// levelsOf are the levels whose folders a path is in, with the rest of the path.
+// levelsOf returns the levels whose folders a path is in, with the rest of the path.
 func (l levelFiles) levelsOf(p string) (out []levelRest) {
 	parts := strings.Split(p, "/")
 	for _, level := range l.levels {
@@ -143,7 +143,7 @@ type levelRest struct {
 	rest  string
 }
 
-// of is what a path below a root may be read as: a values file or a catalog of a level.
+// of returns how a path below a root may be read: as a values file or a catalog of a level.
 func (l levelFiles) of(p string) (out []levelFile) {
 	for _, level := range l.levelsOf(p) {
 		rest, isTemplate := strings.CutSuffix(level.rest, hierarchy.TemplateSuffix)
@@ -161,7 +161,7 @@ func (l levelFiles) of(p string) (out []levelFile) {
 	return out
 }
 
-// isFleetsOwn reports whether only the fleet repository may have a file of a path, whatever the
+// isFleetsOwn reports whether only the fleet repository may have a file at a path, whatever the
 // case of its letters: members, versions, teams, catalogs, schemas and the layout.
 func (l levelFiles) isFleetsOwn(p string) bool {
 	own := []string{"fleet", l.layout.Members.Folder(), l.layout.ApplicationSets, l.layout.FleetSecrets, l.layout.Guard.Approvals}

@@ -9,9 +9,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// Levels adds the levels of the mounts that a member reads after the same levels of a group's root.
-// Facts are a root's facts. A level of the fleet repository that leads into a mount is an error:
-// members of all teams would read it.
+// Levels adds the levels of the mounts that a member reads, each after the same level of a group's
+// root. Facts returns a root's facts. A level of the fleet repository that leads into a mount is an
+// error: members of all teams would read it.
 func (t *Table) Levels(m *fleet.Member, group string, dirs []hierarchy.Dir, facts func(root string) map[string]any) ([]hierarchy.Dir, error) {
 	if t == nil {
 		return dirs, nil

@@ -55,7 +55,7 @@ func NewReach(b Bounds, name string) (*Reach, error) {
 	return r, nil
 }
 
-// rootsOf are the root folders that any member has for a group.
+// rootsOf returns the root folders that any member has for a group.
 func rootsOf(f *fleet.Fleet, group string) []string {
 	out := []string{f.Layout.Groups[group].Root}
 	for _, hub := range f.Hubs() {
@@ -68,7 +68,7 @@ func rootsOf(f *fleet.Fleet, group string) []string {
 	return out
 }
 
-// Beyond returns why a change of one file is not within the reach. Before is nil for a new file,
+// Beyond returns why the change of a file is not within the reach. Before is nil for a new file,
 // after for a removed one.
 func (r *Reach) Beyond(path string, before, after *snapshot.File) []problem.Problem {
 	rd := reader{Scope: r.scope, layout: r.scope.table.fleet.Layout}
@@ -119,7 +119,7 @@ func (r *Reach) Touches(path string) bool {
 	return slices.ContainsFunc(r.places, func(p place) bool { return p.files.touches(path) })
 }
 
-// root is the content of a plain file; nil where there is none, or with a problem.
+// root returns the content of a plain file; nil where there is none, or with a problem.
 func (r *reader) root(f *snapshot.File) *yamldoc.Node {
 	if f == nil {
 		return nil
@@ -166,7 +166,7 @@ func (r *reader) compareEntries(of []levelFile, before, after *yamldoc.Node) {
 		switch {
 		case !r.Owns(Group, f.Key):
 			r.add(f.Value.Pos(), subject, "is not of team "+r.Team, "")
-		case n == nil: // the team's own entry goes
+		case n == nil: // the team's own entry is removed
 		case !n.IsMap():
 			r.add(n.Pos(), subject, "is a "+n.Kind.String(), "a map")
 		case hasTemplate(n):
@@ -181,7 +181,7 @@ func (r *reader) compareEntries(of []levelFile, before, after *yamldoc.Node) {
 	}
 }
 
-// beside is what a catalog has beside its entries; nil for nothing.
+// beside returns what a catalog has beside its entries; nil for nothing.
 func beside(root, entries *yamldoc.Node) *yamldoc.Node {
 	if root == nil || root == entries {
 		return nil
@@ -193,7 +193,7 @@ func beside(root, entries *yamldoc.Node) *yamldoc.Node {
 	return yamldoc.MapAt(root, fields)
 }
 
-// same reports whether two values are equal and written alike: a name is the text of a number.
+// same reports whether two values are equal and written alike: a name may look like a number.
 func same(a, b *yamldoc.Node) bool {
 	return hierarchy.Equal(a, b) && reflect.DeepEqual(a.AnyAsWritten(), b.AnyAsWritten())
 }

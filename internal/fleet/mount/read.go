@@ -12,7 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 )
 
-// Limits of what a mount adds to a fleet (H10).
+// Limits of what a mount adds to a fleet.
 const (
 	maxFiles = 5_000
 	maxBytes = 16 << 20
@@ -22,8 +22,8 @@ const (
 	maxPath   = 512
 )
 
-// Read finds the files of a mount's commit that are joined, and what leaves its bounds. Files that
-// an earlier part has, too, keep their identity, so that nothing is computed again for them.
+// Read finds the files of a mount's commit that are joined, and the problems of files that break a
+// limit. Files that before also has keep their identity, so that nothing is computed again.
 func (s *Scope) Read(of *snapshot.Snapshot, before snapshot.Part) (snapshot.Part, []problem.Problem) {
 	known := make(map[string]*snapshot.File, len(before.Files()))
 	for _, f := range before.Files() {
@@ -42,8 +42,7 @@ func (s *Scope) Read(of *snapshot.Snapshot, before snapshot.Part) (snapshot.Part
 	}, files)
 }
 
-// obstacles finds the obstacles in the folders of levels. A plain file there is not one: no one
-// lists it.
+// obstacles finds the obstacles in the folders of levels. A plain file is not an obstacle there.
 func (s *Scope) obstacles(of *snapshot.Snapshot) (out []*snapshot.File) {
 	for _, o := range of.Obstacles() {
 		if s.table.files.touches(o.Path) && !snapshot.IsPlain(o) {
@@ -53,8 +52,8 @@ func (s *Scope) obstacles(of *snapshot.Snapshot) (out []*snapshot.File) {
 	return out
 }
 
-// Keep finds what of an earlier part is still within the bounds, and what no longer is. While the
-// team has no good file there are no bounds: the part stays, and no member reads it.
+// Keep finds which files of an earlier part are still within the limits, and which are not. While
+// the team has no good file there are no limits: the part stays, and no member reads it.
 func (s *Scope) Keep(p snapshot.Part) (snapshot.Part, []problem.Problem) {
 	if s.team == nil {
 		out := snapshot.NewPart(s.Path, s.URL, p.Revision, p.Files())
@@ -116,8 +115,8 @@ func (r *reader) isFull() bool {
 	return r.count > maxFiles || r.size > maxBytes || r.values > maxValues
 }
 
-// file decides on the file at a path of the mount's repository. It reports whether it is joined;
-// with a problem it is not.
+// file decides whether the file at a path of the mount's repository is joined. A file with a
+// problem is not.
 func (r *reader) file(p string, f *snapshot.File) bool {
 	out := func(found, expected string, hints ...string) bool {
 		r.add(problem.Pos{File: f.Path}, "", found, expected, hints...)
@@ -155,7 +154,7 @@ func (r *reader) file(p string, f *snapshot.File) bool {
 	return false
 }
 
-// isPlain reports whether a path is one that means the same to everybody.
+// isPlain reports whether a path is clean, valid UTF-8, printable and not too long.
 func isPlain(p string) bool {
 	if clean, err := snapshot.CleanPath(p); err != nil || clean != p || len(p) > maxPath || !utf8.ValidString(p) {
 		return false
@@ -219,8 +218,8 @@ func (r *reader) place(pos problem.Pos, of levelFile) {
 	}
 }
 
-// readersOf finds the components that read a values file: the components of its folder, where the
-// layout's path has one; never none.
+// readersOf finds the components that read a values file: its component, or the components of its
+// folder where the layout's path has one. There is always one.
 func (r *reader) readersOf(of levelFile) (out []string) {
 	if of.folder == "" {
 		return []string{of.component}
@@ -236,7 +235,7 @@ func (r *reader) readersOf(of levelFile) (out []string) {
 	return out
 }
 
-// itsOwn says which components a mount may name.
+// itsOwn names the components that a mount may name, for an error.
 func (s *Scope) itsOwn() string {
 	return fmt.Sprintf("a component that a catalog of the layout gives to team %s", s.Team)
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// Group is the group whose components are applications of teams. Mounts say nothing of other
-// groups.
+// Group is the group of the teams' applications. Mounts have files only of this group.
 const Group = team.Workloads
 
 const (
@@ -39,18 +38,18 @@ type Table struct {
 	components []string
 }
 
-// Format is how the layout has catalogs and value files read.
+// Format says how to read catalogs and value files.
 type Format struct {
 	// Folder is the folder of a component's value files.
 	Folder func(group, component string) string
-	// Map makes Argosy's format of a level's catalog.
+	// Map converts a level's catalog to Argosy's format.
 	Map func(group string, root *yamldoc.Node) (*yamldoc.Node, []problem.Problem)
 }
 
 // Scope is what one mount may write.
 type Scope struct {
 	fleet.Mount
-	// Problems are why it may write nothing.
+	// Problems are why the mount may write nothing.
 	Problems []problem.Problem
 
 	team       *team.Team      // nil without a good one
@@ -58,7 +57,7 @@ type Scope struct {
 	table      *Table
 }
 
-// Bounds are what the fleet repository says that bounds others.
+// Bounds are the parts of the fleet repository that limit mounts.
 type Bounds struct {
 	Fleet     *fleet.Fleet
 	Catalogs  map[string][]hierarchy.Layer // by group: the layout's
@@ -111,7 +110,7 @@ func (s *Scope) findTeam(teams *team.Table) {
 	s.Problems = append(s.Problems, p)
 }
 
-// owned are the components that catalogs give to a team.
+// owned returns the components that catalogs give to a team.
 func owned(catalogs []hierarchy.Layer, t *team.Team) map[string]bool {
 	out := map[string]bool{}
 	for _, l := range catalogs {
@@ -126,8 +125,8 @@ func owned(catalogs []hierarchy.Layer, t *team.Team) map[string]bool {
 	return out
 }
 
-// OwnerOf is the team to which catalogs give a component of Group, the later wins: by the key team,
-// or by the project in Argo CD. It is empty for none.
+// OwnerOf returns the team to which catalogs give a component of Group, by the key team or by the
+// project in Argo CD; the later wins. It is empty for none.
 func OwnerOf(catalogs []hierarchy.Layer, component string) string {
 	last := func(key string) (text string) {
 		for _, l := range catalogs {
@@ -147,7 +146,7 @@ func OwnerOf(catalogs []hierarchy.Layer, component string) string {
 	return name
 }
 
-// Of are the mounts whose levels a member reads for a group.
+// Of returns the mounts whose levels a member reads for a group.
 func (t *Table) Of(m *fleet.Member, group string) (out []*Scope) {
 	if t == nil || group != Group || m.IsHub {
 		return nil
@@ -156,7 +155,7 @@ func (t *Table) Of(m *fleet.Member, group string) (out []*Scope) {
 		if t.fleet.HubMember(m.Hub) == nil {
 			return nil
 		}
-	} else if m.Engine != fleet.EngineFlux { // Argo CD of a member has no project of the team
+	} else if m.Engine != fleet.EngineFlux { // a member's Argo CD has no project of the team
 		return nil
 	}
 	for _, s := range t.Scopes {
@@ -170,8 +169,8 @@ func (t *Table) Of(m *fleet.Member, group string) (out []*Scope) {
 // Owns reports whether a component is the mount's.
 func (s *Scope) Owns(group, component string) bool { return group == Group && s.components[component] }
 
-// Reads reports whether a component reads the values files of a level's folder: the files of a
-// mount are for the components of its team, whatever path the layout gives the files of others.
+// Reads reports whether a component reads the values files of a level's folder. A mount's files are
+// only for the components of its team, whatever path the layout gives other files.
 func (t *Table) Reads(folder hierarchy.Folder, group, component string) bool {
 	for _, s := range t.scopes() {
 		if fleet.Overlap(folder.Path, s.Path) && !s.Owns(group, component) {
@@ -181,7 +180,7 @@ func (t *Table) Reads(folder hierarchy.Folder, group, component string) bool {
 	return true
 }
 
-// ReadBy are the folders that a component reads.
+// ReadBy returns the folders that a component reads.
 func (t *Table) ReadBy(folders []hierarchy.Folder, group, component string) []hierarchy.Folder {
 	isForeign := func(f hierarchy.Folder) bool { return !t.Reads(f, group, component) }
 	if !slices.ContainsFunc(folders, isForeign) {
@@ -190,7 +189,7 @@ func (t *Table) ReadBy(folders []hierarchy.Folder, group, component string) []hi
 	return slices.DeleteFunc(slices.Clone(folders), isForeign)
 }
 
-// Find is the scope of a path, nil without one.
+// Find returns the scope of a path, nil without one.
 func (t *Table) Find(p string) *Scope {
 	if t == nil {
 		return nil
@@ -213,7 +212,7 @@ func (t *Table) Problems() (out []problem.Problem) {
 	return out
 }
 
-// Hidden are the problems of files that the fleet repository has below the path of a mount.
+// Hidden returns the problems of files that the fleet repository has below the path of a mount.
 func (t *Table) Hidden(main *snapshot.Snapshot) error {
 	var out problem.List
 	for _, s := range t.scopes() {
@@ -230,7 +229,7 @@ func (t *Table) Hidden(main *snapshot.Snapshot) error {
 	return out
 }
 
-// Unread is the problem of a mount that was not read.
+// Unread returns the problem of a mount that was not read.
 func (s *Scope) Unread(severity problem.Severity, why, hint string) problem.Problem {
 	p := problem.Problem{
 		Reason: problem.MountNotRead, Severity: severity, Pos: s.Pos, Subject: fmt.Sprintf("mount %q", s.Path),
@@ -245,8 +244,8 @@ func (s *Scope) Unread(severity problem.Severity, why, hint string) problem.Prob
 	return p
 }
 
-// Unknown are the mounts of a member's group of which nothing is known: it must not look as if it
-// had nothing of them (G1).
+// Unknown returns a problem for each mount of a member's group that is not known: the member must
+// not look as if it had no files there.
 func (t *Table) Unknown(m *fleet.Member, group string, in *snapshot.Snapshot) (out []problem.Problem) {
 	for _, s := range t.Of(m, group) {
 		if p, ok := in.Part(s.Path); ok && p.Unknown {
@@ -276,8 +275,8 @@ func SameUnknown(a, b *snapshot.Snapshot) bool {
 	return slices.Equal(unknown(a), unknown(b))
 }
 
-// AreDeclared reports whether a fleet repository has mounts. The fleet of another snapshot,
-// which may be nil, saves reading it again.
+// AreDeclared reports whether a fleet repository has mounts. The fleet of another snapshot, which
+// may be nil, saves reading the layout again.
 func AreDeclared(main *snapshot.Snapshot, of *fleet.Fleet) (bool, error) {
 	layout, err := fleet.ReadLayout(main, hierarchy.NewCache(), of)
 	return err == nil && len(layout.Mounts) > 0, err

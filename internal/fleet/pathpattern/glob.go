@@ -40,10 +40,10 @@ func NewGlob(text string) (Glob, error) {
 	return g, nil
 }
 
-// String is the pattern's text.
+// String returns the pattern's text.
 func (g Glob) String() string { return g.text }
 
-// Match reports whether the pattern is that of a path, or of a folder above it.
+// Match reports whether the pattern matches a path, or a folder above it.
 func (g Glob) Match(path string) bool { return matchParts(g.parts, strings.Split(path, "/")) }
 
 // matchParts keeps, part by part, the places of the pattern that may come next: its work is bounded
@@ -62,7 +62,7 @@ func matchParts(pattern, path []string) bool {
 		next := map[int]bool{}
 		for i := range at {
 			switch {
-			case i == len(pattern): // the pattern is that of a folder above
+			case i == len(pattern): // the pattern matches a folder above
 				return true
 			case pattern[i] == "**":
 				next[i] = true

@@ -22,7 +22,7 @@ type Members struct {
 
 // NewMembers compiles a path such as fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml, with each
 // of the two facts exactly once. With {{ .tenant }} as a third, the folder names the member's
-// tenant too. A hub that is given is that of all members, and the path does not name it.
+// tenant too. If hub is not empty, all members have that hub, and the path does not name it.
 func NewMembers(text, hub string) (*Members, error) {
 	t, err := tmpl.Parse(problem.Pos{}, text)
 	if err != nil {
@@ -73,17 +73,17 @@ func NewMembers(text, hub string) (*Members, error) {
 	return p, nil
 }
 
-// sample is a path with sentinels for the names.
+// sample returns a path with sentinels for the names.
 func (p *Members) sample() (string, error) {
 	return p.Path(sentinel("hub"), sentinel("tenant"), sentinel("cluster"))
 }
 
 func order(a, b int) (int, int) { return min(a, b), max(a, b) }
 
-// String is the pattern's text.
+// String returns the pattern's text.
 func (p *Members) String() string { return p.text }
 
-// Path is the path of a member's file.
+// Path returns the path of a member's file.
 func (p *Members) Path(hub, tenant, cluster string) (string, error) {
 	return p.t.Execute(map[string]any{"hub": hub, "tenant": tenant, "cluster": cluster})
 }
@@ -97,8 +97,8 @@ func (p *Members) Tenant(path string) (string, bool) {
 	return m[i], true
 }
 
-// TenantAbove is the tenant among whose member files a folder is, "" if the pattern has no tenant
-// or the folder is elsewhere.
+// TenantAbove returns the tenant among whose member files a folder is, "" if the pattern has no
+// tenant or the folder is elsewhere.
 func (p *Members) TenantAbove(folder string) string {
 	out, err := p.sample()
 	if err != nil {
@@ -152,8 +152,8 @@ func (p *Members) MayBeBelow(folder string) bool {
 	return true
 }
 
-// Folder is the folder above all member files.
+// Folder returns the folder above all member files.
 func (p *Members) Folder() string { return strings.TrimSuffix(p.prefix, "/") }
 
-// sentinel stands for a name: no path contains it otherwise.
+// sentinel returns the value for a name: no path contains it otherwise.
 func sentinel(fact string) string { return "<" + fact + ">" }

@@ -6,8 +6,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// Change are the problems of a change from what a running cluster was asked to be. A member that
-// had no such key before, or has none any more, changes nothing: its cluster stays as it is.
+// Change returns the problems of changing the spec of a running cluster. Adding or removing the
+// whole spec changes nothing: the cluster stays as it is.
 func Change(before, after *Spec) []problem.Problem {
 	if before == nil || after == nil {
 		return nil

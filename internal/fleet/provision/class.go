@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// Catalogs are a member's catalogs of a group: of the group of classes, the entries of its own
-// class alone (rule 1). Problems are those of a class that nobody offers to it.
+// Catalogs returns a member's catalogs of a group: of the group of classes, only the entries of its
+// own class. Problems are of a class that no catalog offers to it.
 func (s *Spec) Catalogs(group string, layers []hierarchy.Layer) ([]hierarchy.Layer, []problem.Problem) {
 	if group != Group {
 		return layers, nil
@@ -34,9 +34,9 @@ func (s *Spec) Catalogs(group string, layers []hierarchy.Layer) ([]hierarchy.Lay
 	return out, s.unknown(layers)
 }
 
-// unknown is the problem of a class that no catalog offers to the member.
+// unknown returns the problem of a class that no catalog offers to the member.
 func (s *Spec) unknown(layers []hierarchy.Layer) []problem.Problem {
-	if s == nil || s.Class == "" { // which is reported
+	if s == nil || s.Class == "" { // reported
 		return nil
 	}
 	known := Classes(layers)
@@ -53,7 +53,7 @@ func (s *Spec) unknown(layers []hierarchy.Layer) []problem.Problem {
 	return []problem.Problem{p}
 }
 
-// Classes are the names of the classes that catalogs switch on, sorted. Levels come after the
+// Classes returns the names of the classes that catalogs switch on, sorted. Levels come after the
 // layout's catalogs.
 func Classes(layers []hierarchy.Layer) []string {
 	on := map[string]bool{}
@@ -79,13 +79,13 @@ func Classes(layers []hierarchy.Layer) []string {
 	return out
 }
 
-// IsForNodes reports whether a component is one for the nodes of a class.
+// IsForNodes reports whether a component is for the nodes of a class.
 func IsForNodes(component string) bool { return strings.HasSuffix(component, NodesSuffix) }
 
-// keyOffered are the versions that a class offers, among the merged values of its component.
+// keyOffered has the versions that a class offers, among the merged values of its component.
 const keyOffered = "versions"
 
-// Unoffered are the problems of versions that the class does not offer. A class that lists none
+// Unoffered returns the problems of versions that the class does not offer. A class that lists none
 // offers all.
 func (s *Spec) Unoffered(group string, values *hierarchy.Tree) []problem.Problem {
 	if group != Group || s == nil {

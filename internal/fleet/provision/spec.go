@@ -30,11 +30,11 @@ const (
 // Level is the name of the layer that a member file gives its class.
 const Level = "member file"
 
-// Spec is what a member file says of its own cluster. A nil Spec is that of a cluster that somebody
-// else made.
+// Spec is what a member file says of its own cluster. It is nil for a cluster made elsewhere.
 type Spec struct {
 	Class string `json:"class" is:"name" expect:"the name of a class"`
-	// Version is the control plane's, Nodes that of the nodes: the same unless the file says so.
+	// Version is the control plane's version, Nodes the nodes' version: equal unless the file says
+	// so.
 	Version Version `json:"version" is:"quoted" expect:"a minor version or a release of it, such as \"1.33\" or \"1.33.2\""`
 	Pool    struct {
 		Version Version `json:"version,omitempty" is:"quoted" expect:"a minor version or a release of it, such as \"1.33\" or \"1.33.2\""`
@@ -51,8 +51,8 @@ type Spec struct {
 	node *yamldoc.Node
 }
 
-// Read reads the keys of a member file, nil for a file without them. Deletes is what the file's
-// KeyInfrastructure says. Problems go to the reader: also those of a hub, and of a layout without
+// Read reads the keys of a member file; it returns nil for a file without them. Deletes is the
+// value of KeyInfrastructure. Problems go to the reader, also for a hub, and for a layout without
 // the group.
 func Read(at yamldoc.At, deletes, isHub, hasGroup bool) *Spec {
 	wrong := func(key, found, expected string) {
@@ -77,7 +77,7 @@ func Read(at yamldoc.At, deletes, isHub, hasGroup bool) *Spec {
 	return s
 }
 
-// Check checks the nodes' version: nodes are not ahead, and not too far behind (C2).
+// Check checks that the nodes' version is not ahead, and not too far behind.
 func (s *Spec) Check(at yamldoc.At) {
 	s.node = at.Node
 	if s.Nodes = s.Pool.Version; s.Nodes.IsZero() {
@@ -94,7 +94,7 @@ func (s *Spec) Check(at yamldoc.At) {
 	}
 }
 
-// at is the place of a key, or that of the whole.
+// at returns the place of a key, or of the whole spec.
 func (s *Spec) at(keys ...string) problem.Pos {
 	n := s.node
 	for _, key := range keys {
@@ -106,14 +106,14 @@ func (s *Spec) at(keys ...string) problem.Pos {
 	return n.Pos()
 }
 
-// Selects reports whether a component is one of the member's class (rule 1).
+// Selects reports whether a component belongs to the member's class.
 func (s *Spec) Selects(component string) bool {
 	return s != nil && (component == s.Class || component == s.Class+NodesSuffix)
 }
 
-// Values are the layer of values that the member file gives a component of its class. It is the
-// most specific. A class with a component of its own for nodes does not see their version, so that
-// a change of theirs changes nothing of the control plane's.
+// Values returns the layer of values that the member file gives a component of its class, the most
+// specific layer. If nodes have a component of their own, the class does not see their version, so
+// that changing it does not change the control plane.
 func (s *Spec) Values(group, cluster, component string, has func(component string) bool) []hierarchy.Layer {
 	if group != Group || !s.Selects(component) {
 		return nil

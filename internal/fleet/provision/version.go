@@ -47,8 +47,8 @@ func (v Version) compare(other Version) int {
 	return cmp.Compare(v.Patch, other.Patch)
 }
 
-// minorsBehind is how many minor versions a version is behind another one. Another major version is
-// more than any skew allows.
+// minorsBehind returns how many minor versions a version is behind another one. Another major
+// version is more than any skew allows.
 func (v Version) minorsBehind(other Version) int {
 	if v.Major != other.Major {
 		return 1000 * (other.Major - v.Major)

@@ -1,9 +1,21 @@
-// Package release reads the versions files and chooses the release of a cluster.
+// Package release reads the versions files and chooses the release of a cluster. A cluster with the
+// label addonsRelease=canary is on the second release of this file, all others on the first:
 //
-//  1. `releases.globals` fill the keys that a release does not set (rule R1).
+//	# versions/applicationSets.yaml
+//	releases:
+//	  globals:
+//	    chartRepoUrl: https://git.example.com/fleet
+//	    chartRepoPath: charts/application-sets
+//	  addons:
+//	    - {type: default, chartRepoRevision: v1}
+//	    - {type: canary, chartRepoRevision: v2}
+//
+// Callers may rely on the following:
+//
+//  1. `releases.globals` fill the keys that a release does not set.
 //  2. A cluster's release of a group is its `<group>Release` label; without one, the release whose
-//     type is "default", wherever it stands in the list (R2).
-//  3. A label that names no release is an unknown-release problem of that cluster alone (R3).
+//     type is "default", wherever it is in the list.
+//  3. A label that names no release is only that cluster's unknown-release problem.
 //  4. A group that the file does not mention has one release, "default", without any keys.
 //  5. Values are passed through as text: numbers would reach templates as floating point.
 package release
@@ -19,7 +31,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
-// DefaultType is the type of the release that clusters without a label get (R2).
+// DefaultType is the type of the release that clusters without a label get.
 const DefaultType = "default"
 
 // Keys that Argosy itself reads; all others are passed through.
@@ -58,11 +70,11 @@ type Source struct {
 	TargetRevision string `json:"targetRevision"`
 }
 
-// WithoutScheme is the address of a chart's repository as Argo CD takes it: a registry is one
-// without a scheme, to which it adds oci:// itself (argo-cd v2.14, util/helm/cmd.go).
+// WithoutScheme returns the address of a chart's repository as Argo CD takes it: a registry without
+// a scheme, to which Argo CD adds oci:// itself (argo-cd v2.14, util/helm/cmd.go).
 func WithoutScheme(repoURL string) string { return strings.TrimPrefix(repoURL, "oci://") }
 
-// List is the releases of one group. The zero value is a group that no file mentions.
+// List has the releases of one group. The zero value is a group that no file mentions.
 type List struct {
 	// Group is the group's name, or "fleetSecrets".
 	Group    string
@@ -76,13 +88,13 @@ type List struct {
 // Versions is the content of versions/applicationSets.yaml.
 type Versions struct{ groups map[string]List }
 
-// LabelOf is the label that chooses a cluster's release of a group.
+// LabelOf returns the label that chooses a cluster's release of a group.
 func LabelOf(group string) string { return group + labelSuffix }
 
 // FleetSecretsLabel is the label that chooses a cluster's release of the registration chart.
 var FleetSecretsLabel = LabelOf(fleetSecretsDefault)
 
-// Of are the releases of a group.
+// Of returns the releases of a group.
 func (v Versions) Of(group string) List {
 	if l, ok := v.groups[group]; ok {
 		return l
@@ -90,14 +102,14 @@ func (v Versions) Of(group string) List {
 	return List{Group: group}
 }
 
-// Groups are the groups that the file mentions, sorted.
+// Groups returns the groups that the file mentions, sorted.
 func (v Versions) Groups() []string { return slices.Sorted(maps.Keys(v.groups)) }
 
 // undeclared is the release of all clusters of a group that the file does not mention.
 var undeclared = Release{Type: DefaultType, Keys: map[string]any{keyType: DefaultType}}
 
-// Choose is the release of a cluster by its labels (R2, R3). The error is a problem.Problem without
-// a cluster.
+// Choose returns the release of a cluster by its labels. The error is a problem.Problem without a
+// cluster.
 func (l List) Choose(labels map[string]string) (Release, error) {
 	want, labelled := labels[LabelOf(l.Group)]
 	if !labelled {
@@ -141,7 +153,7 @@ func (l List) ChooseSource(labels map[string]string) (Release, error) {
 	}
 }
 
-// ParseApplicationSets reads versions/applicationSets.yaml and reports all that is wrong with it.
+// ParseApplicationSets reads versions/applicationSets.yaml and reports all its problems.
 func ParseApplicationSets(doc *yamldoc.Doc) (Versions, []problem.Problem) {
 	r := yamldoc.NewReader(doc)
 	root := r.Map(doc.Root, "the versions file")
@@ -204,7 +216,7 @@ func checkText(r *yamldoc.Reader, m *yamldoc.MapReader) {
 	}
 }
 
-// fill adds keys and replaces existing ones; null removes a key (R1).
+// fill adds keys and replaces existing ones; null removes a key.
 func (r *Release) fill(m *yamldoc.Node) {
 	for _, f := range m.Fields() {
 		if f.Value.Kind == yamldoc.Null {
@@ -218,7 +230,7 @@ func (r *Release) fill(m *yamldoc.Node) {
 	}
 }
 
-// text is a value with its numbers and booleans as the texts that the file has.
+// text returns a value with numbers and booleans as the texts in the file.
 func text(n *yamldoc.Node) any {
 	switch n.Kind {
 	case yamldoc.Map:
@@ -239,8 +251,8 @@ func text(n *yamldoc.Node) any {
 	return n.Text()
 }
 
-// source is the place of the release's chart: Git when use_helm_repo_path is true or only Git's
-// keys are given, else a Helm repository or OCI registry.
+// source returns the place of the release's chart: Git when use_helm_repo_path is true or only
+// Git's keys are given, else a Helm repository or OCI registry.
 func source(r *yamldoc.Reader, item *yamldoc.Node, rel Release, group string) Source {
 	get := func(key string) string { s, _ := rel.Keys[key].(string); return s }
 	var git bool

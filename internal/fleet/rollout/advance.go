@@ -7,28 +7,29 @@ import (
 	"time"
 )
 
-// maxBlind is how long nobody may have looked for a soak or a deadline to go on as if somebody had.
+// maxBlind is the longest gap between two looks that counts towards a soak or a deadline.
 const maxBlind = time.Minute
 
 // NoteInterval is how old the record of a soak may be: a restart takes it for the last look.
 const NoteInterval = maxBlind / 3
 
-// Facts are what Advance goes by.
+// Facts are the inputs of Advance.
 type Facts struct {
-	// Newest is the newest revision that the process has accepted, and Before is that of its last
-	// look; empty at its first one. ReadAt is when the repository had Newest as its newest, as far
-	// as the process knows; zero if it does not. A replica that lags must not depart an old one.
+	// Newest is the newest revision that the process has accepted, and Before the newest at its
+	// last look; empty at its first one. ReadAt is when the repository had Newest as its newest, as
+	// far as the process knows; zero if it does not. A replica that lags must not make a train of
+	// an old revision.
 	Newest, Before string
 	ReadAt         time.Time
-	// Health is that of each ring. One that is of another train than the ring's, or is missing,
-	// says nothing.
+	// Health is the health of each ring. It is ignored if it is missing, or of another train than
+	// the ring's.
 	Health map[string]RingHealth
 	// Checks has the newest result of each ring's checks. A ring without a result waits.
 	Checks map[string]CheckResult
-	// IsThere reports whether the files of a revision are at hand; nil if those of all are.
+	// IsThere reports whether the files of a revision are at hand; nil means always.
 	IsThere func(revision string) bool
-	// MayFollow reports whether a ring's members may go from one revision to another; nil if to
-	// any.
+	// MayFollow reports whether a ring's members may go from one revision to another; nil means
+	// always.
 	MayFollow func(ring, from, to string) bool
 }
 
@@ -38,8 +39,8 @@ type RingHealth struct {
 	Members  []MemberHealth
 }
 
-// Advance brings a policy's log up to date and says what each ring waits for. The first log of a
-// policy is that of Begin.
+// Advance brings a policy's log up to date and says what each ring waits for. Begin makes a
+// policy's first log.
 func Advance(p *Policy, log Log, f Facts, now time.Time) (Log, []Wait) {
 	a := advance{policy: p, log: log.clone(), facts: f, now: now, blocks: map[string]Wait{}}
 	a.depart()
@@ -48,7 +49,7 @@ func Advance(p *Policy, log Log, f Facts, now time.Time) (Log, []Wait) {
 		a.observe(&p.Rings[i])
 	}
 	a.withdrawPinned()
-	for i := len(p.Rings) - 1; i >= 0; i-- { // a later ring first: what it takes frees nobody else
+	for i := len(p.Rings) - 1; i >= 0; i-- { // a later ring first: the train that it takes does not free another ring
 		a.move(i)
 	}
 	return a.log, a.waits()
@@ -73,8 +74,8 @@ func (a *advance) depart() {
 	a.log.Recent = a.log.Recent[max(0, len(a.log.Recent)-maxRecent):]
 }
 
-// addRings gives a ring that is new in the policy the oldest train of all rings, and forgets the
-// rings that the policy has no more.
+// addRings gives a ring that is new in the policy the oldest train of all rings. It forgets the
+// rings that are no longer in the policy.
 func (a *advance) addRings() {
 	var oldest Record
 	for _, r := range a.log.Rings {
@@ -93,7 +94,7 @@ func (a *advance) addRings() {
 	a.log.Rings = known
 }
 
-// observe takes in the health of a ring at its train.
+// observe records the health of a ring at its train.
 func (a *advance) observe(ring *Ring) {
 	r := a.log.Rings[ring.Name]
 	health, known := a.facts.Health[ring.Name]
@@ -179,7 +180,7 @@ func (a *advance) fail(ring *Ring, r Record) Record {
 	return r
 }
 
-// withdrawPinned withdraws what rings were pinned back from, before any other ring takes it.
+// withdrawPinned withdraws the trains newer than a ring's pin, before any other ring takes one.
 func (a *advance) withdrawPinned() {
 	for _, ring := range a.policy.Rings {
 		if pin, _ := a.pin(ring.Name); pin.Number > 0 {
@@ -206,7 +207,7 @@ func (a *advance) isThere(revision string) bool {
 	return a.facts.IsThere == nil || a.facts.IsThere(revision)
 }
 
-// move lets a ring take a train, or says why it takes none.
+// move lets a ring take a train, or records why it takes none.
 func (a *advance) move(i int) {
 	ring := &a.policy.Rings[i]
 	r := a.log.Rings[ring.Name]
@@ -244,7 +245,7 @@ func (a *advance) move(i int) {
 	a.log.Rings[ring.Name] = r.take(t, a.now)
 }
 
-// candidate is the train that a ring would take next: the newest one that has passed the ring
+// candidate returns the train that a ring would take next: the newest one that has passed the ring
 // before it, that its members may go to, and that is approved where the ring needs approvals.
 func (a *advance) candidate(i int, r Record) (Train, Wait) {
 	passed := a.log.Recent
@@ -278,7 +279,7 @@ func (a *advance) candidate(i int, r Record) (Train, Wait) {
 	return newest, Wait{Reason: NeedsApproval, Detail: fmt.Sprintf("of ring %q and revision %s", ring.Name, short(newest.Revision))}
 }
 
-// obstacle is why a ring does not take a train now, without a Reason if it does.
+// obstacle returns why a ring does not take a train now, without a Reason if it does.
 func (a *advance) obstacle(i int, r Record, t Train) Wait {
 	ring := &a.policy.Rings[i]
 	if !r.HasPassed() && r.Failure == "" {
@@ -301,7 +302,7 @@ func (a *advance) obstacle(i int, r Record, t Train) Wait {
 	return Wait{}
 }
 
-// pin is the train that a ring is pinned to; without a number where the service does not know it.
+// pin returns the train that a ring is pinned to; without a number where it is not known.
 func (a *advance) pin(ring string) (Train, bool) {
 	for _, p := range slices.Backward(a.policy.Pins) {
 		if p.Ring == ring {
@@ -312,7 +313,7 @@ func (a *advance) pin(ring string) (Train, bool) {
 	return Train{}, false
 }
 
-// overtaking is the newest train that an approval lets the ring take at once.
+// overtaking returns the newest train that an approval lets the ring take at once.
 func (a *advance) overtaking(ring *Ring, r Record) (Train, bool) {
 	for _, t := range slices.Backward(a.log.Recent) {
 		if t.Number > max(r.Train.Number, r.Rejected) && a.isApproved(ring.Name, t, true) && a.isThere(t.Revision) && a.mayFollow(ring, r.Train, t) {

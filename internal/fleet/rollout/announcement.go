@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Announcement is what a hub tells an agent of its rings: the revision that the agent is answered
-// from in each policy, by the policy's name. It travels as text with the group's ownership grant.
+// Announcement is what a hub tells an agent of its rings: by the policy's name, the revision that
+// the agent is served from. It travels as text with the group's ownership grant.
 type Announcement map[string]string
 
-// String is the announcement as the grant has it: policy=revision, sorted, with spaces between.
+// String returns the announcement as text: policy=revision, sorted, with spaces between.
 func (a Announcement) String() string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(a)) {
@@ -19,7 +19,7 @@ func (a Announcement) String() string {
 	return strings.Join(out, " ")
 }
 
-// ParseAnnouncement reads one. It leaves out what is none.
+// ParseAnnouncement reads an announcement. It leaves out invalid words.
 func ParseAnnouncement(text string) Announcement {
 	out := Announcement{}
 	for word := range strings.FieldsSeq(text) {

@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// CheckOutcome is what one look at a check found.
+// CheckOutcome is the outcome of one look at a check.
 type CheckOutcome struct {
-	// Why it does not hold; empty if it does.
+	// Why says why the check does not hold; empty if it does.
 	Why string
 	// Fails reports that the endpoint itself said so, such as by a value beyond the bounds. An
-	// endpoint that cannot be reached says nothing.
+	// endpoint that cannot be reached does not fail the check.
 	Fails bool
 }
 
-// CheckResult is what the looks at all checks of a ring found at a train.
+// CheckResult is the outcome of the looks at all checks of a ring at a train.
 type CheckResult struct {
 	// Train is the number of the ring's train when the newest look began, at At, and Checks the
 	// Ring.ChecksText of the checks.
 	Train  int
 	Checks string
 	At     time.Time
-	// Why is the first check that does not hold; empty if all do.
+	// Why says which check does not hold first; empty if all do.
 	Why string
-	// Broken is when they last did not hold, zero if they always did.
+	// Broken is when the checks last did not all hold, zero if they always did.
 	Broken time.Time
 	// Failures is how many looks in a row a check has failed.
 	Failures int
 }
 
-// Bounds of checks as evidence.
+// Limits of checks.
 const (
 	// maxCheckAge is how long a result counts: a look takes maxTimeout at most.
 	maxCheckAge = 2 * maxTimeout
@@ -39,8 +39,8 @@ const (
 	maxCheckFailures = 3
 )
 
-// Add takes in what a look at a train found, which began at a time: one outcome a check. What was
-// found at another train, or of other checks, is forgotten.
+// Add records a look at a train, which began at a time: one outcome a check. Outcomes at another
+// train, or of other checks, are forgotten.
 func (c CheckResult) Add(train int, checks string, at time.Time, found []CheckOutcome) CheckResult {
 	if c.Train != train || c.Checks != checks {
 		c = CheckResult{}
@@ -62,7 +62,7 @@ func (c CheckResult) Add(train int, checks string, at time.Time, found []CheckOu
 	return c
 }
 
-// ChecksText is another one for other checks.
+// ChecksText returns a text that differs for other checks.
 func (r *Ring) ChecksText() string {
 	var b strings.Builder
 	bound := func(v *float64) string {
@@ -77,8 +77,8 @@ func (r *Ring) ChecksText() string {
 	return b.String()
 }
 
-// checks is the result that counts for a ring's train: what is of another train, or older than the
-// train or than maxCheckAge, says nothing.
+// checks returns the result that counts for a ring's train. A result of another train does not
+// count, nor one older than the train or than maxCheckAge.
 func (a *advance) checks(ring *Ring, r Record) CheckResult {
 	if len(ring.Checks) == 0 {
 		return CheckResult{}

@@ -8,8 +8,8 @@ import (
 )
 
 // Coverage reports what is wrong between policies and members: scopes that overlap, members of no
-// ring or of several, and rings without members. Nothing of it stops the service, which goes by
-// rule 6: a tenant's file must not stop the others.
+// ring or of several, and rings without members. None of it stops the service, which puts such
+// members into the last ring that applies: a tenant's file must not stop the others.
 func Coverage(policies []*Policy, members []Member) []problem.Problem {
 	var out []problem.Problem
 	report := func(severity problem.Severity, pos problem.Pos, subject, found, expected string) {

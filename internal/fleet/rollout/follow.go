@@ -2,19 +2,19 @@ package rollout
 
 import "time"
 
-// ofAllGroups is the key of what an agent's groups have that the hub has said nothing of.
+// ofAllGroups is the key of the record for an agent's groups that the hub has not announced.
 const ofAllGroups = ""
 
-// BeginFollowing is the log of an agent whose groups are all answered from one revision. Its
-// records are those of groups: the hub decides what its rings have, and the agent follows (rule 7).
+// BeginFollowing makes the log of an agent whose groups are all served from one revision. Its
+// records are for groups: the hub decides what its rings have, and the agent follows.
 func BeginFollowing(revision string, now time.Time) Log {
 	train := Train{Number: 1, Revision: revision}
 	return Log{Newest: train, Rings: map[string]Record{ofAllGroups: {Train: train, Since: now}}}
 }
 
 // Follow has an agent's groups take the revisions that the hub has announced, if their files are
-// there. A group of which the hub says nothing keeps what it has. Groups that another engine owns
-// now are released: that engine deploys them meanwhile.
+// there. A group without an announcement keeps its revision. Groups that another engine owns now
+// are released: that engine deploys them meanwhile.
 func Follow(log Log, announced map[string]string, others []string, isThere func(revision string) bool, now time.Time) Log {
 	log = log.clone()
 	for _, group := range others {
@@ -43,7 +43,7 @@ func Follow(log Log, announced map[string]string, others []string, isThere func(
 	return log
 }
 
-// Followed is the revision that an agent's group has, empty if nobody knows it.
+// Followed returns the revision that an agent's group has, empty if it is not known.
 func (l Log) Followed(group string) string {
 	if r, ok := l.Rings[group]; ok {
 		return r.Train.Revision

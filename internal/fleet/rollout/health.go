@@ -5,38 +5,38 @@ import (
 	"time"
 )
 
-// Status is what is known of a member at its ring's train.
+// Status is the health of a member at its ring's train.
 type Status string
 
 // The statuses, best first.
 const (
 	Healthy     Status = "healthy"
 	Progressing Status = "progressing"
-	// Unknown says that nothing reported counts: it is of an earlier digest, too old, or missing.
+	// Unknown says that no report counts: it is of an earlier digest, too old, or missing.
 	Unknown  Status = "unknown"
 	Degraded Status = "degraded"
 )
 
-// severity orders the statuses: the worst of a member's Applications is its own.
+// severity orders the statuses: the worst status of a member's Applications is the member's.
 var severity = map[Status]int{Healthy: 0, Progressing: 1, Unknown: 2, Degraded: 3}
 
-// MemberHealth is what is known of a member at its ring's train.
+// MemberHealth is the health of a member at its ring's train.
 type MemberHealth struct {
 	Member string
 	Status Status
 	Why    string
-	// Broken is the last moment at which it was seen otherwise than healthy.
+	// Broken is the last moment at which the member was seen otherwise than healthy.
 	Broken time.Time
 }
 
-// Take takes in what is known of one of the member's objects: the worst counts.
+// Take records the status of one of the member's objects: the worst counts.
 func (m *MemberHealth) Take(status Status, why string) {
 	if severity[status] > severity[m.Status] {
 		m.Status, m.Why = status, why
 	}
 }
 
-// NoteBreak takes in when one of the member's objects was last seen otherwise than healthy, in
+// NoteBreak records when one of the member's objects was last seen otherwise than healthy, in
 // milliseconds since 1970; 0 for never.
 func (m *MemberHealth) NoteBreak(at int64) {
 	if broken := time.UnixMilli(at); at > 0 && broken.After(m.Broken) {
@@ -48,7 +48,7 @@ func (m *MemberHealth) NoteBreak(at int64) {
 // for a moment, and a break may be over before the next one is seen.
 const together = time.Minute
 
-// lastBreak is the last moment at which more members than allowed were not healthy at once, zero
+// lastBreak returns the last moment at which more members than allowed were unhealthy at once, zero
 // for none.
 func lastBreak(members []MemberHealth, allowed int, now time.Time) time.Time {
 	var breaks []time.Time

@@ -25,7 +25,7 @@ func (l *Limit) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Of is the limit for some members; a share is rounded down.
+// Of returns the limit for a number of members; a share is rounded down.
 func (l Limit) Of(members int) int {
 	if l.Percent > 0 {
 		return members * l.Percent / 100
@@ -33,7 +33,7 @@ func (l Limit) Of(members int) int {
 	return l.Count
 }
 
-// String is the limit as a policy has it.
+// String returns the limit as a policy has it.
 func (l Limit) String() string {
 	if l.Percent > 0 {
 		return strconv.Itoa(l.Percent) + "%"

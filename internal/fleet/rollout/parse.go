@@ -12,11 +12,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
-// APIVersion is that of policy files.
+// APIVersion is the API version of policy files.
 const APIVersion = "argosy.dev/v1alpha1"
 
-// Parse reads a policy file. Problems are all that is wrong with it; a policy with an error is not
-// to be used.
+// Parse reads a policy file. Problems are all that is wrong with it; a policy with an error must
+// not be used.
 func Parse(file *snapshot.File, doc *yamldoc.Doc, err error) (*Policy, []problem.Problem) {
 	name, _ := PolicyName(file.Path)
 	p := &Policy{Name: name, Pos: problem.Pos{File: file.Path}, digest: file.Digest}
@@ -26,7 +26,7 @@ func Parse(file *snapshot.File, doc *yamldoc.Doc, err error) (*Policy, []problem
 	return p, yamldoc.NewReader(doc).Decode(doc.Root, "the rollout policy", problem.InvalidRollout, p).Problems()
 }
 
-// IsOf reports whether a policy is that of a file.
+// IsOf reports whether a policy was read from a file.
 func (p *Policy) IsOf(file *snapshot.File) bool {
 	return p.Pos.File == file.Path && p.digest == file.Digest
 }
@@ -34,7 +34,7 @@ func (p *Policy) IsOf(file *snapshot.File) bool {
 // Equal reports whether two policies are of the same file with the same contents.
 func (p *Policy) Equal(q *Policy) bool { return p.Pos.File == q.Pos.File && p.digest == q.digest }
 
-// Check checks what is not of one key.
+// Check checks what concerns more than one key.
 func (p *Policy) Check(at yamldoc.At) {
 	if p.ScopePos = at.Pos("scope"); !labels.IsName(p.Name) {
 		at.AddAt(problem.InvalidRollout, p.Pos, fmt.Sprintf("rollout %q", p.Name), "is no name of a rollout", "a file named by a DNS-1123 label, such as prod.yaml")
@@ -65,7 +65,7 @@ const (
 	maxTimeout     = time.Minute
 )
 
-// Check checks what is not of one key.
+// Check checks what concerns more than one key.
 func (c *Check) Check(at yamldoc.At) {
 	if c.Timeout == 0 {
 		c.Timeout = defaultTimeout
@@ -87,7 +87,7 @@ func (w *Window) Check(at yamldoc.At) {
 	}
 }
 
-// clock is a time of the day, in minutes.
+// clock reads a time of the day, in minutes.
 func clock(at yamldoc.At, key, text string, fallback int) int {
 	switch t, err := time.Parse("15:04", text); {
 	case text == "":
@@ -123,7 +123,7 @@ func (f *Freeze) Check(at yamldoc.At) {
 	}
 }
 
-// moment is a day, or a day and a time.
+// moment reads a day, or a day and a time.
 func moment(at yamldoc.At, key, text string, zone *time.Location) (t time.Time, isDay bool) {
 	if t, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
 		return t, true

@@ -13,8 +13,8 @@ import (
 // Folder holds the policies.
 const Folder = "fleet/rollouts"
 
-// fleetGroup is the group of what registers a cluster: a policy covers it only if its scope names
-// it, as a cluster without registration gets nothing.
+// fleetGroup is the group with the registration of clusters: a policy covers it only if its scope
+// names it, as a cluster without registration gets nothing.
 const fleetGroup = "fleet"
 
 // Policy is one file: which members get a change in which order, and on which evidence.
@@ -33,7 +33,7 @@ type Policy struct {
 	Approvals []Approval `json:"approvals,omitempty" jsonschema:"maxItems=100"`
 	Pins      []Pin      `json:"pins,omitempty" jsonschema:"maxItems=100"`
 
-	// Name is the file's.
+	// Name is the name of the policy's file.
 	Name string      `json:"-"`
 	Pos  problem.Pos `json:"-"`
 	// ScopePos is the place of Scope, or where it would be.
@@ -69,7 +69,7 @@ type Ring struct {
 	Freezes []Freeze `json:"freezes,omitempty" jsonschema:"maxItems=100"`
 	// NeedsApproval asks for an approval of each change.
 	NeedsApproval bool `json:"approval,omitempty" jsonschema:"type=string,enum=none,enum=required"`
-	// GoesBack answers a failed ring from its last good revision; default hold.
+	// GoesBack serves a failed ring from its last good revision; default hold.
 	GoesBack bool `json:"onFailure,omitempty" jsonschema:"type=string,enum=hold,enum=back"`
 }
 
@@ -89,7 +89,7 @@ type Check struct {
 
 // Window is a time of the week by the clock of a time zone.
 type Window struct {
-	// Days are those on which the window opens; none for every day.
+	// Days are the days on which the window opens; none for every day.
 	Days []time.Weekday `json:"days,omitempty" jsonschema:"enum=sun,enum=mon,enum=tue,enum=wed,enum=thu,enum=fri,enum=sat"`
 	// Opens and Closes are by the clock, such as 09:00; default the whole day.
 	Opens    string `json:"from,omitempty"`
@@ -110,7 +110,7 @@ type Freeze struct {
 	TimeZone string `json:"timeZone,omitempty"`
 	Reason   string `json:"reason,omitempty"`
 
-	// From is the first moment of it, and To the first after it.
+	// From is the first moment of the freeze, and To the first after it.
 	From time.Time `json:"-"`
 	To   time.Time `json:"-"`
 }
@@ -135,10 +135,10 @@ type Pin struct {
 	Pos      problem.Pos `json:"-" is:"place"`
 }
 
-// minRevision is how much of a revision has to be named.
+// minRevision is the least length of a revision's name.
 const minRevision = 7
 
-// names reports whether a text names a revision: as a whole, or a commit by its first characters.
+// names reports whether a text is a revision, or at least the first characters of a commit.
 func names(text, revision string) bool {
 	return text == revision || len(text) >= minRevision && strings.HasPrefix(revision, text)
 }
@@ -146,15 +146,15 @@ func names(text, revision string) bool {
 // isValid reports whether an approval has not expired.
 func (a Approval) isValid(now time.Time) bool { return now.Before(a.Expires.AddDate(0, 0, 1)) }
 
-// Member is what a policy sees of a member: what its file says, so that the choice is a function of
-// the repository alone.
+// Member is what a policy sees of a member: only what its file says, so that the choice is a
+// function of the repository.
 type Member struct {
 	Hub, Name, Tenant string
 	IsHub             bool
 	Labels            map[string]string
 }
 
-// PolicyName is the name of the policy whose file is at a path, and whether it is a policy's.
+// PolicyName returns the name of the policy whose file is at a path, and whether there may be one.
 func PolicyName(file string) (string, bool) {
 	name, ok := strings.CutSuffix(path.Base(file), ".yaml")
 	return name, ok && path.Dir(file) == Folder
@@ -193,13 +193,13 @@ func (s Scope) Overlaps(t Scope) bool {
 	return isAll(s) && isAll(t) || covered(s, t) || covered(t, s)
 }
 
-// Covers reports whether a member is in a ring of the policy. A hub's own cluster is in none that
-// does not select it: it deploys all others.
+// Covers reports whether a member is in a ring of the policy. A hub's own cluster is only in a ring
+// that selects it: it deploys all others.
 func (p *Policy) Covers(m Member) bool {
 	return p.Scope.CoversTenant(m.Tenant) && (!m.IsHub || len(p.matching(m)) > 0)
 }
 
-// RingOf is the index of a covered member's ring (rule 6).
+// RingOf returns the index of a covered member's ring: the last that selects it, else the last.
 func (p *Policy) RingOf(m Member) int {
 	if found := p.matching(m); len(found) > 0 {
 		return found[len(found)-1]
@@ -207,7 +207,7 @@ func (p *Policy) RingOf(m Member) int {
 	return len(p.Rings) - 1
 }
 
-// matching are the rings whose selectors select a member.
+// matching returns the rings whose selectors select a member.
 func (p *Policy) matching(m Member) (out []int) {
 	for i, r := range p.Rings {
 		if r.Selector.Matches(m.Labels) {
@@ -217,7 +217,7 @@ func (p *Policy) matching(m Member) (out []int) {
 	return out
 }
 
-// Ring is a ring by its name, nil without one.
+// Ring returns a ring by its name, nil without one.
 func (p *Policy) Ring(name string) *Ring {
 	i := slices.IndexFunc(p.Rings, func(r Ring) bool { return r.Name == name })
 	if i < 0 {

@@ -9,23 +9,23 @@ import (
 )
 
 // Train is a revision that the service has accepted, with its number: the order of acceptance. The
-// zero Train is none.
+// zero Train stands for none.
 type Train struct {
 	Number   int    `json:"number"`
 	Revision string `json:"revision"`
 }
 
-// Record is what is known of one ring.
+// Record is the state of one ring.
 type Record struct {
-	// Train is what the ring's members are answered from, and Since when they got it.
+	// Train is the train that the ring's members are served from, and Since when they got it.
 	Train Train     `json:"train"`
 	Since time.Time `json:"since"`
-	// HealthySince is when the soak began; zero while the ring is not healthy. Seen is when that
-	// was looked at last.
+	// HealthySince is when the soak began; zero while the ring is not healthy. Seen is when the
+	// ring's health was last looked at.
 	HealthySince time.Time `json:"healthySince,omitzero"`
 	Seen         time.Time `json:"seen,omitzero"`
-	// BrokenSince is when a soak was broken last, and later by the time in which nobody looked: the
-	// deadline counts from then.
+	// BrokenSince is when a soak was last broken, plus the time without a look since: the deadline
+	// counts from then.
 	BrokenSince time.Time `json:"brokenSince,omitzero"`
 	// Passed are the last trains that passed the ring, the newest last.
 	Passed []Train `json:"passed,omitempty"`
@@ -34,30 +34,32 @@ type Record struct {
 	Rejected  int    `json:"rejected,omitempty"`
 	Rejection string `json:"rejection,omitempty"`
 	// Highest is the number of the newest train that a hub's ring has had. An agent's trains have
-	// no such order: Had are the last revisions of its group, in the order in which it got each
-	// first.
+	// no such order: Had are the last revisions of its group, each once, in the order in which it
+	// first got them.
 	Highest int      `json:"highest,omitempty"`
 	Had     []string `json:"had,omitempty"`
 	// Failure is why the ring's train failed; empty while it has not.
 	Failure string `json:"failure,omitempty"`
-	// Released reports that another engine has deployed a group of an agent since: when it comes
-	// back, the train is not what runs.
+	// Released reports that another engine has deployed a group of an agent since: when the group
+	// comes back, the train is not what runs.
 	Released bool `json:"released,omitempty"`
 }
 
-// Log is all that is remembered of one policy on one hub.
+// Log is the state of one policy on one hub.
 type Log struct {
-	// Newest is the newest train, and Departed is when a process has made it.
+	// Newest is the newest train, and Departed is when a process made it.
 	Newest   Train     `json:"newest"`
 	Departed time.Time `json:"departed,omitzero"`
 	// Recent are the last trains, the newest last: approvals name them.
 	Recent []Train           `json:"recent,omitempty"`
 	Rings  map[string]Record `json:"rings"`
-	// Draining has the revision that a draining member was answered from when it began to drain.
+	// Draining has, for each draining member, the revision that it was served from when draining
+	// began.
 	Draining map[string]string `json:"draining,omitempty"`
 	// Kept has the revisions at which members are served from their last known good snapshots.
 	Kept map[string]Kept `json:"kept,omitempty"`
-	// Ended reports that the fleet has had no such policy since: one of that name begins anew.
+	// Ended reports that the fleet has had no such policy since: a policy of that name begins
+	// again.
 	Ended bool `json:"ended,omitempty"`
 }
 
@@ -74,7 +76,7 @@ const (
 	maxPassed = 4
 )
 
-// Begin is the log of a policy whose members are all answered from one revision.
+// Begin makes the log of a policy whose members are all served from one revision.
 func Begin(p *Policy, revision string, now time.Time) Log {
 	train := Train{Number: 1, Revision: revision}
 	out := Log{Newest: train, Departed: now, Recent: []Train{train}, Rings: map[string]Record{}}
@@ -84,7 +86,7 @@ func Begin(p *Policy, revision string, now time.Time) Log {
 	return out
 }
 
-// clone is a copy that shares nothing that changes.
+// clone returns a copy that shares nothing that changes.
 func (l Log) clone() Log {
 	l.Recent, l.Rings = slices.Clone(l.Recent), maps.Clone(l.Rings)
 	if l.Rings == nil {
@@ -93,7 +95,7 @@ func (l Log) clone() Log {
 	return l
 }
 
-// Equal reports whether two logs say the same, but for when they were looked at.
+// Equal reports whether two logs are equal, except for when they were looked at.
 func (l Log) Equal(other Log) bool {
 	return l.Newest == other.Newest && l.Ended == other.Ended && maps.Equal(l.Draining, other.Draining) &&
 		maps.EqualFunc(l.Kept, other.Kept, func(a, b Kept) bool { return slices.Equal(a.Revisions, b.Revisions) && bytes.Equal(a.State, b.State) }) && slices.Equal(l.Recent, other.Recent) && maps.EqualFunc(l.Rings, other.Rings, func(a, b Record) bool {
@@ -102,13 +104,13 @@ func (l Log) Equal(other Log) bool {
 	})
 }
 
-// maxSkew is by how much the clocks of replicas may differ.
+// maxSkew is how much the clocks of replicas may differ.
 const maxSkew = time.Minute
 
 // IsOlderThan reports whether the newest train is older than the revision that a process serves. A
 // revision is newer if the process has served the train before, or if the repository still had the
-// revision after the train departed. One that no train is of, which the process has just accepted,
-// is older only if it was read before that.
+// revision after the train departed. A revision without a train that the process has just accepted
+// is older only if it was read before the train departed.
 func (l Log) IsOlderThan(f Facts) bool {
 	isKnown := f.Newest == f.Before || slices.ContainsFunc(l.Recent, func(t Train) bool { return t.Revision == f.Newest })
 	switch {
@@ -122,8 +124,8 @@ func (l Log) IsOlderThan(f Facts) bool {
 	return f.ReadAt.IsZero() || f.ReadAt.After(l.Departed)
 }
 
-// Soaks reports whether a ring soaks, or has a deadline before it: then a restart goes on from when
-// it was looked at last.
+// Soaks reports whether a ring soaks, or has a deadline ahead: then a restart continues from the
+// last look.
 func (l Log) Soaks(p *Policy) bool {
 	for _, ring := range p.Rings {
 		r := l.Rings[ring.Name]
@@ -134,7 +136,7 @@ func (l Log) Soaks(p *Policy) bool {
 	return false
 }
 
-// IsLost reports whether nobody knows what any ring has.
+// IsLost reports whether no ring has a known train.
 func (l Log) IsLost() bool {
 	for _, r := range l.Rings {
 		if r.Train.Number > 0 {
@@ -144,7 +146,7 @@ func (l Log) IsLost() bool {
 	return true
 }
 
-// Seen is when any ring was looked at last.
+// Seen returns when any ring was last looked at.
 func (l Log) Seen() (last time.Time) {
 	for _, r := range l.Rings {
 		if r.Seen.After(last) {
@@ -154,8 +156,8 @@ func (l Log) Seen() (last time.Time) {
 	return last
 }
 
-// Revisions are those that the log needs: of all rings, and of the trains that they may take or go
-// back to. Recent trains are kept as long as anybody has them.
+// Revisions returns the revisions that the log needs: of all rings, and of the trains that they may
+// take or go back to.
 func (l Log) Revisions() map[string]bool {
 	out := map[string]bool{l.Newest.Revision: true}
 	var more []string
@@ -179,8 +181,8 @@ func (l Log) Revisions() map[string]bool {
 	return out
 }
 
-// Keep is the log with what a restart needs of its revisions: what it has, else what kept returns,
-// which may be nothing.
+// Keep returns the log with what a restart needs of its revisions: what it has already, else what
+// kept returns, if anything.
 func (l Log) Keep(kept func(revision string) (Kept, bool)) Log {
 	now := map[string]Kept{}
 	known := l.Kept
@@ -200,8 +202,8 @@ func (l Log) Keep(kept func(revision string) (Kept, bool)) Log {
 	return l
 }
 
-// Drain notes which members drain, each with its ring: they keep what their ring has now, whatever
-// it takes later.
+// Drain records which members drain, each with its ring: they keep the ring's current revision,
+// whatever the ring takes later.
 func (l Log) Drain(ringOf map[string]string) Log {
 	now := map[string]string{}
 	for member, ring := range ringOf {
@@ -217,7 +219,7 @@ func (l Log) Drain(ringOf map[string]string) Log {
 	return l
 }
 
-// find is the newest known train of a revision, as approvals and pins name it.
+// find returns the newest known train of a revision, as approvals and pins name it.
 func (l Log) find(revision string) (Train, bool) {
 	var found Train
 	look := func(t Train) {
@@ -237,7 +239,7 @@ func (l Log) find(revision string) (Train, bool) {
 	return found, found.Number > 0
 }
 
-// passed is the last train that passed the ring.
+// passed returns the last train that passed the ring.
 func (r Record) passed() Train {
 	if len(r.Passed) == 0 {
 		return Train{}
@@ -245,10 +247,10 @@ func (r Record) passed() Train {
 	return r.Passed[len(r.Passed)-1]
 }
 
-// HasPassed reports whether the ring's own train has.
+// HasPassed reports whether the ring's own train has passed.
 func (r Record) HasPassed() bool { return r.passed().Number == r.Train.Number }
 
-// unhealthySince is when the deadline begins.
+// unhealthySince returns when the deadline begins.
 func (r Record) unhealthySince() time.Time {
 	if r.BrokenSince.IsZero() {
 		return r.Since
@@ -256,12 +258,12 @@ func (r Record) unhealthySince() time.Time {
 	return r.BrokenSince
 }
 
-// IsBack reports whether what it has is older than what it had.
+// IsBack reports whether the ring's train is older than one that it had.
 func (r Record) IsBack() bool {
 	return max(r.Highest, r.Rejected) > r.Train.Number || len(r.Had) > 0 && r.Had[len(r.Had)-1] != r.Train.Revision
 }
 
-// having is Had with one more revision.
+// having returns Had with one more revision.
 func (r Record) having(revision string) []string {
 	had := r.Had
 	if len(had) == 0 {
@@ -280,8 +282,8 @@ func (r Record) take(t Train, now time.Time) Record {
 	return r
 }
 
-// pass notes that the ring's train has passed. It forgets older ones beyond the limit, first the
-// ones that need not be kept.
+// pass records that the ring's train has passed. It forgets trains beyond the limit, first those
+// that need not be kept.
 func (r Record) pass(keep func(Train) bool) Record {
 	passed := append(slices.Clone(r.Passed), r.Train)
 	for len(passed) > maxPassed {

@@ -27,10 +27,10 @@ const (
 	Lost          WaitReason = "lost-record"
 )
 
-// WaitReasons are all of them, in the order of the documentation.
+// WaitReasons are all reasons, in the order of the documentation.
 var WaitReasons = []WaitReason{Unhealthy, ChecksFail, Soaking, PreviousRing, Busy, NeedsApproval, Closed, Frozen, Failed, Paused, Pinned, Skips, Missing, Lost}
 
-// words say what is waited for.
+// words name what a ring waits for.
 var words = map[WaitReason]string{
 	Paused: "the policy to be resumed", Pinned: "its pin to be removed", Failed: "a revision that does not fail", Unhealthy: "health",
 	ChecksFail: "its checks to hold", Soaking: "the end of its soak", PreviousRing: "the ring before it", Busy: "its own train",
@@ -38,21 +38,22 @@ var words = map[WaitReason]string{
 	Skips: "a revision between", Lost: "a pin, as its record is lost",
 }
 
-// Wait is what a ring waits for.
+// Wait says what a ring waits for.
 type Wait struct {
 	Ring string `json:"ring"`
-	// Train is the one that waits: the ring's own before its gate, else the one that it would take.
+	// Train is the train that waits: the ring's own before its gate, else the train that it would
+	// take.
 	Train  Train      `json:"train"`
 	Reason WaitReason `json:"reason"`
-	// Cluster is a member that is waited for.
+	// Cluster is a member that the ring waits for.
 	Cluster string `json:"cluster,omitempty"`
 	Detail  string `json:"detail,omitempty"`
-	// Since is when the wait began, and Earliest when it can end; zero where nobody knows.
+	// Since is when the wait began, and Earliest when it can end; zero where it is not known.
 	Since    time.Time `json:"since,omitzero"`
 	Earliest time.Time `json:"earliest,omitzero"`
 }
 
-// String is a wait in one line.
+// String describes a wait in one line.
 func (w Wait) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "waits for %s", words[w.Reason])
@@ -76,7 +77,7 @@ func (a *advance) block(ring *Ring, w Wait) {
 	a.blocks[ring.Name] = w
 }
 
-// unhealthy is the wait for a ring's health.
+// unhealthy returns the wait for a ring's health.
 func (a *advance) unhealthy(ring *Ring, r Record) Wait {
 	w := Wait{Ring: ring.Name, Train: r.Train, Reason: Unhealthy, Since: r.Since}
 	if r.Failure != "" {
@@ -105,7 +106,8 @@ func (a *advance) unhealthy(ring *Ring, r Record) Wait {
 	return w
 }
 
-// waits say of each ring that is not done why: of its own gate, or of the train that it would take.
+// waits returns why each ring that is not done waits: for its own gate, or for the train that it
+// would take.
 func (a *advance) waits() []Wait {
 	var out []Wait
 	for i := range a.policy.Rings {
@@ -129,7 +131,7 @@ func (a *advance) waits() []Wait {
 	return out
 }
 
-// earliest is when the ring before one can pass its train, zero where nobody knows.
+// earliest returns when the ring before one can pass its train, zero where it is not known.
 func (a *advance) earliest(i int) time.Time {
 	before := &a.policy.Rings[i-1]
 	if r := a.log.Rings[before.Name]; !r.HasPassed() && !r.HealthySince.IsZero() {

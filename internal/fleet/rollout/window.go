@@ -6,8 +6,8 @@ import (
 	_ "time/tzdata" // the image has no time zones
 )
 
-// isOpen reports whether a window is open. It goes by the clock on the wall: an hour that the clock
-// skips is no part of it, and an hour that comes twice is open twice.
+// isOpen reports whether a window is open, by local time: an hour that the clock skips is never
+// open, and an hour that comes twice is open twice.
 func (w Window) isOpen(at time.Time) bool {
 	local := at.In(w.Zone)
 	minute := local.Hour()*60 + local.Minute()
@@ -24,7 +24,7 @@ func (w Window) opensOn(day time.Weekday) bool {
 	return len(w.Days) == 0 || slices.Contains(w.Days, day)
 }
 
-// freeze is the freeze that a moment is in, nil for none.
+// freeze returns the freeze that a moment is in, nil for none.
 func (r *Ring) freeze(at time.Time) *Freeze {
 	for i, f := range r.Freezes {
 		if !at.Before(f.From) && at.Before(f.To) {
@@ -42,8 +42,8 @@ func (r *Ring) IsOpen(at time.Time) bool {
 // searched is how far NextOpen looks ahead beyond freezes.
 const searched = 15 * 24 * time.Hour
 
-// NextOpen is the first moment from one on at which the ring may take a train, zero if there is
-// none within two weeks.
+// NextOpen returns the first moment, beginning with from, at which the ring may take a train; zero
+// if there is none within two weeks.
 func (r *Ring) NextOpen(from time.Time) time.Time {
 	if r.IsOpen(from) {
 		return from
@@ -63,8 +63,8 @@ func (r *Ring) NextOpen(from time.Time) time.Time {
 	return time.Time{}
 }
 
-// closed is how long at least all windows stay closed, of which none is open: until the first clock
-// shows when its window begins. Where a clock changes before that, it is a minute.
+// closed returns how long all windows, which are closed now, stay closed at least: until the first
+// window begins by its clock. Where a clock changes before that, it is a minute.
 func (r *Ring) closed(at time.Time) time.Duration {
 	const day = 24 * 60
 	shortest := day * time.Minute

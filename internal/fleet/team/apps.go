@@ -26,12 +26,12 @@ const (
 
 // Apps are the applications of all teams, as the layout's catalogs of the group name them.
 type Apps struct {
-	// Projects are the problems of entries whose project is not their team's. Nobody reads that
-	// key.
+	// Projects are the problems of entries whose project is not their team's. Such a project has no
+	// effect.
 	Projects []problem.Problem
 
 	faults []problem.Problem
-	names  map[string]string // of teams, by application; that there is no such team is a fault
+	names  map[string]string // of teams, by application; an unknown team is a fault
 	teams  map[string]*Team  // by application
 
 	mu    sync.Mutex
@@ -90,7 +90,7 @@ func (a *Apps) invalid(pos problem.Pos, subject, found, expected string, hints .
 	})
 }
 
-// project notes an entry whose project is not its team's.
+// project reports an entry whose project is not its team's.
 func (a *Apps) project(f yamldoc.Field, t *Table, named *yamldoc.Node) {
 	p := f.Value.Get(KeyProject)
 	if p.IsNull() || named == nil || t.Team(named.Text()) == nil || p.Text() == t.Team(named.Text()).Component() {
@@ -102,8 +102,8 @@ func (a *Apps) project(f yamldoc.Field, t *Table, named *yamldoc.Node) {
 	})
 }
 
-// Faults are the problems of entries without a team that there is. They concern every member: an
-// application must not look as if it had been removed (G1).
+// Faults returns the problems of entries without a valid team. They concern every member: an
+// application must not look as if it had been removed.
 func (a *Apps) Faults() []problem.Problem {
 	if a == nil {
 		return nil
@@ -111,11 +111,11 @@ func (a *Apps) Faults() []problem.Problem {
 	return a.faults
 }
 
-// noProject is the project of an application without a team: Argo CD has none of that name, and so
-// leaves the application as it is.
+// noProject is the project of an application without a team: Argo CD has no project of that name,
+// and so leaves the application as it is.
 const noProject = "no-team"
 
-// Project is an application's project in Argo CD.
+// Project returns an application's project in Argo CD.
 func (a *Apps) Project(app string) string {
 	if name := a.names[app]; labels.IsName(name) {
 		return componentPrefix + name
@@ -123,7 +123,7 @@ func (a *Apps) Project(app string) string {
 	return noProject
 }
 
-// Team is an application's team, nil where no catalog names one that there is.
+// Team returns an application's team, nil where no catalog names a team that exists.
 func (a *Apps) Team(app string) *Team {
 	if a == nil {
 		return nil
@@ -131,7 +131,7 @@ func (a *Apps) Team(app string) *Team {
 	return a.teams[app]
 }
 
-// Owner is the name of the team whose application a component is; empty for none.
+// Owner returns the name of the team whose application a component is; empty for none.
 func (a *Apps) Owner(group, component string) string {
 	if t := a.Team(component); t != nil && group == Workloads {
 		return t.Name
@@ -139,8 +139,8 @@ func (a *Apps) Owner(group, component string) string {
 	return ""
 }
 
-// catalogs are a member's catalogs of the group: of the layout's entries those whose teams are on
-// the member.
+// catalogs returns a member's catalogs of the group, with the layout's entries only of teams on the
+// member.
 func (a *Apps) catalogs(s *Share, layers []hierarchy.Layer) []hierarchy.Layer {
 	n := slices.IndexFunc(layers, func(l hierarchy.Layer) bool { return l.Level != catalog.Level })
 	if n < 0 {
@@ -149,7 +149,8 @@ func (a *Apps) catalogs(s *Share, layers []hierarchy.Layer) []hierarchy.Layer {
 	return slices.Concat(a.filtered(s, layers[:n]), layers[n:])
 }
 
-// filtered are the layout's catalogs of the members with some teams. Members share them.
+// filtered returns the layout's catalogs for a member's teams. Members with the same teams share
+// them.
 func (a *Apps) filtered(s *Share, layers []hierarchy.Layer) []hierarchy.Layer {
 	key := strings.Join(s.teams(), " ")
 	a.mu.Lock()
@@ -169,7 +170,7 @@ func (a *Apps) filtered(s *Share, layers []hierarchy.Layer) []hierarchy.Layer {
 				fields = append(fields, f)
 			}
 		}
-		if len(fields) > 0 { // a catalog that says nothing of the member is none
+		if len(fields) > 0 { // a catalog without entries for the member is left out
 			l.Root = yamldoc.MapAt(entries, fields)
 			out = append(out, l)
 		}
@@ -178,9 +179,9 @@ func (a *Apps) filtered(s *Share, layers []hierarchy.Layer) []hierarchy.Layer {
 	return out
 }
 
-// Problems are those of team files, or of applications, that concern a member's group. Where no
-// earlier snapshot is known, the group has no response by them: a team that cannot be read must not
-// look as if it had gone, with its applications (G1).
+// Problems returns the problems of team files, or of applications, that concern a member's group.
+// Where no earlier snapshot is known, they leave the group without a response: an unreadable team,
+// with its applications, must not look as if it had been removed.
 func Problems(t *Table, a *Apps, m *fleet.Member, group string, catalogs []hierarchy.Layer) (out []problem.Problem) {
 	s := t.Of(m)
 	switch {
@@ -198,8 +199,8 @@ func Problems(t *Table, a *Apps, m *fleet.Member, group string, catalogs []hiera
 	return nil
 }
 
-// Catalogs are a member's catalogs of a group. Those of the groups teams and workloads depend on
-// the teams that the member has.
+// Catalogs returns a member's catalogs of a group. Catalogs of the groups teams and workloads
+// depend on the member's teams.
 func Catalogs(t *Table, a *Apps, m *fleet.Member, group string, layers []hierarchy.Layer) []hierarchy.Layer {
 	switch {
 	case group == Group && t != nil:
@@ -210,7 +211,7 @@ func Catalogs(t *Table, a *Apps, m *fleet.Member, group string, layers []hierarc
 	return layers
 }
 
-// outside are the levels of a member that switch an application on where its team is not.
+// outside reports levels of a member that switch an application on where its team is not.
 func (a *Apps) outside(s *Share, layers []hierarchy.Layer) (out []problem.Problem) {
 	for _, l := range layers {
 		entries := catalog.Entries(l.Root)
@@ -237,12 +238,12 @@ func (a *Apps) outside(s *Share, layers []hierarchy.Layer) (out []problem.Proble
 	return out
 }
 
-// Engine is how the engine of a member's applications bounds them.
+// Engine is how the engine of a member's applications limits them.
 type Engine int
 
 // The engines.
 const (
-	// NoProject is Argo CD of a member, where the team has no project: it bounds nothing.
+	// NoProject is Argo CD of a member, where the team has no project: it does not limit them.
 	NoProject Engine = iota
 	// HasProject is Argo CD of a hub: the team's project names clusters, namespaces, repositories.
 	HasProject
@@ -251,7 +252,7 @@ const (
 	Impersonates
 )
 
-// EngineOf is the engine of a member's applications, by whether it is Flux, and the hub's.
+// EngineOf returns the engine of a member's applications, by whether it is Flux, and the hub's.
 func EngineOf(isFlux, isHubs bool) Engine {
 	switch {
 	case isFlux:
@@ -262,8 +263,8 @@ func EngineOf(isFlux, isHubs bool) Engine {
 	return NoProject
 }
 
-// Misplaced is what keeps an application from a member: an engine that does not bound its team, a
-// namespace that is not its team's, or a repository that its team's file does not name.
+// Misplaced returns what keeps an application from a member: an engine that does not limit its
+// team, a namespace that is not its team's, or a repository that its team's file does not name.
 func (a *Apps) Misplaced(app, namespace string, repositories []string, entry *yamldoc.Node, engine Engine) []problem.Problem {
 	t := a.Team(app)
 	if t == nil {
@@ -294,8 +295,8 @@ func (a *Apps) Misplaced(app, namespace string, repositories []string, entry *ya
 	}}
 }
 
-// foreignRepository is the problem of an application from a repository that its team's file does
-// not name.
+// foreignRepository returns the problem of an application from a repository that its team's file
+// does not name.
 func (t *Team) foreignRepository(app, repository string, entry *yamldoc.Node) problem.Problem {
 	pos := entry.Pos()
 	if n := entry.Get(catalog.KeyChart).Get("repoURL"); !n.IsNull() {
@@ -313,7 +314,7 @@ func (t *Team) foreignRepository(app, repository string, entry *yamldoc.Node) pr
 }
 
 // Lacks reports whether a component is a team's, or a team's application, and the team is not on
-// the member (T2): then neither a query nor a level switches it on.
+// the member: then neither a query nor a level switches it on.
 func (s *Share) Lacks(t *Table, a *Apps, group, component string) bool {
 	switch group {
 	case Group:
@@ -324,7 +325,7 @@ func (s *Share) Lacks(t *Table, a *Apps, group, component string) bool {
 	return false
 }
 
-// teams are the names of the teams on the member.
+// teams returns the names of the teams on the member.
 func (s *Share) teams() (out []string) {
 	if s == nil || s.isHub {
 		return nil
@@ -335,7 +336,7 @@ func (s *Share) teams() (out []string) {
 	return out
 }
 
-// Team is the team with a name, nil if there is none.
+// Team returns the team with a name, nil if there is none.
 func (t *Table) Team(name string) *Team {
 	if t == nil {
 		return nil
@@ -346,10 +347,10 @@ func (t *Table) Team(name string) *Team {
 	return nil
 }
 
-// IsOnAll reports whether the team is on all clusters of a tenant, whichever there will be.
+// IsOnAll reports whether the team is on all clusters of a tenant, future ones included.
 func (t *Team) IsOnAll(tenant string) bool { return tenant == t.Tenant && t.Clusters.IsEmpty() }
 
-// list are the names of all teams.
+// list returns the names of all teams.
 func (t *Table) list() (out []string) {
 	if t != nil {
 		for _, team := range t.Teams {
@@ -359,7 +360,7 @@ func (t *Table) list() (out []string) {
 	return out
 }
 
-// names are those for an error.
+// names returns the names of all teams, for an error.
 func (t *Table) names() string {
 	if all := t.list(); len(all) > 0 {
 		return "one of " + problem.Truncate(strings.Join(all, ", "), 200)
@@ -367,7 +368,7 @@ func (t *Table) names() string {
 	return "a file in " + Folder
 }
 
-// Names are the applications that have a team, sorted.
+// Names returns the applications that have a team, sorted.
 func (a *Apps) Names() []string {
 	if a == nil {
 		return nil
@@ -375,7 +376,7 @@ func (a *Apps) Names() []string {
 	return slices.Sorted(maps.Keys(a.teams))
 }
 
-// Namespaces are the team's names, and prefixes followed by `*`.
+// Namespaces returns the team's namespaces, and its prefixes followed by `*`.
 func (t *Team) Namespaces() (out []string) {
 	for _, c := range t.Claimed {
 		if c.isPrefix {
@@ -386,8 +387,8 @@ func (t *Team) Namespaces() (out []string) {
 	return out
 }
 
-// Namespace is the namespace for an application that names none: the team's only one, or the one
-// with the application's name; empty if there is neither.
+// Namespace returns the namespace for an application that names none: the team's only one, or the
+// one with the application's name; empty if there is neither.
 func (t *Team) Namespace(app string) string {
 	var named []string
 	for _, c := range t.Claimed {

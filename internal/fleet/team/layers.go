@@ -10,26 +10,26 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// The entries of a catalog that speak for every team.
+// The entries of a catalog that apply to every team.
 const (
 	MemberEntry = "team"
 	HubEntry    = "team-project"
 )
 
-// valuesKey is the value of both charts that the team's file gives.
+// valuesKey is the value of both charts that the team's file sets.
 const valuesKey = "team"
 
 const (
 	// Level is the name of the layers that come from team files.
 	Level = "team file"
-	// CatalogLevel is the name of the layers that come from the catalogs' entry for every team's
-	// project, which a hub reads after the team file has taken the entry of members away.
+	// CatalogLevel is the name of the layers from the catalogs' entry for every team's project. A
+	// hub reads them after the team file has removed the entry of members.
 	CatalogLevel = "catalog of teams"
 )
 
-// Catalogs are a member's catalogs of the group, with the entries that speak for every team in the
-// place of each team's own. The layout's come first, then what the team files switch on, then those
-// of the hierarchy's levels.
+// Catalogs returns a member's catalogs of the group, with an entry for each team in place of the
+// entries that apply to every team. The layout's catalogs come first, then the team files'
+// switches, then the catalogs of the hierarchy's levels.
 func (s *Share) Catalogs(layers []hierarchy.Layer) []hierarchy.Layer {
 	n := slices.IndexFunc(layers, func(l hierarchy.Layer) bool { return l.Level != catalog.Level })
 	if n < 0 {
@@ -52,7 +52,8 @@ func (s *Share) Catalogs(layers []hierarchy.Layer) []hierarchy.Layer {
 	return out
 }
 
-// switches are the layers that switch the member's teams on. On a hub they replace the entry, too.
+// switches returns the layers that switch the member's teams on. On a hub they replace the entry,
+// too.
 func (s *Share) switches(catalogs []hierarchy.Layer) (out []hierarchy.Layer) {
 	for _, a := range s.assignments {
 		file := func(root *yamldoc.Node) hierarchy.Layer {
@@ -71,12 +72,12 @@ func (s *Share) switches(catalogs []hierarchy.Layer) (out []hierarchy.Layer) {
 	return out
 }
 
-// entryOf is a catalog with one entry, the team's.
+// entryOf makes a catalog with one entry, the team's.
 func entryOf(t *Team, entry *yamldoc.Node) *yamldoc.Node {
 	return yamldoc.MapAt(entry, []yamldoc.Field{fieldOf(t.Component(), entry)})
 }
 
-// makeNodes makes what all clusters of the team share.
+// makeNodes makes the nodes that all clusters of the team share.
 func (t *Team) makeNodes() {
 	t.off = entryOf(t, &yamldoc.Node{Doc: t.root.Doc, Line: t.root.Line, Column: t.root.Column})
 	enabled := yamldoc.ScalarAt(t.root.Get("clusters"), yamldoc.Bool, "true")
@@ -84,13 +85,13 @@ func (t *Team) makeNodes() {
 	t.values = t.chartValues("name", "tenant", "owners", "viewers", "namespaces", "deniedKinds")
 }
 
-// fieldOf is a field whose key is at its value's place.
+// fieldOf makes a field whose key is at its value's place.
 func fieldOf(key string, value *yamldoc.Node) yamldoc.Field {
 	return yamldoc.Field{Key: key, Value: value, Line: value.Line, Column: value.Column}
 }
 
-// expand is a catalog whose entry for every team is that of each team of the member. What the
-// catalog says of one team comes after it. A catalog that says nothing of the member is none.
+// expand replaces the entry for every team by an entry for each team of the member. The catalog's
+// entries for one team come in a later layer. A catalog without entries for the member is left out.
 func (s *Share) expand(l hierarchy.Layer, key string) []hierarchy.Layer {
 	entries := catalog.Entries(l.Root)
 	if entries == nil || len(entries.Fields()) == 0 {
@@ -120,8 +121,8 @@ func (s *Share) expand(l hierarchy.Layer, key string) []hierarchy.Layer {
 	return out
 }
 
-// Values are the layer of values that a team file gives its component on the member, nil if the
-// component is no team's there. It is the most specific.
+// Values returns the layer of values that a team file gives its component on the member, the most
+// specific layer; nil if the component is not a team there.
 func (s *Share) Values(component string) []hierarchy.Layer {
 	if s == nil {
 		return nil
@@ -139,8 +140,8 @@ func nodes(n *yamldoc.Node) int {
 	return count
 }
 
-// Forbidden are the values of a team's component that a level or a catalog sets, and that are the
-// team file's alone (T1).
+// Forbidden reports the values of a team's component that a level or a catalog sets, and that only
+// the team file may set.
 func (s *Share) Forbidden(component string, layers []hierarchy.Layer) (out []problem.Problem) {
 	if s.Values(component) == nil {
 		return nil
@@ -156,7 +157,7 @@ func (s *Share) Forbidden(component string, layers []hierarchy.Layer) (out []pro
 	return out
 }
 
-// hubValues are the values of charts/team-project.
+// hubValues returns the values of charts/team-project.
 func (t *Team) hubValues(clusters []string) *yamldoc.Node {
 	selector := t.root.Get("clusters")
 	var names []*yamldoc.Node
@@ -170,7 +171,7 @@ func (t *Team) hubValues(clusters []string) *yamldoc.Node {
 	return out
 }
 
-// chartValues put keys of the file below `team`. A list that the file lacks is empty, so that no
+// chartValues puts keys of the file below `team`. A list that the file lacks is empty, so that no
 // level adds to the team.
 func (t *Team) chartValues(keys ...string) *yamldoc.Node {
 	var fields []yamldoc.Field

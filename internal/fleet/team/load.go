@@ -11,15 +11,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// Previous is an earlier table, and a fleet that has its members. Both may be nil. Served is what a
-// member was served from when its file could be read; nil for one that never could.
+// Previous has an earlier table, and a fleet with its members. Both may be nil. Served returns the
+// member from when its file could last be read; nil if it never could.
 type Previous struct {
 	Fleet  *fleet.Fleet
 	Table  *Table
 	Served func(*fleet.Member) *fleet.Member
 }
 
-// Served is a member as an earlier snapshot has it; nil where it has none.
+// Served returns a member as an earlier snapshot has it; nil where it has none.
 func Served(s *snapshot.Snapshot, m *fleet.Member) *fleet.Member {
 	if s == nil {
 		return nil
@@ -31,13 +31,13 @@ func Served(s *snapshot.Snapshot, m *fleet.Member) *fleet.Member {
 	return f.Member(m.Hub, m.Name)
 }
 
-// Load reads the team files of a snapshot, where the layout has the group; nil without any. What
-// did not change since the previous table is taken from it. Catalogs are those of the group.
+// Load reads the team files of a snapshot; it returns nil without the group or without files. It
+// reuses what did not change since the previous table. Catalogs are the group's.
 func Load(s *snapshot.Snapshot, documents *hierarchy.Cache, f *fleet.Fleet, catalogs []hierarchy.Layer, previous Previous) (*Table, error) {
 	if _, ok := f.Layout.Groups[Group]; !ok {
 		return nil, nil
 	}
-	if folder := s.BrokenFolder(Folder); folder != nil { // its teams would look as if they had gone (G1)
+	if folder := s.BrokenFolder(Folder); folder != nil { // its teams would look as if they had been removed
 		return nil, problem.List(problem.From(folder.Err, problem.LimitExceeded, problem.Pos{File: folder.Path}))
 	}
 	var files []*snapshot.File

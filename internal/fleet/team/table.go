@@ -13,22 +13,22 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
-// Labels that a team's selector sees beside those that the member's file declares.
+// Labels that a team's selector sees besides the labels in the member's file.
 const (
 	labelCluster = "cluster"
 	labelHub     = "hub"
 )
 
-// Table is what all teams of a snapshot have on its members. It is immutable.
+// Table says what all teams of a snapshot have on its members. It is immutable.
 type Table struct {
 	// Teams are sorted by name.
 	Teams  []*Team
 	shares map[*fleet.Member]*Share
 }
 
-// Share is what a member takes of the teams.
+// Share is a member's part of the teams.
 type Share struct {
-	// Problems are those of team files that concern the member.
+	// Problems are the problems of team files that concern the member.
 	Problems []problem.Problem
 
 	isHub       bool
@@ -36,7 +36,7 @@ type Share struct {
 	digest      string
 }
 
-// assignment is one team on one member. Clusters are those that it reaches of a hub.
+// assignment is one team on one member. On a hub, clusters are the clusters that the team reaches.
 type assignment struct {
 	team     *Team
 	clusters []string
@@ -44,8 +44,8 @@ type assignment struct {
 }
 
 // Compute finds the members that each team reaches, and what is wrong where. Teams are sorted by
-// name. A member whose file cannot be read stays where its teams found it, as Previous.Served says:
-// else its hub's project would lose a cluster on which the team's applications are (G2).
+// name. A member whose file cannot be read keeps its teams, by the member that served returns.
+// Otherwise its hub's project would lose a cluster that has applications of the team.
 func Compute(f *fleet.Fleet, teams []*Team, served func(*fleet.Member) *fleet.Member) *Table {
 	t := &Table{Teams: teams, shares: map[*fleet.Member]*Share{}}
 	byTenant, selectables := map[string][]*fleet.Member{}, map[*fleet.Member]map[string]string{}
@@ -85,7 +85,7 @@ func Compute(f *fleet.Fleet, teams []*Team, served func(*fleet.Member) *fleet.Me
 			}
 		}
 		for _, hub := range slices.Sorted(maps.Keys(reached)) {
-			if self := f.HubMember(hub); self != nil && self.Engine != fleet.EngineFlux { // which has no projects
+			if self := f.HubMember(hub); self != nil && self.Engine != fleet.EngineFlux { // Flux has no projects
 				t.share(self).add(team, reached[hub])
 			}
 		}
@@ -103,7 +103,7 @@ func Compute(f *fleet.Fleet, teams []*Team, served func(*fleet.Member) *fleet.Me
 	return t
 }
 
-// takenName is the problem of a team whose project would have the name of a tenant's project.
+// takenName returns the problem of a team whose project would have the name of a tenant's project.
 func takenName(team *Team, byTenant map[string][]*fleet.Member) (problem.Problem, bool) {
 	others := byTenant[team.Component()]
 	if len(others) == 0 {
@@ -116,8 +116,8 @@ func takenName(team *Team, byTenant map[string][]*fleet.Member) (problem.Problem
 	}, true
 }
 
-// selectable are the labels that a team's selector sees: what the member's file says, so that the
-// choice is a function of the repository alone.
+// selectable returns the labels that a team's selector sees: only what the member's file says, so
+// that the choice is a function of the repository.
 func selectable(m *fleet.Member) map[string]string {
 	out := map[string]string{}
 	for _, e := range slices.Concat(m.FlagLabels, m.Labels) {
@@ -163,7 +163,7 @@ func (s *Share) add(team *Team, clusters []string) {
 	s.assignments = append(s.assignments, assignment{team: team, clusters: clusters, values: values})
 }
 
-// conflicts are the namespaces that several teams of a member claim.
+// conflicts returns the problems of namespaces that several teams of a member claim.
 func (s *Share) conflicts() (out []problem.Problem) {
 	for i, a := range s.assignments {
 		for _, before := range s.assignments[:i] {
@@ -186,7 +186,7 @@ func conflict(team *Team, c claim, other *Team, theirs claim) problem.Problem {
 	}
 }
 
-// Taken is the problem of a namespace of the platform's that a team of the member claims.
+// Taken returns the problem of a namespace of the platform that a team of the member claims.
 func (s *Share) Taken(namespace, group, component string) []problem.Problem {
 	if s == nil || s.isHub || group == Group || group == Workloads {
 		return nil
@@ -215,7 +215,7 @@ func (s *Share) sum() string {
 	return b.String()
 }
 
-// Of is what a member takes, nil if that is nothing.
+// Of returns a member's part, nil if it has none.
 func (t *Table) Of(m *fleet.Member) *Share {
 	if t == nil {
 		return nil
@@ -228,7 +228,7 @@ func (s *Share) Has(t *Team) bool {
 	return s != nil && !s.isHub && t != nil && slices.ContainsFunc(s.assignments, func(a assignment) bool { return a.team == t })
 }
 
-// Same reports whether two members take the same.
+// Same reports whether two members have the same part.
 func (s *Share) Same(other *Share) bool {
 	return s == other || s != nil && other != nil && s.digest == other.digest
 }
@@ -243,8 +243,8 @@ func (t *Table) Reaches(team *Team) bool {
 	return false
 }
 
-// Uncordoned are the problems of a table that lacks teams of an earlier one which were not
-// cordoned: somebody may still deploy there.
+// Uncordoned returns the problems of a table that lacks teams of an earlier one which were not
+// cordoned: they may still deploy there.
 func (t *Table) Uncordoned(before *Table) (out []problem.Problem) {
 	if before == nil {
 		return nil

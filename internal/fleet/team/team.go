@@ -18,7 +18,7 @@ const (
 	Folder = "fleet/teams"
 	// Group is the group whose components are the teams.
 	Group = "teams"
-	// componentPrefix keeps teams' components and projects apart from those of other names.
+	// componentPrefix keeps teams' components and projects apart from others.
 	componentPrefix = "team-"
 	// maxName leaves room for the prefix in a DNS-1123 label.
 	maxName = 63 - len(componentPrefix)
@@ -45,12 +45,12 @@ type Team struct {
 
 	Pos      problem.Pos
 	Problems []problem.Problem
-	// Digest is the file's.
+	// Digest is the digest of the file.
 	Digest string
 
 	root *yamldoc.Node
-	// off and on are catalogs that remove the team's entry, and switch it on; values are those of a
-	// member. Clusters share them.
+	// off is a catalog that removes the team's entry, and on a catalog that switches it on; values
+	// are the values on a member. All clusters of the team share them.
 	off, on, values *yamldoc.Node
 }
 
@@ -71,19 +71,19 @@ type deniedKind struct {
 	Kind  string `json:"kind" pattern:"^[A-Za-z0-9.*?-]*$" expect:"a name, in which * is any text and ? a character"`
 }
 
-// Component is the team's component, and its project in Argo CD.
+// Component returns the team's component, which is also its project in Argo CD.
 func (t *Team) Component() string { return componentPrefix + t.Name }
 
-// Account is the ServiceAccount that Flux impersonates for a team's applications.
+// Account returns the ServiceAccount that Flux impersonates for a team's applications.
 func Account(team string) string { return componentPrefix + team }
 
-// Name is the team whose file is at a path, and whether the path is that of a team file.
+// Name returns the team whose file is at a path, and whether the path may be a team file's.
 func Name(file string) (string, bool) {
 	name, ok := strings.CutSuffix(path.Base(file), ".yaml")
 	return name, ok && path.Dir(file) == Folder
 }
 
-// claimedTenant finds the tenant in a file that is no YAML.
+// claimedTenant finds the tenant in a file that is not YAML.
 var claimedTenant = regexp.MustCompile(`(?m)^tenant:[ \t]*["']?([a-z0-9-]+)["']?[ \t]*(#.*)?\r?$`)
 
 // Parse reads a team file. The team keeps the file's problems.
@@ -105,7 +105,7 @@ func Parse(file *snapshot.File, doc *yamldoc.Doc, err error) *Team {
 	return t
 }
 
-// Check checks what is not of one key.
+// Check checks what concerns more than one key.
 func (t *Team) Check(at yamldoc.At) {
 	declared := t.Name
 	if t.Name, _ = Name(t.Pos.File); declared != t.Name {
@@ -138,10 +138,10 @@ func (g *group) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// repository is an address, or a pattern of Argo CD's.
+// repository is an address, or a pattern of Argo CD.
 type repository string
 
-// UnmarshalText reads an address. The host is always given as a whole.
+// UnmarshalText reads an address. The host is always written in full.
 func (r *repository) UnmarshalText(text []byte) error {
 	s := string(text)
 	*r = repository(s)
@@ -187,7 +187,7 @@ func isReserved(namespace string) bool {
 	return namespace == "default" || strings.HasPrefix(namespace, "kube-")
 }
 
-// overlaps reports whether a namespace may be both claims'.
+// overlaps reports whether both claims may include one namespace.
 func (c claim) overlaps(other claim) bool {
 	switch {
 	case c.isPrefix && other.isPrefix:
@@ -207,7 +207,7 @@ func (t *Team) Claims(namespace string) bool {
 }
 
 // Allows reports whether the team may deploy from a repository. It is stricter than Argo CD, for
-// which a pattern's ** crosses folders, and allows no template, which may become anything.
+// which a pattern's ** crosses folders. It allows no template, because the result is not known.
 func (t *Team) Allows(address string) bool {
 	if address == "" || strings.ContainsAny(address, "%\\") || strings.Contains(address, "..") || strings.Contains(address, "{{") {
 		return false
@@ -221,7 +221,7 @@ func (t *Team) Allows(address string) bool {
 // IsBroken reports whether the file has an error.
 func (t *Team) IsBroken() bool { return len(problem.Errors(t.Problems)) > 0 }
 
-// claims is the claim of the team on a namespace, and whether it has one.
+// claims returns the team's claim on a namespace, and whether it has one.
 func (t *Team) claims(c claim) (claim, bool) {
 	i := slices.IndexFunc(t.Claimed, c.overlaps)
 	if i < 0 {

@@ -11,24 +11,24 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
-// Forms are keys of a catalog entry that may not fit the entry of a query, fewest first.
+// Forms are lists of keys of a catalog entry that may not fit the entry of a query, fewest first.
 var Forms = [][]string{
 	{catalog.KeyKind, catalog.KeySubstitute, "name", "path"},
 	{catalog.KeyKind, catalog.KeySubstitute, catalog.KeyChart},
 	{catalog.KeyKind, catalog.KeySubstitute, catalog.KeyChart, catalog.KeyCompanions, catalog.KeyDependsOn, catalog.KeyNamespace, catalog.KeyReleaseName},
 }
 
-// Memory remembers what is computed from a file.
+// Memory caches what is computed from a file.
 type Memory interface {
-	// Without returns a catalog that has a component's entry without some keys.
+	// Without returns a catalog with a component's entry without some keys.
 	Without(entry *yamldoc.Node, component string, keys []string) *yamldoc.Node
 	// Forbidden returns the values of a file that a schema does not allow; subject names the file's
 	// component in the problems.
 	Forbidden(schema *Schema, root *yamldoc.Node, subject string) []problem.Problem
 }
 
-// WithoutKeys are catalogs in which tenants' levels say nothing of some keys of a component, or of
-// its chart. No level's null removes the entry either.
+// WithoutKeys returns catalogs whose tenants' levels do not set some keys of a component, or of its
+// chart. No level's null removes the entry either.
 func WithoutKeys(m Memory, layout *fleet.Layout, catalogs catalog.Layers, component string, keys []string) catalog.Layers {
 	out := slices.Clone(catalogs)
 	for i, l := range out {
@@ -39,7 +39,7 @@ func WithoutKeys(m Memory, layout *fleet.Layout, catalogs catalog.Layers, compon
 	return out
 }
 
-// PlatformLayers are those that no tenant writes.
+// PlatformLayers returns the layers that no tenant writes.
 func PlatformLayers(layout *fleet.Layout, layers []hierarchy.Layer) []hierarchy.Layer {
 	return slices.DeleteFunc(slices.Clone(layers), func(l hierarchy.Layer) bool { return layout.OfTenant(l.Level) })
 }

@@ -2,8 +2,8 @@ package tenancy
 
 import "github.com/argosy-hub/argosy/internal/fleet"
 
-// Moved are the members of a fleet whose files are in another hub's folder in the next one, with
-// that hub.
+// Moved returns the members of a fleet whose files are in another hub's folder in the next one,
+// with that hub.
 func Moved(before, now *fleet.Fleet) map[*fleet.Member]string {
 	out := map[*fleet.Member]string{}
 	if now.HasMembersOf(before) {

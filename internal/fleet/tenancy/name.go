@@ -10,26 +10,25 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 )
 
-// Names judges the names that a tenant gives to components of a group on a cluster, not a hub's.
+// Names checks the names that a tenant gives to components of a group on a cluster, except a hub's.
 type Names struct {
 	Fleet    *fleet.Fleet
 	Member   *fleet.Member
 	Group    string
 	Catalogs catalog.Layers
-	// IsFlux reports that Flux deploys the group, which has an object for each companion, too.
+	// IsFlux reports that Flux deploys the group; it has an object for each companion, too.
 	IsFlux bool
-	// Reserved are the names of what Argosy itself makes for a cluster, but for its grants.
+	// Reserved are the names of what Argosy itself makes for a cluster, except its grants.
 	Reserved []string
 	// Platform returns the names of the platform's components on the cluster, of all groups.
 	Platform func() []string
 }
 
-// Forbidden are the problems of a tenant's own component whose Application on a hub reads as that
-// of another member, or of a release: dns-blue on the cluster red, where there is a cluster
-// blue-red, or argo on the cluster cd-red, where the platform has argo-cd on red (N1). Argo CD
-// would give the name to the first of the two. Where the other cluster's name is the longer one, it
-// does not matter whether it has such a component, because it may get one later. Cut names are
-// compared, too.
+// Forbidden reports a tenant's own component whose Application on a hub has a name of another
+// member, or of a release. Examples are dns-blue on the cluster red, beside a cluster blue-red, or
+// argo on the cluster cd-red, where the platform has argo-cd on red. Argo CD would give the name to
+// the first of the two. A cluster with a longer name need not have the component, because it may
+// get one later. Cut names are compared, too.
 func (n Names) Forbidden(component string) []problem.Problem {
 	if n.Member.Owner(n.Group) != fleet.OwnerHub {
 		return nil // an engine of the member's own
@@ -48,7 +47,7 @@ func (n Names) Forbidden(component string) []problem.Problem {
 	return problem.Sorted(out)
 }
 
-// Gives reports whether a tenant's catalogs alone give a name to an Application of a component, or
+// Gives reports whether only a tenant's catalogs give a name to an Application of a component, or
 // with Flux to a companion's HelmRelease.
 func (n Names) Gives(component, application string) bool {
 	for name := range n.given(component) {
@@ -59,8 +58,8 @@ func (n Names) Gives(component, application string) bool {
 	return false
 }
 
-// HasCut reports whether a tenant's name for a component is cut: its end does not say whose it may
-// be, too.
+// HasCut reports whether a tenant's name for a component is cut: a cut name does not show which
+// other cluster it may belong to.
 func (n Names) HasCut(component string) bool {
 	for name := range n.given(component) {
 		if _, is := catalog.CutStem(catalog.ApplicationName(name, n.Member.Name)); is {
@@ -85,7 +84,7 @@ func (n Names) found(component string) string {
 	return ""
 }
 
-// reserved are Reserved, and the names of grants.
+// reserved returns Reserved, and the names of grants.
 func (n Names) reserved() []string {
 	out := slices.Clone(n.Reserved)
 	for _, group := range n.Fleet.Layout.GroupNames() {
@@ -94,8 +93,8 @@ func (n Names) reserved() []string {
 	return out
 }
 
-// readsAs is the component of another member that an Application's name may be of. Full is the name
-// before it was cut.
+// readsAs returns the component of another member that may have an Application's name. Full is the
+// name before it was cut.
 func (n Names) readsAs(full, name string) (component, cluster string) {
 	f, m := n.Fleet, n.Member
 	platform := func() []string { return slices.Concat(n.reserved(), n.Platform()) }
@@ -132,8 +131,8 @@ func (n Names) readsAs(full, name string) (component, cluster string) {
 	return component, cluster
 }
 
-// ConcernedByNames are the members of a hub whose own components may read as those of members that
-// have come or gone: their names begin or end with each other, or a name is cut.
+// ConcernedByNames returns the members of a hub whose components may have names of members that
+// came or went: their names begin or end with each other, or a name is cut.
 func ConcernedByNames(hub string, before, now *fleet.Fleet, hasCut func(*fleet.Member) bool) []*fleet.Member {
 	changed := cameOrWent(hub, before, now)
 	return slices.DeleteFunc(slices.Clone(now.Members(hub)), func(other *fleet.Member) bool {
@@ -154,8 +153,8 @@ func cameOrWent(hub string, before, now *fleet.Fleet) (out []*fleet.Member) {
 	return out
 }
 
-// namesBelow are the ends of a name that follow a hyphen, the longest first: the clusters that an
-// Application of the name may be of.
+// namesBelow returns the ends of a name that follow a hyphen, the longest first: the clusters that
+// an Application of the name may be on.
 func namesBelow(name string) []string {
 	var out []string
 	for i := range len(name) {

@@ -16,7 +16,7 @@ func IsOfPlatform(layout *fleet.Layout, catalogs catalog.Layers, component strin
 	})
 }
 
-// OwnComponents are those of all of a group's that are in a tenant's catalogs alone.
+// OwnComponents returns the components of a group that are only in a tenant's catalogs.
 func OwnComponents(layout *fleet.Layout, catalogs catalog.Layers, all []string) (own []string) {
 	ofLayout := catalogs.OfLayout()
 	for _, component := range all {
@@ -27,13 +27,13 @@ func OwnComponents(layout *fleet.Layout, catalogs catalog.Layers, all []string) 
 	return own
 }
 
-// PlatformNames are the components that catalogs which no tenant writes have.
+// PlatformNames returns the components in catalogs that no tenant writes.
 func PlatformNames(layout *fleet.Layout, catalogs catalog.Layers) []string {
 	return slices.DeleteFunc(slices.Clone(catalogs), func(l hierarchy.Layer) bool { return layout.OfTenant(l.Level) }).Components()
 }
 
-// given are the names that a tenant's catalogs alone give to a component's Application, and to what
-// Flux makes of its companions, with their places.
+// given returns the names that only a tenant's catalogs give to a component's Application, and to
+// Flux's objects for its companions, with their places.
 func (n Names) given(component string) map[string]problem.Pos {
 	var out map[string]problem.Pos
 	add := func(name string, at problem.Pos) {

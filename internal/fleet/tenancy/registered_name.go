@@ -8,9 +8,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 )
 
-// RegisteredName are the problems of a member with a name that charts/fleet-secret may give to a
-// Secret of another member of its hub: `a-git-github` beside `a`, whose credentials are called so
-// (W1).
+// RegisteredName reports a member with a name that charts/fleet-secret may give to a Secret of
+// another member of its hub: `a-git-github` beside `a`, whose credentials have that name.
 func RegisteredName(f *fleet.Fleet, m *fleet.Member) (out []problem.Problem) {
 	for i := range m.Name {
 		rest := m.Name[i:]

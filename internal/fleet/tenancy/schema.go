@@ -13,7 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
-// FileName is the name of a chart's schema.
+// SchemaFile is the name of a chart's schema.
 const SchemaFile = "tenant.schema.json"
 
 // Schema is an allow-list of values.
@@ -25,7 +25,7 @@ type Schema struct {
 // nothing is the schema of a chart without one.
 var nothing = must(ParseSchema("", []byte(`{"type": "object", "additionalProperties": false}`)))
 
-// Nothing allows no value at all.
+// NothingAllowed returns the schema that allows no value at all.
 func NothingAllowed() *Schema { return nothing }
 
 func must(s *Schema, err error) *Schema {
@@ -35,14 +35,14 @@ func must(s *Schema, err error) *Schema {
 	return s
 }
 
-// none refuses every reference to another document (rule 3).
+// none refuses every reference to another document.
 type none struct{}
 
 func (none) Load(url string) (any, error) {
 	return nil, fmt.Errorf("refers to %s, and nothing outside of the schema is read", url)
 }
 
-// Parse compiles a schema; file names it in hints.
+// ParseSchema compiles a schema; file names it in hints.
 func ParseSchema(file string, data []byte) (*Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *reported) add(e *jsonschema.ValidationError) {
 	}
 }
 
-// at reports a value at the place of its key. What is in a list has the list's place.
+// at reports a value at the place of its key. A value in a list has the list's place.
 func (r *reported) at(path []string) {
 	n, pos := r.root, r.root.Pos()
 	for _, part := range path {

@@ -15,12 +15,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
-// What a tenant's level may set of a component that lands on the hub is an allow-list (W1). Four
-// kinds of components land there: the registration chart, all of the group of classes, those that
-// the layout names in tenantSchemas, and those whose catalog entry sends its Application to another
-// destination.
+// An allow-list says what a tenant's level may set of a component that lands on the hub. The
+// registration chart and all of the group of classes land there. So do the components that the
+// layout names in tenantSchemas, and components whose catalog entry sends the Application to
+// another destination.
 
-// registrationSchema is the one of charts/fleet-secret, which a layout may replace.
+// registrationSchema is the schema of charts/fleet-secret, which a layout may replace.
 var registrationSchema = func() *Schema {
 	s, err := ParseSchema("charts/fleet-secret/"+SchemaFile, charts.FleetSecretTenantSchema)
 	if err != nil {
@@ -36,7 +36,7 @@ const keyTemplatePatch = "templatePatch"
 var inDestination = regexp.MustCompile(`\bdestination["']?\s*:`)
 
 // Schemas are the components that land on the hub, by "group/component", with the schema of what a
-// tenant's level may set there. Those of the group of classes need no entry.
+// tenant's level may set there. Components of the group of classes need no entry.
 type Schemas map[string]*Schema
 
 // LoadSchemas finds the components that land on the hub. Catalogs are the layout's, by group.
@@ -94,8 +94,8 @@ func LoadSchemas(layout *fleet.Layout, catalogs map[string][]hierarchy.Layer, s 
 // Has reports whether a component lands on the hub.
 func (s Schemas) Has(group, component string) bool { return s.of(group, component) != nil }
 
-// of is a component's schema, nil where it does not land on the hub. All of the group of classes
-// lands there, whatever catalog names it (C1).
+// of returns a component's schema, nil where it does not land on the hub. All of the group of
+// classes lands there, whatever catalog names it.
 func (s Schemas) of(group, component string) *Schema {
 	if schema := s[group+"/"+component]; schema != nil || group != provision.Group {
 		return schema
@@ -114,8 +114,8 @@ func isElsewhere(patch *yamldoc.Node) bool {
 	return patch.Get("spec").Get("destination") != nil
 }
 
-// ForbiddenValues are the values of a tenant's levels that the component's schema does not allow
-// there. The memo remembers what a schema finds in a file.
+// ForbiddenValues reports the values of a tenant's levels that the component's schema does not
+// allow. Remembered caches what a schema finds in a file.
 func (s Schemas) ForbiddenValues(remembered Memory, layout *fleet.Layout, group, component string, layers []hierarchy.Layer) []problem.Problem {
 	schema := s.of(group, component)
 	if schema == nil {
@@ -131,8 +131,8 @@ func (s Schemas) ForbiddenValues(remembered Memory, layout *fleet.Layout, group,
 	return out
 }
 
-// Companion judges the value files of a companion: where its component lands on the hub, it does,
-// too, and a tenant's level may set nothing of it. The error is a problem.List.
+// Companion checks the value files of a companion. It lands on the hub where its component does;
+// then a tenant's level may set nothing of it. The error is a problem.List.
 func (s Schemas) Companion(remembered Memory, layout *fleet.Layout, m *fleet.Member, group, component string) func([]hierarchy.Layer, error) ([]hierarchy.Layer, error) {
 	return func(layers []hierarchy.Layer, err error) ([]hierarchy.Layer, error) {
 		if err != nil || m.IsHub || !s.Has(group, component) {
@@ -146,8 +146,8 @@ func (s Schemas) Companion(remembered Memory, layout *fleet.Layout, m *fleet.Mem
 	}
 }
 
-// ForbiddenEntries are the entries of a component that lands on the hub in catalogs of a tenant's
-// levels: they would choose its chart, its version and its namespace.
+// ForbiddenEntries reports the entries of a component that lands on the hub in catalogs of a
+// tenant's levels: they would choose its chart, its version and its namespace.
 func (s Schemas) ForbiddenEntries(layout *fleet.Layout, group, component string, catalogs []hierarchy.Layer) []problem.Problem {
 	if !s.Has(group, component) {
 		return nil

@@ -13,9 +13,9 @@ const (
 	KeyKubeconfig  = "kubeconfig"
 )
 
-// ForbiddenSecrets are names of secrets in the registration chart's values that come from a
-// tenant's own files and are not among those that the tenant may name. What is at a level that all
-// tenants share is the platform's.
+// ForbiddenSecrets reports names of secrets in the registration chart's values that come from a
+// tenant's own files and that the tenant may not name. The platform owns the levels that all
+// tenants share.
 func ForbiddenSecrets(layout *fleet.Layout, m *fleet.Member, registration *hierarchy.Tree) []problem.Problem {
 	names := layout.SecretNames
 	if m.IsHub || len(names) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/provision"
 )
 
-// TwinsOf are the members of other hubs that would have the same name in the same account and
+// TwinsOf returns the members of other hubs that would have the same name in the same account and
 // region, as far as the files say: two controllers would have one cluster.
 func TwinsOf(f *fleet.Fleet, m *fleet.Member) []*fleet.Member {
 	s := m.Provision
@@ -26,7 +26,7 @@ func TwinsOf(f *fleet.Fleet, m *fleet.Member) []*fleet.Member {
 	return out
 }
 
-// ChangedTwins are the members that have other twins than in a previous fleet.
+// ChangedTwins returns the members that have other twins than in a previous fleet.
 func ChangedTwins(previous, f *fleet.Fleet) []*fleet.Member {
 	var out []*fleet.Member
 	for _, hub := range f.Hubs() {
@@ -39,7 +39,7 @@ func ChangedTwins(previous, f *fleet.Fleet) []*fleet.Member {
 	return out
 }
 
-// Twins are the problems of a member that has twins.
+// Twins returns the problems of a member that has twins.
 func Twins(f *fleet.Fleet, m *fleet.Member) []problem.Problem {
 	var out []problem.Problem
 	for _, other := range TwinsOf(f, m) {

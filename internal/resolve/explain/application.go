@@ -18,9 +18,9 @@ type Target struct {
 }
 
 // FindApplication finds the component of an Application, whether its cluster runs it or not, or the
-// registration of a cluster. An empty hub stands for all hubs. The error is a *queryerr.Error. It
-// looks the name up among all possible names: a long name is truncated, with a hash, and cannot be
-// parsed.
+// registration of a cluster. An empty hub stands for all hubs. The error is a *problem.QueryError.
+// It looks the name up among all possible names: a long name is truncated, with a hash, and cannot
+// be parsed.
 func FindApplication(st *fleetstate.State, hub, name string) (Target, error) {
 	var found []Target
 	var clusters, names []string
@@ -60,7 +60,7 @@ func FindApplication(st *fleetstate.State, hub, name string) (Target, error) {
 		return Target{}, problem.BadRequest("Application %q may be %s: name the hub, or the cluster and component", name, strings.Join(text, " or "))
 	case hub != "" && clusters == nil:
 		return Target{}, problem.BadRequest("hub %q has no member files%s", hub, problem.Hint(hub, st.Fleet.Hubs()))
-	case names == nil: // the cluster is not known: it is what the name ends in
+	case names == nil: // the cluster is not known: the name's end is it
 		for i, c := range name {
 			for _, cluster := range clusters {
 				if c == '-' && abs(len(name)-i-1-len(cluster)) <= 2 {

@@ -20,8 +20,8 @@ import (
 )
 
 // Component explains one component of one cluster, restricted to the values at and below a path
-// (hierarchy.ParsePath), which may be empty. An empty hub stands for the one hub that has such a
-// member. The error is a *queryerr.Error or a *PathError.
+// (hierarchy.ParsePath), which may be empty. An empty hub means the only hub with such a member.
+// The error is a *problem.QueryError or a *PathError.
 func Component(st *fleetstate.State, t Target, path []string) (Explanation, error) {
 	m, failure := st.Fleet.FindMember(t.Hub, t.Cluster)
 	if failure != nil {
@@ -101,7 +101,7 @@ func (x *explainer) labels() {
 
 // registration explains the chart that registers the cluster. It has no catalog entry.
 func (x *explainer) registration() error {
-	files, _ := x.st.ResolverOf(x.cluster).ValueLayers(x.cluster, x.group, fleetstate.Registration) // they were readable before
+	files, _ := x.st.ResolverOf(x.cluster).ValueLayers(x.cluster, x.group, fleetstate.Registration) // they could be read before
 	x.merged(x.cluster.Registration, files)
 	// A hub does not register itself.
 	x.setState(true, !x.member.IsHub, false)
@@ -134,7 +134,7 @@ func (x *explainer) component() error {
 	if len(problems) > 0 {
 		return query.Unavailable(x.st, problems)
 	}
-	if !r.Enabled { // its values would still be these
+	if !r.Enabled { // if it were enabled, its values would be these
 		r.Values, r.Chart = resolver.Merge(files, x.Group, name), r.Entry.Chart
 	}
 	x.merged(r.Values, files)
@@ -162,7 +162,7 @@ func (x *explainer) component() error {
 	}
 	x.Release.Source = releaseSource(g.Release)
 	x.Release.Unlisted = !listed
-	own := x.st.Fleet.Layout.Groups[x.Group].OwnCatalogs // of this revision, whatever the release's
+	own := x.st.Fleet.Layout.Groups[x.Group].OwnCatalogs // from this revision, whatever the release's
 	if len(x.Catalog) > 0 && x.Catalog[0].Level == catalog.Level && !own {
 		x.Release.Catalog = x.Catalog[0].Path
 	}
@@ -214,8 +214,8 @@ func (x *explainer) entry(r fleetstate.Component) {
 	x.ReleaseName = setting(entry, r.ReleaseName, catalog.KeyReleaseName)
 }
 
-// byFlag says that a flag of the member, or the label of its name, brings the component, whatever
-// its entry says.
+// byFlag records that a flag of the member, or the label of its name, brings the component,
+// whatever its entry says.
 func (x *explainer) byFlag(component string) {
 	flag, key := placement.BringingFlag(x.member, component)
 	pos, level := x.member.KeyPos(key), "member"
@@ -249,7 +249,7 @@ func (x *explainer) companion(r fleetstate.Component, component, name string) er
 	return nil
 }
 
-// merged takes merged values, and the files of their levels, of which some may be missing. The
+// merged records merged values and the files of their levels, some of which may be missing. The
 // other layers are below them, or above where the layout says so.
 func (x *explainer) merged(tree *hierarchy.Tree, files []hierarchy.Layer) {
 	all := tree.Layers()

@@ -2,7 +2,7 @@ package explain
 
 import "github.com/argosy-hub/argosy/internal/base/problem"
 
-// Explanation says where everything about one component of one cluster comes from (rule H7).
+// Explanation says where everything about one component of one cluster comes from.
 type Explanation struct {
 	APIVersion  string `json:"apiVersion" jsonschema:"enum=argosy.dev/v1alpha1"`
 	Kind        string `json:"kind" jsonschema:"enum=Explanation"`
@@ -33,7 +33,7 @@ type Explanation struct {
 	Enabled *Setting `json:"enabled,omitempty"`
 	// Selector is the catalog entry's label selector; absent when it has none.
 	Selector *Setting `json:"selector,omitempty"`
-	// SelectorLabels are the cluster's labels that the selector asks for.
+	// SelectorLabels are the cluster's labels that the selector names.
 	SelectorLabels []Label `json:"selectorLabels"`
 	// Source is "manifests" for a folder in Git, chart.path, and "chart" for a chart; absent for
 	// the registration chart.
@@ -48,7 +48,7 @@ type Explanation struct {
 	ReleaseName *Setting         `json:"releaseName,omitempty"`
 	// Catalog are the files with a catalog entry for the component, least specific first.
 	Catalog []Layer `json:"catalog"`
-	// Layers are those of the values, least specific first, the missing ones included.
+	// Layers are the layers of the values, least specific first, the missing ones included.
 	Layers []Layer `json:"layers"`
 	// Path restricts the values; absent for all values.
 	Path   string  `json:"path,omitempty"`
@@ -142,8 +142,8 @@ type Label struct {
 	Key string `json:"key"`
 	// Value is absent when the cluster has no such label.
 	Value *string `json:"value,omitempty"`
-	// Position is where Git declares it; absent for reserved labels, and for those of the live
-	// cluster Secret alone.
+	// Position is where Git declares it; absent for reserved labels, and for labels that only the
+	// live cluster Secret has.
 	Position problem.Pos `json:"position,omitzero"`
 	// Live is the value of the live cluster Secret, where Value replaces it.
 	Live *string `json:"live,omitempty"`

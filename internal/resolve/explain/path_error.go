@@ -72,7 +72,7 @@ func (x *explainer) pathError(path []string) error {
 	return out
 }
 
-// nearest is the known name that problem.Nearest would suggest.
+// nearest returns the known name that problem.Nearest would suggest.
 func nearest(unknown string, known []string) string {
 	for _, hint := range problem.Nearest(unknown, known) {
 		for _, k := range known {
@@ -84,7 +84,7 @@ func nearest(unknown string, known []string) string {
 	return ""
 }
 
-// endingIn is the first path of the tree that ends in the given one, nil if there is none.
+// endingIn returns the first path of the tree that ends in the given one, nil if there is none.
 func endingIn(t *hierarchy.Tree, path []string) []string {
 	var found []string
 	var walk func(n *yamldoc.Node, at []string) bool

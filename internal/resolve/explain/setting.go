@@ -12,7 +12,7 @@ import (
 // versionsLevel is the level of a setting of the versions file.
 const versionsLevel = "versions"
 
-// releaseSource is where a release's chart comes from, each key with its place in the versions
+// releaseSource returns where a release's chart comes from, each key with its place in the versions
 // file.
 func releaseSource(r release.Release) *ReleaseSource {
 	of := func(value, key string) *Setting {
@@ -82,7 +82,7 @@ func label(set labels.Set, key string) Label {
 	return l
 }
 
-// selectorKeys are the labels that a selector names, sorted.
+// selectorKeys returns the labels that a selector names, sorted.
 func selectorKeys(n *yamldoc.Node) []string {
 	var keys []string
 	if m := n.Get("matchLabels"); m.IsMap() {

@@ -14,9 +14,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
-// agents are what a hub that runs Flux gives its members with a Flux of their own, as components of
-// these members: charts/agent-flux, and charts/fleet-secret with their credentials. Both are beside
-// the chart that registers the member, of the same version.
+// agents returns what a hub that runs Flux gives its members with a Flux of their own, as
+// components of these members: charts/agent-flux, and charts/fleet-secret with their credentials.
+// Both charts are beside the chart that registers the member, with the same version.
 func agents(st *fleetstate.State, hub string, registrations []paramset.ComponentSet) ([]paramset.ComponentSet, *problem.QueryError) {
 	var out []paramset.ComponentSet
 	for _, r := range registrations {
@@ -37,7 +37,7 @@ func agents(st *fleetstate.State, hub string, registrations []paramset.Component
 		out = append(out, paramset.ComponentSet{
 			Common: s.Common, Component: fleetstate.Agent, Group: fleetstate.FleetGroup, Release: r.Release,
 			Chart: beside(r.Chart, "agent-flux"), Namespace: registration.FluxNamespace, ReleaseName: "agent-flux", HelmValues: string(values), Deletion: s.Deletion,
-			// Until Flux is there, Helm knows none of the chart's kinds.
+			// Until Flux is there, Helm does not know the chart's kinds.
 			DependsOn: []string{fleetstate.FleetGroup + "/" + placement.Engines[fleet.EngineFlux]},
 			Companions: map[string]paramset.CompanionSet{
 				"credentials": {Chart: r.Chart, ReleaseName: fleetstate.Registration, HelmValues: s.CredentialValues},
@@ -47,7 +47,7 @@ func agents(st *fleetstate.State, hub string, registrations []paramset.Component
 	return out, nil
 }
 
-// beside is the chart of another name where a chart is.
+// beside returns the chart of another name beside a chart.
 func beside(chart catalog.Chart, name string) catalog.Chart {
 	for _, at := range []*string{&chart.Path, &chart.Name} {
 		if *at != "" {
@@ -57,8 +57,8 @@ func beside(chart catalog.Chart, name string) catalog.Chart {
 	return chart
 }
 
-// serviceChart is where a member's Flux finds the chart of its service, as charts/agent-flux takes
-// it (plugin.chart).
+// serviceChart returns where a member's Flux finds the chart of its service, as charts/agent-flux
+// takes it (plugin.chart).
 func serviceChart(c *fleetstate.Cluster, registers catalog.Chart) map[string]any {
 	chart := beside(registers, "generator-plugin")
 	if chart.Path == "" {

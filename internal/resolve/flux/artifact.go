@@ -15,14 +15,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
-// Media types of what `flux push artifact` makes (fluxcd/pkg/oci, v0.68).
+// Media types of an artifact that `flux push artifact` makes (fluxcd/pkg/oci, v0.68).
 const (
 	ManifestType = "application/vnd.oci.image.manifest.v1+json"
 	ConfigType   = "application/vnd.cncf.flux.config.v1+json"
 	LayerType    = "application/vnd.cncf.flux.content.v1.tar+gzip"
 )
 
-// Blob is bytes that are known by their digest.
+// Blob has bytes with their digest.
 type Blob struct {
 	MediaType string
 	Digest    string // sha256:<hex>
@@ -37,7 +37,7 @@ func newBlob(mediaType string, data []byte) Blob {
 // Artifact is an OCI artifact.
 type Artifact struct {
 	Manifest, Config, Layer Blob
-	// LeftOut are the errors of clusters that the artifact leaves out (rule 7).
+	// LeftOut are the errors of clusters that the artifact leaves out.
 	LeftOut []problem.Problem
 	// Objects are the HelmReleases and Kustomizations that it deploys.
 	Objects []Object
@@ -51,7 +51,7 @@ type descriptor struct {
 
 func (b Blob) descriptor() descriptor { return descriptor{b.MediaType, b.Digest, len(b.Data)} }
 
-// Pack makes an artifact of files: same files, same digests (rule 6).
+// Pack makes an artifact of files: same files, same digests.
 func Pack(files []File) (Artifact, error) {
 	content, err := archive(files)
 	if err != nil {
@@ -84,7 +84,7 @@ func Pack(files []File) (Artifact, error) {
 	return a, err
 }
 
-// archive is files as tar, all of them made at the same moment by nobody.
+// archive returns files as tar, all with the same time and without an owner.
 func archive(files []File) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
@@ -118,7 +118,7 @@ func Build(st *fleetstate.State, hub, owner string) (Artifact, error) {
 	return BuildOwned(owned)
 }
 
-// BuildOwned is Build for what is known to run.
+// BuildOwned is Build for an Owned that the caller has computed.
 func BuildOwned(owned Owned) (Artifact, error) {
 	files, problems := Render(owned, Options{})
 	if files == nil {

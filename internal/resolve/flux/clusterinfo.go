@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
-// clusterInfo is a ConfigMap with the facts of a cluster, the engine's own or another, under keys
-// that a Kustomization of the fleet's can take variables from (spec.postBuild.substituteFrom):
+// clusterInfo returns a ConfigMap with the facts of a cluster, the engine's own or another. A
+// Kustomization of the fleet can take variables from its keys (spec.postBuild.substituteFrom):
 // cluster, tenant, environment, hub, label_<key>, annotation_<key>.
 func (r *renderer) clusterInfo(name string, self Identity) object {
 	data := object{"cluster": self.Name, "tenant": self.Tenant, "environment": self.Environment, "hub": r.owned.Hub}
@@ -25,7 +25,7 @@ func (r *renderer) clusterInfo(name string, self Identity) object {
 
 var unfitInVariables = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
-// flatten adds labels or annotations. Of several that come to be one key, the first by name has it.
+// flatten adds labels or annotations. If several become one key, the first by name has it.
 func (r *renderer) flatten(data object, self Identity, prefix string, set labels.Set) {
 	taken := map[string]string{}
 	report := func(severity problem.Severity, reason problem.Reason, key, found, expected string) {
@@ -40,7 +40,7 @@ func (r *renderer) flatten(data object, self Identity, prefix string, set labels
 	}
 	for _, key := range slices.Sorted(maps.Keys(set.All)) {
 		if key == labels.SecretType {
-			continue // Argo CD's own
+			continue // only for Argo CD
 		}
 		flat := prefix + "_" + unfitInVariables.ReplaceAllString(key, "_")
 		if first, is := taken[flat]; is {

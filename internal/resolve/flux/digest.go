@@ -11,22 +11,22 @@ import (
 
 // Object is a HelmRelease or Kustomization of an artifact.
 type Object struct {
-	// Item is what it is about. Its name is the object's: a component has one for each companion,
-	// too.
+	// Item is the subject of the object, with the object's name: a component has an object for each
+	// companion, too.
 	Item lifecycle.Item
 	// Kind is facts.Kustomization, or empty for a HelmRelease.
 	Kind string
-	// Digest is of all that decides what it deploys (rule 12).
+	// Digest covers everything that decides what the object deploys.
 	Digest string
 }
 
-// sealed writes the digest of a component's objects on the HelmRelease or Kustomization among them,
-// and its own digest on a source of the same name. The digest covers variables, too.
+// sealed writes the digest of a component's objects on the HelmRelease or Kustomization among them.
+// It writes a source's own digest on a source of the same name. The digest covers variables, too.
 func sealed(objects []object, c paramset.ComponentSet, variables ...any) []object {
 	parts := slices.Clone(variables)
 	last := annotationsOf(objects[len(objects)-1])
 	for _, x := range objects {
-		if nameOf(x) != c.ApplicationName { // of a companion
+		if nameOf(x) != c.ApplicationName { // a companion's
 			continue
 		}
 		if x["kind"] == "GitRepository" || x["kind"] == "OCIRepository" {
@@ -38,9 +38,9 @@ func sealed(objects []object, c paramset.ComponentSet, variables ...any) []objec
 	return objects
 }
 
-// seal writes the digest of a content as annotations.
+// seal writes the digest of a content as annotations, and returns it.
 func seal(annotations object, content any) string {
-	text, _ := json.Marshal(content) // maps, lists and scalars alone
+	text, _ := json.Marshal(content) // only maps, lists and scalars
 	sum := digest(string(text))
 	annotations[facts.DigestAnnotation], annotations[facts.RequestedAnnotation] = sum, sum
 	return sum
@@ -52,7 +52,7 @@ func annotationsOf(x object) object {
 	return annotations
 }
 
-// deployedBy are the HelmReleases and Kustomizations among a component's objects.
+// deployedBy returns the HelmReleases and Kustomizations among a component's objects.
 func deployedBy(c paramset.ComponentSet, objects []object) []Object {
 	var out []Object
 	for _, x := range objects {
@@ -72,7 +72,7 @@ func deployedBy(c paramset.ComponentSet, objects []object) []Object {
 	return out
 }
 
-// objectsOf are those of an artifact's files.
+// objectsOf returns the objects of an artifact's files.
 func objectsOf(files []File) []Object {
 	var out []Object
 	for _, f := range files {

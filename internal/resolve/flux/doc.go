@@ -1,49 +1,43 @@
-// Package flux writes what an engine is to run as Flux's objects, and packs them as the OCI
-// artifact that Flux pulls.
+// Package flux writes what an engine must run as Flux's objects, and packs them as the OCI artifact
+// that Flux pulls.
 //
 //	Owned -> Render -> files (YAML) -> Pack -> artifact (manifest, configuration, one layer)
 //
-// Its rules:
+// The component external-dns on the cluster bank-dev becomes one file:
 //
-//  1. A HelmRelease for each component, called by the Application's name (N1), so that one owner
-//     may follow another. What the component's chart needs beside it is called the same: only
-//     HelmRepositories are shared. A component that is manifests has a Kustomization instead, by
-//     the same rules.
-//  2. Values travel as a text in a ConfigMap, not in spec.values, where kustomize-controller drops
-//     a null (fluxcd/kustomize-controller#372). As valuesFrom they are read as Helm reads `-f`
-//     (H2). The key's name has the values' digest, so that a chart's version and its values change
-//     in one step.
-//  3. Nothing is removed that has not said so: each object says that it is not to be pruned (D1),
-//     so an artifact that lacks a component leaves what runs untouched. What is to go
-//     (Owned.Removals) says that it may be pruned, and is left out when that has been seen on the
-//     cluster (D3). What another owner takes over is suspended besides (D4).
-//  4. A failed installation or upgrade is tried again as it is. It is not remediated by
-//     uninstalling: what is being installed may have run before under another owner (D4).
-//  5. Flux's variable substitution does not touch the objects: `${...}` in values is the chart's.
-//     Manifests have the facts of their cluster for variables if their entry says so.
-//  6. Same input, same bytes (G6). The revision is nowhere in the artifact: an artifact's digest
-//     changes when what runs changes, and only then.
-//  7. What Flux cannot express is a problem with the place of its cause. Of the engine's own
-//     cluster, there is no artifact then (G1). Another cluster is left out, so that no tenant stops
-//     others (W1): its objects stay as they are (rule 3), but for removals that have begun. So is
-//     one with an object that an API server would refuse, or of a kind and name that another object
-//     has: kustomize-controller would apply nothing. Of two such objects the one stays whose name
-//     no tenant alone has given.
-//  8. Unless it is to go: then it is left out, and stays.
-//  9. A hub that runs Flux gets a HelmRelease of charts/fleet-secret for each member besides
-//     (Owned.Registrations), on the hub itself: it brings the kubeconfigs that the others name.
-//     A member with a Flux of its own gets charts/agent-flux and its credentials (component agent).
-//  10. A GitRepository names the Secret with its credentials that is beside the engine
-//     (charts/fleet-secret), chosen as Argo CD chooses: the repository's own, else the one with
-//     the longest URL above it. A hub reads for each member with that member's credentials, and
-//     with no other's.
-//  11. A team's application is applied as the ServiceAccount team-<team> beside Flux, never as Flux
+//	components/external-dns-bank-dev.yaml   a ConfigMap with its values, a source if the chart
+//	                                        needs its own, and the HelmRelease
+//
+// It is pure: it knows neither HTTP nor Kubernetes clients nor Flux's modules. Callers may rely on
+// the following:
+//
+//  1. Each component has a HelmRelease, or a Kustomization if it is manifests, with the
+//     Application's name (N1), so that one owner may follow another. Only HelmRepositories are
+//     shared.
+//  2. Values are a text in a ConfigMap, not in spec.values, where kustomize-controller drops a null
+//     (fluxcd/kustomize-controller#372). As valuesFrom they are read as Helm reads `-f` (H2). The
+//     key contains the values' digest, so that a chart's version and its values change in one step.
+//  3. An object that is missing from an artifact stays on the cluster: objects say that they must
+//     not be pruned (D1). A removal (Owned.Removals) first allows pruning, and is left out once the
+//     cluster shows that (D3). An object that another owner takes over is suspended as well (D4).
+//     If Flux cannot express a removal, the object is left out, and stays. A failed installation or
+//     upgrade is retried and never uninstalled: another owner may have run it before (D4).
+//  4. Same input, same bytes (G6). The artifact does not contain the revision: its digest changes
+//     only when what runs changes. Each HelmRelease, Kustomization and source carries the digest of
+//     what decides what it deploys, so that a ring's gate knows what Flux has reconciled (G8).
+//  5. What Flux cannot express is a problem at the place of its cause. If it concerns the engine's
+//     own cluster, there is no artifact (G1). Another cluster is left out, so that no tenant stops
+//     others (W1): its objects stay, except for removals that have begun. So is a cluster with an
+//     object that an API server would refuse, or with a kind and name that another object has. Of
+//     two such objects, the one stays whose name is not only a tenant's.
+//  6. Flux's variable substitution does not touch the objects: `${...}` in values is the chart's.
+//     Manifests may use the facts of their cluster as variables if their entry says so.
+//  7. A hub that runs Flux also gets a HelmRelease of charts/fleet-secret for each member
+//     (Owned.Registrations): it brings the kubeconfigs that the others name. A member with its own
+//     Flux gets charts/agent-flux and its credentials. A GitRepository names the Secret that Argo
+//     CD would choose: the repository's own, else the Secret with the longest URL above it. A hub
+//     reads for each member only with that member's credentials.
+//  8. A team's application is applied as the ServiceAccount team-<team> beside Flux, never as Flux
 //     itself (T4). The artifact makes the account; charts/team gives it rights, and the namespaces.
-//     The team's component is removed when its applications on the cluster are gone (D3).
-//  12. A HelmRelease or Kustomization carries the digest of all that decides what it
-//     deploys, as argosy.dev/digest and as the request for a reconciliation, which Flux
-//     notes when it has carried it out. A source carries its own. So a ring's gate
-//     knows what Flux has looked at (G8).
-//
-// It is pure: it knows neither HTTP nor Kubernetes clients nor Flux's modules.
+//     The team's component is removed after its applications on the cluster (D3).
 package flux

@@ -15,9 +15,9 @@ import (
 // that, too.
 const healthTimeout = "5m"
 
-// manifests is the objects of a component that is a folder in Git: its source and a Kustomization.
-// What is taken out of the folder is pruned; what is applied stays when the Kustomization goes,
-// unless that has been marked (rule 3).
+// manifests returns the objects of a component that is a folder in Git: its source and a
+// Kustomization. What is removed from the folder is pruned. What was applied stays when the
+// Kustomization is deleted, unless the removal is marked.
 func (r *renderer) manifests(c paramset.ComponentSet, own bool) []object {
 	r.checkChart(c)
 	if c.Namespace != "" && len(validation.IsDNS1123Label(c.Namespace)) > 0 {
@@ -47,7 +47,7 @@ func (r *renderer) manifests(c paramset.ComponentSet, own bool) []object {
 	}
 	r.dependsOn(c, spec)
 	var out []object
-	if c.Chart.Path != "" { // else it is to go, and is a chart of a registry now
+	if c.Chart.Path != "" { // else it is removed, and is a chart of a registry now
 		if source := r.gitRepository(c); source != nil {
 			out = append(out, source)
 		}
@@ -57,8 +57,8 @@ func (r *renderer) manifests(c paramset.ComponentSet, own bool) []object {
 	}), c, variables...)
 }
 
-// variables is the ConfigMap with a cluster's facts: of one that is not the engine's own, it has
-// its name.
+// variables returns the ConfigMap with a cluster's facts. The name contains the cluster's, unless
+// it is the engine's own cluster.
 func (r *renderer) variables(c paramset.ComponentSet, own bool) object {
 	if own {
 		return r.info
@@ -67,7 +67,7 @@ func (r *renderer) variables(c paramset.ComponentSet, own bool) object {
 	file := "clusters/" + c.Name + ".yaml"
 	if _, there := r.shared[file]; !there {
 		var known labels.Metadata
-		_ = json.Unmarshal(c.Metadata, &known) // the engine's own
+		_ = json.Unmarshal(c.Metadata, &known) // written by this program
 		self := Identity{
 			Name: c.Name, Tenant: c.Tenant, Environment: c.Environment,
 			Labels: labels.Set{All: known.Labels}, Annotations: labels.Set{All: known.Annotations},

@@ -7,15 +7,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/paramset"
 )
 
-// part is a file under way and the component that it is of, nil for what several share.
+// part is a file of the artifact and its component, nil for a file that several share.
 type part struct {
 	file    string
 	of      *paramset.ComponentSet
 	objects []object
 }
 
-// uniqueNames reports objects of one kind and name, of all that the artifact has: kustomize builds
-// nothing of such a one.
+// uniqueNames reports objects of the artifact with the same kind and name: kustomize builds nothing
+// with duplicates.
 func (r *renderer) uniqueNames(parts []part) {
 	first := map[[2]any]*paramset.ComponentSet{}
 	isReported := map[*paramset.ComponentSet]bool{nil: true}
@@ -54,8 +54,8 @@ func (r *renderer) uniqueNames(parts []part) {
 	}
 }
 
-// isTenants reports whether a tenant alone gives a name to an object of a component. Another
-// cluster with the name keeps it (W1).
+// isTenants reports whether only a tenant gives a name to an object of a component. Another cluster
+// with the name keeps it.
 func (r *renderer) isTenants(c *paramset.ComponentSet, name any) bool {
 	if c == nil || r.owned.st == nil {
 		return false

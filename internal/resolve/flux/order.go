@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/paramset"
 )
 
-// order is which of an engine's components wait for which.
+// order says which of an engine's components wait for which.
 type order struct {
 	all    map[[2]string]paramset.ComponentSet // by cluster and name
 	cycles *catalog.CycleFinder[[2]string]
@@ -33,8 +33,8 @@ func newOrder(all []paramset.ComponentSet) *order {
 
 func keyOf(c paramset.ComponentSet) [2]string { return [2]string{c.Name, c.Component} }
 
-// dependsOn are the components that a component waits for: those of its own kind that run on its
-// cluster. Flux knows no other order; what waits for the other kind fails, and is tried again.
+// dependsOn returns the components that a component waits for, of its own kind and on its cluster.
+// Flux knows no other order; a component that waits for the other kind fails and is retried.
 func (o *order) dependsOn(c paramset.ComponentSet) []paramset.ComponentSet {
 	if o == nil {
 		return nil
@@ -58,7 +58,7 @@ func (r *renderer) dependsOn(c paramset.ComponentSet, spec object) {
 	for _, other := range r.order.dependsOn(c) {
 		out = append(out, object{"name": other.ApplicationName})
 	}
-	if c.Kind == "" { // Flux orders objects of one kind
+	if c.Kind == "" { // Flux orders only objects of one kind
 		for _, name := range slices.Sorted(maps.Keys(c.Companions)) {
 			out = append(out, object{"name": companionName(c, name)})
 		}

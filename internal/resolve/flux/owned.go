@@ -19,7 +19,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/registration"
 )
 
-// Owned is everything that one engine must run, of all groups: Flux asks once for all of it.
+// Owned is everything that one engine must run, of all groups: Flux queries once for all of it.
 type Owned struct {
 	Hub string
 	// Owner is whose engine it is: fleet.OwnerHub or a member's name.
@@ -29,11 +29,11 @@ type Owned struct {
 	// Components are what it must run, sorted by cluster, then component and group.
 	Components []paramset.ComponentSet
 	// Removals are components that it must remove and whose HelmReleases are not marked yet, sorted
-	// by cluster and name. Deletion says whether the workloads are removed (D3) or stay (D4).
+	// by cluster and name. Deletion says whether the workloads are removed or stay.
 	Removals []paramset.ComponentSet
 	// Registrations are the charts that register the members of a hub that runs Flux, sorted by
-	// cluster; they run on the hub itself. RegistrationRemovals are those of retired members that
-	// the hub must remove and whose HelmReleases are not marked yet.
+	// cluster; they run on the hub itself. RegistrationRemovals are registrations of retired
+	// members that the hub must remove and whose HelmReleases are not marked yet.
 	Registrations, RegistrationRemovals []paramset.ComponentSet
 	// GitSecrets are the credentials in the engine's cluster, by the cluster whose repositories are
 	// read with them.
@@ -46,26 +46,26 @@ type Owned struct {
 type Identity struct {
 	Name, Tenant, Environment string
 	Labels, Annotations       labels.Set
-	Pos                       problem.Pos // of its member file
+	Pos                       problem.Pos // of the cluster's member file
 }
 
 // OwnedBy computes what an engine must run; owner is "hub" or a member's name. The error is a
-// *queryerr.Error: of kind BadRequest for an owner that has no Flux and no HelmReleases left, and
-// Unavailable when any part cannot be computed (G1).
+// *problem.QueryError: of kind BadRequest for an owner that has no Flux and no HelmReleases left,
+// and Unavailable when any part cannot be computed.
 func OwnedBy(st *fleetstate.State, hub, owner string) (Owned, error) {
 	return OwnedIn(st, hub, owner, Held{Pick: func(lifecycle.Item) int { return 0 }})
 }
 
-// Held are the earlier states that some components of an engine come from, as its rollouts' rings
-// have them.
+// Held has the earlier states that some components of an engine come from, by the rings of its
+// rollouts.
 type Held struct {
 	States []*fleetstate.State
 	// Pick returns 0 for a component of the newest state, else its place in States plus one.
 	Pick func(lifecycle.Item) int
 }
 
-// OwnedIn is OwnedBy, with the components of earlier states where they are picked. What is removed
-// is decided by the state that a component comes from; all else is of the newest.
+// OwnedIn is OwnedBy, with components of earlier states where Pick says so. Removals are decided by
+// the state that a component comes from; the rest is from the newest.
 func OwnedIn(st *fleetstate.State, hub, owner string, held Held) (Owned, error) {
 	out, err := desired(st, hub, owner)
 	if err != nil {
@@ -106,8 +106,8 @@ func OwnedIn(st *fleetstate.State, hub, owner string, held Held) (Owned, error) 
 	return out, nil
 }
 
-// pickedSecrets are the credentials of the clusters of a hub by the state that their registrations
-// come from, which bring the Secrets, else by another one.
+// pickedSecrets returns the credentials of a hub's clusters, each from the state of its
+// registration, which brings the Secrets, else from another state.
 func pickedSecrets(all []Owned, held Held) map[string][]registration.GitSecret {
 	out := map[string][]registration.GitSecret{}
 	for i, one := range all {
@@ -123,15 +123,15 @@ func pickedSecrets(all []Owned, held Held) map[string][]registration.GitSecret {
 	return out
 }
 
-// itemOf is what a component is about.
+// itemOf returns the item of a component.
 func itemOf(c paramset.ComponentSet) lifecycle.Item {
 	return lifecycle.Item{Name: c.ApplicationName, Cluster: c.Name, Group: c.Group, Component: c.Component}
 }
 
-// desired is what an engine must run by one state, without what it removes.
+// desired returns what an engine must run by one state, without removals.
 func desired(st *fleetstate.State, hub, owner string) (Owned, error) {
 	self := st.HubMember(hub)
-	former := false // it had Flux, which must give up its objects (D4)
+	former := false // it had Flux, which must give up its objects
 	if owner != fleet.OwnerHub && (self == nil || owner != self.Name) {
 		self = nil
 		if c := st.Cluster(hub, owner); c != nil {
@@ -139,7 +139,7 @@ func desired(st *fleetstate.State, hub, owner string) (Owned, error) {
 		}
 		former = self != nil && !isFlux(self) && (hasHelmReleases(st, hub, owner) || lifecycle.FluxHasGrants(st, owner))
 		switch {
-		case self == nil, former: // the query below says so
+		case self == nil, former: // the query below reports it
 		case !self.Remote:
 			return Owned{}, problem.BadRequest("member %q of hub %q has no engine of its own: ask for owner %q", owner, hub, fleet.OwnerHub)
 		case !isFlux(self):
@@ -167,7 +167,7 @@ func desired(st *fleetstate.State, hub, owner string) (Owned, error) {
 		}
 	}
 	if out.Owner == fleet.OwnerHub {
-		for _, c := range st.ClustersOf(hub) { // those without components, too: a ring may have some
+		for _, c := range st.ClustersOf(hub) { // also without components: a ring may have some
 			out.GitSecrets[c.Member.Name] = registration.HubGitSecrets(c)
 		}
 		var failure *problem.QueryError
@@ -185,7 +185,7 @@ func desired(st *fleetstate.State, hub, owner string) (Owned, error) {
 		if broken := c.BlockingProblems(); len(broken) > 0 {
 			return Owned{}, query.Unavailable(st, broken)
 		}
-		if out.Owner != fleet.OwnerHub { // what a hub reads for itself has the credentials that somebody gave it
+		if out.Owner != fleet.OwnerHub { // a hub reads for itself with credentials that it was given
 			out.GitSecrets[self.Name] = registration.GitSecrets(c)
 		}
 		out.Self = Identity{
@@ -195,7 +195,7 @@ func desired(st *fleetstate.State, hub, owner string) (Owned, error) {
 	return out, nil
 }
 
-// EntryPos is the place of a key of a component's merged catalog entry on a cluster, else the
+// EntryPos returns the place of a key of a component's merged catalog entry on a cluster, else the
 // entry's place.
 func EntryPos(st *fleetstate.State, hub, cluster, group, component string, path ...string) problem.Pos {
 	c := st.Cluster(hub, cluster)

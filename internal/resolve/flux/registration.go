@@ -13,7 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
-// registrations are the parameter sets of view members as components of the hub itself: they
+// registrations returns the parameter sets of view members as components of the hub itself. They
 // register its members with a hub whose engine is Flux. Any other hub has none.
 func registrations(st *fleetstate.State, hub string) ([]paramset.ComponentSet, *problem.QueryError) {
 	if !st.IsFluxHub(hub) {
@@ -32,7 +32,7 @@ func registrations(st *fleetstate.State, hub string) ([]paramset.ComponentSet, *
 	return out, nil
 }
 
-// asComponent is a member's registration as a component of the hub.
+// asComponent returns a member's registration as a component of the hub.
 func asComponent(m *paramset.MemberSet) paramset.ComponentSet {
 	source, _ := m.Source.(release.Source)
 	kind, _ := m.Release["type"].(string)
@@ -43,9 +43,9 @@ func asComponent(m *paramset.MemberSet) paramset.ComponentSet {
 	}
 }
 
-// registrationRemovals are the registrations of retired members that a hub with Flux still has, and
-// whose HelmReleases are not marked yet. A registration stays while Flux has any other object for
-// the cluster, because Flux needs the registration to reach it. Then it is removed whatever the
+// registrationRemovals returns the registrations of retired members that a hub with Flux still has,
+// and whose HelmReleases are not marked yet. A registration stays while Flux has any other object
+// for the cluster, because Flux needs it to reach the cluster. Then it is removed whatever the
 // member's deletion says: its own workloads are objects of the hub.
 func registrationRemovals(st *fleetstate.State, hub, owner string) []paramset.ComponentSet {
 	if owner != fleet.OwnerHub || !st.IsFluxHub(hub) {
@@ -54,7 +54,7 @@ func registrationRemovals(st *fleetstate.State, hub, owner string) []paramset.Co
 	releases, _ := st.Facts().HelmReleases()
 	left := map[string]int{}
 	for _, r := range releases {
-		if r.Owner == facts.OwnerOf(hub, owner) && r.Group != provision.Group { // what makes the cluster goes last
+		if r.Owner == facts.OwnerOf(hub, owner) && r.Group != provision.Group { // what makes the cluster is removed last
 			left[r.Cluster]++
 		}
 	}

@@ -13,15 +13,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/paramset"
 )
 
-// What an artifact lacks stays on the cluster, deployed as before (D1). A removal therefore takes
-// two steps, as that of an Application does: the component is in the artifact, marked, until the
-// facts show the mark on its HelmRelease; from then on it is left out. With the mark cascade,
-// deleting the HelmRelease removes the workloads. With orphan, Flux has suspended the HelmRelease
-// before, so that another owner can take over the workloads (D4).
+// A component that is missing from an artifact stays on the cluster. A removal therefore takes two
+// steps, as for an Application. The artifact first has the component with a mark, until the facts
+// show the mark on its HelmRelease; then it is left out. With the mark cascade, deleting the
+// HelmRelease removes the workloads. With orphan, Flux has suspended the HelmRelease before, so
+// that another owner can take over the workloads.
 
-// removals are the components that an owner must remove: the facts have HelmReleases of the owner
-// for them, and the owner does not run them any more. There are none where HelmReleases are
-// unknown. Those of other rings are not picked.
+// removals returns the components that an owner must remove: the facts have HelmReleases of the
+// owner for them, and the owner does not run them any more. There are none where HelmReleases are
+// unknown. Components of other rings are not picked.
 func removals(st *fleetstate.State, hub, owner string, runs []paramset.ComponentSet, isPicked func(facts.Application) bool) []paramset.ComponentSet {
 	releases, _ := st.Facts().HelmReleases()
 	type object struct{ kind, name string }
@@ -37,7 +37,7 @@ func removals(st *fleetstate.State, hub, owner string, runs []paramset.Component
 			sets[i] = removal(st, hub, owner, r)
 		}
 		there[r.Cluster] = append(there[r.Cluster], r)
-		if !isOwn || sets[i] != nil || r.Cascade || r.Group == provision.Group { // what stays unmarked holds up nothing (rule 8)
+		if !isOwn || sets[i] != nil || r.Cascade || r.Group == provision.Group { // what stays unmarked blocks nothing
 			first[r.Cluster] = append(first[r.Cluster], r)
 		}
 	}
@@ -50,9 +50,9 @@ func removals(st *fleetstate.State, hub, owner string, runs []paramset.Component
 	return out
 }
 
-// isNeeded reports whether something of the cluster is removed first, and is there still: what
-// depends on a component (P2, C3), and a team's applications, which Flux removes with the rights
-// that the team's own component gives its ServiceAccount. What is left out unmarked stays.
+// isNeeded reports whether something of the cluster must be removed first and is still there. That
+// is what depends on a component, and a team's applications: Flux removes them with the rights that
+// the team's component gives its ServiceAccount. What is left out unmarked stays.
 func isNeeded(st *fleetstate.State, hub string, release facts.Application, there, first []facts.Application) bool {
 	if c := st.Cluster(hub, release.Cluster); c != nil && len(lifecycle.RemovedBefore(st, c, release.Group, release.Component, first)) > 0 {
 		return true
@@ -70,9 +70,8 @@ func hasHelmReleases(st *fleetstate.State, hub, owner string) bool {
 	return slices.ContainsFunc(releases, func(r facts.Application) bool { return r.Owner == facts.OwnerOf(hub, owner) })
 }
 
-// removal is the parameter set with which a HelmRelease is marked. It is nil for one to leave out:
-// it is marked already, it is lost (D1), it makes a cluster and has to wait (C3), or its component
-// is unknown.
+// removal returns the parameter set that marks a HelmRelease. It is nil for one to leave out: it is
+// marked already, it is lost, it makes a cluster and has to wait, or its component is unknown.
 func removal(st *fleetstate.State, hub, owner string, release facts.Application) *paramset.ComponentSet {
 	c, moved := findCluster(st, hub, release.Cluster)
 	if c == nil || len(c.BlockingProblems()) > 0 || lifecycle.InfrastructureWaits(st, c, release.Group) || release.Name != catalog.ApplicationName(release.Component, release.Cluster) {
@@ -103,7 +102,7 @@ func removal(st *fleetstate.State, hub, owner string, release facts.Application)
 	}
 	s, _ := paramset.NewComponentSet(resolver, c, g, release.Component, r, deletion)
 	if s != nil {
-		// What is there, even if the catalog has changed it; a chart is never without a namespace.
+		// Keep what is there, even if the catalog has changed it; a chart always has a namespace.
 		s.Kind = componentKind(release)
 		if s.Kind == "" && s.Namespace == "" {
 			s.Namespace = s.Component
@@ -112,7 +111,7 @@ func removal(st *fleetstate.State, hub, owner string, release facts.Application)
 	return s
 }
 
-// componentKind is the ComponentSet.Kind of an object of Flux.
+// componentKind returns the ComponentSet.Kind of an object of Flux.
 func componentKind(of facts.Application) string {
 	if of.Kind == facts.Kustomization {
 		return catalog.KindManifests

@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/paramset"
 )
 
-// removals adds what is marked for its removal to an artifact's parts. An object that another part
-// has is not marked: the component runs as the other kind, or its name is another's.
+// removals adds the objects that are marked for removal to an artifact's parts. An object that
+// another part has is not marked: the component runs as the other kind, or its name is another's.
 func (r *renderer) removals(parts []part) []part {
 	type id struct{ kind, name any }
 	files, taken := map[string]bool{}, map[id]bool{}
@@ -45,14 +45,14 @@ func (r *renderer) removals(parts []part) []part {
 	return parts
 }
 
-// removalObjects are the objects of a component to remove, as they were except for three things.
-// They may be pruned, they carry the deletion as an annotation, and with the deletion orphan they
-// are suspended: then helm-controller neither deploys a HelmRelease nor uninstalls it when it is
-// deleted (v1.6.4, helmrelease_controller.go, reconcileDelete), and kustomize-controller keeps a
-// Kustomization's objects (v1.9.5, kustomization_controller.go, finalizerShouldDeleteResources).
-// Namespaces and HelmRepositories, which other components may need, are not among them and stay.
-// The result is nil where Flux cannot express the component: it stays as well, and blocks nothing
-// else (rule 8).
+// removalObjects returns the objects of a component to remove, as they were except for three
+// things. They may be pruned, they carry the deletion as an annotation, and with the deletion
+// orphan they are suspended. Then helm-controller neither deploys a HelmRelease nor uninstalls it
+// when it is deleted (v1.6.4, helmrelease_controller.go, reconcileDelete), and kustomize-controller
+// keeps a Kustomization's objects (v1.9.5, kustomization_controller.go,
+// finalizerShouldDeleteResources). Namespaces and HelmRepositories, which other components may
+// need, are not among them and stay. The result is nil where Flux cannot express the component: it
+// stays as well, and blocks nothing else.
 func (r *renderer) removalObjects(c paramset.ComponentSet, own bool) []object {
 	alone := renderer{Options: r.Options, owned: r.owned, info: r.info, shared: map[string]object{}, users: map[string][]paramset.ComponentSet{}}
 	objects := alone.component(c, own)
@@ -62,7 +62,7 @@ func (r *renderer) removalObjects(c paramset.ComponentSet, own bool) []object {
 	release := objects[len(objects)-1]
 	spec, _ := release["spec"].(object)
 	if c.Deletion == fleet.Cascade && c.Kind == catalog.KindManifests {
-		spec["deletionPolicy"] = "WaitForTermination" // what reaches the cluster is needed until all has gone
+		spec["deletionPolicy"] = "WaitForTermination" // until all is deleted, the source and the access are needed
 	}
 	if c.Deletion == fleet.Orphan {
 		for _, x := range slices.Clone(objects) {
@@ -94,9 +94,9 @@ func nameOf(x object) any {
 	return metadata["name"]
 }
 
-// helmChart is what helm-controller has made of a HelmRelease's chart (helmchart_template.go,
-// buildHelmChartFromTemplate), and does not delete with it while it is suspended. Applied once, it
-// is the Kustomization's to prune.
+// helmChart returns the HelmChart that helm-controller makes of a HelmRelease
+// (helmchart_template.go, buildHelmChartFromTemplate), and does not delete with it while it is
+// suspended. Once applied, the Kustomization prunes it.
 func (r *renderer) helmChart(c paramset.ComponentSet, release string, spec any) object {
 	return object{
 		"apiVersion": sourceAPI, "kind": "HelmChart", "metadata": r.metadata(r.Namespace+"-"+release, c), "spec": spec,

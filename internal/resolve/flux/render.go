@@ -22,26 +22,26 @@ import (
 	"github.com/argosy-hub/argosy/internal/paramset"
 )
 
-// DefaultNamespace is where Flux's objects are: the one that Flux installs itself into.
+// DefaultNamespace is the namespace of Flux's objects, into which Flux installs itself.
 const DefaultNamespace = "flux-system"
 
 // ClusterInfo is the name of the ConfigMap with a cluster's facts.
 const ClusterInfo = fleetstate.ClusterInfo
 
-// interval is how often Flux looks after each object by itself; what changes in the artifact is
-// applied at once.
+// interval is how often Flux looks after each object by itself. A change of the artifact is applied
+// at once.
 const interval = "10m"
 
-// retryInterval is how soon Helm is asked again for what has failed: a chart may wait for the
-// definitions of another's.
+// retryInterval is how soon Flux retries what Helm failed to do: a chart may wait for the
+// definitions of another chart.
 const retryInterval = "30s"
 
-// maxObject bounds an object's text: etcd takes about 1.5 MiB, and ConfigMaps are limited to 1 MiB.
+// maxObject limits an object's text: etcd takes about 1.5 MiB, and ConfigMaps are limited to 1 MiB.
 const maxObject = 1 << 20
 
-// Options say how to render. The zero value is what the service serves.
+// Options say how to render. The zero value renders what the service serves.
 type Options struct {
-	// Namespace is where Flux's objects are; default DefaultNamespace.
+	// Namespace is the namespace of Flux's objects; default DefaultNamespace.
 	Namespace string
 	// KubeConfig is the name of the Secret with the kubeconfig of a cluster other than the engine's
 	// own; default "<cluster>-kubeconfig".
@@ -58,7 +58,7 @@ type File struct {
 
 // Render writes what an engine runs as Flux's objects: one file for each component and one for what
 // they share, sorted by name. With an error of the engine's own cluster there are no files; another
-// cluster with one is left out (rule 7).
+// cluster with an error is left out.
 func Render(o Owned, options Options) ([]File, []problem.Problem) {
 	files, problems := render(o, options)
 	for found := problem.Errors(problems); files == nil; {
@@ -145,7 +145,7 @@ func (r *renderer) oversized(p part, err error) {
 	}
 }
 
-// share has an object made that several components may need.
+// share adds an object that several components may need.
 func (r *renderer) share(c paramset.ComponentSet, file string, x object) {
 	r.shared[file] = x
 	r.users[file] = append(r.users[file], c)
@@ -158,7 +158,7 @@ func kustomization(files []File) File {
 	for i, f := range files {
 		resources[i] = f.Name
 	}
-	data, _ := yamldoc.FromAny(nil, object{ // texts alone
+	data, _ := yamldoc.FromAny(nil, object{ // only texts
 		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources,
 	}).YAML()
 	return File{Name: "kustomization.yaml", Data: data}
@@ -193,13 +193,13 @@ func (r *renderer) report(c paramset.ComponentSet, severity problem.Severity, re
 }
 
 // isOnOwn reports whether a component runs on the engine's own cluster: it is of that cluster, or
-// makes another one (C1).
+// makes another one.
 func (r *renderer) isOnOwn(c paramset.ComponentSet) bool {
 	return c.Name == r.owned.Self.Name || c.Group == provision.Group
 }
 
-// component is a component's objects, in the order in which they are of use; own tells whether it
-// runs on the engine's own cluster. Else Helm makes the namespace, on the other cluster.
+// component returns a component's objects, each before the objects that use it. Own tells whether
+// it runs on the engine's own cluster. Otherwise Helm makes the namespace, on the other cluster.
 func (r *renderer) component(c paramset.ComponentSet, own bool) []object {
 	var out []object
 	for _, name := range slices.Sorted(maps.Keys(c.Companions)) {
@@ -242,7 +242,7 @@ func (r *renderer) component(c paramset.ComponentSet, own bool) []object {
 	}), c)
 }
 
-// companionOf is a further chart of a component as one of its own, with its labels.
+// companionOf returns a further chart of a component as a component, with its labels.
 func companionOf(c paramset.ComponentSet, name string) paramset.ComponentSet {
 	one := c.Companions[name]
 	c.ApplicationName = companionName(c, name)
@@ -251,12 +251,12 @@ func companionOf(c paramset.ComponentSet, name string) paramset.ComponentSet {
 	return c
 }
 
-// companionName is the name of a companion's HelmRelease.
+// companionName returns the name of a companion's HelmRelease.
 func companionName(c paramset.ComponentSet, name string) string {
 	return catalog.ApplicationName(c.Component+"-"+name, c.Name)
 }
 
-// action is how Helm installs or upgrades (rule 4).
+// action says how Helm installs or upgrades: it retries, and does not uninstall.
 func action(createNamespace bool) object {
 	out := object{
 		"crds":     "CreateReplace",
@@ -268,13 +268,13 @@ func action(createNamespace bool) object {
 	return out
 }
 
-// drift is corrected, as Argo CD's self-healing does; how many replicas there are may be an
-// autoscaler's to say.
+// drift has Flux correct drift, as Argo CD's self-healing does, except replicas, which an
+// autoscaler may set.
 func drift() object {
 	return object{"mode": "enabled", "ignore": []any{object{"paths": []any{"/spec/replicas"}}}}
 }
 
-// values is the ConfigMap with a component's values (rule 2), and their key in it.
+// values returns the ConfigMap with a component's values, and their key in it.
 func (r *renderer) values(c paramset.ComponentSet) (key string, x object) {
 	key = "values-" + digest(c.HelmValues) + ".yaml"
 	if len(c.HelmValues) > maxObject-4096 {
@@ -284,17 +284,17 @@ func (r *renderer) values(c paramset.ComponentSet) (key string, x object) {
 	return key, object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": r.metadata(c.ApplicationName, c), "data": object{key: c.HelmValues}}
 }
 
-// everywhere are namespaces that every cluster has; they are nobody's to label.
+// everywhere are namespaces that every cluster has; they are not ours to label.
 var everywhere = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
 
-// ownNamespace has a component's namespace made on the engine's own cluster.
+// ownNamespace adds a component's namespace on the engine's own cluster.
 func (r *renderer) ownNamespace(c paramset.ComponentSet) {
 	if c.Namespace != r.Namespace && !slices.Contains(everywhere, c.Namespace) {
 		r.share(c, "namespaces/"+c.Namespace+".yaml", r.namespace(c))
 	}
 }
 
-// namespace is a component's namespace, made if it is not there and otherwise left as it is.
+// namespace returns a component's namespace: made if it is not there, otherwise left as it is.
 func (r *renderer) namespace(c paramset.ComponentSet) object {
 	return object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{
 		"name":        c.Namespace,
@@ -336,7 +336,7 @@ func (r *renderer) named(name string, labels object) object {
 	}
 }
 
-// write is objects as a stream of YAML documents.
+// write writes objects as a stream of YAML documents.
 func write(objects []object) ([]byte, error) {
 	var out []byte
 	for _, x := range objects {
@@ -344,7 +344,7 @@ func write(objects []object) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(data) > maxObject+maxObject/4 { // escapes and indentation
+		if len(data) > maxObject+maxObject/4 { // room for escapes and indentation
 			return nil, fmt.Errorf("an object of %d bytes; expected at most %d", len(data), maxObject)
 		}
 		out = append(append(out, "---\n"...), data...)
@@ -361,8 +361,8 @@ func hexDigest(text string) string {
 
 var unfit = regexp.MustCompile(`[^a-z0-9]+`)
 
-// sharedName is a name for something that is known by an address: readable, and its own by a digest
-// that nobody finds another address for (W1).
+// sharedName returns a readable name for an address, with a digest so that no other address can
+// have the name.
 func sharedName(prefix, address string) string {
 	_, short, found := strings.Cut(address, "://")
 	if !found {
@@ -372,8 +372,8 @@ func sharedName(prefix, address string) string {
 	return prefix + "-" + strings.TrimRight(short[:min(len(short), 40)], "-") + "-" + hexDigest(address)[:32]
 }
 
-// Lint is what Flux could not express of the components that hubs and members with an engine flux
-// run, and what is odd about it.
+// Lint reports what Flux could not express of the components that hubs and members with an engine
+// flux run. It also reports possible mistakes.
 func Lint(st *fleetstate.State) []problem.Problem {
 	var out []problem.Problem
 	for _, hub := range st.Fleet.Hubs() {

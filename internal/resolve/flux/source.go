@@ -17,12 +17,12 @@ import (
 
 const sourceAPI = "source.toolkit.fluxcd.io/v1"
 
-// maxCoordinate bounds each of a chart's coordinates, with "./" before a path
+// maxCoordinate limits each of a chart's coordinates, with "./" before a path
 // (fluxcd/helm-controller v1.6.4, HelmChartTemplateSpec).
 const maxCoordinate = 2048 - len("./")
 
 // checkChart reports chart coordinates that an API server refuses by Flux's definitions, which
-// would stop the whole artifact: their patterns of addresses match no line break.
+// would stop the whole artifact: their patterns of addresses do not match a line break.
 func (r *renderer) checkChart(c paramset.ComponentSet) {
 	for _, text := range c.Chart.Texts() {
 		value, key := *text.To, text.Path[len(text.Path)-1]
@@ -39,8 +39,8 @@ func (r *renderer) checkChart(c paramset.ComponentSet) {
 	}
 }
 
-// source writes into a HelmRelease's spec where its chart is, and is the source of its own that it
-// needs, if any.
+// source writes the chart's place into a HelmRelease's spec, and returns the source of its own that
+// it needs, if any.
 func (r *renderer) source(c paramset.ComponentSet, spec object) object {
 	chart := c.Chart
 	subject := fmt.Sprintf("component %q of group %q", c.Component, c.Group)
@@ -55,7 +55,7 @@ func (r *renderer) source(c paramset.ComponentSet, spec object) object {
 	case chart.Path != "":
 		spec["chart"] = object{"spec": object{
 			"chart": "./" + strings.TrimPrefix(chart.Path, "./"), "interval": interval,
-			// What is in Git changes without a new version of the chart.
+			// A folder in Git changes without a new version of the chart.
 			"reconcileStrategy": "Revision",
 			"sourceRef":         object{"kind": "GitRepository", "name": c.ApplicationName},
 		}}
@@ -86,8 +86,8 @@ func (r *renderer) source(c paramset.ComponentSet, spec object) object {
 	return unsupported(fmt.Sprintf("chart.repoURL %q is none that Flux reads charts from", chart.RepoURL), "https://, http://, or a registry without a scheme", "chart", "repoURL")
 }
 
-// gitRepository is the source of a component that is a folder in Git, nil where Flux cannot read
-// it.
+// gitRepository returns the source of a component that is a folder in Git, nil where Flux cannot
+// read it.
 func (r *renderer) gitRepository(c paramset.ComponentSet) object {
 	url, ok := gitURL(c.Chart.RepoURL)
 	if !ok {
@@ -95,7 +95,7 @@ func (r *renderer) gitRepository(c paramset.ComponentSet) object {
 			fmt.Sprintf("chart.repoURL %q is none that Flux reads Git from", c.Chart.RepoURL), "https://, http:// or ssh://", "chart", "repoURL")
 		return nil
 	}
-	if c.Chart.Version == "HEAD" { // that of Argo CD; Flux has no word for it
+	if c.Chart.Version == "HEAD" { // for Argo CD, the default branch; Flux has no word for it
 		r.report(c, problem.Warning, problem.UnsupportedEngine, fmt.Sprintf("component %q of group %q", c.Component, c.Group), `chart.version "HEAD" is a branch of that name to Flux`, "the name of the branch", "chart", "version")
 	}
 	repository := object{"url": url, "interval": interval, "timeout": "1m", "ref": gitRef(c.Chart.Version)}
@@ -107,18 +107,18 @@ func (r *renderer) gitRepository(c paramset.ComponentSet) object {
 	return object{"apiVersion": sourceAPI, "kind": "GitRepository", "metadata": metadata, "spec": repository}
 }
 
-// sourceHost is the value of labelSourceHost: the digest of a host, which may have a port.
+// sourceHost returns the value of labelSourceHost: the digest of a host, which may have a port.
 func sourceHost(url string) string {
 	return hexDigest(registration.HostOf(strings.ToLower(url)))[:32]
 }
 
-// gitCredentials names the Secret that charts/fleet-secret makes of the credentials of a
-// repository, for Argo CD: a user and a token have the same keys for Flux, and so has a GitHub App,
-// but a deploy key has not.
+// gitCredentials names the Secret that charts/fleet-secret makes for Argo CD, with the credentials
+// of a repository. Flux reads the same keys of a user and token, and of a GitHub App, but not of a
+// deploy key.
 func (r *renderer) gitCredentials(c paramset.ComponentSet, url string, spec object) {
 	secret, found := registration.GitSecretFor(r.owned.GitSecrets[c.Name], url)
 	switch {
-	case !found, c.Group == fleetstate.FleetGroup && c.Component == fleetstate.Registration: // which makes the Secret
+	case !found, c.Group == fleetstate.FleetGroup && c.Component == fleetstate.Registration: // the registration makes the Secret
 		return
 	case secret.Type == "githubApp":
 		spec["provider"] = "github"
@@ -138,7 +138,7 @@ var (
 	objectName = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 )
 
-// gitURL is a repository's address as Flux takes it: `git@host:path` is ssh://git@host/path.
+// gitURL returns a repository's address as Flux takes it: `git@host:path` is ssh://git@host/path.
 func gitURL(address string) (string, bool) {
 	if m := scpLike.FindStringSubmatch(address); m != nil {
 		return "ssh://" + m[1] + "/" + m[2], true
@@ -151,9 +151,9 @@ func gitURL(address string) (string, bool) {
 	return "", false
 }
 
-// gitRef says of what kind a revision is, which Argo CD does not ask for and Flux wants to know: a
-// commit by its form, a full reference, a version for a tag, a range of versions for the newest
-// such tag, and a branch otherwise.
+// gitRef returns the kind of a revision, which Flux needs and Argo CD does not: a commit by its
+// form, a full reference, a version for a tag, a range of versions for the newest such tag, else a
+// branch.
 func gitRef(revision string) object {
 	switch {
 	case objectName.MatchString(revision):
@@ -168,7 +168,7 @@ func gitRef(revision string) object {
 	return object{"branch": revision}
 }
 
-// ociRef is a chart's version in a registry: Helm writes "+" as "_", as tags have none.
+// ociRef returns a chart's version in a registry: Helm writes "+" as "_", as tags have none.
 func ociRef(version string) object {
 	if !isVersion(version) && isRange(version) {
 		return object{"semver": version}
@@ -176,14 +176,14 @@ func ociRef(version string) object {
 	return object{"tag": strings.ReplaceAll(version, "+", "_")}
 }
 
-// isVersion says of a full version, with or without "v". What is shorter, as 1 or 1.2, is the name
-// of a branch as often.
+// isVersion reports whether a text is a full version, with or without "v". A shorter one, as 1 or
+// 1.2, may as well be the name of a branch.
 func isVersion(s string) bool {
 	_, err := semver.StrictNewVersion(strings.TrimPrefix(s, "v"))
 	return err == nil
 }
 
-// isRange says of what can be nothing but a range: words such as "main", and "x", are none.
+// isRange reports whether a text can only be a range: words such as "main", and "x", are not.
 func isRange(s string) bool {
 	if !strings.ContainsAny(s, "*<>=~^|") && !strings.Contains(s, ".x") {
 		return false

@@ -6,9 +6,9 @@ import (
 )
 
 // impersonate has Flux apply a team's application as the team's ServiceAccount beside Flux, which
-// charts/team binds in the team's namespaces alone. With a kubeconfig, too, the other cluster sees
+// charts/team binds only in the team's namespaces. With a kubeconfig, too, the other cluster sees
 // that name (fluxcd/pkg/runtime v0.110.3, client/impersonator.go, clientForKubeConfig). The account
-// has to be there for the removal of the workloads (CanImpersonate).
+// must be there for the removal of the workloads (CanImpersonate).
 func (r *renderer) impersonate(c paramset.ComponentSet, spec object) {
 	if c.Team == "" {
 		return

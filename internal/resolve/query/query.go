@@ -14,7 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
-// View is a question that the plugin answers.
+// View is a kind of query that the plugin responds to.
 type View string
 
 // The views.
@@ -29,7 +29,7 @@ const (
 // Views are all views, sorted.
 var Views = []string{string(Agents), string(Components), string(Grants), string(Members), string(Releases)}
 
-// Query is one question; the fields are the plugin's input.parameters.
+// Query is what an ApplicationSet asks; its fields are the plugin's input.parameters.
 type Query struct {
 	View View
 	// Hub is required here; the server fills its own in.
@@ -45,15 +45,15 @@ type Query struct {
 	Base map[string]any
 	// Selector restricts the clusters by their labels.
 	Selector any
-	// Owner is whose engine asks: "hub" (also when empty), or a member's name.
+	// Owner is whose engine queries: "hub" (also when empty), or a member's name.
 	Owner string
-	// ApplicationSet is the name of the ApplicationSet that asks, which is none of the parameters;
-	// empty when nobody knows.
+	// ApplicationSet is the name of the requesting ApplicationSet, which is not a parameter; empty
+	// when it is not known.
 	ApplicationSet string
 }
 
-// Parse reads input.parameters (a JSON object); an absent hub is defaultHub. The error is an *Error
-// of kind BadRequest.
+// Parse reads input.parameters (a JSON object); an absent hub is defaultHub. The error is a
+// *problem.QueryError of kind BadRequest.
 func Parse(parameters []byte, defaultHub string) (Query, error) {
 	dec := json.NewDecoder(bytes.NewReader(parameters))
 	dec.UseNumber()
@@ -114,8 +114,8 @@ func Parse(parameters []byte, defaultHub string) (Query, error) {
 	return r, nil
 }
 
-// deeper says whether what encoding/json decoded has more than so many levels. A request is small,
-// yet its values are written once for each cluster and indented by their depth.
+// deeper reports whether a value decoded by encoding/json has more than some levels. A request is
+// small, yet its values are written once for each cluster and indented by their depth.
 func deeper(v any, levels int) bool {
 	if levels < 0 {
 		return true
@@ -137,22 +137,22 @@ func deeper(v any, levels int) bool {
 	return false
 }
 
-// Checked is a request that has been checked.
+// Checked is a query that has been checked.
 type Checked struct {
 	Query
-	// Requester is whose engine asks: fleet.OwnerHub or a member's name.
+	// Requester is the owner of the querying engine: fleet.OwnerHub or a member's name.
 	Requester string
-	// Desired asks for what will be when all removals are done: for plans, and for engines that
-	// remove in one step.
+	// Desired asks for the state when all removals are done: for plans, and for engines that remove
+	// in one step.
 	Desired bool
-	// SubjectsOnly asks for what the sets are about alone: any number of sets, without values.
+	// SubjectsOnly asks only for the subjects of the sets: any number of sets, without values.
 	SubjectsOnly  bool
 	LabelSelector labels.Selector
-	// BaseEntry is the request's catalog entry, nil for the layout's.
+	// BaseEntry is the query's catalog entry, nil for the layout's.
 	BaseEntry *yamldoc.Node
 }
 
-// Check validates a request against the fleet.
+// Check validates a query against the fleet.
 func Check(st *fleetstate.State, r Query) (Checked, *problem.QueryError) {
 	q := Checked{Query: r}
 	if !slices.Contains(Views, string(r.View)) {
@@ -204,8 +204,8 @@ func checkGroup(st *fleetstate.State, r Query) *problem.QueryError {
 	return nil
 }
 
-// Unavailable is the error of members of a state that cannot be computed, with the repositories
-// that the files are in (U1).
+// Unavailable returns the error for problems of members that cannot be computed, with the
+// repositories of the files.
 func Unavailable(st *fleetstate.State, problems []problem.Problem) *problem.QueryError {
 	if s := st.Resolver().Snapshot; len(s.Parts()) > 0 {
 		problems = problem.Relocate(problems, s.Locate)
