@@ -12,7 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
-// changes is the model of the page that shows what changes between two revisions.
+// changes is the model of the page that shows the changes between two revisions.
 type changes struct {
 	overview.Step
 	Filter  overview.Filter  `json:"filter"`
@@ -41,7 +41,7 @@ func timeline(q *request) (any, string, error) {
 	return q.site.history.Timeline(q.index, q.bearer, q.filter(), q.Get("cluster")), title, nil
 }
 
-// planPage groups clusters that change alike.
+// planPage groups clusters that change in the same way.
 func (q *request) planPage(step overview.Step) planpage.Plan {
 	p := planpage.Plan{Base: shortRevision(step.Base), Head: shortRevision(step.Head), Sections: []planpage.Section{}}
 	counts := map[string]int{}
@@ -62,11 +62,11 @@ func (q *request) planPage(step overview.Step) planpage.Plan {
 		}
 		s := &p.Sections[i]
 		link := planpage.Link{Name: c.Name}
-		if q.state.Cluster(c.Hub, c.Name) != nil { // else it has no page any more
+		if q.state.Cluster(c.Hub, c.Name) != nil { // else it no longer has a page
 			link.URL = "/cluster" + query("hub", c.Hub, "cluster", c.Name)
 		}
 		s.Clusters = append(s.Clusters, link)
-		if len(s.Clusters) == 2 { // what is the same on several leads to the component
+		if len(s.Clusters) == 2 { // what is equal on several leads to the component
 			for j := range s.Lines {
 				for k := range s.Lines[j].Titles {
 					if group, name, ok := strings.Cut(s.Lines[j].Titles[k].Name, "/"); ok {
@@ -95,7 +95,7 @@ func (q *request) planPage(step overview.Step) planpage.Plan {
 	return p
 }
 
-// lines are the changes of one cluster.
+// lines returns the changes of one cluster.
 func (q *request) lines(step overview.Step, c overview.ChangedCluster) (out []planpage.Line) {
 	if c.Action != "" {
 		out = append(out, planpage.Line{Action: c.Action, Titles: []planpage.Link{{Name: "cluster"}}, Notes: []string{fleet.Affiliation(c.Tenant, c.Environment)}})
@@ -124,14 +124,14 @@ func (q *request) lines(step overview.Step, c overview.ChangedCluster) (out []pl
 			l.Fields = append(l.Fields, planpage.Field{Name: v.Path, Before: q.side(v.Before, step.Base), After: q.side(v.After, step.Head)})
 		}
 		if q.state.Cluster(c.Hub, c.Name) == nil {
-			l.Titles[0].URL = "" // there is no such page any more
+			l.Titles[0].URL = "" // the page no longer exists
 		}
 		out = append(out, l)
 	}
 	return out
 }
 
-// removedBecause says why a component is not wanted any more.
+// removedBecause says why a component is no longer wanted.
 func removedBecause(state string) string {
 	switch state {
 	case explain.SwitchedOff:

@@ -17,7 +17,7 @@ import (
 const (
 	maxStreams       = 1024             // open at once; a page beyond them polls
 	maxTokenStreams  = 256              // of one restricted token
-	defaultHeartbeat = 10 * time.Second // between the events of a stream on which nothing happens
+	defaultHeartbeat = 10 * time.Second // between the events of a stream without news
 	streamTimeout    = 10 * time.Second // for a reader to take an event
 )
 
@@ -62,7 +62,7 @@ func (s *streams) close() { s.end.Do(func() { close(s.done) }) }
 type version struct {
 	mu    sync.Mutex
 	state *fleetstate.State
-	// refused is what is refused: another problem of the same state shows, too.
+	// refused lists the refusals: another problem of the same state shows, too.
 	refused []string
 	count   uint64
 }
@@ -84,7 +84,8 @@ func (v *version) of(st *fleetstate.State, status refresh.Status) uint64 {
 	return v.count
 }
 
-// event is what a stream sends: how old the state is, and a word that changes with the pages.
+// event is the content of a stream's event: how old the state is, and a text that changes with the
+// pages.
 type event struct {
 	Freshness
 	Version string `json:"version"`
@@ -95,15 +96,15 @@ func (s *Site) event() event {
 	return event{s.freshness(status), fmt.Sprintf("%d.%d.%t", s.version.of(s.o.Fleet.State(), status), live.Version, live.Silent != "")}
 }
 
-// events streams an event at each change of the state or of a status, and one in each heartbeat
-// (rule 9). It has the same for every token: nothing of a cluster.
+// events streams an event at each change of the state or of a status, and one in each heartbeat.
+// The events are the same for every token and name no cluster.
 func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 	bearer, f := s.authenticate(r)
 	if f != nil {
 		s.writeFailure(w, r, nil, f)
 		return
 	}
-	leave, f := s.gate.Enter(r.Context(), bearer) // an open stream takes no place of a request
+	leave, f := s.gate.Enter(r.Context(), bearer) // an open stream does not count as a request
 	if f != nil {
 		s.writeFailure(w, r, nil, f)
 		return
@@ -117,9 +118,9 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 	}
 	defer remove()
 	out := http.NewResponseController(w)
-	_ = out.SetReadDeadline(time.Time{}) // the server's is for a request, not for a stream
+	_ = out.SetReadDeadline(time.Time{}) // the server's deadline is for a request, not for a stream
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // a proxy passes events on at once
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy passes events on immediately
 	beat := time.NewTicker(s.o.Heartbeat)
 	defer beat.Stop()
 	look := time.NewTicker(observeEvery) // statuses change without a new state

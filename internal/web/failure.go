@@ -9,10 +9,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/httpserver"
 )
 
-// failure is an error and what a reader can do about it.
+// failure is an error with a hint for the reader.
 type failure = httpserver.Failure
 
-// writeFailure writes a failure as JSON or as a page. Who has no session gets the form instead.
+// writeFailure writes a failure as JSON or as a page. A reader without a session gets the form
+// instead.
 func (s *Site) writeFailure(w http.ResponseWriter, r *http.Request, q *request, f *failure) {
 	for name, value := range f.Header {
 		w.Header().Set(name, value)
@@ -33,5 +34,5 @@ func (s *Site) writeFailure(w http.ResponseWriter, r *http.Request, q *request, 
 	s.writePage(w, r, f.Code, "failure", p)
 }
 
-// cut bounds a word of a request in an error.
+// cut shortens a text of a request for an error.
 func cut(s string) string { return problem.Truncate(s, 66) }

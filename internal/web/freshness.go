@@ -19,8 +19,8 @@ const (
 
 // Freshness says how old the state is, and whether it is the newest.
 type Freshness struct {
-	// State is current; behind, where something newer is refused; unknown, where nothing has been
-	// heard for too long; or waiting, before the first state.
+	// State is current; behind, where something newer is refused; unknown, where there has been no
+	// news for too long; or waiting, before the first state.
 	State    string `json:"state"`
 	Detail   string `json:"detail"`
 	Revision string `json:"revision,omitempty"`
@@ -31,7 +31,7 @@ type Freshness struct {
 	Heard *time.Time `json:"heard,omitempty"`
 }
 
-// freshness is how old the state is (rule 7).
+// freshness returns how old the state is.
 func (s *Site) freshness(st refresh.Status) Freshness {
 	out := Freshness{State: Current, Detail: "the newest commit and facts are served", Revision: st.Revision, Source: st.Source, Since: known(st.Since), Heard: known(st.LastSuccess)}
 	switch {
@@ -64,7 +64,7 @@ func known(t time.Time) *time.Time {
 	return &t
 }
 
-// freshnessAPI is what a page asks for to see whether it is still true.
+// freshnessAPI serves the Freshness, by which an open page finds out whether it is still current.
 func (s *Site) freshnessAPI(w http.ResponseWriter, r *http.Request) {
 	if _, f := s.authenticate(r); f != nil {
 		s.writeFailure(w, r, nil, f)

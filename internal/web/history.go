@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// observeEvery is how often the statuses of changed components are looked at.
+	// observeEvery is how often the statuses of changed components are checked.
 	observeEvery = 2 * time.Second
-	// recordQuiet is how long changes are collected for a write, and recordEvery how often those of
-	// other replicas are read.
+	// recordQuiet is how long changes are collected before a write, and recordEvery how often the
+	// records of other replicas are read.
 	recordQuiet = 5 * time.Second
 	recordEvery = time.Minute
 )
@@ -30,7 +30,7 @@ func (s *Site) newRecord() *store.Replicated[overview.Remembered] {
 	return store.Replicate(s.o.Store, "timeline", 1, o)
 }
 
-// follow remembers what each new state changes, and when it runs, until the context ends.
+// follow records what each new state changes, and when it runs, until the context ends.
 func (s *Site) follow(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -51,8 +51,8 @@ func (s *Site) follow(ctx context.Context) {
 	}
 }
 
-// observe takes in the state that is served now and the statuses, unless their version is the one
-// that was seen last; it returns their version.
+// observe records the state that is served now and the statuses, unless their version is the last
+// one seen. It returns their version.
 func (s *Site) observe(seen uint64) uint64 {
 	s.remember()
 	if live := s.o.Live(); live.Version != seen {
@@ -62,7 +62,7 @@ func (s *Site) observe(seen uint64) uint64 {
 	return seen
 }
 
-// remember takes in the state that is served now. The lock keeps the order of the states.
+// remember records the state that is served now. The lock keeps the order of the states.
 func (s *Site) remember() {
 	s.remembering.Lock()
 	defer s.remembering.Unlock()
@@ -71,7 +71,7 @@ func (s *Site) remember() {
 	}
 }
 
-// save has news of the timeline written.
+// save schedules a write of the timeline if there is news.
 func (s *Site) save(news bool) {
 	if news {
 		s.saved.Changed()

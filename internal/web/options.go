@@ -20,7 +20,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
-// Fleet is what the pages show: the state that the service serves.
+// Fleet provides the state that the service serves, which the pages show.
 type Fleet interface {
 	// State is nil before there is one.
 	State() *fleetstate.State
@@ -29,7 +29,7 @@ type Fleet interface {
 	Changed() <-chan struct{}
 }
 
-// Options are what the pages need. Fleet and Tokens are required.
+// Options configure the pages. Fleet and Tokens are required.
 type Options struct {
 	Fleet  Fleet
 	Tokens *access.Tokens
@@ -37,28 +37,28 @@ type Options struct {
 	Refused func() []guard.RefusedRemoval
 	// Waits returns the components of a state that wait for others; default none.
 	Waits func(*fleetstate.State) []order.Wait
-	// Rollouts returns what all rings have and wait for; default none.
+	// Rollouts returns the revisions of all rings and what they wait for; default none.
 	Rollouts func() rings.Report
-	// Live returns what is known of the running components; default nothing.
+	// Live returns the statuses of the running components; default none.
 	Live func() overview.Live
 	// Store keeps the timeline and the key of sessions over a restart, and shares them with
-	// replicas; default: they begin with the process.
+	// replicas. Default: they begin with the process.
 	Store *store.Store
 	// SourceURL is the address of a place in a file: a URL with {file}, {line} and {revision}, or
-	// the repository's own URL, of which GitHub, GitLab, Gitea and Bitbucket are known; empty for
-	// none.
+	// the repository's own URL at GitHub, GitLab, Gitea or Bitbucket. Empty for none.
 	SourceURL string
-	// Stale is how long nothing may be heard of the repository before its state counts as unknown.
+	// Stale is how long there may be no news of the repository before its state counts as unknown.
 	Stale time.Duration
-	// Heartbeat is the time between two events of an open page on which nothing happens.
+	// Heartbeat is the time between two events of an open page without news.
 	Heartbeat time.Duration
 	// Proxies are addresses and networks of proxies that sign users in; default none. Their
-	// ProxyHeader names a user's groups, of which the first that is a token's name counts.
+	// ProxyHeader names a user's groups. The first group that is a token's name counts.
 	Proxies     []string
 	ProxyHeader string
 	// TLS makes the listener speak HTTPS; default plain HTTP.
 	TLS *tls.Config
-	// VerifyClient is nil for a connection with a good client certificate; default: none is needed.
+	// VerifyClient returns nil for a connection with a good client certificate; default: none is
+	// needed.
 	VerifyClient func(*tls.ConnectionState) error
 
 	Logger *slog.Logger
@@ -96,7 +96,7 @@ type Site struct {
 	handler     http.Handler
 }
 
-// New makes a Site.
+// New returns a Site.
 func New(o Options) (*Site, error) {
 	if o.Fleet == nil || o.Tokens == nil {
 		return nil, errors.New("no fleet, or no tokens: nothing to show")
@@ -143,5 +143,5 @@ func New(o Options) (*Site, error) {
 	return s, nil
 }
 
-// ServeHTTP answers a request.
+// ServeHTTP serves a request.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }

@@ -42,9 +42,9 @@ func (s *Site) isProxy(r *http.Request) bool {
 	return false
 }
 
-// proxied is who sends a request by a trusted proxy: the first of the user's groups that is a
-// token's name gives that token's scope. It is nil without a failure where no trusted proxy names
-// groups; the header of anybody else does not count.
+// proxied authenticates a request by a trusted proxy: the first of the user's groups that is a
+// token's name gives that token's scope. It returns nil without a failure where no trusted proxy
+// names groups. The header of any other peer does not count.
 func (s *Site) proxied(r *http.Request) (*access.Bearer, *failure) {
 	lines := r.Header.Values(s.o.ProxyHeader)
 	if len(lines) == 0 || !s.isProxy(r) {

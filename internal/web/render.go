@@ -36,27 +36,28 @@ var assets = map[string]struct{ kind, text string }{
 	"icon.svg":   {"image/svg+xml", planpage.Icon},
 }
 
-// page is what a template shows.
+// page is the data of a template.
 type page struct {
 	Title     string
 	Name      string // of the view
 	Freshness Freshness
-	// Token is the name of the reader's token, and Restricted tells that it does not see all.
+	// Token is the name of the reader's token, and Restricted says that it does not see all.
 	Token      string
 	Restricted bool
 	Held       int
 	Query      url.Values
-	JSON       string // the address of the twin
+	JSON       string // the address of the view's JSON
 	Model      any
 
 	source   sourceLinks
 	revision string
 }
 
-// Link is the address of a place in the repository at the revision of the page; empty for none.
+// Link returns the address of a place in the repository at the revision of the page; empty for
+// none.
 func (p page) Link(pos problem.Pos) string { return p.source.of(pos, p.revision) }
 
-// PageLink is the page's query with another page number.
+// PageLink returns the page's query with another page number.
 func (p page) PageLink(number int) string {
 	q := url.Values{}
 	for k, v := range p.Query {
@@ -66,7 +67,7 @@ func (p page) PageLink(number int) string {
 	return "?" + q.Encode()
 }
 
-// newPage fills in what every page shows.
+// newPage fills in the data of every page.
 func (s *Site) newPage(q *request, p page) page {
 	p.Freshness, p.Token, p.Query = s.freshness(q.status), q.bearer.Label(), q.Values
 	p.Restricted = !q.complete()
@@ -114,7 +115,7 @@ func (s *Site) api(v view) http.HandlerFunc {
 	}
 }
 
-// writePage renders a template. It is whole before the first byte is written.
+// writePage renders a template, completely before the first byte is written.
 func (s *Site) writePage(w http.ResponseWriter, r *http.Request, code int, name string, p page) {
 	var b bytes.Buffer
 	if err := templates[name].ExecuteTemplate(&b, "page", p); err != nil {
@@ -137,14 +138,15 @@ func (s *Site) writeJSON(w http.ResponseWriter, r *http.Request, code int, v any
 // minCompressed is the size from which a response is compressed.
 const minCompressed = 1 << 10
 
-// write sends a whole response. No response has a secret that its compressed size could betray.
+// write writes a whole response. No response contains a secret that its compressed size could
+// reveal.
 func write(w http.ResponseWriter, r *http.Request, code int, kind string, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", kind)
 	h.Add("Vary", "Accept-Encoding, Authorization, Cookie")
 	if len(body) >= minCompressed && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		var b bytes.Buffer
-		z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // a level that there is
+		z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // a valid level
 		_, _ = z.Write(body)                            // into memory
 		_ = z.Close()
 		h.Set("Content-Encoding", "gzip")
@@ -173,13 +175,13 @@ func (s *Site) asset(w http.ResponseWriter, r *http.Request) {
 		s.writeFailure(w, r, nil, &failure{Code: http.StatusNotFound, Message: "no such file"})
 		return
 	}
-	if r.URL.Query().Get("v") == assetVersion { // during an update, a request for those of another version may come
+	if r.URL.Query().Get("v") == assetVersion { // an update may change the version
 		w.Header().Set("Cache-Control", "public, max-age=86400")
 	}
 	write(w, r, http.StatusOK, a.kind, []byte(a.text))
 }
 
-// templates are the pages by name, each with the layout.
+// templates holds the pages by name, each with the layout.
 var templates = func() map[string]*template.Template {
 	out := map[string]*template.Template{}
 	files, _ := templateFiles.ReadDir("templates")
@@ -192,7 +194,7 @@ var templates = func() map[string]*template.Template {
 	return out
 }()
 
-// functions are those of the templates.
+// functions holds the functions of the templates.
 var functions = template.FuncMap{
 	"asset":    func(name string) string { return "/assets/" + name + "?v=" + assetVersion },
 	"keys":     func(path string) []string { return strings.SplitAfter(path, ".") },
@@ -224,7 +226,7 @@ type (
 	}
 )
 
-// weekday is a date as people say it.
+// weekday formats a date for people.
 func weekday(date string) string {
 	t, err := time.Parse(time.DateOnly, date)
 	if err != nil {
@@ -233,7 +235,7 @@ func weekday(date string) string {
 	return t.Format("Mon 2 Jan")
 }
 
-// took is the time between two moments as people say it.
+// took formats the time between two moments for people.
 func took(from time.Time, to *time.Time) string {
 	switch d := to.Sub(from); {
 	case d < 2*time.Minute:
@@ -251,7 +253,7 @@ type named struct {
 	Setting *explain.Setting
 }
 
-// settings are all settings of a component that are set.
+// settings returns all settings of a component that are set.
 func settings(e explain.Explanation) []named {
 	all := []named{
 		{"enabled", e.Enabled},
@@ -280,7 +282,7 @@ func query(pairs ...string) string {
 	return "?" + q.Encode()
 }
 
-// shortRevision is a revision as people know it.
+// shortRevision shortens a revision for people.
 func shortRevision(s string) string {
 	if kind, sum, ok := strings.Cut(s, ":"); ok {
 		return kind + ":" + sum[:min(len(sum), 8)]
@@ -291,7 +293,7 @@ func shortRevision(s string) string {
 // maxValue bounds the text of a value in a page.
 const maxValue = 400
 
-// valueText is a value as YAML would have it in one line.
+// valueText formats a value as YAML would write it in one line.
 func valueText(v any) string {
 	if s, ok := v.(*string); ok {
 		if s == nil {
@@ -309,7 +311,7 @@ func valueText(v any) string {
 	return problem.Truncate(string(text), maxValue)
 }
 
-// looksOtherwise reports whether a text without quotes looks like no text.
+// looksOtherwise reports whether YAML would read a text without quotes as another type.
 func looksOtherwise(s string) bool {
 	var other any
 	return s == "" || strings.TrimSpace(s) != s || json.Unmarshal([]byte(s), &other) == nil

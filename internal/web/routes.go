@@ -17,15 +17,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
-// view is a page and its twin in JSON.
+// view is a page and its JSON.
 type view struct {
 	path, api, name string
-	// parameters are those of the URL.
+	// parameters are the parameters of the URL.
 	parameters []string
 	model      func(*request) (model any, title string, err error)
 }
 
-// request is what a view is computed from.
+// request holds the data from which a view is computed.
 type request struct {
 	url.Values
 	bearer *access.Bearer
@@ -41,7 +41,7 @@ func (q *request) complete() bool { return q.bearer.Restricted() == nil && q.bea
 
 var filters = []string{"hub", "tenant", "environment", "group", "component", "label", "q"}
 
-// views are all pages but the form that signs in.
+// views lists all pages except the form that signs in.
 var views = []view{
 	{"/{$}", "/api/v1/matrix", "matrix", append([]string{"by", "page"}, filters...), matrix},
 	{"/component", "/api/v1/component", "component", filters, component},
@@ -57,7 +57,7 @@ var views = []view{
 	{"/find", "/api/v1/find", "find", append([]string{"path"}, filters...), find},
 }
 
-// routes is the handler of all requests.
+// routes returns the handler of all requests.
 func (s *Site) routes() http.Handler {
 	mux := http.NewServeMux()
 	for _, v := range views {
@@ -80,7 +80,7 @@ func (s *Site) routes() http.Handler {
 		httpserver.Recovered(s.o.Logger, fail, s.verified(http.NewCrossOriginProtection().Handler(all))))
 }
 
-// verified demands a good client certificate, where one is needed.
+// verified requires a good client certificate, where one is needed.
 func (s *Site) verified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if verify := s.o.VerifyClient; verify != nil {
@@ -93,8 +93,8 @@ func (s *Site) verified(next http.Handler) http.Handler {
 	})
 }
 
-// bounded bounds the requests that are worked on at once, and shares them between tokens. All
-// strangers have the share of one (H10).
+// bounded limits the concurrent requests, and shares the limit between tokens. All requests without
+// a token share one part.
 func (s *Site) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		bearer, _ := s.bearer(r)
@@ -108,7 +108,7 @@ func (s *Site) bounded(next http.Handler) http.Handler {
 	})
 }
 
-// prepare authenticates a request and takes the state that it is answered from.
+// prepare authenticates a request and loads the state that it reads.
 func (s *Site) prepare(r *http.Request, v view) (*request, *failure) {
 	bearer, f := s.authenticate(r)
 	if f != nil {
@@ -127,7 +127,7 @@ func (s *Site) prepare(r *http.Request, v view) (*request, *failure) {
 		}
 		return q, &failure{Code: http.StatusServiceUnavailable, Message: message, Hint: "The service has no state of the repository yet. This page is there as soon as it has read one."}
 	}
-	s.remember() // what comes from here on is known to the timeline
+	s.remember() // the timeline includes the state from here on
 	q.index, q.live = s.index.Of(q.state), s.o.Live()
 	for _, refused := range q.status.Refused {
 		if refused.Cause == refresh.Facts && q.live.Silent == "" {
@@ -137,7 +137,7 @@ func (s *Site) prepare(r *http.Request, v view) (*request, *failure) {
 	return q, nil
 }
 
-// compute is a view's model.
+// compute returns a view's model.
 func (s *Site) compute(r *http.Request, v view) (q *request, model any, title string, f *failure) {
 	if q, f = s.prepare(r, v); f != nil {
 		return q, nil, "", f
@@ -149,7 +149,7 @@ func (s *Site) compute(r *http.Request, v view) (q *request, model any, title st
 	return q, model, title, nil
 }
 
-// failure makes a failure of a view's error.
+// failure converts a view's error to a failure.
 func (q *request) failure(err error) *failure {
 	var missing *explain.PathError
 	var e *problem.QueryError

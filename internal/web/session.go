@@ -17,7 +17,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/httpserver"
 )
 
-// The cookie of a session. With TLS its name makes browsers insist on Secure and on this host.
+// The names of a session's cookie. With TLS, its name makes browsers insist on Secure and on this
+// host.
 const (
 	plainCookie  = "argosy-session"
 	secureCookie = "__Host-argosy-session"
@@ -30,7 +31,7 @@ func (s *Site) cookieName() string {
 	return plainCookie
 }
 
-// sessionKeys are the keys that seal sessions: random, and none of them says anything of a token.
+// sessionKeys are the keys that seal sessions. They are random and do not depend on a token.
 // Replicas share the first one by the state store, where there is one.
 type sessionKeys struct {
 	mu    sync.Mutex
@@ -45,7 +46,7 @@ type savedKey struct {
 	Key []byte `json:"key"`
 }
 
-// newSessionKeys makes a key, which gives way to the one in the store.
+// newSessionKeys returns a new key, which is replaced by the key in the store if there is one.
 func newSessionKeys(o Options) *sessionKeys {
 	k := &sessionKeys{keys: [][]byte{make([]byte, keySize)}}
 	_, _ = rand.Read(k.keys[0]) // never fails since Go 1.24
@@ -58,7 +59,7 @@ func newSessionKeys(o Options) *sessionKeys {
 	return k
 }
 
-// merge takes the key of the store; sessions that an own one has sealed go on here.
+// merge adopts the key of the store; sessions that an own key has sealed stay valid here.
 func (k *sessionKeys) merge(saved *savedKey) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,7 +74,7 @@ func (k *sessionKeys) value() (savedKey, bool) {
 	return savedKey{k.keys[0]}, true
 }
 
-// ciphers are the ciphers of sessions.
+// ciphers returns the ciphers of sessions.
 func (k *sessionKeys) ciphers() ([]cipher.AEAD, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -92,7 +93,7 @@ func (k *sessionKeys) ciphers() ([]cipher.AEAD, error) {
 	return out, nil
 }
 
-// newSession is the cookie of a session with a token.
+// newSession returns the cookie of a session with a token.
 func (s *Site) newSession(token string) (*http.Cookie, error) {
 	ciphers, err := s.sessions.ciphers()
 	if err != nil {
@@ -103,7 +104,7 @@ func (s *Site) newSession(token string) (*http.Cookie, error) {
 	return s.cookie(base64.RawURLEncoding.EncodeToString(sealed)), nil
 }
 
-// cookie is the session's cookie with a value; an empty one removes it.
+// cookie returns the session's cookie with a value; an empty value removes it.
 func (s *Site) cookie(value string) *http.Cookie {
 	c := &http.Cookie{Name: s.cookieName(), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.o.TLS != nil}
 	if value == "" {
@@ -112,7 +113,7 @@ func (s *Site) cookie(value string) *http.Cookie {
 	return c
 }
 
-// sessionToken is the token of a request's session, empty without a good one.
+// sessionToken returns the token of a request's session, empty without a valid one.
 func (s *Site) sessionToken(r *http.Request) string {
 	c, err := r.Cookie(s.cookieName())
 	if err != nil {
@@ -142,7 +143,7 @@ func (s *Site) sessionToken(r *http.Request) string {
 	return string(plain[8:])
 }
 
-// authenticate finds who sends a request (rule 4), and counts what a wrong token has failed.
+// authenticate returns the bearer of a request, and counts failures of wrong tokens.
 func (s *Site) authenticate(r *http.Request) (*access.Bearer, *failure) {
 	bearer, f := s.bearer(r)
 	if f == nil {
@@ -155,7 +156,7 @@ func (s *Site) authenticate(r *http.Request) (*access.Bearer, *failure) {
 	return bearer, f
 }
 
-// bearer is who sends a request. A trusted proxy's word counts first, then the header
+// bearer returns the bearer of a request. A trusted proxy's header comes first, then the header
 // Authorization, then the session.
 func (s *Site) bearer(r *http.Request) (*access.Bearer, *failure) {
 	if bearer, f := s.proxied(r); bearer != nil || f != nil {
@@ -174,7 +175,7 @@ func (s *Site) bearer(r *http.Request) (*access.Bearer, *failure) {
 	return nil, httpserver.Unauthorized("the token is wrong, or has been revoked")
 }
 
-// signInPage shows the form. What it was asked for first is shown after signing in.
+// signInPage shows the form. After signing in, the reader gets the page requested first.
 func (s *Site) signInPage(w http.ResponseWriter, r *http.Request) {
 	s.writePage(w, r, http.StatusOK, "signin", page{Title: "Sign in", Model: signIn{Next: local(r.URL.Query().Get("next"))}})
 }
@@ -214,7 +215,7 @@ func (s *Site) signOut(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/signin", http.StatusSeeOther)
 }
 
-// local is a path on this site; the first page for everything else.
+// local returns a path on this site; the first page for everything else.
 func local(next string) string {
 	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") {
 		return "/"

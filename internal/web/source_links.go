@@ -9,10 +9,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// sourceLinks makes addresses of places in the repository. Its zero value makes none.
+// sourceLinks returns addresses of places in the repository. Its zero value returns none.
 type sourceLinks struct{ template string }
 
-// forges are the templates of the known forges, by a part of the host's name.
+// forges holds the templates of the known forges, by a part of the host's name.
 var forges = []struct{ host, template string }{
 	{"github", "/blob/{revision}/{file}#L{line}"},
 	{"gitlab", "/-/blob/{revision}/{file}#L{line}"},
@@ -22,8 +22,8 @@ var forges = []struct{ host, template string }{
 	{"bitbucket", "/src/{revision}/{file}#lines-{line}"},
 }
 
-// newSourceLinks reads a template, or finds that of a repository on a known forge. A folder and an
-// unknown forge have no addresses.
+// newSourceLinks reads a template, or finds the template of a repository on a known forge. A folder
+// and an unknown forge have no addresses.
 func newSourceLinks(text string) (sourceLinks, error) {
 	if text == "" {
 		return sourceLinks{}, nil
@@ -44,13 +44,13 @@ func newSourceLinks(text string) (sourceLinks, error) {
 	return sourceLinks{}, nil
 }
 
-// repository is the host and the path of a Git URL: https://host/path, ssh://git@host/path, or
+// repository returns the host and the path of a Git URL: https://host/path, ssh://git@host/path, or
 // git@host:path.
 func repository(text string) (host, path string) {
 	if u, err := url.Parse(text); err == nil && u.Host != "" {
 		host, path = u.Host, u.Path
 		if u.Scheme != "https" && u.Scheme != "http" {
-			host = u.Hostname() // the port is that of ssh
+			host = u.Hostname() // the port is for ssh
 		}
 	} else if at, rest, ok := strings.Cut(text, ":"); ok && !strings.Contains(at, "/") {
 		_, host, _ = strings.Cut(at, "@")
@@ -59,7 +59,7 @@ func repository(text string) (host, path string) {
 	return strings.ToLower(host), strings.TrimSuffix(strings.Trim(path, "/"), ".git")
 }
 
-// of is the address of a place; empty for none. Places of other revisions are COMMIT:path.
+// of returns the address of a place; empty for none. Places of other revisions are COMMIT:path.
 func (l sourceLinks) of(pos problem.Pos, revision string) string {
 	if l.template == "" || pos.File == "" || pos.Repository != "" || strings.Contains(pos.File, ":") || strings.HasPrefix(revision, "sha256:") || revision == "" {
 		return ""

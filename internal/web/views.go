@@ -58,7 +58,7 @@ func calendar(q *request) (any, string, error) {
 	return q.reader().Calendar(q.site.o.Rollouts().Hub), "Windows and freezes", nil
 }
 
-// reader is who looks at rollouts.
+// reader returns the reader of rollouts.
 func (q *request) reader() board.Reader {
 	return board.Reader{State: q.state, Scope: q.bearer, Complete: q.complete(), Now: q.site.o.Now()}
 }

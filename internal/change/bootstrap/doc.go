@@ -1,8 +1,9 @@
-// Package bootstrap reads what a hub's roots lead to, as package expand follows them: which queries
-// the ApplicationSets send, which projects there are, and which repositories Argo CD reads.
+// Package bootstrap reads the objects that a hub's roots lead to, as package expand follows them:
+// the queries that ApplicationSets send, the projects, and the repositories that Argo CD reads.
 //
-//	Of(hub) -> Roots
+//	roots := bootstrap.Of(hub)
+//	roots.MayAsk(query.Components, "addons") // whether some ApplicationSet queries for addons
 //
-// Where something is not followed, the Roots are Open: it may make any ApplicationSet and project,
-// so that nothing can be said of what is missing.
+// Where something cannot be followed, the Roots are Open: it may create any ApplicationSet and
+// project. Callers must then not report anything as missing.
 package bootstrap

@@ -14,12 +14,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
-// Query is what a generator asks the plugin.
+// Query is a query that a generator sends to the plugin.
 type Query struct {
 	View, Group, Hub, Component string
 	// Based says that it sends a catalog entry, and so the chart.
 	Based bool
-	// TakesChart says that its Applications are of the chart that the release names.
+	// TakesChart says that its Applications deploy the chart that the release names.
 	TakesChart bool
 	Pos        problem.Pos
 }
@@ -33,7 +33,7 @@ type Source struct {
 // Project is a project that an ApplicationSet or an Application names, perhaps as a template.
 type Project struct {
 	Name string
-	// View and Group are those of the query whose parameter sets fill the template.
+	// View and Group name the query whose parameter sets fill the template.
 	View, Group string
 	Pos         problem.Pos
 }
@@ -44,9 +44,9 @@ type Name struct {
 	Pos  problem.Pos
 }
 
-// Roots are those of a hub. The zero value is that of a hub without any.
+// Roots holds a hub's root ApplicationSets, projects and charts. The zero value has none.
 type Roots struct {
-	// Any says that there is an object.
+	// Any says that there is at least one object.
 	Any      bool
 	Queries  []Query
 	Sources  []Source
@@ -56,17 +56,17 @@ type Roots struct {
 	// Reaches are the clusters among a project's destinations.
 	Reaches map[string][]Name
 	Uses    []Project
-	// Platform is the project of charts/hub for the hub itself; empty if the chart makes none.
+	// Platform is the project of charts/hub for the hub itself; empty if the chart creates none.
 	Platform string
 	// Charts are the installations of charts/hub, by the hub that their values name.
 	Charts []Name
-	// Open says that something else may make ApplicationSets and projects.
+	// Open says that something else may create ApplicationSets and projects.
 	Open bool
 
 	hub string
 }
 
-// Of reads what a hub's roots lead to.
+// Of reads the objects that a hub's roots lead to.
 func Of(h *expand.Hub) *Roots {
 	objects, complete := h.Reached()
 	r := &Roots{Any: len(h.Roots()) > 0, Open: !complete, Projects: map[string]problem.Pos{}, Admits: map[string][]string{}, Reaches: map[string][]Name{}, hub: h.Name()}
@@ -136,8 +136,8 @@ func (r *Roots) applicationSet(o *object.Object) {
 	}
 }
 
-// quotedProject is the project in the values of charts/application-sets, which a root writes as
-// `project: '{{ `TEMPLATE` }}'`.
+// quotedProject returns the project in the values of charts/application-sets, which a root writes
+// as `project: '{{ `TEMPLATE` }}'`.
 func quotedProject(values string) (string, bool) {
 	_, rest, found := strings.Cut(values, "project: '{{ `")
 	if !found {
@@ -166,8 +166,8 @@ func (r *Roots) generators(o *object.Object, list any, takesChart bool, place ..
 	return found
 }
 
-// Asks reports whether some root queries for a view, and of the groups' for a group and component,
-// where those are given. Based says that none but those that send a catalog entry do.
+// Asks reports whether some root queries for a view, and for a group and component where given. It
+// returns based if all such queries send a catalog entry.
 func (r *Roots) Asks(view query.View, group, component string) (asks, based bool) {
 	based = true
 	for _, q := range r.Queries {
@@ -187,8 +187,8 @@ func (r *Roots) Asks(view query.View, group, component string) (asks, based bool
 	return asks, based && asks
 }
 
-// MayAsk reports whether a view is queried, for a group where the view has groups, as far as is
-// known.
+// MayAsk reports whether a view is queried or may be queried. The group counts only for views that
+// have groups.
 func (r *Roots) MayAsk(view query.View, group string) bool {
 	asks, _ := r.Asks(view, group, "")
 	if view == query.Components && !asks { // the ApplicationSets of a release query for the components
@@ -197,12 +197,12 @@ func (r *Roots) MayAsk(view query.View, group string) bool {
 	return asks || r.Open
 }
 
-// ofHubChart reports whether charts/hub makes an object.
+// ofHubChart reports whether charts/hub creates an object.
 func ofHubChart(o *object.Object) bool {
 	return !o.Written() && o.Parent != nil && slices.ContainsFunc(o.Parent.Sources(), expand.IsHubChart)
 }
 
-// At is the place of a field: in the file that holds the object, or else the source of the
+// At returns the place of a field: in the file that holds the object, or else the source of the
 // Application there that leads to it.
 func At(o *object.Object, place ...string) problem.Pos {
 	for !o.Written() && o.Parent != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 )
 
-// dependencies reports the names of dependsOn that no catalog of the cluster has, and those that
-// lead back to the component (P3).
+// dependencies reports the names in dependsOn that no catalog of the cluster has, and those that
+// lead back to the component.
 func (l *linter) dependencies(c *fleetstate.Cluster, group, component string, r fleetstate.Component) {
 	if len(r.Entry.DependsOn) == 0 {
 		return
@@ -48,7 +48,7 @@ func (l *linter) dependencies(c *fleetstate.Cluster, group, component string, r 
 	}
 }
 
-// componentNames are those of a cluster, sorted.
+// componentNames returns the names of a cluster's components, sorted.
 func componentNames(c *fleetstate.Cluster, qualified bool) []string {
 	var names []string
 	for group, g := range c.Groups {
@@ -66,7 +66,7 @@ func componentNames(c *fleetstate.Cluster, qualified bool) []string {
 // node is a component of a cluster.
 type node struct{ group, component string }
 
-// graph is what the components of a cluster depend on. It reads each entry once.
+// graph holds the dependencies between the components of a cluster. It reads each entry once.
 type graph struct {
 	cluster *fleetstate.Cluster
 	groups  []string
@@ -93,7 +93,7 @@ func (l *linter) newGraph(c *fleetstate.Cluster) *graph {
 	return g
 }
 
-// named are the components that a dependency names.
+// named returns the components that a dependency names.
 func (g *graph) named(d lifecycle.Dependency) []node {
 	var out []node
 	for _, name := range g.groups {
@@ -104,8 +104,8 @@ func (g *graph) named(d lifecycle.Dependency) []node {
 	return out
 }
 
-// leadsBack reports whether one of the named components leads to a component, and which one is the
-// last on the way.
+// leadsBack reports whether one of the named components leads to a component. It returns the last
+// component on the way.
 func (g *graph) leadsBack(named []node, to node) (last node, leads bool) {
 	group := g.cycles.Group(to) // reads what it needs
 	if slices.Contains(named, to) {

@@ -18,17 +18,18 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
-// deployed is a component that a hub's engine is to deploy.
+// deployed is a component that a hub's engine deploys.
 type deployed struct {
 	group, component, tenant string
 	pos                      problem.Pos
 	// noChart says what the catalogs lack of its chart, if anything.
 	noChart string
-	// repositories are those of its charts, unless it is of a team, which has a project of its own.
+	// repositories are the repositories of its charts. A team's component has none here: it has a
+	// project of its own.
 	repositories []string
 }
 
-// deploys notes a component of a cluster that the hub's engine is to deploy.
+// deploys records a component of a cluster that the hub's engine deploys.
 func (l *linter) deploys(m *fleet.Member, group, component string, r fleetstate.Component) {
 	if m.Owner(group) != fleet.OwnerHub || component == fleetstate.Registration {
 		return
@@ -41,7 +42,7 @@ func (l *linter) deploys(m *fleet.Member, group, component string, r fleetstate.
 	l.deployed[m.Hub] = append(l.deployed[m.Hub], deployed{group, component, m.Tenant, r.EntryTree.Root.Pos(), missing, repositories})
 }
 
-// deployment reports what of a fleet nobody deploys, as far as the roots of its hubs can be
+// deployment reports components that no root deploys, as far as the roots of the hubs can be
 // followed.
 func (l *linter) deployment() {
 	for _, name := range l.st.Fleet.Hubs() {
@@ -67,14 +68,14 @@ func (l *linter) deployment() {
 	}
 }
 
-// hubRoots are the roots of a hub.
+// hubRoots holds the roots of a hub.
 type hubRoots struct {
 	*bootstrap.Roots
 	l   *linter
 	hub string
 }
 
-// rootsOf follows the roots of a hub, once.
+// rootsOf returns the roots of a hub, which it follows only once.
 func (l *linter) rootsOf(hub string) hubRoots {
 	r, known := l.hubRoots[hub]
 	if !known {
@@ -89,7 +90,8 @@ func (h hubRoots) warn(p problem.Problem) {
 	h.l.problems = append(h.l.problems, p)
 }
 
-// declared is the URL of the fleet repository that the hub's member file declares, and its place.
+// declared returns the URL of the fleet repository that the hub's member file declares, and its
+// place.
 func (h hubRoots) declared() (url string, pos problem.Pos) {
 	if m := h.l.st.Fleet.HubMember(h.hub); m != nil {
 		for _, e := range m.RepositoryAnnotations {
@@ -113,7 +115,7 @@ func (h hubRoots) withoutRoots() {
 	}
 }
 
-// queries reports what the plugin never answers.
+// queries reports queries that the plugin never answers.
 func (h hubRoots) queries() {
 	hubs, groups := h.l.st.Fleet.Hubs(), h.l.st.Fleet.Layout.GroupNames()
 	for _, q := range h.Queries {
@@ -137,8 +139,8 @@ func (h hubRoots) queries() {
 	}
 }
 
-// releases reports queries for the chart of a release that the versions file does not list: it has
-// none, and Argo CD refuses its Application. A file that is not there is reported already.
+// releases reports queries for the chart of a release that the versions file does not list. Argo CD
+// refuses the Application of such a release. A missing file is reported elsewhere.
 func (h hubRoots) releases() {
 	f := h.l.st.Fleet
 	for _, q := range h.Queries {
@@ -243,14 +245,14 @@ func (h hubRoots) notDeployed() {
 	}
 }
 
-// ofTenant matches the template of a project that is called as the tenant.
+// ofTenant matches the template of a project that has the tenant's name.
 var ofTenant = regexp.MustCompile(`^\{\{-?\s*\.tenant\s*-?\}\}$`)
 
-// argocdProject exists always.
+// argocdProject is the project that always exists.
 const argocdProject = "default"
 
-// projects reports projects that an ApplicationSet names and nobody makes. A bootstrap that makes
-// none has them from elsewhere.
+// projects reports projects that an ApplicationSet names and no object of the bootstrap creates. A
+// bootstrap that creates no project has them from elsewhere.
 func (h hubRoots) projects() {
 	names := slices.Sorted(maps.Keys(h.Projects))
 	if len(names) == 0 {
@@ -287,8 +289,8 @@ func (h hubRoots) projects() {
 	}
 }
 
-// reaches reports projects of tenants whose destinations name a cluster of another tenant, as
-// retail-* does of a tenant retail-x.
+// reaches reports tenant projects whose destinations name a cluster of another tenant. Tenant
+// retail's retail-*, for example, names the clusters of a tenant retail-x.
 func (h hubRoots) reaches() {
 	members := h.l.st.Fleet.Members(h.hub)
 	tenants := map[string]bool{}
@@ -312,8 +314,8 @@ func (h hubRoots) reaches() {
 	}
 }
 
-// admits reports components whose charts are in a repository that the project of their tenant does
-// not admit.
+// admits reports components whose charts are in a repository that their tenant's project does not
+// admit.
 func (h hubRoots) admits() {
 	seen := map[[2]string]bool{}
 	for _, use := range h.Uses {
@@ -340,7 +342,7 @@ func (h hubRoots) admits() {
 	}
 }
 
-// sameRepository compares the addresses of a Git repository, whatever the protocol.
+// sameRepository reports whether two addresses name the same Git repository, whatever the protocol.
 func sameRepository(a, b string) bool {
 	plain := func(url string) string {
 		if _, rest, ok := strings.Cut(url, "://"); ok {

@@ -1,14 +1,15 @@
-// Package lint finds what is wrong with a fleet repository, and what most likely is not meant.
+// Package lint finds errors in a fleet repository, and what is most likely a mistake.
 //
-//	Run(state) -> problems, in order of position
+//	for _, p := range lint.Run(state, tools) {
+//		fmt.Println(p.Pos, p.Reason) // fleet/fleet-members/hub/prod-eu-1.yaml:4:1 no-effect
+//	}
 //
-// It is pure: it reads a state and nothing else.
+// Run is pure: it reads a state and nothing else. Callers may rely on:
 //
-//  1. It reports the state's own problems, and warnings that change no response: files that no
-//     cluster can read (H6), values that YAML versions read differently (H9), flags, roots and
-//     groups without effect, engines and credentials that nobody brings, Application names that
-//     are taken twice (N1).
-//  2. It reports every independent problem. One at a general level is reported once, whatever the
-//     number of clusters.
-//  3. It looks for secrets in plain text (package secretscan).
+//   - It reports the state's own problems, and warnings that change no response: files that no
+//     cluster can read, values that YAML versions read differently, settings without effect,
+//     missing credentials, and Application names that are used twice.
+//   - It reports every independent problem, in order of position. A problem at a general level is
+//     reported once, whatever the number of clusters.
+//   - It looks for secrets in plain text (package secretscan).
 package lint

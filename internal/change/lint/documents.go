@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// documents reports what the readable files themselves hold: scalars that may not be read as
-// they are meant (H9), keys that a merge key sets again, and documents that nobody reads.
+// documents reports problems within the readable files: scalars that YAML versions read
+// differently, keys that a merge key sets again, and documents that are never read.
 func (l *linter) documents() {
 	for _, p := range slices.Sorted(maps.Keys(l.reachable)) {
 		file := l.st.Resolver().Snapshot.File(p)

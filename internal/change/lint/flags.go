@@ -15,10 +15,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/registration"
 )
 
-// argocdIngress is the component of the group fleet that the flag use_argocd_ingress stands for.
+// argocdIngress is the component of the group fleet that the flag use_argocd_ingress selects.
 const argocdIngress = "argocd-ingress"
 
-// flags reports what the flags of a member promise and nobody keeps.
+// flags reports flags of a member without effect.
 func (l *linter) flags(c *fleetstate.Cluster) {
 	m := c.Member
 	if len(c.Broken) > 0 || m.Lifecycle == fleet.Retired {
@@ -40,8 +40,9 @@ func (l *linter) warn(c *fleetstate.Cluster, p problem.Problem) {
 	l.problems = append(l.problems, p)
 }
 
-// ingress: there is no Argo CD to make reachable on a cluster that the hub deploys to, nor where
-// the engine is Flux. A component that is selected there all the same is meant.
+// ingress reports use_argocd_ingress without an Argo CD to make reachable: on a cluster that the
+// hub deploys to, and where the engine is Flux. A component that is selected there explicitly is
+// not reported.
 func (l *linter) ingress(c *fleetstate.Cluster) {
 	m := c.Member
 	if m.Flag("use_argocd_ingress") != "true" || m.IsHub || m.Remote && m.Engine == fleet.EngineArgoCD {
@@ -60,7 +61,8 @@ func (l *linter) ingress(c *fleetstate.Cluster) {
 	})
 }
 
-// github: charts/fleet-secret refuses the values, and with them what registers the member.
+// github reports a member's githubSecret without effect, or without the secret's name.
+// charts/fleet-secret refuses such values, and with them the member's registration.
 func (l *linter) github(c *fleetstate.Cluster) {
 	at, asked := registration.AsksForGitHub(c)
 	if said := c.Member.KeyPos("githubSecret"); asked && !c.Member.GitHubSecret && said.Line > 0 {
@@ -80,8 +82,8 @@ func (l *linter) github(c *fleetstate.Cluster) {
 	}
 }
 
-// fleetComponent is a component of the group fleet on a cluster; not known when the fleet has none
-// of that name.
+// fleetComponent returns a component of the group fleet on a cluster, or false if the fleet has
+// none of that name.
 func (l *linter) fleetComponent(c *fleetstate.Cluster, component string) (fleetstate.Component, bool) {
 	g := c.Groups[fleetstate.FleetGroup]
 	if g == nil || !slices.Contains(g.Components(), component) {
@@ -124,7 +126,7 @@ func saysFalse(n *yamldoc.Node) bool {
 	return ok && !v
 }
 
-// credentials: what an agent is to read needs credentials that somebody brings.
+// credentials reports repositories that an agent reads without credentials for them.
 func (l *linter) credentials(c *fleetstate.Cluster) {
 	m := c.Member
 	declared := repositories(c)
@@ -154,7 +156,7 @@ func (l *linter) credentials(c *fleetstate.Cluster) {
 	})
 }
 
-// within tells whether an address is that of a repository or below it, as Argo CD matches
+// within reports whether an address is a repository's address or below it, as Argo CD matches
 // credentials.
 func within(url, prefix string) bool {
 	trim := func(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "/"), ".git") }
@@ -168,7 +170,7 @@ type repository struct {
 	pos       problem.Pos
 }
 
-// repositories are the Git credentials that the member file and the merged fleet/fleet-secret
+// repositories returns the Git credentials that the member file and the merged fleet/fleet-secret
 // values declare.
 func repositories(c *fleetstate.Cluster) []repository {
 	var out []repository

@@ -9,9 +9,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
-// Ignore are problems without the warnings and notes of the paths that the layout lists
-// (lint.ignore). Errors stay, because the service acts on them. A pattern of no file is itself a
-// warning.
+// Ignore returns problems without the warnings and notes of the paths that the layout lists
+// (lint.ignore). Errors stay, because the service acts on them. A pattern that matches no file is
+// itself a warning.
 func Ignore(st *fleetstate.State, problems []problem.Problem) []problem.Problem {
 	globs := st.Fleet.Layout.LintIgnore
 	if len(globs) == 0 {

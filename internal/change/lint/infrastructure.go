@@ -9,8 +9,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 )
 
-// infrastructure reports a retired member whose file wants its cluster deleted, and whose cluster
-// stays, and goes on to cost (C3): its own engine deploys to it, or no approval names it.
+// infrastructure reports a retired member whose file wants its cluster deleted, but whose cluster
+// stays and keeps costing: its own engine deploys to it, or no approval names it.
 func (l *linter) infrastructure(c *fleetstate.Cluster) {
 	m := c.Member
 	if !c.IsRetired() || m.Provision == nil || !m.Provision.Deletes {

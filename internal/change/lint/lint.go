@@ -21,13 +21,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
-// Run returns every finding about a state's snapshot, errors and warnings, in order of position:
-// those of the state, and those that do not change a response but are most likely not meant. The
-// tools follow what the hubs' roots deploy; a fleet without roots needs none.
+// Run returns every finding about a state's snapshot, errors and warnings, in order of position.
+// These are the state's own problems, and likely mistakes that change no response. The tools follow
+// what the hubs' roots deploy; a fleet without roots needs none.
 func Run(st *fleetstate.State, tools expand.Tools) []problem.Problem {
 	l := linter{st: st, tools: tools, reachable: map[string]bool{}, folders: map[string]bool{}, names: map[nameKey]namedBy{}, trees: map[*hierarchy.Tree]bool{}, files: map[*hierarchy.Tree]bool{}, catalogs: map[string]bool{}, deployed: map[string][]deployed{}, hubRoots: map[string]*bootstrap.Roots{}}
 	l.problems = slices.Concat(st.Problems, st.Fleet.Problems, st.Fleet.ApprovalProblems, st.Resolver().Mounts.Problems())
-	for _, folder := range st.Resolver().Snapshot.BrokenFolders() { // whether anybody reads it or not
+	for _, folder := range st.Resolver().Snapshot.BrokenFolders() { // even if nothing reads it
 		l.reachable[folder.Path] = true
 		l.problems = append(l.problems, problem.From(folder.Err, problem.LimitExceeded, problem.Pos{File: folder.Path})...)
 	}
@@ -68,23 +68,23 @@ func Run(st *fleetstate.State, tools expand.Tools) []problem.Problem {
 type linter struct {
 	st        *fleetstate.State
 	tools     expand.Tools
-	reachable map[string]bool // files that some cluster and component can reach, of those that are there
-	folders   map[string]bool // folders of levels, true if one is there
+	reachable map[string]bool // files that exist and that some cluster and component can reach
+	folders   map[string]bool // folders of levels, true if one exists
 	names     map[nameKey]namedBy
 	problems  []problem.Problem
-	catalogs  map[string]bool       // those of the layout that have been looked at
+	catalogs  map[string]bool       // catalogs of the layout that have been checked
 	deployed  map[string][]deployed // by hub
 	hubRoots  map[string]*bootstrap.Roots
-	trees     map[*hierarchy.Tree]bool // those whose conflicts are among the problems
-	files     map[*hierarchy.Tree]bool // those whose value files have been compared with their catalogs
-	graph     *graph                   // of the cluster that is looked at
+	trees     map[*hierarchy.Tree]bool // trees whose conflicts are among the problems
+	files     map[*hierarchy.Tree]bool // trees whose value files were compared with their catalogs
+	graph     *graph                   // of the cluster that is checked now
 }
 
 // maxReleaseName is the limit of a Helm release's name (helm v3, pkg/chartutil/validate_name.go).
 const maxReleaseName = 53
 
-// deployable reports names that Helm or Kubernetes refuses: nothing says so before the Application
-// is synchronized.
+// deployable reports names that Helm or Kubernetes refuses. Without it, the error appears only when
+// the Application is synchronized.
 func (l *linter) deployable(component string, r fleetstate.Component) {
 	fault := func(key, found, expected string) {
 		pos := r.EntryTree.Root.Pos()
@@ -104,8 +104,8 @@ func (l *linter) deployable(component string, r fleetstate.Component) {
 	}
 }
 
-// reach notes a file that can be reached, and its template, as far as they are there: of most
-// clusters most are not.
+// reach records a file that can be reached, and its template, as far as they exist. Most do not
+// exist for most clusters.
 func (l *linter) reach(p string) {
 	for _, p := range [...]string{p, p + hierarchy.TemplateSuffix} {
 		if l.st.Resolver().Snapshot.File(p) != nil {
@@ -114,7 +114,7 @@ func (l *linter) reach(p string) {
 	}
 }
 
-// member collects what a member reaches, and the conflicts of its trees.
+// member collects the files that a member reaches, and the conflicts of its trees.
 func (l *linter) member(m *fleet.Member) {
 	l.reachable[m.Pos.File] = true
 	c := l.st.ClusterOf(m).Desired()
@@ -124,7 +124,7 @@ func (l *linter) member(m *fleet.Member) {
 	l.replaced(c)
 	l.infrastructure(c)
 	l.ownNames(c)
-	// To resolve the components of a member beyond its limit may take any time.
+	// Resolving the components of a member beyond its limit may take any time.
 	isResolved := len(c.Broken) == 0 && !slices.ContainsFunc(c.Problems, func(p problem.Problem) bool { return p.Reason == problem.LimitExceeded })
 	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
 		g := c.Groups[name]
@@ -159,7 +159,7 @@ func (l *linter) member(m *fleet.Member) {
 	}
 }
 
-// listed reports a component that no catalog has, where Argo CD deploys: there is no ApplicationSet
+// listed reports a component that no catalog has, where Argo CD deploys. There is no ApplicationSet
 // for it, unless a root queries for all components of the group.
 func (l *linter) listed(c *fleetstate.Cluster, g *fleetstate.Group, component string, r fleetstate.Component) {
 	if !g.HasCatalog() || g.InCatalog(component) || component == fleetstate.Registration || l.st.Resolver().IsDeployedByFlux(c, g.Name) {
@@ -177,7 +177,7 @@ func (l *linter) listed(c *fleetstate.Cluster, g *fleetstate.Group, component st
 	})
 }
 
-// componentsOf are a group's, with the one of no catalog that registers clusters.
+// componentsOf returns a group's components, with the registration chart, which is in no catalog.
 func componentsOf(g *fleetstate.Group) []string {
 	components := g.Components()
 	if g.Name == fleetstate.FleetGroup {
@@ -186,7 +186,7 @@ func componentsOf(g *fleetstate.Group) []string {
 	return components
 }
 
-// there are the folders that hold anything.
+// there returns the folders that hold anything.
 func (l *linter) there(folders []hierarchy.Folder) (out []hierarchy.Folder) {
 	for _, d := range folders {
 		there, known := l.folders[d.Path]
@@ -201,8 +201,8 @@ func (l *linter) there(folders []hierarchy.Folder) (out []hierarchy.Folder) {
 	return out
 }
 
-// reads calls f for each file that a cluster's group has or could have in some of its folders, but
-// for its suffix.
+// reads calls f for each file that a cluster's group has or could have in the given folders, except
+// for the file's suffix.
 func (l *linter) reads(c *fleetstate.Cluster, g *fleetstate.Group, in []hierarchy.Folder, f func(p string)) {
 	named := func(t *fleet.FileTemplate, component string) {
 		file, companions := "", l.companions(g, component)
@@ -231,7 +231,7 @@ func (l *linter) reads(c *fleetstate.Cluster, g *fleetstate.Group, in []hierarch
 	}
 }
 
-// companions are the names of a component's further charts.
+// companions returns the names of a component's further charts.
 func (l *linter) companions(g *fleetstate.Group, component string) []string {
 	if component == "" {
 		return nil
@@ -243,9 +243,9 @@ func (l *linter) companions(g *fleetstate.Group, component string) []string {
 	return r.Entry.Companions
 }
 
-// tenants reports members whose tenant has no folder while other tenants have: most often a typo.
+// tenants reports members whose tenant has no folder while other tenants have one: usually a typo.
 func (l *linter) tenants() {
-	tenants := map[string]bool{} // tenants of members, true when one of their folders is there
+	tenants := map[string]bool{} // tenants of members, true if one of their folders exists
 	where := map[string]*fleet.Member{}
 	for m, c := range l.st.Clusters() {
 		c = c.Desired()

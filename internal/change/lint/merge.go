@@ -33,8 +33,8 @@ func (l *linter) ruleWithoutEffect(rule hierarchy.Rule, kind, name string, known
 	})
 }
 
-// tenantSchemas reports components of the layout's tenantSchemas that the fleet does not have: a
-// misspelt one leaves all values of the component to tenants (W1).
+// tenantSchemas reports components of the layout's tenantSchemas that the fleet does not have. A
+// misspelt name leaves all values of the component to tenants.
 func (l *linter) tenantSchemas() {
 	for name, file := range l.st.Fleet.Layout.TenantSchemas {
 		if hints, known := l.knows(name); !known {
@@ -46,9 +46,9 @@ func (l *linter) tenantSchemas() {
 	}
 }
 
-// concerned reports whether a rule's component is in a catalog of some cluster, or has values
-// alone, because queries name it with a base. Else it returns the names of those that are in a
-// catalog.
+// concerned reports whether a rule's component is in a catalog of some cluster. A component with
+// only values counts, too, because queries name it with a base. Else concerned returns the names of
+// the components that are in a catalog.
 func (l *linter) concerned(rule hierarchy.Rule) (names []string, concerns bool) {
 	known := map[string]bool{}
 	for _, c := range l.st.Clusters() {
@@ -68,8 +68,8 @@ func (l *linter) concerned(rule hierarchy.Rule) (names []string, concerns bool) 
 	return slices.Sorted(maps.Keys(known)), false
 }
 
-// knows reports whether the fleet has GROUP/COMPONENT, in a catalog or by values alone. Else it
-// returns the nearest of the group's.
+// knows reports whether the fleet has GROUP/COMPONENT, in a catalog or only by values. Else it
+// returns the group's nearest names.
 func (l *linter) knows(name string) (hints []string, known bool) {
 	group, component, _ := strings.Cut(name, "/")
 	if catalog.Layers(l.st.Resolver().Catalogs[group]).Has(component) { // also a class that no member has yet

@@ -14,20 +14,20 @@ import (
 // nameKey is an Application's name in one engine.
 type nameKey struct{ hub, owner, name string }
 
-// namedBy is what an Application is of, and where that is declared.
+// namedBy describes an Application's subject, and where it is declared.
 type namedBy struct {
 	what string
 	pos  problem.Pos
 }
 
-// name reports two Applications of one name: N1's names are not unique by themselves, and all of an
-// engine's are in one namespace, whatever view they come from.
+// name reports two Applications with the same name. Names are not unique by themselves, and all
+// Applications of an engine are in one namespace, whatever view they come from.
 func (l *linter) name(key nameKey, by namedBy, m *fleet.Member) {
 	other, taken := l.names[key]
 	switch {
 	case !taken:
 		l.names[key] = by
-	case other.what != by.what: // a release is that of many clusters
+	case other.what != by.what: // a release belongs to many clusters
 		l.problems = append(l.problems, problem.Problem{
 			Reason: problem.DuplicateName, Severity: problem.Warning, Pos: by.pos, Subject: fmt.Sprintf("Application %q", key.name),
 			Found: fmt.Sprintf("is %s and %s", by.what, other.what), Expected: "one name for each", Related: []problem.Pos{other.pos}, Hub: m.Hub, Cluster: m.Name,
@@ -36,7 +36,7 @@ func (l *linter) name(key nameKey, by namedBy, m *fleet.Member) {
 }
 
 // component claims the name of a component's Application (view components), unless an error says
-// that it may not have it.
+// that the name is taken.
 func (l *linter) component(c *fleetstate.Cluster, group, component string) {
 	m := c.Member
 	if slices.ContainsFunc(c.Problems, func(p problem.Problem) bool { return p.Reason == problem.DuplicateName }) {

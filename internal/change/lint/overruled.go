@@ -9,8 +9,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// overruled reports values of files that have no effect because the component's catalog entry sets
-// them, too, and the layout lets the entry win (catalogValues: last).
+// overruled reports values of files that have no effect: the component's catalog entry sets them,
+// too, and the layout lets the entry win (catalogValues: last).
 func (l *linter) overruled(g *fleetstate.Group, component string, r fleetstate.Component) {
 	if r.Values == nil || l.files[r.Values] || !l.st.Resolver().CatalogValuesWin(g.Name) {
 		return

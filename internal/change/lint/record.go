@@ -7,8 +7,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 )
 
-// ignoredByRegistration are the annotations in which charts/fleet-secret names what it has left out
-// of a member's record, with the reason that a file's key would have.
+// ignoredByRegistration lists the annotations in which charts/fleet-secret names what it left out
+// of a member's record. The reason is the one that a file's key would have.
 var ignoredByRegistration = []struct {
 	annotation      string
 	reason          problem.Reason
@@ -18,7 +18,7 @@ var ignoredByRegistration = []struct {
 	{"argosy.dev/ignored-labels", problem.InvalidLabel, "has addons that are no labels, and are left out: %s", "names and values of labels"},
 }
 
-// record reports what a member's registration has left out of its record.
+// record reports the parts of a member's record that its registration left out.
 func (l *linter) record(m *fleet.Member) {
 	known, _ := l.st.Facts().Of(m.Name)
 	for _, x := range ignoredByRegistration {

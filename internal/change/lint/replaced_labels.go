@@ -9,8 +9,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
-// replaced notes the labels and annotations of the live cluster Secret, as the facts have it, that
-// Git or the member's identity replaces (L1).
+// replaced reports the labels and annotations of the live cluster Secret, as the facts have it,
+// that Git or the member's identity replaces.
 func (l *linter) replaced(c *fleetstate.Cluster) {
 	for _, r := range inventory.Replaced(c) {
 		pos := c.Labels.Origins[r.Key]

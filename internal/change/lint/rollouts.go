@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 )
 
-// rollouts reports what is wrong between rollout policies and members, and files in their folder
-// that nobody reads.
+// rollouts reports conflicts between rollout policies and members, and files in their folder that
+// are never read.
 func (l *linter) rollouts() {
 	if policies := l.st.Fleet.Rollouts; len(policies) > 0 {
 		var members []rollout.Member
@@ -35,8 +35,8 @@ func (l *linter) rollouts() {
 	}
 }
 
-// ringsWithoutEffect reports the rings of a policy whose members follow the newest commit: agents
-// wait for a ring only if the policy says that they take part.
+// ringsWithoutEffect reports the rings of a policy whose members follow the newest commit. Agents
+// wait for a ring only if the policy includes them.
 func (l *linter) ringsWithoutEffect(p *rollout.Policy) {
 	if p.Agents {
 		return
@@ -69,8 +69,8 @@ func (l *linter) ringsWithoutEffect(p *rollout.Policy) {
 	}
 }
 
-// scopeWithoutEffect reports names of a policy's scope that the fleet does not have: what they were
-// meant to hold back goes everywhere at once.
+// scopeWithoutEffect reports names of a policy's scope that the fleet does not have. A change that
+// they were meant to stage goes everywhere at once.
 func (l *linter) scopeWithoutEffect(p *rollout.Policy) {
 	report := func(kind, name string, hints []string) {
 		l.problems = append(l.problems, problem.Problem{

@@ -16,10 +16,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/registration"
 )
 
-// fleetPolicies is the component of a hub that is charts/fleet-policies.
+// fleetPolicies is the component of a hub that installs charts/fleet-policies.
 const fleetPolicies = "fleet-policies"
 
-// secretPolicies reports what members ask for, and the policies of their hub refuse.
+// secretPolicies reports Secrets of members that the policies of their hub refuse.
 func (l *linter) secretPolicies() {
 	for _, hub := range l.st.Fleet.Hubs() {
 		p := l.secretPolicy(hub)
@@ -46,7 +46,7 @@ func (l *linter) secretPolicies() {
 	}
 }
 
-// secretPolicy is what a hub's component says, nil without one.
+// secretPolicy returns the policy that a hub's component configures, or nil without one.
 func (l *linter) secretPolicy(hub string) *secretpolicy.Policy {
 	self := l.st.HubMember(hub)
 	if self == nil {
@@ -80,7 +80,7 @@ func (l *linter) secretPolicy(hub string) *secretpolicy.Policy {
 	return p
 }
 
-// policyCheck is what a hub's policies say of one member.
+// policyCheck checks one member against its hub's policies.
 type policyCheck struct {
 	*linter
 	policy *secretpolicy.Policy
@@ -99,19 +99,20 @@ func (k policyCheck) refuse(at *yamldoc.Node, subject, found, expected string) {
 	k.problems = append(k.problems, p)
 }
 
-// keysOf are the keys of Argo CD's Secret by the type of Git credentials
+// keysOf maps a type of Git credentials to the keys of Argo CD's Secret
 // (charts/fleet-secret/templates/_credentials.tpl).
 var keysOf = map[string][]string{
 	"githubApp": {"githubAppID", "githubAppInstallationID", "githubAppPrivateKey"}, "http": {"username", "password"}, "ssh": {"sshPrivateKey"},
 }
 
 // template is the kind of a Secret whose credentials count for all addresses that begin with its
-// own, and wholeHost is an address without a path (charts/fleet-secret/templates/_credentials.tpl).
+// own. wholeHost matches an address without a path
+// (charts/fleet-secret/templates/_credentials.tpl).
 const template = "repo-creds"
 
 var wholeHost = regexp.MustCompile(`^https?://[^/]+$`)
 
-// credential checks Git credentials; kind is their type if they do not say it.
+// credential checks Git credentials; kind is their type if they do not name one.
 func (k policyCheck) credential(subject string, n *yamldoc.Node, kind string) {
 	if !n.IsMap() {
 		return

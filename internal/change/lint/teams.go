@@ -8,8 +8,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/team"
 )
 
-// teams reports what is wrong with team files, also with those that concern no cluster, and files
-// that nobody reads as one.
+// teams reports errors in team files, including files that concern no cluster, and files in their
+// folder that are not team files.
 func (l *linter) teams() {
 	table := l.st.Resolver().Teams()
 	warn := func(file, subject, found, expected string, hints ...string) {
@@ -56,7 +56,7 @@ func (l *linter) teams() {
 	}
 }
 
-// apps reports what is wrong with applications and concerns no cluster's state.
+// apps reports problems of applications that are not in any cluster's state.
 func (l *linter) apps() {
 	if a := l.st.Resolver().Apps(); a != nil {
 		l.problems = append(l.problems, a.Faults()...)

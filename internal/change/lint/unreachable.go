@@ -13,10 +13,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// unreachable reports files below the groups' roots that no cluster and no component can ever reach
-// (H6).
+// unreachable reports files below the groups' roots that no cluster and no component can ever
+// reach.
 func (l *linter) unreachable() {
-	unknown := map[string]bool{}                                  // members that are not computed, and their tenants: which files they read is not known
+	unknown := map[string]bool{}                                  // members that are not computed, and their tenants: their files are unknown
 	environments, tenants := map[string]bool{}, map[string]bool{} // environments of such members, and all tenants
 	roots, open := map[string]bool{}, map[string]int{}
 	for name := range l.st.Fleet.Layout.Groups {
@@ -91,8 +91,8 @@ func (l *linter) unreachable() {
 	}
 }
 
-// besideRoots are unread files beside the folders of levels outside the groups' roots,
-// such as fleet/registration/{{ .cluster }}. Other files may well be there.
+// besideRoots returns unread files beside the folders of levels outside the groups' roots, such as
+// fleet/registration/{{ .cluster }}. Other files may well be there.
 func (l *linter) besideRoots(roots, unknown map[string]bool) (out []string) {
 	parents := map[string]bool{}
 	for folder := range l.folders {
@@ -124,16 +124,16 @@ func isBelow(p string, folders map[string]bool) bool {
 	return false
 }
 
-// unread is a file that nobody reads, or a folder of such files alone.
+// unread is a file that is never read, or a folder with only such files.
 type unread struct {
 	path  string
 	files int
 }
 
-// byFolder puts files that nobody reads together where a folder has no others. A file with a hint
-// stands by itself.
+// byFolder groups unread files by folder, where a folder has no other files. A file with a hint is
+// listed separately.
 func (l *linter) byFolder(strays []string, hints map[string][]string) (out []unread) {
-	alone := map[string]int{} // by folder: its files that nobody reads and that have no hint
+	alone := map[string]int{} // by folder: its unread files without a hint
 	for _, p := range strays {
 		if len(hints[p]) > 0 {
 			continue
@@ -163,8 +163,8 @@ func (l *linter) byFolder(strays []string, hints map[string][]string) (out []unr
 	return out
 }
 
-// openGroups reports groups of which no component is known, if they have files: lint cannot say
-// which of the files are read.
+// openGroups reports groups with files but without any known component. Lint cannot say which of
+// the files are read.
 func (l *linter) openGroups(open map[string]int) {
 	for _, name := range slices.Sorted(maps.Keys(open)) {
 		files, pos := open[name], l.st.Fleet.Layout.Groups[name].Pos
@@ -186,7 +186,7 @@ func (l *linter) openGroups(open map[string]int) {
 	}
 }
 
-// ofAbsentHub reports whether a file is for hubs, of which none is there, or for one that has no
+// ofAbsentHub reports whether a file is for hubs where the fleet has none, or for a hub without a
 // member file.
 func (l *linter) ofAbsentHub(root, p string) bool {
 	layout := l.st.Fleet.Layout
@@ -201,7 +201,7 @@ func (l *linter) ofAbsentHub(root, p string) bool {
 	return none || slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool { return absent[part] })
 }
 
-// absentHubs reports the files of hubs without a member file, once for a root.
+// absentHubs reports the files of hubs without a member file, once for each root.
 func (l *linter) absentHubs(files map[string][]string) {
 	for _, root := range slices.Sorted(maps.Keys(files)) {
 		first, n := files[root][0], len(files[root])
@@ -213,8 +213,8 @@ func (l *linter) absentHubs(files map[string][]string) {
 	}
 }
 
-// conceivable are all files that some cluster and component can reach, there or not: what a stray
-// one may have been meant to be.
+// conceivable returns all paths that some cluster and component can reach, whether the file exists
+// or not. A stray file may have been meant as one of them.
 func (l *linter) conceivable() map[string]bool {
 	out := maps.Clone(l.reachable)
 	add := func(p string) { out[p], out[p+hierarchy.TemplateSuffix] = true, true }
@@ -230,9 +230,9 @@ func (l *linter) conceivable() map[string]bool {
 	return out
 }
 
-// strayMembers reports files among the member files that are none, such as one called .yml: nobody
-// would miss the cluster. Where the folder holds other files that are read, nothing can be said of
-// the rest.
+// strayMembers reports files in the members folder that are not member files, such as prod.yml.
+// Without it, a missing cluster goes unnoticed. Where the folder holds other files that are read,
+// the rest is not judged.
 func (l *linter) strayMembers() {
 	members := l.st.Fleet.Layout.Members
 	var stray []problem.Problem
@@ -251,8 +251,8 @@ func (l *linter) strayMembers() {
 	l.problems = append(l.problems, stray...)
 }
 
-// strayLayouts reports files that were meant to be the layout, such as one called .yml: without one
-// the defaults hold, and no rule for tenants.
+// strayLayouts reports files that were meant to be the layout, such as layout.yml. Without a
+// layout, the defaults apply, and no rule for tenants.
 func (l *linter) strayLayouts() {
 	folder := path.Dir(fleet.LayoutFile)
 	for _, p := range l.st.Resolver().Snapshot.Under(folder) {
@@ -267,7 +267,7 @@ func (l *linter) strayLayouts() {
 	}
 }
 
-// openGroup is the group of which no component is known whose values a file may be.
+// openGroup returns the group without known components whose values a file may be.
 func (l *linter) openGroup(p string, open map[string]int) (group string, is bool) {
 	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
 		if !l.folders[dir] {
@@ -284,7 +284,7 @@ func (l *linter) openGroup(p string, open map[string]int) (group string, is bool
 // gap is a path with one part taken out.
 type gap struct{ before, after string }
 
-// joined is the path without the part.
+// joined returns the path without the part.
 func (g gap) joined() string { return strings.TrimPrefix(path.Join(g.before, g.after), "/") }
 
 // gaps calls f for each part of a path.
@@ -299,9 +299,8 @@ func gaps(p string, f func(at gap, part string)) {
 	}
 }
 
-// nearestPaths suggests, for each stray path, a reachable one that differs in one part: another
-// name, or a part too many or too few. The reachable ones, of which there are many, are looked at
-// once.
+// nearestPaths suggests, for each stray path, a reachable path that differs in one part: another
+// name, or a part too many or too few. It visits the many reachable paths only once.
 func nearestPaths(strays []string, reachable map[string]bool) map[string][]string {
 	candidates, longer := map[gap][]string{}, map[string]string{}
 	for _, p := range strays {

@@ -16,18 +16,18 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
-// Bounds are what a change may do, to be approved without a reviewer.
+// Bounds limit what a change may do to be approved without a reviewer.
 type Bounds struct {
 	// OnlyTeam is the only team whose applications may change; empty for all.
 	OnlyTeam string
-	// NewCluster are the classes of which one new cluster may be all that a change makes; Existing
-	// stands for a cluster that the hub does not make. Empty for all.
+	// NewCluster lists classes: if set, a change may only create one new cluster of such a class.
+	// Existing stands for a cluster that the hub does not create. Empty for no such limit.
 	NewCluster []string
 	// MaxChanges is how many clusters, Applications and objects may change; nil for any number.
 	MaxChanges *int
 }
 
-// check says how a plan stands to the bounds; nil without any.
+// check compares a plan with the bounds. It returns nil if there are no bounds.
 func (b Bounds) check(p planreport.Plan, base, head *fleetstate.State) (*planreport.Bounds, error) {
 	if b.OnlyTeam == "" && b.MaxChanges == nil && len(b.NewCluster) == 0 {
 		return nil, nil
@@ -90,8 +90,9 @@ func (b Bounds) check(p planreport.Plan, base, head *fleetstate.State) (*planrep
 	return out, nil
 }
 
-// allows reports whether an Application is the team's, or the ApplicationSets of its group change
-// only for applications of the team: these are there from when a cluster first enables them.
+// allows reports whether an Application belongs to the team. It also allows a change to the
+// ApplicationSets of the team's group that concerns only the team's applications: they exist from
+// when a cluster first enables one.
 func (b Bounds) allows(a plan.Application, base, head *fleetstate.State) bool {
 	switch {
 	case b.OnlyTeam == "":
@@ -109,7 +110,7 @@ func (b Bounds) allows(a plan.Application, base, head *fleetstate.State) bool {
 	})
 }
 
-// isSwitch reports whether a side of a difference says that an application is enabled, or nothing.
+// isSwitch reports whether a side of a difference enables an application or is empty.
 func isSwitch(s *plan.Side) bool { return s == nil || s.Value == catalog.KeyEnabled }
 
 // owns reports whether a component is the team's, at each revision that has it.
@@ -137,8 +138,8 @@ func teamNames(t *team.Table) (out []string) {
 // maxBeyond is how many changes beyond the bounds an error lists.
 const maxBeyond = 20
 
-// BeyondBounds is the error of a plan that is not to be approved without a reviewer, nil for one
-// within its bounds.
+// BeyondBounds returns the error of a plan that may not be approved without a reviewer, or nil for
+// one within its bounds.
 func BeyondBounds(p planreport.Plan) error {
 	if p.Bounds == nil || len(p.Bounds.Beyond) == 0 {
 		return nil

@@ -20,9 +20,9 @@ import (
 )
 
 // catalogsOf finds the catalogs of releases whose chart is in this repository, at the revision that
-// each release names. The layout's catalog is the chart's if it is below the chart's folder; where
-// the layout names none there, it is the chart's catalogs/<group>.yaml. Charts from elsewhere are
-// fetched, but for those that the program has, if there is a remote.
+// each release names. The layout's catalog is the chart's if it is below the chart's folder. Where
+// the layout names none there, it is the chart's catalogs/<group>.yaml. Remote charts are fetched
+// if there is a remote, except charts that are built into the program.
 func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot, remote source.Remote) catalog.FindReleaseCatalog {
 	hubs := map[string]*expand.Hub{}
 	return func(hub, group string, source release.Source) *catalog.ReleaseCatalog {
@@ -59,7 +59,7 @@ func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot, remot
 }
 
 // releaseCatalog reads the catalog in a file of another revision, once for both states of a plan,
-// which ask for it side by side.
+// which query it concurrently.
 func (p *Pipelines) releaseCatalog(other *snapshot.Snapshot, file, name string, layout *fleet.Layout) *catalog.ReleaseCatalog {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +71,7 @@ func (p *Pipelines) releaseCatalog(other *snapshot.Snapshot, file, name string, 
 	return p.catalogs[key]
 }
 
-// chartCatalog reads the catalog of a group in a chart from elsewhere; nil where it has none.
+// chartCatalog reads the catalog of a group in a remote chart; nil where it has none.
 func (p *Pipelines) chartCatalog(remote source.Remote, of release.Source, group string, layout *fleet.Layout) *catalog.ReleaseCatalog {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,14 +89,14 @@ func (p *Pipelines) chartCatalog(remote source.Remote, of release.Source, group 
 		return &out
 	case file == nil:
 		return nil
-	case p.catalogs[key] == nil: // of Argosy's own format, whatever format the layout's catalogs have
+	case p.catalogs[key] == nil: // Argosy's own format, whatever format the layout's catalogs have
 		p.catalogs[key] = catalog.ReadReleaseCatalog(out, file, out.File, nil, layout.DuplicateKeys)
 	}
 	return p.catalogs[key]
 }
 
-// missingCatalogs are the catalogs of releases at revisions that cannot be read, where the one that
-// is taken for them has changed.
+// missingCatalogs returns problems for catalogs of releases at revisions that cannot be read, where
+// the catalog that replaces them has changed.
 func missingCatalogs(head *fleetstate.State, before, after *snapshot.Snapshot, only string) []problem.Problem {
 	var out []problem.Problem
 	for at, catalogs := range head.ReleaseCatalogs().Missing() {
@@ -117,9 +117,9 @@ func missingCatalogs(head *fleetstate.State, before, after *snapshot.Snapshot, o
 	return problem.Sorted(out)
 }
 
-// unknownCatalogs are the groups of which the plan leaves out components that only the catalog of
-// their release's chart describes: at one revision, that chart is neither in the repository nor one
-// of this program.
+// unknownCatalogs returns problems for groups whose components the plan leaves out because only the
+// catalog of their release's chart describes them. At one revision, that chart is neither in the
+// repository nor built into this program.
 func unknownCatalogs(p *plan.Plan, head *fleetstate.State, fetched bool) (out []problem.Problem) {
 	hint := "; --render fetches it"
 	if fetched {
@@ -143,9 +143,9 @@ func unknownCatalogs(p *plan.Plan, head *fleetstate.State, fetched bool) (out []
 	return out
 }
 
-// unlistedComponents warns of components that come, go or change, and that the catalog of their
-// release lacks, on a hub whose roots are in another repository. The ApplicationSets of a release
-// do not query for them; the roots may.
+// unlistedComponents warns of added, removed or changed components that their release's catalog
+// lacks, on a hub whose roots are in another repository. The ApplicationSets of a release do not
+// query for them; the roots may.
 func unlistedComponents(p *plan.Plan, head *fleetstate.State, hub string) (out []problem.Problem) {
 	for _, h := range p.Hubs {
 		for _, group := range slices.Sorted(maps.Keys(h.Unlisted)) {

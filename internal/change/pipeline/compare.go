@@ -27,8 +27,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/report/planreport"
 )
 
-// Question is what to compare. Base is required. Without Head, the base is compared with the folder
-// as it is, or the revision that Repository reads.
+// Question says what to compare. Base is required. Without Head, the base is compared with the
+// folder as it is, or with the revision that Repository reads.
 type Question struct {
 	Base, Head string
 	Hub        string // only this hub; default all
@@ -38,7 +38,7 @@ type Question struct {
 	Progress func(hub string, objects int)
 }
 
-// approvalDays is how long an approval that a plan proposes is good for.
+// approvalDays is how many days an approval that a plan proposes is valid.
 const approvalDays = 7
 
 // Plan compares two revisions.
@@ -70,8 +70,8 @@ func (p *Pipelines) Plan(ctx context.Context, q Question) (planreport.Plan, erro
 	return out, nil
 }
 
-// snapshots reads both revisions, at once where no mounts are given: the mounts of the head depend
-// on the base. It completes the name of the head.
+// snapshots reads both revisions, concurrently where no mounts are given: the mounts of the head
+// depend on the base. It completes the name of the head.
 func (p *Pipelines) snapshots(ctx context.Context, q *Question) (before, after *snapshot.Snapshot, err error) {
 	base, head := p.o.Repository, p.o.Repository
 	var warnings [2]problem.List
@@ -116,8 +116,8 @@ func (p *Pipelines) compare(before, after *snapshot.Snapshot, q Question) (*comp
 	return p.compareStates(base, head, before, after, q), nil
 }
 
-// states builds the states of both snapshots. The facts are from before the change, and the plan is
-// of the fleet after it.
+// states builds the states of both snapshots. The facts are from before the change, and the plan
+// shows the fleet after it.
 func states(before, after *snapshot.Snapshot, f facts.Set) (base, head *fleetstate.State, err error) {
 	if base, err = knownState(before, f); err != nil {
 		return nil, nil, &plan.StateError{Base: true, Err: err}
@@ -133,8 +133,7 @@ func states(before, after *snapshot.Snapshot, f facts.Set) (base, head *fleetsta
 	return base, head, nil
 }
 
-// compareStates is compare of the states of both snapshots. Clusters that both share take little
-// time.
+// compareStates compares the states of both snapshots. Clusters that both share take little time.
 func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *snapshot.Snapshot, q Question) *comparison {
 	cache := &expand.RenderCache{}
 	baseRemote, headRemote := p.remotes(base, before, cache)
@@ -180,7 +179,7 @@ func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *s
 	return c
 }
 
-// remotes are what the base and the head fetch with; nil without Options.Remotes.
+// remotes returns the remotes that the base and the head fetch with; nil without Options.Remotes.
 func (p *Pipelines) remotes(base *fleetstate.State, s *snapshot.Snapshot, cache *expand.RenderCache) (before, after source.Remote) {
 	if p.o.Remotes == nil {
 		return nil, nil
@@ -195,8 +194,8 @@ func (p *Pipelines) remotes(base *fleetstate.State, s *snapshot.Snapshot, cache 
 	})
 }
 
-// knownState is a state without the members that cannot be computed: a base has no last known good
-// snapshot.
+// knownState builds a state without the members that cannot be computed: a base has no last known
+// good snapshot.
 func knownState(s *snapshot.Snapshot, f facts.Set) (*fleetstate.State, error) {
 	st, err := fleetstate.Build(nil, s, f)
 	if err != nil || len(st.Problems) == 0 {
@@ -236,8 +235,8 @@ func (c *comparison) restrict(hub string) error {
 	return nil
 }
 
-// stateError is the failure of a revision whose state cannot be built: its problems, and which
-// revision it is.
+// stateError returns the failure of a revision whose state cannot be built, with its problems and
+// the name of the revision.
 func stateError(err error, base, head planreport.Revision) error {
 	out := &problem.Failure{Findings: true, Err: err, Hints: []string{fmt.Sprintf("there is no plan until these errors of the head, %s, are fixed", head)}}
 	var state *plan.StateError

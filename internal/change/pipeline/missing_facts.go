@@ -17,8 +17,8 @@ import (
 )
 
 // missingFacts warns of templates that read facts of a cluster which the plan was not given. It
-// looks at changed templates, and at all templates of a cluster whose member file changed. With the
-// facts, such a template may make something else.
+// checks changed templates, and all templates of a cluster whose member file changed. With the
+// facts, such a template may produce something else.
 func missingFacts(base, head *fleetstate.State) []problem.Problem {
 	was, is := base.Resolver().Snapshot, head.Resolver().Snapshot
 	changed := map[string]bool{}
@@ -64,7 +64,7 @@ func missingFacts(base, head *fleetstate.State) []problem.Problem {
 	return f.problems()
 }
 
-// entryOf is what a catalog says of a component on a cluster, which may be nil.
+// entryOf returns the catalog's entry of a component on a cluster. The cluster may be nil.
 func entryOf(c *fleetstate.Cluster, group, path, component string) *yamldoc.Node {
 	if c == nil || c.Groups[group] == nil {
 		return nil
@@ -77,7 +77,7 @@ func entryOf(c *fleetstate.Cluster, group, path, component string) *yamldoc.Node
 	return nil
 }
 
-// factReaders are the files that read facts which are missing, by path.
+// factReaders holds the files that read missing facts, by path.
 type factReaders map[string]*factReader
 
 type factReader struct {
@@ -121,7 +121,7 @@ func (f factReaders) text(c *fleetstate.Cluster, pos problem.Pos, text string) {
 	}
 }
 
-// read notes a fact that is read, unless the repository has it.
+// read records a fact that is read, unless the repository has it.
 func (f factReaders) read(c *fleetstate.Cluster, pos problem.Pos, path []string) {
 	if len(path) > 0 && path[0] == "metadata" {
 		path = path[1:]

@@ -19,7 +19,7 @@ import (
 // fetched stands for the repository that the layout names, instead of a folder.
 const fetched = "git"
 
-// complete is a snapshot with Layout instead of its own layout, joined with its mounts.
+// complete returns a snapshot with Layout instead of its own layout, joined with its mounts.
 func (r Repository) complete(ctx context.Context, s *snapshot.Snapshot, limits source.Limits, isBase bool) (*snapshot.Snapshot, error) {
 	s, err := r.withLayout(s)
 	if err != nil {
@@ -28,8 +28,8 @@ func (r Repository) complete(ctx context.Context, s *snapshot.Snapshot, limits s
 	return r.join(ctx, s, limits, isBase)
 }
 
-// join joins a fleet repository with its mounts, as far as the command was given them. Beside the
-// problems of mounts, the snapshot has what is within their bounds.
+// join joins a fleet repository with its mounts, as far as the command was given them. If mounts
+// have problems, the snapshot holds what is within their bounds.
 func (r Repository) join(ctx context.Context, main *snapshot.Snapshot, limits source.Limits, isBase bool) (*snapshot.Snapshot, error) {
 	given, err := named("--mount", r.Mounts)
 	if err != nil {
@@ -107,8 +107,8 @@ func (b *baseMounts) names(url string) bool {
 // has reports whether the base has a mount.
 func (b *baseMounts) has(path string) bool { return b != nil && b.table.Find(path) != nil }
 
-// readMount reads a mount's folder, a revision of it, or of a repository the branch that the layout
-// names.
+// readMount reads a mount's folder, or a revision of it. Of a repository, it reads the branch that
+// the layout names.
 func readMount(ctx context.Context, s *mount.Scope, dir, revision string, limits source.Limits) (*snapshot.Snapshot, error) {
 	if revision != "" {
 		return git.Revision(ctx, dir, revision, limits)

@@ -9,10 +9,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 )
 
-// movedClusters are the problems of members whose files move to another hub together with what
-// makes their clusters (C1): its objects stay on the first hub, whose controllers go on, and the
-// other hub's would have the same cluster. An approval of its removal there says that it is dealt
-// with.
+// movedClusters returns problems for members that move to another hub together with the objects
+// that create their clusters. The objects stay on the first hub, whose controllers continue, and
+// the other hub's controllers would manage the same cluster. An approval of the removal on the
+// first hub says that this is handled.
 func movedClusters(before, after *fleet.Fleet) (out []problem.Problem) {
 	for _, from := range before.Hubs() {
 		for _, was := range before.Members(from) {

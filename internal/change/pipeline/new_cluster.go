@@ -12,12 +12,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
-// Existing stands among classes for a cluster that the hub does not make.
+// Existing is used in place of a class for a cluster that the hub does not create.
 const Existing = "existing"
 
-// newCluster says what a plan does besides making one cluster: its member file is the one file that
-// is new, its class is among the classes, and all else that changes is created on it. That the
-// ApplicationSets of a hub get components which it is the first to need, is part of that.
+// newCluster returns what a plan does besides creating one cluster of one of the classes. The
+// cluster's member file must be the only new file, and all other changes must create something on
+// it. The hub's ApplicationSets may also get components that the new cluster is the first to need.
 func newCluster(p planreport.Plan, classes []string, base, head *fleetstate.State) (beyond []string) {
 	add := func(format string, args ...any) { beyond = append(beyond, fmt.Sprintf(format, args...)) }
 	file := ""
@@ -79,7 +79,7 @@ func newCluster(p planreport.Plan, classes []string, base, head *fleetstate.Stat
 	return append(beyond, changedBeside(was, is, func(string) bool { return false })...)
 }
 
-// classOf is the class of a member, or why it has none.
+// classOf returns the class of a member, or why it has none.
 func classOf(st *fleetstate.State, hub, name string) string {
 	switch m := st.Fleet.Member(hub, name); {
 	case m == nil || m.IsHub:

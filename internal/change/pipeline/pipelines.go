@@ -32,16 +32,17 @@ type Options struct {
 	Remotes Remotes
 	// Secrets, if not nil, reads the objects of External Secrets for a plan.
 	Secrets plan.SecretReader
-	// KubeVersion and APIVersions are what charts are rendered for; default Helm's own.
+	// KubeVersion and APIVersions are the cluster versions that charts are rendered for; default
+	// Helm's own.
 	KubeVersion string
 	APIVersions []string
-	// Instead names revisions to read instead of those that charts and catalogs are read at:
+	// Instead names revisions to read in place of the revisions that charts and catalogs name:
 	// NAME=REV.
 	Instead []string
 }
 
-// Remotes fetches for two revisions: the base what it names, and the head what the base names. The
-// function is called when it is needed.
+// Remotes fetches for two revisions. The base may fetch what it names, and the head only what the
+// base names. The function named is called when it is needed.
 type Remotes interface {
 	Base() source.Remote
 	Head(named func() map[string]bool) source.Remote
@@ -77,7 +78,7 @@ func New(ctx context.Context, o Options) (*Pipelines, error) {
 	return p, nil
 }
 
-// hub is the expansion of a hub's pipeline. Without remote, nothing remote is followed.
+// hub returns the expansion of a hub's pipeline. Without remote, nothing remote is followed.
 func (p *Pipelines) hub(st *fleetstate.State, s *snapshot.Snapshot, hub string, cache *expand.RenderCache, remote source.Remote) *expand.Hub {
 	tools := p.o.Tools
 	tools.Remote = remote
@@ -86,7 +87,7 @@ func (p *Pipelines) hub(st *fleetstate.State, s *snapshot.Snapshot, hub string, 
 	})
 }
 
-// hubs are the expansions of all hubs of a state, by name, or of one of them. They follow nothing
+// hubs returns the expansions of all hubs of a state, by name, or only of one. They follow nothing
 // remote.
 func (p *Pipelines) hubs(st *fleetstate.State, s *snapshot.Snapshot, only string) map[string]*expand.Hub {
 	out := map[string]*expand.Hub{}
@@ -98,14 +99,14 @@ func (p *Pipelines) hubs(st *fleetstate.State, s *snapshot.Snapshot, only string
 	return out
 }
 
-// requestedBy reports of an Application of a hub's engine whether an ApplicationSet of the hub
-// queries for it, before or after a change.
+// requestedBy returns a function that reports whether an ApplicationSet of the hub queries for an
+// Application of the hub's engine, before or after a change.
 func requestedBy(base, head map[string]*expand.Hub) plan.Requested {
 	requests := func(of, other map[string]*expand.Hub) map[string]*bootstrap.Roots {
 		out := map[string]*bootstrap.Roots{}
 		for name, h := range of {
 			if len(h.Roots()) == 0 && other[name] != nil && len(other[name].Roots()) > 0 {
-				out[name] = &bootstrap.Roots{} // the hub's bootstrap is in this repository, and there is none
+				out[name] = &bootstrap.Roots{} // the hub's bootstrap is here, but has no roots
 				continue
 			}
 			out[name] = bootstrap.Of(h)
@@ -125,8 +126,8 @@ func requestedBy(base, head map[string]*expand.Hub) plan.Requested {
 	}
 }
 
-// Explain explains a component of a state of this repository. One that no ApplicationSet of the hub
-// queries for is not deployed, whatever the catalogs say.
+// Explain explains a component of a state of this repository. A component that no ApplicationSet of
+// the hub queries for is not deployed, whatever the catalogs say.
 func (p *Pipelines) Explain(st *fleetstate.State, t explain.Target, path []string) (explain.Explanation, error) {
 	e, err := explain.Component(st, t, path)
 	if err != nil || e.State != explain.Deployed || e.Owner != fleet.OwnerHub {
@@ -142,7 +143,7 @@ func (p *Pipelines) Explain(st *fleetstate.State, t explain.Target, path []strin
 	return e, nil
 }
 
-// at reads a revision that charts or catalogs are read at.
+// at reads a revision that charts or catalogs name.
 func (p *Pipelines) at(name string) (*snapshot.Snapshot, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,7 +162,7 @@ func (p *Pipelines) at(name string) (*snapshot.Snapshot, error) {
 	return r.snapshot, r.err
 }
 
-// State is the state of the repository with the catalogs of releases at other revisions of it.
+// State returns the state of the repository with the catalogs of releases at other revisions of it.
 func (p *Pipelines) State(ctx context.Context, f facts.Set) (*fleetstate.State, error) {
 	st, s, err := p.o.Repository.State(ctx, f)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// beyondReach says which changed files others could ever read, by what the base says, and which
-// wait for somebody else. What a plan shows is what a change does today, with the facts of today.
+// beyondReach returns the changed files that others could ever read according to the base, and the
+// files that wait for someone else. A plan shows only what a change does today, with the facts of
+// today.
 func beyondReach(name string, base, head *fleetstate.State) (beyond []string) {
 	was, is := base.Resolver().Snapshot, head.Resolver().Snapshot
 	reach, err := mount.NewReach(base.Resolver().Bounds(), name)
@@ -49,7 +50,7 @@ func mountOf(t *mount.Table, path string) *mount.Scope {
 	return nil
 }
 
-// readers are members with the folders that the applications of teams read.
+// readers iterates over the members with the folders that the applications of teams read.
 func readers(st *fleetstate.State) func(yield func(*fleet.Member, []hierarchy.Folder) bool) {
 	return func(yield func(*fleet.Member, []hierarchy.Folder) bool) {
 		for m, c := range st.Clusters() {
@@ -60,7 +61,7 @@ func readers(st *fleetstate.State) func(yield func(*fleet.Member, []hierarchy.Fo
 	}
 }
 
-// brief is a problem in one line, without what to do.
+// brief formats a problem in one line, without its hints.
 func brief(p problem.Problem) string {
 	if p.Subject == "" {
 		return fmt.Sprintf("%s %s", p.Pos, p.Found)
@@ -68,8 +69,8 @@ func brief(p problem.Problem) string {
 	return fmt.Sprintf("%s: %s: %s", p.Pos, p.Subject, p.Found)
 }
 
-// changedBeside is what differs beside files: symbolic links, with which a file is read in two
-// places, and what stands in the place of a folder or a file, as far as it is anybody's.
+// changedBeside returns the differences besides files. These are symbolic links, which make a file
+// readable in two places, and obstacles in place of a folder or file that is read.
 func changedBeside(was, is *snapshot.Snapshot, isRead func(path string) bool) (out []string) {
 	for _, o := range slices.Concat(is.Obstacles(), was.Obstacles()) {
 		if a, b := was.Obstacle(o.Path), is.Obstacle(o.Path); snapshot.IsPlain(o) && !isRead(o.Path) {

@@ -20,25 +20,26 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/bootstrap"
 )
 
-// The forms of what Render returns.
+// The forms in which Render returns objects.
 const (
 	FormApplications = "applications"
 	FormLists        = "applicationsets"
 	FormPipeline     = "pipeline"
 )
 
-// Forms are all of them.
+// Forms lists all forms.
 var Forms = []string{FormApplications, FormLists, FormPipeline}
 
-// RenderQuestion says whose objects to render: the engine's of Owner, "hub" or a member's name. Hub
-// may be left out where the fleet has one.
+// RenderQuestion says whose objects to render: Owner is "hub" or a member's name. Hub may be left
+// out where the fleet has one.
 type RenderQuestion struct {
 	Hub, Owner, Form string
 	Facts            facts.Set
 }
 
-// Render returns the objects that a hub's pipeline makes, as files by path. It reads the folder as
-// it is. A fleet with errors has no files, nor has a hub for which the facts of others are given.
+// Render returns the objects that a hub's pipeline creates, as files by path. It reads the folder
+// as it is. A fleet with errors has no files; neither has a hub for which another hub's facts are
+// given.
 func (p *Pipelines) Render(ctx context.Context, q RenderQuestion) (map[string][]byte, error) {
 	const hint = "nothing was written"
 	st, found, err := p.Objects(ctx, q, hint)
@@ -55,7 +56,7 @@ func (p *Pipelines) Render(ctx context.Context, q RenderQuestion) (map[string][]
 	return manifests(found, q.Form == FormPipeline)
 }
 
-// Objects returns what Render writes, and the state that it is made from. Its errors
+// Objects returns the objects that Render writes, and the state that they are made from. Its errors
 // have the hints.
 func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...string) (*fleetstate.State, []*object.Object, error) {
 	snap, err := p.o.Repository.Snapshot(ctx, Charts)
@@ -102,8 +103,8 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 	return st, found, nil
 }
 
-// chartRoots reports the roots that charts/hub makes at another version than this program's:
-// without the chart, nothing is known of them but what they query.
+// chartRoots reports the roots that charts/hub creates at another version than this program's.
+// Without the chart, only their queries are known.
 func chartRoots(h *expand.Hub) (out []problem.Problem) {
 	objects, _ := h.Reached()
 	for _, o := range objects {
@@ -124,7 +125,7 @@ func chartRoots(h *expand.Hub) (out []problem.Problem) {
 	return problem.OnePerPlace(out)
 }
 
-// OnlyHub is the fleet's hub where there is only one.
+// OnlyHub returns the fleet's hub where there is only one.
 func OnlyHub(st *fleetstate.State) (string, error) {
 	names := st.Fleet.Hubs()
 	if len(names) != 1 {
@@ -133,8 +134,8 @@ func OnlyHub(st *fleetstate.State) (string, error) {
 	return names[0], nil
 }
 
-// manifests are a file for each object, by kind and name. ByMaker puts the Applications of each
-// ApplicationSet into a folder of its name.
+// manifests returns a file for each object, by kind and name. With byMaker, the Applications of
+// each ApplicationSet are in a folder of its name.
 func manifests(objects []*object.Object, byMaker bool) (map[string][]byte, error) {
 	out := make(map[string][]byte, len(objects))
 	for _, o := range objects {
@@ -166,12 +167,12 @@ func manifests(objects []*object.Object, byMaker bool) (map[string][]byte, error
 	return out, nil
 }
 
-// isNoFileName reports whether a text would name no file of one folder.
+// isNoFileName reports whether a text is not a valid name of a file in one folder.
 func isNoFileName(text string) bool {
 	return text == "" || text == "." || text == ".." || strings.ContainsAny(text, `/\`) || strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// plural is the name of a kind's resource, as Kubernetes forms it for the kinds there are.
+// plural returns the name of a kind's resource, as Kubernetes forms it for the existing kinds.
 func plural(kind string) string {
 	if stem, ok := strings.CutSuffix(kind, "y"); ok {
 		return stem + "ies"

@@ -23,20 +23,20 @@ import (
 var Charts = source.Limits{Charts: true}
 
 // Repository is the fleet repository: a folder, a bare repository, or a Git URL. Ref is the
-// revision that is read of the latter two.
+// revision to read of a bare repository or a URL.
 type Repository struct {
 	Location, Ref string
-	// Flag is the one that names Location, for hints; empty for --repo.
+	// Flag is the flag that names Location, for hints; empty for --repo.
 	Flag string
-	// Layout is a file that every revision is read with instead of its own layout; empty for none.
+	// Layout is a file that replaces the own layout of every revision; empty for none.
 	Layout string
 	// Mounts are the repositories that the fleet's layout mounts: `PATH=DIR`, or `PATH=git` for the
-	// one that the layout names. MountBase are revisions of those folders that a plan's base has:
-	// `PATH=REV`.
+	// repository that the layout names. MountBase holds the revisions of those folders for a plan's
+	// base: `PATH=REV`.
 	Mounts, MountBase []string
-	// base, for the head of a plan, are the mounts of the base: `PATH=git` fetches what they name.
+	// base holds the mounts of the base, for the head of a plan: `PATH=git` fetches what they name.
 	base *baseMounts
-	// Warn is called with what is left out.
+	// Warn is called with each problem of something that is left out.
 	Warn func(problem.Problem)
 }
 
@@ -52,7 +52,7 @@ func (r Repository) LayoutFile() (*snapshot.File, error) {
 	return snapshot.NewFile(filepath.ToSlash(r.Layout), data, snapshot.MaxFileSize), nil
 }
 
-// withLayout is a snapshot with Layout instead of its own layout.
+// withLayout returns a snapshot with Layout instead of its own layout.
 func (r Repository) withLayout(s *snapshot.Snapshot) (*snapshot.Snapshot, error) {
 	file, err := r.LayoutFile()
 	if err != nil || file == nil {
@@ -61,9 +61,9 @@ func (r Repository) withLayout(s *snapshot.Snapshot) (*snapshot.Snapshot, error)
 	return s.With(map[string]*snapshot.File{fleet.LayoutFile: file}), nil
 }
 
-// Root is the root of the fleet repository around a folder, as a relative path: the nearest folder,
-// up to the root of the clone, that has a layout or a members folder. Without one it is the folder
-// itself.
+// Root returns the root of the fleet repository around a folder, as a relative path. It is the
+// nearest folder, up to the root of the clone, that has a layout or a members folder. Without one
+// it is the folder itself.
 func Root(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -84,8 +84,8 @@ func exists(dir, file string) bool {
 	return err == nil
 }
 
-// Revision is the one that is read of a repository without a working tree; empty for a folder,
-// which is read as it is.
+// Revision returns the revision to read of a repository without a working tree. It is empty for a
+// folder, which is read as it is.
 func (r Repository) Revision() (string, error) {
 	switch {
 	case git.IsURL(r.Location):
@@ -98,8 +98,8 @@ func (r Repository) Revision() (string, error) {
 	return "", nil
 }
 
-// Snapshot reads the repository. Beside problems of its mounts, the snapshot is what lint goes on
-// with.
+// Snapshot reads the repository. If its mounts have problems, it also returns the snapshot with
+// which lint continues.
 func (r Repository) Snapshot(ctx context.Context, limits source.Limits) (*snapshot.Snapshot, error) {
 	ref, err := r.Revision()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // unregistered warns of members without a cluster Secret in the facts: their Applications are left
-// out. A hub without any cluster in the facts is one warning, and is named in strange: such
-// facts are another hub's.
+// out. It reports a hub without any cluster in the facts with one warning, and names it in strange:
+// such facts are another hub's.
 func unregistered(st *fleetstate.State, only string) (warnings []problem.Problem, strange []string) {
 	for _, hub := range st.Fleet.Hubs() {
 		if only != "" && hub != only {

@@ -18,12 +18,12 @@ import (
 // App describes a new application of a team.
 type App struct {
 	Component
-	// Clusters are those that get it; none means all of its team.
+	// Clusters are the clusters that get it; none means all of its team.
 	Clusters []string
 }
 
 // NewApp adds an application to the last catalog of the group workloads. It writes the values of a
-// chart for the team's tenant, and where Clusters are given, the files that switch it on there.
+// chart for the team's tenant, and where Clusters are given, the files that enable it there.
 func NewApp(ctx context.Context, r Repository, a App) (*Draft, error) {
 	before, layout, err := r.read(ctx)
 	if err != nil {
@@ -90,7 +90,7 @@ func needsWorkloads(l *fleet.Layout) error {
 	return nil
 }
 
-// draft are the entry, the values and the switches of an application.
+// draft returns the entry, the values and the switches of an application.
 func (a App) draft(st *fleetstate.State, layout *fleet.Layout) (*Draft, error) {
 	before := st.Resolver().Snapshot
 	file, err := a.file(st, layout)
@@ -121,7 +121,7 @@ func (a App) draft(st *fleetstate.State, layout *fleet.Layout) (*Draft, error) {
 	return d, nil
 }
 
-// clustersOfTeam are the clusters that a team is on, sorted by name.
+// clustersOfTeam returns the clusters that a team is on, sorted by name.
 func clustersOfTeam(st *fleetstate.State, name string) (out []*fleetstate.Cluster) {
 	table := st.Resolver().Teams()
 	for m, c := range st.Clusters() {
@@ -133,7 +133,7 @@ func clustersOfTeam(st *fleetstate.State, name string) (out []*fleetstate.Cluste
 	return out
 }
 
-// ownCluster is a cluster by its name. Another than the team's is refused.
+// ownCluster returns a cluster by its name. It refuses a cluster that is not the team's.
 func ownCluster(st *fleetstate.State, flag, owner, name string) (*fleetstate.Cluster, error) {
 	var names []string
 	for _, c := range clustersOfTeam(st, owner) {
@@ -145,8 +145,8 @@ func ownCluster(st *fleetstate.State, flag, owner, name string) (*fleetstate.Clu
 	return nil, problem.Usage(append(problem.Nearest(name, names), nothingWritten), "--%s: %q is no cluster of team %q, which is on %s", flag, name, owner, strings.Join(names, ", "))
 }
 
-// sharedFolder is the least specific level of the tenant that these clusters share and no other
-// tenant's has.
+// sharedFolder returns the least specific level of the tenant that these clusters share and that no
+// other tenant has.
 func sharedFolder(st *fleetstate.State, layout *fleet.Layout, group string, own []*fleetstate.Cluster) string {
 	folders := map[string]int{}
 	for m, c := range st.Clusters() {
@@ -170,7 +170,7 @@ func sharedFolder(st *fleetstate.State, layout *fleet.Layout, group string, own 
 	return all[0].Path
 }
 
-// say sets one key of the catalog of a cluster's own level.
+// say sets one key in the catalog of a cluster's own level.
 func (d *Draft) say(st *fleetstate.State, layout *fleet.Layout, c *fleetstate.Cluster, keys []string, value string) error {
 	g := c.Groups[team.Workloads]
 	folder, err := ownFolder(st, c, g)
@@ -206,8 +206,8 @@ func (d *Draft) say(st *fleetstate.State, layout *fleet.Layout, c *fleetstate.Cl
 	return nil
 }
 
-// ownFolder is the level that no other cluster has: the first one that is named for the cluster, or
-// the most specific.
+// ownFolder returns the level that no other cluster has: the first level that is named for the
+// cluster, or the most specific.
 func ownFolder(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group) (string, error) {
 	others := map[string]bool{}
 	for m, other := range st.Clusters() {

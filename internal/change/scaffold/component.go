@@ -28,7 +28,7 @@ type Component struct {
 	Manifests bool
 	// Team is the team of an application, a component of the group workloads.
 	Team string
-	// IsOff says that the levels switch it on, cluster by cluster.
+	// IsOff says that levels enable it, cluster by cluster.
 	IsOff bool
 }
 
@@ -55,7 +55,7 @@ func (c Component) check(l *fleet.Layout) error {
 	return nil
 }
 
-// entry is its catalog entry, indented below the component's name.
+// entry returns the catalog entry, indented below the component's name.
 func (c Component) entry(indent string) string {
 	var b strings.Builder
 	line := func(depth int, format string, args ...any) {
@@ -83,8 +83,8 @@ func (c Component) entry(indent string) string {
 	return b.String()
 }
 
-// NewComponent adds an entry to the last catalog of the group, or where the layout has none to the
-// first level's.
+// NewComponent adds an entry to the last catalog of the group. Where the layout has no catalog, it
+// adds the entry to the first level's.
 func NewComponent(ctx context.Context, r Repository, c Component) (*Draft, error) {
 	before, layout, err := r.read(ctx)
 	if err != nil {
@@ -123,7 +123,7 @@ func NewComponent(ctx context.Context, r Repository, c Component) (*Draft, error
 	return d, nil
 }
 
-// declared is the catalog that has the component already.
+// declared returns the catalog that has the component already.
 func declared(st *fleetstate.State, c Component) (string, bool) {
 	for _, cluster := range st.Clusters() {
 		if g := cluster.Desired().Groups[c.Group]; g != nil && g.Has(c.Name) {
@@ -137,7 +137,7 @@ func declared(st *fleetstate.State, c Component) (string, bool) {
 	return "", false
 }
 
-// file is the catalog that gets the entry.
+// file returns the catalog that gets the entry.
 func (c Component) file(st *fleetstate.State, l *fleet.Layout) (string, error) {
 	if own := l.Groups[c.Group].Catalogs; len(own) > 0 {
 		return own[len(own)-1], nil
@@ -154,7 +154,7 @@ func (c Component) file(st *fleetstate.State, l *fleet.Layout) (string, error) {
 	return "", problem.Usage([]string{nothingWritten}, "group %q has no catalog: name one in the layout, groups.%s.catalog", c.Group, c.Group)
 }
 
-// add adds the entry at the end of a catalog.
+// add appends the entry to a catalog.
 func (d *Draft) add(c Component, file *snapshot.File) error {
 	is, err := c.added(file)
 	if err == nil {
@@ -166,8 +166,8 @@ func (d *Draft) add(c Component, file *snapshot.File) error {
 // emptyComponents is the line of a catalog without an entry.
 var emptyComponents = regexp.MustCompile(`(?m)^components:[ \t]*\{\}[ \t]*(\r?)$`)
 
-// added is a catalog with the entry at its end. It is read again: whatever else it says must be the
-// same.
+// added returns a catalog with the entry appended. It parses the result and checks that everything
+// else is unchanged.
 func (c Component) added(file *snapshot.File) (is string, err error) {
 	refuse := func(why string) error {
 		return problem.Usage([]string{"add the entry by hand:\n" + c.entry("      "), nothingWritten}, "%s %s", file.Path, why)

@@ -1,15 +1,19 @@
-// Package scaffold writes files of a fleet repository: a whole fleet to begin with, and a hub, a
-// member, a tenant, a team, a component or an application in one that is there.
+// Package scaffold writes files of a fleet repository: a whole fleet, or a hub, a member, a tenant,
+// a team, a component or an application in an existing one.
 //
-//		NewFleet, NewHub, NewMember, NewTenant, NewTeam, NewComponent, NewApp, MoveApp -> Draft
-//		Draft.Write
+//	draft, err := scaffold.NewMember(ctx, repository, scaffold.Member{
+//		Hub: "hub-eu", Name: "shop-prod", Tenant: "shop", Environment: "prod",
+//	})
+//	err = draft.Write()
 //
-//	 1. A Draft has been built: the fleet is resolved and linted with its files before anything is
-//	    written. A further error refuses it.
-//	 2. Nothing that is there is overwritten. A catalog gets a new entry, or another value of one
-//	    key; whatever else it says, and its comments, stay.
-//	 3. All new files are written or none, also when the process is killed (package atomicfile).
-//	    Changes of files come after them, one after the other; an error takes all back.
-//	 4. A Draft names what it writes and what to do next.
-//	 5. NewFleet writes examples/fleet, and with Minimal examples/minimal, for other names.
+// Callers may rely on:
+//
+//  1. A Draft has been built: the fleet is resolved and linted with its files before anything is
+//     written. An additional error refuses it.
+//  2. Nothing is overwritten. A catalog gets a new entry, or another value of one key; everything
+//     else in it, and its comments, stay.
+//  3. All new files are written or none, also when the process is killed (package atomicfile).
+//     Changes of files come after them, one after the other; an error reverts all.
+//  4. A Draft names what it writes and what to do next.
+//  5. NewFleet writes examples/fleet, or examples/minimal with Minimal, with other names.
 package scaffold

@@ -23,32 +23,32 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/dir"
 )
 
-// nothingWritten is the hint of what fails.
+// nothingWritten is the hint of errors.
 const nothingWritten = "nothing was written"
 
 // Findings lists all findings of a state.
 type Findings func(*fleetstate.State) []problem.Problem
 
-// Repository is the folder of a fleet repository. Folder and Findings are required, and Tools where
-// a hub's roots are charts.
+// Repository is the folder of a fleet repository. Folder and Findings are required. Tools are
+// required where a hub's roots are charts.
 type Repository struct {
 	Folder   string
 	Findings Findings
 	Tools    expand.Tools
-	// Layout reads the file to use instead of the repository's own layout; nil, and a nil file, for
-	// none.
+	// Layout reads the file to use instead of the repository's own layout. If it is nil or returns
+	// a nil file, the repository's own layout applies.
 	Layout func() (*snapshot.File, error)
 }
 
-// Draft are files with which the fleet has been built.
+// Draft holds files with which the fleet has been built.
 type Draft struct {
 	// Files are new files, by path.
 	Files map[string]string
-	// Changes are files that get another content, in the order in which they are written.
+	// Changes are files that get other content, in the order in which they are written.
 	Changes []Change
 	// Warnings are findings that the fleet does not have without the files.
 	Warnings []problem.Problem
-	// Summary says what the files do, and Next what to do next, a line each.
+	// Summary describes the files, and Next the next steps, a line each.
 	Summary string
 	Next    []string
 
@@ -58,7 +58,7 @@ type Draft struct {
 // Change is a file of the repository with its content before and after.
 type Change struct{ Path, Was, Is string }
 
-// read is the fleet as it is, which may be empty, and its layout.
+// read returns the fleet as it is, which may be empty, and its layout.
 func (r Repository) read(ctx context.Context) (*snapshot.Snapshot, *fleet.Layout, error) {
 	src, err := dir.New(r.Folder, source.Limits{})
 	if err != nil {
@@ -99,7 +99,7 @@ func layoutOf(s *snapshot.Snapshot) (*fleet.Layout, error) {
 	return fleet.ParseLayout(doc)
 }
 
-// state is the fleet as it is. The error holds the findings that leave it without a state.
+// state builds the fleet as it is. The error holds the findings that prevent a state.
 func (r Repository) state(s *snapshot.Snapshot) (*fleetstate.State, error) {
 	st, err := fleetstate.Build(nil, s, facts.Set{})
 	if err != nil {
@@ -153,7 +153,7 @@ func (r Repository) build(s *snapshot.Snapshot) ([]problem.Problem, *fleetstate.
 	return r.Findings(st), st
 }
 
-// with is a snapshot with a draft's files.
+// with returns a snapshot with a draft's files.
 func with(s *snapshot.Snapshot, d *Draft) *snapshot.Snapshot {
 	files := map[string]*snapshot.File{}
 	for path, text := range d.Files {
@@ -165,8 +165,8 @@ func with(s *snapshot.Snapshot, d *Draft) *snapshot.Snapshot {
 	return s.With(files)
 }
 
-// withLineEnds is a file's new content with the line ends of the old one, if all are those of
-// Windows.
+// withLineEnds returns a file's new content with Windows line ends if all line ends of the old
+// content are Windows line ends.
 func withLineEnds(was, is string) string {
 	if n := strings.Count(was, "\n"); n == 0 || n != strings.Count(was, "\r\n") {
 		return is
@@ -212,10 +212,10 @@ func (d *Draft) Write() error {
 	return nil
 }
 
-// paths are the files that are new, sorted.
+// paths returns the new files, sorted.
 func (d *Draft) paths() []string { return slices.Sorted(maps.Keys(d.Files)) }
 
-// Report says what has been written, and what to do next.
+// Report lists the files written and the next steps.
 func (d *Draft) Report() string {
 	var b strings.Builder
 	for _, path := range d.paths() {
@@ -234,7 +234,7 @@ func (d *Draft) Report() string {
 	return b.String()
 }
 
-// Print writes the files' contents; of several with their paths.
+// Print writes the files' contents, and their paths if there are several.
 func (d *Draft) Print(w io.Writer) error {
 	files := maps.Clone(d.Files)
 	for _, c := range d.Changes {

@@ -11,9 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
-// setScalar is a catalog file in which a key has another value, written as YAML. Comments, order
-// and quotes of everything else stay. The text is read again: whatever else it says must be the
-// same.
+// setScalar sets a key of a catalog file to a value, written as YAML. Comments, order and quotes of
+// everything else stay. It parses the result and checks that everything else is unchanged.
 func setScalar(file, text string, keys []string, value string) (string, error) {
 	byHand := problem.Usage([]string{"set it by hand: " + flow(keys, value), nothingWritten}, "%s has a form in which %s cannot be set", file, strings.Join(keys, "."))
 	doc, err := yamldoc.Parse(file, []byte(text))
@@ -36,7 +35,7 @@ func setScalar(file, text string, keys []string, value string) (string, error) {
 	return out, nil
 }
 
-// flow is a nested key in one line.
+// flow returns a nested key in one line.
 func flow(keys []string, value string) string {
 	for _, key := range slices.Backward(keys) {
 		value = "{" + scalar(key) + ": " + value + "}"
@@ -44,7 +43,7 @@ func flow(keys []string, value string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(value, "{"), "}")
 }
 
-// block is a nested key in a line each.
+// block returns a nested key with each key on a line.
 func block(indent string, keys []string, value string) string {
 	var b strings.Builder
 	for i, key := range keys {
@@ -82,7 +81,7 @@ func edit(lines []string, root *yamldoc.Node, keys []string, value string) (stri
 	return "", false
 }
 
-// replace puts a value in the place of a scalar of one line.
+// replace replaces a scalar of one line with a value.
 func replace(lines []string, n *yamldoc.Node, value string) (string, bool) {
 	if n.Kind == yamldoc.Map || n.Kind == yamldoc.List || n.Kind == yamldoc.Null {
 		return "", false
@@ -101,7 +100,7 @@ func replace(lines []string, n *yamldoc.Node, value string) (string, bool) {
 	return before + value + rest[end:], true
 }
 
-// insert adds a key to a map, at its beginning, or in the document's own map at its end.
+// insert adds a key to a map: at its beginning, or in the document's root map at its end.
 func insert(lines []string, n *yamldoc.Node, parent yamldoc.Field, keys []string, value string) (string, bool) {
 	before, rest, ok := cut(lines, n.Line, n.Column)
 	switch {
@@ -135,7 +134,7 @@ func cut(lines []string, line, column int32) (before, after string, ok bool) {
 	return strings.Join(lines[:at], "") + of[:column-1], of[column-1:] + strings.Join(lines[at+1:], ""), true
 }
 
-// sameBut reports whether two contents differ in one key alone, which has the value after.
+// sameBut reports whether two contents differ only in one key, which has the value in the second.
 func sameBut(was, is any, keys []string, value string) bool {
 	want, err := yamldoc.Parse("", []byte("v: "+value))
 	if err != nil {
@@ -145,7 +144,7 @@ func sameBut(was, is any, keys []string, value string) bool {
 	return reflect.DeepEqual(withKey(before, keys, want.Root.Get("v").Any()), is)
 }
 
-// withKey is a map with one key set.
+// withKey returns a map with one key set.
 func withKey(m map[string]any, keys []string, value any) map[string]any {
 	out := map[string]any{}
 	for k, v := range m {

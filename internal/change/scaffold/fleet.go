@@ -32,13 +32,15 @@ const Platform = "platform"
 // Installation describes a hub and its repository.
 type Installation struct {
 	Hub string
-	// RepoURL and Revision are where Argo CD reads the fleet repository.
+	// RepoURL and Revision are the address and revision at which Argo CD reads the fleet
+	// repository.
 	RepoURL, Revision string
 	// Platform is the tenant of the hub itself, HubEnvironment its environment.
 	Platform, HubEnvironment string
 	// Charts and Version are the registry and the version of Argosy's charts.
 	Charts, Version string
-	// Minimal needs no registration and no releases: ApplicationSets with the view components.
+	// Minimal selects a fleet without registration and releases: ApplicationSets with the view
+	// components.
 	Minimal bool
 	// Like is one of Shapes, whose folders the fleet has; empty for Argosy's own.
 	Like string
@@ -50,10 +52,10 @@ type Fleet struct {
 	Tenant, Member, Environment string
 }
 
-// registrationFile has the values of the chart that registers members, of all clusters.
+// registrationFile holds the values, for all clusters, of the chart that registers members.
 const registrationFile = "addons/defaults/fleet/fleet-secret/values.yaml"
 
-// names of the flags for names.
+// named is a flag with the name it was given.
 type named struct{ flag, name string }
 
 func checkNames(all ...named) error {
@@ -72,8 +74,8 @@ func isSCP(address string) bool {
 	return scpLike.MatchString(address) && !strings.Contains(address, "://")
 }
 
-// checkURL refuses an address that is none of a Git repository, a Helm repository or a registry,
-// and one with a password, which would be in Git.
+// checkURL refuses an address that is not a Git repository, a Helm repository or a registry. It
+// also refuses an address with a password, which would be in Git.
 func checkURL(flag, address string) error {
 	refuse := func(found, expected string) error {
 		return problem.Usage([]string{nothingWritten}, "--%s: %s; expected %s", flag, found, expected)
@@ -89,7 +91,7 @@ func checkURL(flag, address string) error {
 	switch {
 	case err != nil && isSCP(address):
 		return nil
-	case err != nil: // which may quote a password
+	case err != nil: // the error may quote a password
 		return refuse("is no URL", "one such as https://git.example.com/platform/fleet.git")
 	}
 	if _, secret := u.User.Password(); secret {
@@ -98,7 +100,7 @@ func checkURL(flag, address string) error {
 	return nil
 }
 
-// version of a chart, as Helm has it.
+// version matches the version of a chart, as Helm reads it.
 var version = regexp.MustCompile(`^\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?$`)
 
 func (h Installation) check() error {
@@ -141,7 +143,7 @@ func (f Fleet) check() error {
 	return nil
 }
 
-// firstOf is the first of joined errors.
+// firstOf returns the first of joined errors.
 func firstOf(err error) error {
 	var joined interface{ Unwrap() []error }
 	if errors.As(err, &joined) {
@@ -150,7 +152,7 @@ func firstOf(err error) error {
 	return err
 }
 
-// newStarter is a fleet with one release of each group of the default layout.
+// newStarter returns a fleet with one release of each group of the default layout.
 func newStarter(f Fleet) starter {
 	s := starter{Fleet: f, Group: "addons", Types: map[string][]string{}, BootstrapFolder: "defaults"}
 	for _, group := range fleet.DefaultLayout().GroupNames() {
@@ -165,7 +167,7 @@ func newStarter(f Fleet) starter {
 // IsMirrored reports that the charts come from another registry than Argosy's own.
 func (h Installation) IsMirrored() bool { return h.Charts != Charts }
 
-// Install is the command that installs the hub.
+// Install returns the command that installs the hub.
 func (h Installation) Install() string {
 	set := []string{"service.hub=" + h.Hub, "service.source.git.url=" + h.RepoURL}
 	if h.Revision != "main" {
@@ -192,8 +194,8 @@ func (d *Draft) texts(data any, names map[string]string) error {
 	return nil
 }
 
-// NewFleet makes a whole fleet. The folder must be empty, but for Git's own, or have the shape that
-// the fleet is to be like.
+// NewFleet drafts a whole fleet. The folder must be empty, except for Git's own files, or have the
+// shape that the fleet follows.
 func NewFleet(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 	f.Charts = strings.TrimPrefix(f.Charts, "oci://")
 	if f.Like != "" {
@@ -264,10 +266,10 @@ func NewFleet(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 	return d, nil
 }
 
-// maxListed bounds the list of what is in the way.
+// maxListed bounds the list of files in the way.
 const maxListed = 10
 
-// checkEmpty refuses a folder with anything but Git's own.
+// checkEmpty refuses a folder that holds anything but Git's own files.
 func checkEmpty(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -296,7 +298,7 @@ func checkEmpty(folder string) error {
 	}, "%s is not empty: it has %s%s", folder, strings.Join(found, ", "), more)
 }
 
-// NewHub makes a hub of a fleet: its member file and its bootstrap.
+// NewHub drafts a hub of a fleet: its member file and its bootstrap.
 func NewHub(ctx context.Context, r Repository, h Installation) (*Draft, error) {
 	before, layout, err := r.read(ctx)
 	if err != nil {
@@ -352,7 +354,7 @@ func NewHub(ctx context.Context, r Repository, h Installation) (*Draft, error) {
 	return d, nil
 }
 
-// declared are the URL and the revision of the fleet repository as another hub declares them.
+// declared returns the URL and the revision of the fleet repository as another hub declares them.
 func (r Repository) declared(s *snapshot.Snapshot) (url, revision string, err error) {
 	st, err := r.state(s)
 	if err != nil {

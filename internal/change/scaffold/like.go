@@ -19,7 +19,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/release"
 )
 
-// Shapes are repositories whose folders a fleet can have:
+// Shapes lists repositories whose folders a fleet can have:
 // github.com/markoskandylis/eks-fleet-management.
 var Shapes = []string{shapeEKS}
 
@@ -33,13 +33,13 @@ const (
 	likeCatalogs  = "charts/application-sets/values"
 )
 
-// likeGroups are the groups of its catalogs. Those of the group fleet are Argosy's: they bring the
-// engines of members.
+// likeGroups holds the groups of its catalogs. The group fleet has Argosy's catalogs: they provide
+// the engines of members.
 var likeGroups = map[string][]string{
 	"addons": {"addons", "ack"}, "monitoring": {"monitoring"}, "resources": {"resources"},
 }
 
-// MembersFolder is the folder of the hub's member files.
+// MembersFolder returns the folder of the hub's member files.
 func (h Installation) MembersFolder() string {
 	if h.Like != "" {
 		return path.Join(likeMembers, h.Hub)
@@ -50,10 +50,10 @@ func (h Installation) MembersFolder() string {
 // starter describes a fleet for the texts.
 type starter struct {
 	Fleet
-	// Group is that of a file's ApplicationSet.
+	// Group is the group of a file's ApplicationSet.
 	Group string
-	// IsThere tells that the repository has files of the shape already; IsMapped, that its catalogs
-	// are in its own format.
+	// IsThere says that the repository already has files of the shape. IsMapped says that its
+	// catalogs are in its own format.
 	IsThere, IsMapped bool
 	// Catalogs are the files of each group.
 	Catalogs map[string][]string
@@ -63,7 +63,7 @@ type starter struct {
 	BootstrapFolder string
 	// Projects are the tenants, each with its clusters.
 	Projects []project
-	// Repositories are those of the charts in the fleet's own catalogs.
+	// Repositories are the repositories of the charts in the fleet's own catalogs.
 	Repositories []string
 }
 
@@ -73,7 +73,8 @@ type project struct {
 	clusters    []string
 }
 
-// Clusters are the tenant's clusters, as charts/hub takes them: the default is <tenant>-*.
+// Clusters returns the tenant's clusters in the form of charts/hub's values: the default is
+// <tenant>-*.
 func (p project) Clusters() string {
 	isOther := func(cluster string) bool { return !strings.HasPrefix(cluster, p.Tenant+"-") }
 	if isOther(p.hub) && !slices.ContainsFunc(p.clusters, isOther) {
@@ -86,7 +87,7 @@ func (p project) Clusters() string {
 	return "{clusters: [" + strings.Join(quoted, ", ") + "]}"
 }
 
-// SwitchedOn is the catalog of the lowest level.
+// SwitchedOn returns the catalog of the lowest level.
 func (s starter) SwitchedOn() string {
 	if s.Like != "" {
 		return "addons/bootstrap/defaults/addons.yaml"
@@ -94,7 +95,7 @@ func (s starter) SwitchedOn() string {
 	return "addons/defaults/application-sets/addons.yaml"
 }
 
-// FirstReleases are the labels of groups whose first release has another name than the default.
+// FirstReleases returns the labels of groups whose first release has another name than the default.
 func (s starter) FirstReleases() map[string]string {
 	out := map[string]string{}
 	for group, types := range s.Types {
@@ -105,9 +106,9 @@ func (s starter) FirstReleases() map[string]string {
 	return out
 }
 
-// newLike gives a repository of another system's shape what Argosy reads it by: the layout, the
-// releases, the hub's installation, and the labels that the other system only assumes. Nothing of
-// the other system goes.
+// newLike adds to a repository of another system's shape the files that Argosy reads: the layout,
+// the releases, the hub's installation, and the labels that the other system only assumes. It
+// removes nothing of the other system.
 func newLike(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 	before, _, err := r.read(ctx)
 	if err != nil {
@@ -166,8 +167,8 @@ func newLike(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 	return d, nil
 }
 
-// Releases are the names of the releases of each group in a repository of the shape, or of Argosy's
-// own, in the order of its versions file; nil without one.
+// Releases returns the names of the releases of each group, in the order of the versions file; nil
+// without one. The repository has the shape's folders or Argosy's own.
 func Releases(s *snapshot.Snapshot) (map[string][]string, error) {
 	for _, file := range []string{path.Join(likeVersions, "applicationSets.yaml"), fleet.DefaultLayout().ApplicationSets} {
 		f := s.File(file)
@@ -217,8 +218,8 @@ func (s starter) releases(before *snapshot.Snapshot, d *Draft) error {
 	return nil
 }
 
-// sayReleases writes the release that the shape's ApplicationSets fall back to, the first of the
-// group, where a label names one that does not exist, and says so.
+// sayReleases corrects labels that name a release which does not exist, and reports it. The new
+// value is the group's first release, to which the shape's ApplicationSets fall back.
 func (s starter) sayReleases(r Repository, before *snapshot.Snapshot, d *Draft) (*fleetstate.State, error) {
 	for {
 		st, err := r.state(with(before, d))
@@ -250,7 +251,7 @@ func (s starter) sayReleases(r Repository, before *snapshot.Snapshot, d *Draft) 
 	}
 }
 
-// replaceScalar writes another value in the place of a file's scalar.
+// replaceScalar replaces a file's scalar with another value.
 func (d *Draft) replaceScalar(before *snapshot.Snapshot, pos problem.Pos, value string) error {
 	at := slices.IndexFunc(d.Changes, func(c Change) bool { return c.Path == pos.File })
 	if at < 0 {
@@ -266,7 +267,7 @@ func (d *Draft) replaceScalar(before *snapshot.Snapshot, pos problem.Pos, value 
 	return nil
 }
 
-// projects are the tenants of a hub's members.
+// projects returns the tenants of a hub's members.
 func projects(st *fleetstate.State, hub string) (out []project) {
 	for _, m := range st.Fleet.Members(hub) {
 		if m.IsHub || m.Tenant == "" {
@@ -281,7 +282,7 @@ func projects(st *fleetstate.State, hub string) (out []project) {
 	return out
 }
 
-// replacedBy are the files and folders of the other system that Argosy's roots stand for.
+// replacedBy returns the files and folders of the other system that Argosy's roots replace.
 func replacedBy(before *snapshot.Snapshot, hub string) (out []string) {
 	bootstrap := path.Join(expand.Bootstrap, hub)
 	for _, dir := range []string{bootstrap, likeBootstrap} {

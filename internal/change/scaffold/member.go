@@ -15,7 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/provision"
 )
 
-// Engines are those that an agent may run.
+// Engines lists the engines that an agent may run.
 var Engines = []string{fleet.EngineArgoCD, fleet.EngineFlux}
 
 // Member describes a new member. Labels and Annotations are key=value.
@@ -25,7 +25,7 @@ type Member struct {
 	Secret, Agent, GitHubSecret    string
 	EnableRemote                   []string
 	Labels, Annotations            []string
-	// Class, if not empty, is that of a cluster which the hub provisions.
+	// Class, if not empty, is the class of a cluster which the hub provisions.
 	Class, Version, NodesVersion string
 	Account, Region              string
 	Inputs                       []string // key=value
@@ -63,7 +63,7 @@ func (m Member) Check() error {
 	return nil
 }
 
-// NewMember makes the file of a member.
+// NewMember drafts the file of a member.
 func NewMember(ctx context.Context, r Repository, m Member) (*Draft, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (m Member) checkGroups(l *fleet.Layout) error {
 }
 
 // path returns the path of the file. It refuses an invalid name, which would be read as another
-// one.
+// name.
 func (m Member) path(l *fleet.Layout) (string, error) {
 	if l.Hub != "" && m.Hub != l.Hub {
 		return "", problem.Usage([]string{"the key \"hub\" of the layout names the hub of all members"}, "hub %q is not the hub of the layout, %q", m.Hub, l.Hub)
@@ -190,7 +190,7 @@ func (m Member) Text() string {
 	return b.String()
 }
 
-// writeProvision writes what the hub makes the cluster of.
+// writeProvision writes the description of a cluster that the hub creates.
 func (m Member) writeProvision(line func(string, ...any)) {
 	line("")
 	line("# The hub makes this cluster. The version goes one minor version at a time; the nodes follow.")
@@ -212,7 +212,7 @@ func (m Member) writeProvision(line func(string, ...any)) {
 	}
 }
 
-// input writes the value of an input: a number or a truth value is one, anything else is text.
+// input formats the value of an input: numbers and booleans keep their type, anything else is text.
 func input(value string) string {
 	if n, err := strconv.Atoi(value); err == nil && strconv.Itoa(n) == value || value == "true" || value == "false" {
 		return value

@@ -14,7 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/team"
 )
 
-// Move says on which clusters an application is to be.
+// Move says on which clusters an application runs.
 type Move struct {
 	Name string
 	// To gets it, From loses it. One of them is required. Without From, the one cluster that has it
@@ -92,7 +92,7 @@ func (m Move) title() string {
 	return "Move " + m.Name + " from " + m.From + " to " + m.To
 }
 
-// appOwner is the name of an application's team.
+// appOwner returns the name of an application's team.
 func appOwner(st *fleetstate.State, name string) (string, error) {
 	if t := st.Resolver().Apps().Team(name); t != nil {
 		return t.Name, nil
@@ -105,7 +105,7 @@ func appOwner(st *fleetstate.State, name string) (string, error) {
 	return "", problem.Usage(hints, "there is no application %q of a team", name)
 }
 
-// clustersWith are the clusters that have an application, sorted.
+// clustersWith returns the clusters that have an application, sorted.
 func clustersWith(st *fleetstate.State, name string) (out []string) {
 	for m, c := range st.Clusters() {
 		c = c.Desired()
@@ -141,8 +141,8 @@ func (m *Move) complete(on []string) error {
 	return nil
 }
 
-// draft are the changes. The cluster that gets the application comes first: until the next command
-// undoes what a killed one has begun, both have it.
+// draft returns the changes. The cluster that gets the application comes first: if the command is
+// killed, both clusters have it until the next command reverts its changes.
 func (m Move) draft(st *fleetstate.State, layout *fleet.Layout, owner string, on []string) (*Draft, error) {
 	d := &Draft{Files: map[string]string{}}
 	if m.To != "" {

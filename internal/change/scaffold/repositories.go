@@ -14,8 +14,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
-// chartRepositories are the repositories that a hub's catalogs name, as Argo CD's projects list
-// them: those of the fleet's own files, or of Argosy's catalogs too.
+// chartRepositories returns the repositories that a hub's catalogs name, as Argo CD's projects list
+// them. IsOwn limits them to the fleet's own files, or includes Argosy's catalogs.
 func chartRepositories(st *fleetstate.State, hub string, isOwn func(file string) bool) []string {
 	var out []string
 	add := func(chart *yamldoc.Node) {
@@ -54,11 +54,11 @@ func ownFile(before *snapshot.Snapshot, d *Draft) func(string) bool {
 	return func(file string) bool { return after.File(file) != nil }
 }
 
-// sourceRepos begins a list of repositories, of an AppProject or of the values of charts/hub, with
-// its elements in a line each.
+// sourceRepos matches the first line of a list of repositories with one element a line, of an
+// AppProject or of the values of charts/hub.
 var sourceRepos = regexp.MustCompile(`^( *)sourceRepos:[ \t]*(\[\])?[ \t]*$`)
 
-// admitted is a file of a hub's bootstrap in which each list of repositories admits one more.
+// admitted returns a file of a hub's bootstrap in which each list of repositories admits one more.
 func admitted(text, repoURL string) string {
 	lines := strings.SplitAfter(text, "\n")
 	out := make([]string, 0, len(lines)+1)
@@ -92,7 +92,7 @@ func admitted(text, repoURL string) string {
 	return strings.Join(out, "")
 }
 
-// admit has the projects of all hubs admit a repository, where their files list repositories.
+// admit adds a repository to the projects of all hubs, where their files list repositories.
 func (d *Draft) admit(before *snapshot.Snapshot, hubs []string, repoURL string) {
 	for _, hub := range hubs {
 		own := path.Join(expand.Bootstrap, hub)

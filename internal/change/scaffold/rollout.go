@@ -17,19 +17,19 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 )
 
-// RolloutChange is a change of a rollout policy, which becomes effective as a commit. One of
-// Pause, Resume, Approval and Pin is set.
+// RolloutChange is a change of a rollout policy, which becomes effective as a commit. One of Pause,
+// Resume, Approval and Pin is set.
 type RolloutChange struct {
-	// Name is the policy's; empty for the only one.
+	// Name is the policy's name; empty for the only one.
 	Name string
-	// Pause stops all rings. Resume lets them go on and removes all pins; with Ring it removes the
-	// pins of that ring alone.
+	// Pause stops all rings. Resume lets them continue and removes all pins; with Ring it removes
+	// only the pins of that ring.
 	Pause, Resume bool
 	Approval      *rollout.Approval
 	Pin           *rollout.Pin
 	// Expires is the last day of Approval.
 	Expires string
-	// Ring is the ring that Resume is about; empty for all.
+	// Ring is the ring that Resume affects; empty for all.
 	Ring string
 }
 
@@ -107,8 +107,8 @@ func ChangeRollout(ctx context.Context, r Repository, c RolloutChange) (*Draft, 
 	return d, nil
 }
 
-// unchanged is the error of a change after which the file is as before: it says so already, or has
-// a form that is not changed here.
+// unchanged returns the error of a change that leaves the file as it was. Either the file has the
+// value already, or its form is not supported.
 func (c RolloutChange) unchanged(r Repository, before *snapshot.Snapshot, file string) error {
 	st, err := r.state(before)
 	if err != nil {
@@ -120,7 +120,7 @@ func (c RolloutChange) unchanged(r Repository, before *snapshot.Snapshot, file s
 	return problem.Usage([]string{nothingWritten}, "%s says so already", file)
 }
 
-// title is the first line of a commit.
+// title returns the first line of a commit's message.
 func (c RolloutChange) title() string {
 	switch {
 	case c.Pause:
@@ -135,7 +135,7 @@ func (c RolloutChange) title() string {
 	return "Roll ring " + c.Pin.Ring + " back to " + c.Pin.Revision
 }
 
-// verify makes sure that the file says what it is to say, whatever its form.
+// verify checks that the file has the changed value, whatever its form.
 func (c RolloutChange) verify(st *fleetstate.State) error {
 	i := slices.IndexFunc(st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Name == c.Name })
 	ok := i >= 0
@@ -182,12 +182,12 @@ func checkRing(p *rollout.Policy, name string) error {
 	return problem.Usage(append(problem.Nearest(name, names), nothingWritten), "--ring: %q is no ring of rollout %q; expected one of %s", name, p.Name, strings.Join(names, ", "))
 }
 
-// byHand is the error of a file in a form that is not changed here.
+// byHand returns the error of a file in a form that is not changed here.
 func byHand(file string) error {
 	return problem.Usage([]string{nothingWritten, "edit the file by hand"}, "%s is in a form that this command does not change", file)
 }
 
-// trailingComment is a comment behind a value without quotes.
+// trailingComment matches a comment behind a value without quotes.
 var trailingComment = regexp.MustCompile(`\s+#.*$`)
 
 // setTop sets a key of the file's first level, and keeps a comment behind it.
@@ -223,7 +223,7 @@ func addItem(lines []string, key, item, file string) ([]string, error) {
 	return append(lines, key+":\n", "  - "+item+"\n"), nil
 }
 
-// ringOfPin is the ring of a pin that stands on a line of its own; empty for any other line.
+// ringOfPin returns the ring of a pin that has a line of its own; empty for any other line.
 func ringOfPin(line string) string {
 	doc, err := yamldoc.Parse("", []byte(strings.TrimSpace(line)))
 	if err != nil || len(doc.Root.Items()) != 1 {
@@ -236,7 +236,7 @@ func ringOfPin(line string) string {
 	return pin.Get("ring").Text()
 }
 
-// withoutPins removes the pins of the ring, or of all, that stand on a line of their own.
+// withoutPins removes the pins of the ring, or of all rings, that have a line of their own.
 func (c RolloutChange) withoutPins(lines []string) []string {
 	var out []string
 	inPins, left, at := false, 0, -1

@@ -19,13 +19,13 @@ type Team struct {
 	Owners, Viewers []string
 	// Selector chooses members of the tenant by labels, in kubectl's form; empty selects all.
 	Selector string
-	// Namespaces are names, each with =PRESET; Preset is that of names without.
+	// Namespaces are names, each with =PRESET; Preset is the preset of names without one.
 	Namespaces   []string
 	Preset       string
 	Repositories []string
 }
 
-// NewTeam makes the file of a team.
+// NewTeam drafts the file of a team.
 func NewTeam(ctx context.Context, r Repository, t Team) (*Draft, error) {
 	if err := checkNames(named{"name", t.Name}, named{"tenant", t.Tenant}); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func NewTeam(ctx context.Context, r Repository, t Team) (*Draft, error) {
 	return d, nil
 }
 
-// namespaces are names with their presets.
+// namespaces returns the names with their presets.
 func (t Team) namespaces() (out [][2]string) {
 	for _, n := range t.Namespaces {
 		name, preset, ok := strings.Cut(n, "=")

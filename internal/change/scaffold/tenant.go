@@ -29,7 +29,7 @@ type tenantProject struct {
 	Kinds        []clusterKind
 }
 
-// NewTenant makes the Argo CD project of a tenant.
+// NewTenant drafts the Argo CD project of a tenant.
 func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 	if err := checkNames(named{"name", t.Tenant}); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 // clusterKind is a kind without a namespace, or a pattern of kinds.
 type clusterKind struct{ Group, Kind string }
 
-// clusterKinds are those that the projects of charts/hub admit by default.
+// clusterKinds returns the kinds that the projects of charts/hub admit by default.
 func clusterKinds() (out []clusterKind) {
 	data, _ := charts.Files.ReadFile("hub/values.yaml") // it is embedded
 	doc, err := yamldoc.Parse("hub/values.yaml", data)

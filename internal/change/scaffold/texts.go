@@ -17,7 +17,7 @@ var embedded embed.FS
 var texts = template.Must(template.New("").Delims("[[", "]]").Option("missingkey=error").
 	Funcs(template.FuncMap{"quote": scalar}).ParseFS(embedded, "templates/*"))
 
-// text is one of the texts for a fleet.
+// text executes one of the texts for a fleet.
 func text(name string, data any) (string, error) {
 	var b strings.Builder
 	if err := texts.ExecuteTemplate(&b, name, data); err != nil {

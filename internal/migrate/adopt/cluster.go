@@ -46,7 +46,7 @@ func (l *Live) Observe(ctx context.Context) (o Observed, err error) {
 	return o, err
 }
 
-// Records are those of all handovers by the ApplicationSet's name.
+// Records returns the records of all handovers by the ApplicationSet's name.
 func (l *Live) Records(ctx context.Context) (map[string]*Record, error) {
 	all, err := l.list(ctx, kindRecord, recordLabel)
 	if err != nil {
@@ -65,7 +65,7 @@ func (l *Live) Records(ctx context.Context) (map[string]*Record, error) {
 	return out, nil
 }
 
-// list are the objects of a kind by name.
+// list returns the objects of a kind by name.
 func (l *Live) list(ctx context.Context, kind, selector string) (map[string]Tree, error) {
 	out := map[string]Tree{}
 	o := metav1.ListOptions{Limit: 500, LabelSelector: selector}
@@ -117,7 +117,7 @@ func (l *Live) Do(ctx context.Context, r *Record, a Action) error {
 	return fmt.Errorf("%s %s %q: %w", a.Verb, a.Kind, name, err)
 }
 
-// Write writes a record, and removes parts of an earlier one.
+// Write writes a record, and removes parts of an earlier record.
 func (l *Live) Write(ctx context.Context, r *Record) error {
 	maps, err := r.ConfigMaps(l.namespace)
 	if err != nil {
@@ -136,7 +136,7 @@ func (l *Live) Write(ctx context.Context, r *Record) error {
 	return l.forget(ctx, r, manifest.Text(maps[0], "data", "digest"))
 }
 
-// forget deletes the parts of records but those of a digest.
+// forget deletes the parts of records except the parts of a digest.
 func (l *Live) forget(ctx context.Context, r *Record, but string) error {
 	all, err := l.list(ctx, kindRecord, recordLabel+"="+r.label())
 	if err != nil {
@@ -152,7 +152,7 @@ func (l *Live) forget(ctx context.Context, r *Record, but string) error {
 	return nil
 }
 
-// Denied are the permissions that a handover needs and the user lacks.
+// Denied returns the permissions that a handover needs and the user lacks.
 func (l *Live) Denied(ctx context.Context) ([]string, error) {
 	var out []string
 	reviews := l.client.Resource(schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"})
@@ -181,7 +181,7 @@ func (l *Live) Denied(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// objectOf is a tree with the types of the API's own decoder.
+// objectOf converts a tree to an object with the types of the API's own decoder.
 func objectOf(t Tree) (*unstructured.Unstructured, error) {
 	out := &unstructured.Unstructured{}
 	return out, out.UnmarshalJSON(manifest.Canonical(t))

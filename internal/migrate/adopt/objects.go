@@ -11,7 +11,7 @@ import (
 
 const (
 	apiVersion = "argoproj.io/v1alpha1"
-	// finalizer keeps a deleted ApplicationSet until it owns nothing (rule 3).
+	// finalizer keeps a deleted ApplicationSet until it owns nothing.
 	finalizer = "argosy.dev/adopt"
 	// argoFinalizer is Argo CD's. On an ApplicationSet, its controller removes it at the deletion,
 	// and does nothing else for it.
@@ -19,17 +19,16 @@ const (
 	// Source: argo-cd 2.14.21, 3.2.11 and 3.5.7, applicationset_controller.go, Reconcile.
 	argoFinalizer = "resources-finalizer.argocd.argoproj.io"
 	// markAnnotation is on Applications that were written, with the digest of their spec, and on
-	// ApplicationSets that have the selector of rule 7.
+	// ApplicationSets whose selector names the Applications that are handed over.
 	markAnnotation = "argosy.dev/adopt"
-	// staging is the value of it on ApplicationSets.
+	// staging is the annotation's value on ApplicationSets.
 	staging = "in-progress"
-	// parameter is what the selector of rule 7 compares with names.
+	// parameter is the parameter that the selector compares with names.
 	parameter = "applicationName"
 	synced    = "Synced"
 )
 
-// nothing is in each selector of rule 7: a list of names must not be empty, and no Application has
-// this name.
+// nothing is in each selector: a list of names must not be empty, and no Application has this name.
 const nothing = "-"
 
 func same(a, b any) bool { return bytes.Equal(manifest.Canonical(a), manifest.Canonical(b)) }
@@ -51,7 +50,7 @@ func references(t Tree) []any {
 	return list
 }
 
-// controller is the reference to an object's controller.
+// controller returns the reference to an object's controller.
 func controller(t Tree) Tree {
 	for _, r := range references(t) {
 		if is, _ := manifest.At(r, "controller").(bool); is {
@@ -62,7 +61,7 @@ func controller(t Tree) Tree {
 	return nil
 }
 
-// ownerOf is the UID of an object's controller; empty for none.
+// ownerOf returns the UID of an object's controller; empty for none.
 func ownerOf(t Tree) string { return manifest.Text(controller(t), "uid") }
 
 func ownerName(t Tree) string {
@@ -86,14 +85,14 @@ func without(all []string, one string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == one })
 }
 
-// cascading are the finalizers by which Argo CD deletes workloads with their Application.
+// cascading returns the finalizers by which Argo CD deletes workloads with their Application.
 func cascading(app Tree) []string {
 	return slices.DeleteFunc(finalizers(app), func(f string) bool {
 		return !strings.HasPrefix(f, "resources-finalizer.argocd.argoproj.io") && !strings.HasPrefix(f, "foreground-finalizer.argocd.argoproj.io") && !strings.HasPrefix(f, "background-finalizer.argocd.argoproj.io")
 	})
 }
 
-// harmless are the finalizers that delete nothing and run no hooks.
+// harmless returns the finalizers that delete nothing and run no hooks.
 func harmless(app Tree) []string {
 	return slices.DeleteFunc(finalizers(app), func(f string) bool { return strings.Contains(f, "argocd.argoproj.io") })
 }
@@ -120,7 +119,7 @@ func withAnnotation(t Tree, key, value string) Tree {
 	return out
 }
 
-// withoutAutomated is a spec whose Application does not sync by itself.
+// withoutAutomated returns a spec whose Application does not sync by itself.
 func withoutAutomated(spec Tree) Tree {
 	if manifest.At(spec, "syncPolicy", "automated") == nil {
 		return spec
@@ -134,8 +133,8 @@ func withoutAutomated(spec Tree) Tree {
 	return out
 }
 
-// paused is an Application without owner, without automated sync, and without finalizers of Argo
-// CD.
+// paused returns an Application without owner, without automated sync, and without finalizers of
+// Argo CD.
 func paused(app Tree) Tree {
 	out := withFinalizers(app, harmless(app))
 	metadata, _ := out["metadata"].(Tree)
@@ -167,7 +166,7 @@ func isCompared(app Tree) bool {
 	return same(manifest.At(compared, "source"), manifest.At(app, "spec", "source"))
 }
 
-// objectsOf are the objects that an Application has, and those that it would prune.
+// objectsOf returns the objects that an Application has, and the objects that it would prune.
 func objectsOf(app Tree) (objects, pruned []string) {
 	list, _ := manifest.At(app, "status", "resources").([]any)
 	for _, item := range list {
@@ -196,7 +195,7 @@ func objectName(item any) string {
 	return kind + " " + manifest.Text(item, "name")
 }
 
-// outOfSync are the objects that differ.
+// outOfSync returns the objects that differ.
 func outOfSync(app Tree) (out []string) {
 	list, _ := manifest.At(app, "status", "resources").([]any)
 	for _, item := range list {
@@ -207,7 +206,7 @@ func outOfSync(app Tree) (out []string) {
 	return out
 }
 
-// problems are an Application's error conditions, after a colon.
+// problems returns an Application's error conditions, after a colon.
 func problems(app Tree) string {
 	list, _ := manifest.At(app, "status", "conditions").([]any)
 	for _, c := range list {
@@ -218,7 +217,7 @@ func problems(app Tree) string {
 	return ""
 }
 
-// condition is the status of an ApplicationSet's condition.
+// condition returns the status of an ApplicationSet's condition.
 func condition(set Tree, kind string) string {
 	list, _ := manifest.At(set, "status", "conditions").([]any)
 	for _, c := range list {
@@ -229,7 +228,7 @@ func condition(set Tree, kind string) string {
 	return ""
 }
 
-// because is an ApplicationSet's error, after a colon.
+// because returns an ApplicationSet's error, after a colon.
 func because(set Tree) string {
 	list, _ := manifest.At(set, "status", "conditions").([]any)
 	for _, c := range list {

@@ -7,19 +7,19 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// Request is which handover to open. All fields but Undo and Apply are required.
+// Request says which handover to open. All fields but Undo and Apply are required.
 type Request struct {
-	// Name is the plain ApplicationSet's.
+	// Name is the plain ApplicationSet's name.
 	Name string
-	// Undo is the way back. Apply wants the permissions to write.
+	// Undo reverses the handover. Apply checks the permissions to write.
 	Undo, Apply bool
 	Normalize   func(Tree) (Tree, error)
-	// Begin is a record where there is none.
+	// Begin returns a record where there is none.
 	Begin func(Observed) (*Record, []Refusal, error)
 }
 
-// Open is the record of a handover that begins, or goes on in the direction of the request. It is
-// nil where an ApplicationSet has nothing to get back. Open writes nothing.
+// Open returns the record of a handover that begins, or continues in the direction of the request.
+// It returns nil where an ApplicationSet has nothing to get back. Open writes nothing.
 func Open(ctx context.Context, l *Live, q Request) (*Record, []Refusal, error) {
 	failed := func(err error) (*Record, []Refusal, error) {
 		return nil, nil, problem.Usage([]string{"--context and --namespace say where Argo CD is", "nothing was changed"}, "%w", err)
@@ -49,7 +49,7 @@ func Open(ctx context.Context, l *Live, q Request) (*Record, []Refusal, error) {
 	r := records[q.Name]
 	switch {
 	case r == nil && q.Undo && live.Sets[q.Name] != nil:
-		return nil, nil, nil // an undo that was killed after its last step comes here, too
+		return nil, nil, nil // an undo that was killed after its last step also ends here
 	case r == nil && q.Undo:
 		return nil, nil, problem.Usage([]string{"its record would be ConfigMap " + RecordName(q.Name)}, "ApplicationSet %q has not been handed over", q.Name)
 	case r == nil:

@@ -10,19 +10,19 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 )
 
-// Refusal is why an ApplicationSet is not handed over.
+// Refusal says why an ApplicationSet is not handed over.
 type Refusal struct{ Text, Hint string }
 
-// Proposal is what Prepare makes a record of.
+// Proposal is the input from which Prepare makes a record.
 type Proposal struct {
-	// Name is the ApplicationSet's.
+	// Name is the ApplicationSet's name.
 	Name string
 	Live Observed
-	// Argosy are the fleet's Applications, with the ApplicationSets that make them.
+	// Argosy are the fleet's Applications, with the ApplicationSets that create them.
 	Argosy []*object.Object
-	// Names are the fleet's names of live Applications that have another one there.
+	// Names maps names of live Applications to the fleet's names, where these differ.
 	Names map[string]string
-	// Normalize is Argo CD's (expand.ApplicationSets).
+	// Normalize is Argo CD's normalization (expand.ApplicationSets).
 	Normalize func(Tree) (Tree, error)
 }
 
@@ -39,7 +39,7 @@ func (p *preparation) refuse(hint, format string, args ...any) {
 	p.refusals = append(p.refusals, Refusal{fmt.Sprintf(format, args...), hint})
 }
 
-// Prepare is the record of a handover that has not begun, or why it must not begin.
+// Prepare returns the record of a handover that has not begun, or why it must not begin.
 func Prepare(in Proposal) (*Record, []Refusal) {
 	p := &preparation{Proposal: in, made: map[string]*object.Object{}, record: &Record{}}
 	if p.old = in.Live.Sets[in.Name]; p.old == nil {
@@ -122,7 +122,7 @@ func (p *preparation) spec(app Tree) (Tree, error) {
 	return manifest.Plain(spec), nil
 }
 
-// checkNames refuses a name that something else has.
+// checkNames refuses a name that another object has.
 func (p *preparation) checkNames(app Tree, to string) {
 	name := nameOf(app)
 	if other := p.Live.Applications[to]; name != to && other != nil {
@@ -139,8 +139,8 @@ func (p *preparation) checkNames(app Tree, to string) {
 	}
 }
 
-// checkSet adds the ApplicationSet that makes an Application of the fleet to the record, if it can
-// take over single Applications.
+// checkSet adds the ApplicationSet that creates an Application of the fleet to the record, if it
+// can take over single Applications.
 func (p *preparation) checkSet(o *object.Object, renamed bool) bool {
 	set := o.Parent
 	if i := slices.IndexFunc(p.record.New, func(s Set) bool { return nameOf(s.Manifest) == set.Name() }); i >= 0 {
@@ -184,15 +184,15 @@ func (p *preparation) checkSet(o *object.Object, renamed bool) bool {
 	return len(p.refusals) == before
 }
 
-// checkManager refuses an ApplicationSet that an Application would put back.
+// checkManager refuses an ApplicationSet that an Application would restore.
 func (p *preparation) checkManager(set Tree) {
 	if text := Manager(set, p.Live.Applications); text != "" {
 		p.refuse("in Git, give it the annotation argocd.argoproj.io/sync-options: Prune=false, and then remove it there", "ApplicationSet %q is deployed by Application %q, which syncs by itself and would put it back", nameOf(set), text)
 	}
 }
 
-// Manager is the Application that deploys an ApplicationSet and syncs by itself; empty where the
-// ApplicationSet has been removed from Git and is kept by Prune=false.
+// Manager returns the Application that deploys an ApplicationSet and syncs by itself. It is empty
+// where the ApplicationSet has been removed from Git and is kept by Prune=false.
 func Manager(set Tree, applications map[string]Tree) string {
 	options := strings.Split(manifest.Text(set, "metadata", "annotations", "argocd.argoproj.io/sync-options"), ",")
 	for _, app := range sortedValues(applications) {
@@ -212,7 +212,7 @@ func Manager(set Tree, applications map[string]Tree) string {
 	return ""
 }
 
-// metadataOf are the labels and annotations of an Application, but for requests to Argo CD.
+// metadataOf returns the labels and annotations of an Application, without requests to Argo CD.
 func metadataOf(app Tree) Tree {
 	out := Tree{}
 	if labels, ok := manifest.At(app, "metadata", "labels").(Tree); ok {
@@ -227,7 +227,8 @@ func metadataOf(app Tree) Tree {
 	return out
 }
 
-// unowned is an ApplicationSet as it is written, without what the API server and Argo CD add.
+// unowned returns an ApplicationSet as it is written, without the fields that the API server and
+// Argo CD add.
 func unowned(set Tree) Tree {
 	out := Tree{"apiVersion": apiVersion, "kind": kindApplicationSet, "spec": set["spec"]}
 	metadata := Tree{"name": nameOf(set)}

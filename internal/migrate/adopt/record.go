@@ -16,14 +16,14 @@ import (
 // Tree is an object as encoding/json decodes it.
 type Tree = manifest.Tree
 
-// Record is a handover: what both sides look like, and its direction.
+// Record is a handover: the manifests of both sides, and its direction.
 type Record struct {
 	// Old is the plain ApplicationSet as it was.
 	Old Tree `json:"old"`
 	// New are the fleet's ApplicationSets that get its Applications.
 	New          []Set  `json:"new"`
 	Applications []Pair `json:"applications"`
-	// Undo is the way back. Done means that the last step is done.
+	// Undo says that the Applications go back. Done means that the last step is done.
 	Undo bool `json:"undo,omitempty"`
 	Done bool `json:"done,omitempty"`
 }
@@ -31,9 +31,9 @@ type Record struct {
 // Set is an ApplicationSet of the fleet.
 type Set struct {
 	Manifest Tree `json:"manifest"`
-	// All are the names of all Applications that it makes.
+	// All are the names of all Applications that it creates.
 	All []string `json:"all"`
-	// Rest are those that it keeps when the others are given back.
+	// Rest are the names that it keeps when the others are given back.
 	Rest []string `json:"rest,omitempty"`
 }
 
@@ -47,12 +47,13 @@ type Pair struct {
 	// OldMetadata and NewMetadata are labels and annotations.
 	OldMetadata Tree `json:"oldMetadata"`
 	NewMetadata Tree `json:"newMetadata"`
-	// Synced is whether it was synced before the handover, Objects are what it deploys.
+	// Synced says whether it was synced before the handover. Objects are the objects that it
+	// deploys.
 	Synced  bool     `json:"synced"`
 	Objects []string `json:"objects"`
 }
 
-// Name is the plain ApplicationSet's.
+// Name returns the plain ApplicationSet's name.
 func (r *Record) Name() string { return nameOf(r.Old) }
 
 func nameOf(t Tree) string { return manifest.Text(t, "metadata", "name") }
@@ -82,11 +83,11 @@ const (
 	chunk = 700 << 10
 )
 
-// RecordName is the name of the first ConfigMap of an ApplicationSet's record.
+// RecordName returns the name of the first ConfigMap of an ApplicationSet's record.
 func RecordName(applicationSet string) string { return "argosy-adopt-" + applicationSet }
 
-// ConfigMaps are those that keep a record. The first one, which says how many there are and of
-// which content, is the last to be written.
+// ConfigMaps returns the ConfigMaps that hold a record. The first one is written last: it holds
+// their number and the digest of their content.
 func (r *Record) ConfigMaps(namespace string) ([]Tree, error) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -118,7 +119,8 @@ func (r *Record) ConfigMaps(namespace string) ([]Tree, error) {
 	return out, nil
 }
 
-// label is a label's value for the ApplicationSet's name, which may be longer than one.
+// label returns a label value for the ApplicationSet's name, which may be longer than a label
+// allows.
 func (r *Record) label() string {
 	if len(r.Name()) <= 63 {
 		return r.Name()
@@ -126,7 +128,7 @@ func (r *Record) label() string {
 	return "sha-" + manifest.Digest(r.Name())
 }
 
-// ReadRecord is the record in the ConfigMaps of a namespace; nil if there is none.
+// ReadRecord returns the record in the ConfigMaps of a namespace; nil if there is none.
 func ReadRecord(applicationSet string, maps map[string]Tree) (*Record, error) {
 	first := maps[RecordName(applicationSet)]
 	if first == nil {

@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// ErrConflict is a write of another version than the one that lives: observe again.
+// ErrConflict means that the live object has another version than the write expected: observe
+// again.
 var ErrConflict = errors.New("conflict")
 
 // Cluster is the API server of a hub, for the namespace of Argo CD.
 type Cluster interface {
 	Observe(ctx context.Context) (Observed, error)
-	// Do carries out an action of a handover. Deleting what is gone is no error.
+	// Do carries out an action of a handover. Deleting an object that is gone is not an error.
 	Do(ctx context.Context, r *Record, a Action) error
 }
 
@@ -21,9 +22,9 @@ type Cluster interface {
 type Run struct {
 	Cluster Cluster
 	Record  *Record
-	// Timeout bounds a step without progress, Poll is how often it looks.
+	// Timeout bounds a step without progress, Poll is how often it observes.
 	Timeout, Poll time.Duration
-	// Begin is called at the beginning of each step, Waiting with what is still to come.
+	// Begin is called at the beginning of each step, Waiting with what remains.
 	Begin   func(step string)
 	Waiting func(step string, waits []string)
 }

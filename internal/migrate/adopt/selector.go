@@ -6,7 +6,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 )
 
-// staged is an ApplicationSet that makes the Applications of some names alone (rule 7).
+// staged returns an ApplicationSet that creates only the Applications of some names.
 //
 // Argo CD matches a generator's selector with each parameter set, and puts no limit on its values.
 // Source: argo-cd 2.14.21, applicationset/generators/generator_spec_processor.go, Transform.
@@ -16,7 +16,7 @@ func staged(set Tree, names []string) Tree {
 	return out
 }
 
-// restaged is a live ApplicationSet with other names, and all else as the manifest has it.
+// restaged returns a live ApplicationSet with other names, and the rest as in the manifest.
 func restaged(live, set Tree, names []string) Tree {
 	out := withAnnotation(live, markAnnotation, staging)
 	out["spec"] = selecting(set["spec"], names)
@@ -42,12 +42,12 @@ func selecting(spec any, names []string) Tree {
 	return out
 }
 
-// isStaged reports whether an ApplicationSet has the selector of rule 7.
+// isStaged reports whether an ApplicationSet has a selector that names Applications.
 func isStaged(set Tree) bool {
 	return manifest.Text(set, "metadata", "annotations", markAnnotation) == staging
 }
 
-// Names are the names of Applications in the selector of rule 7.
+// Names returns the names of Applications in an ApplicationSet's selector.
 func Names(set Tree) (out []string) {
 	generators, _ := manifest.At(set, "spec", "generators").([]any)
 	for _, g := range generators {
@@ -62,8 +62,8 @@ func Names(set Tree) (out []string) {
 	return slices.Compact(out)
 }
 
-// held is an ApplicationSet whose deletion deletes nothing, with the finalizers of rule 3. In
-// reverse order, Argo CD 3 would delete the Applications itself.
+// held returns an ApplicationSet whose deletion deletes nothing, with both finalizers. In reverse
+// order, Argo CD 3 would delete the Applications itself.
 func held(set Tree) Tree {
 	out := manifest.Copy(set)
 	all := finalizers(set)

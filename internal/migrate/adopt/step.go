@@ -30,7 +30,7 @@ type Action struct {
 	Object     Tree
 }
 
-// Step is what is to be done, or to be waited for, next. One without both is the end.
+// Step is the next thing to do or to wait for. A step without both is the end.
 type Step struct {
 	Name    string
 	Actions []Action
@@ -40,7 +40,7 @@ type Step struct {
 // IsEnd reports whether there is nothing left.
 func (s Step) IsEnd() bool { return len(s.Actions)+len(s.Waits) == 0 }
 
-// Observed is what the cluster says: objects by name.
+// Observed is the state of the cluster: objects by name.
 type Observed struct{ Sets, Applications map[string]Tree }
 
 // The steps of a handover, in their order.
@@ -58,7 +58,7 @@ const (
 	stepFinish   = "finish"
 )
 
-// Next is the first step that is not done.
+// Next returns the first step that is not done.
 func Next(r *Record, o Observed) Step {
 	h := handoverOf(r, o)
 	for _, s := range []struct {
@@ -84,7 +84,7 @@ func Next(r *Record, o Observed) Step {
 	return Step{}
 }
 
-// handover is a record in its direction, with what the cluster says.
+// handover is a record in its direction, with the state of the cluster.
 type handover struct {
 	Observed
 	record *Record
@@ -93,7 +93,7 @@ type handover struct {
 	apps   []moved
 }
 
-// taker is an ApplicationSet that gets Applications: those of the names, or all.
+// taker is an ApplicationSet that gets Applications: the Applications of the names, or all.
 type taker struct {
 	manifest Tree
 	names    []string
@@ -127,7 +127,7 @@ func handoverOf(r *Record, o Observed) *handover {
 	}
 	h.givers = []string{r.Name()}
 	for _, s := range r.New {
-		t := taker{manifest: s.Manifest, names: slices.Clone(s.Rest)} // the rest: an undo may have been under way
+		t := taker{manifest: s.Manifest, names: slices.Clone(s.Rest)} // the rest: an undo may have been running
 		for _, p := range r.Applications {
 			if p.Set == t.name() {
 				t.names = append(t.names, p.New)
@@ -145,7 +145,7 @@ func (h *handover) isTaken(m moved) bool {
 	return set != nil && !isDeleting(set) && app != nil && ownerOf(app) == uidOf(set)
 }
 
-// untaken are the Applications without their new owner.
+// untaken returns the Applications without their new owner.
 func (h *handover) untaken() []moved {
 	return slices.DeleteFunc(slices.Clone(h.apps), h.isTaken)
 }
@@ -161,7 +161,7 @@ func (h *handover) bury() (actions []Action, waits []string) {
 	return actions, waits
 }
 
-// announce creates the new ApplicationSets without any Application (rule 7).
+// announce creates the new ApplicationSets without any Application.
 func (h *handover) announce() (actions []Action, waits []string) {
 	if h.record.Undo {
 		return nil, nil
@@ -178,7 +178,7 @@ func (h *handover) announce() (actions []Action, waits []string) {
 	return actions, waits
 }
 
-// hold puts the finalizer of rule 3 on the ApplicationSets that give, and takes from them what
+// hold puts Argosy's finalizer on the ApplicationSets that give, and removes the settings that
 // would delete workloads.
 func (h *handover) hold() (actions []Action, waits []string) {
 	for _, name := range h.givers {
@@ -202,7 +202,7 @@ func (h *handover) hold() (actions []Action, waits []string) {
 	return actions, waits
 }
 
-// orphan deletes the ApplicationSets that give, without their Applications (rule 3).
+// orphan deletes the ApplicationSets that give, without their Applications.
 func (h *handover) orphan() (actions []Action, waits []string) {
 	for _, name := range h.givers {
 		switch set := h.Sets[name]; {
@@ -227,9 +227,9 @@ func (h *handover) isRemade(set Tree) bool {
 	})
 }
 
-// retire lets a deleted ApplicationSet go when it owns nothing any more. Argo CD's controller
-// removes its own finalizer when it sees the deletion: no reconciliation from before it is then
-// under way, which would make the ApplicationSet an owner again.
+// retire removes the finalizer of a deleted ApplicationSet when it no longer owns anything. Argo
+// CD's controller removes its own finalizer when it sees the deletion. Then no earlier
+// reconciliation is running that would make the ApplicationSet an owner again.
 func (h *handover) retire(set Tree) (actions []Action, waits []string) {
 	all := finalizers(set)
 	if slices.Contains(all, argoFinalizer) && slices.Contains(all, finalizer) {
@@ -255,7 +255,8 @@ func (h *handover) retire(set Tree) (actions []Action, waits []string) {
 	return actions, waits
 }
 
-// pause ends the automated sync of Applications without an owner (rules 4 and 5).
+// pause turns off the automated sync of Applications without an owner, and removes their
+// finalizers.
 func (h *handover) pause() (actions []Action, waits []string) {
 	for _, m := range h.untaken() {
 		app := h.Applications[m.from]
@@ -271,5 +272,5 @@ func (h *handover) pause() (actions []Action, waits []string) {
 	return actions, waits
 }
 
-// sorted are the Applications by name.
+// sorted returns the Applications by name.
 func (h *handover) sorted() []Tree { return sortedValues(h.Applications) }

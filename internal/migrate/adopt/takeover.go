@@ -8,7 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 )
 
-// write writes the specs of the new owner, without automated sync (rule 5).
+// write writes the specs of the new owner, without automated sync.
 func (h *handover) write() (actions []Action, waits []string) {
 	for _, m := range h.untaken() {
 		spec := withoutAutomated(m.spec)
@@ -34,7 +34,7 @@ func (h *handover) write() (actions []Action, waits []string) {
 	return actions, waits
 }
 
-// compare waits until Argo CD has compared the written Applications, and found the same objects.
+// compare waits until Argo CD has compared the written Applications and found the same objects.
 func (h *handover) compare() (_ []Action, waits []string) {
 	for _, m := range h.untaken() {
 		if text := h.differs(m); text != "" {
@@ -44,7 +44,7 @@ func (h *handover) compare() (_ []Action, waits []string) {
 	return nil, waits
 }
 
-// differs is in what an Application of the new owner is not what the old one was.
+// differs says how an Application of the new owner differs from the old one.
 func (h *handover) differs(m moved) string {
 	app := h.Applications[m.to]
 	if !isCompared(app) {
@@ -57,7 +57,7 @@ func (h *handover) differs(m moved) string {
 			missing = append(missing, o)
 		}
 	}
-	if m.from != m.to { // under the same name, what is to be pruned was so before
+	if m.from != m.to { // under the same name, these were to be pruned before
 		objects = append(objects, pruned...)
 	}
 	for _, o := range objects {
@@ -76,7 +76,7 @@ func (h *handover) differs(m moved) string {
 	return ""
 }
 
-// take has the new ApplicationSets take over the Applications.
+// take lets the new ApplicationSets take over the Applications.
 func (h *handover) take() (actions []Action, waits []string) {
 	for _, t := range h.takers {
 		set := h.Sets[t.name()]
@@ -113,8 +113,9 @@ func (h *handover) take() (actions []Action, waits []string) {
 	return nil, waits
 }
 
-// sync waits until the new Applications have synced what the old ones had: tracking ids alone. An
-// ApplicationSet that ignores differences of its Applications does not give them what pause took.
+// sync waits until the new Applications have synced, which changes only tracking ids. An
+// ApplicationSet that ignores differences of its Applications does not restore the automated sync
+// that pause removed.
 func (h *handover) sync() (actions []Action, waits []string) {
 	for _, m := range h.apps {
 		app := h.Applications[m.to]
@@ -141,7 +142,8 @@ func (h *handover) isStepped(set string) bool {
 	return manifest.Text(h.Sets[set], "spec", "strategy", "type") == "RollingSync"
 }
 
-// delete deletes Applications that have another name now (rules 4 and 6).
+// delete deletes Applications that have another name now, once they have no owner and no finalizer
+// that deletes workloads.
 func (h *handover) delete() (actions []Action, waits []string) {
 	for _, m := range h.apps {
 		app := h.Applications[m.from]
@@ -184,7 +186,7 @@ func (h *handover) finish() (actions []Action, _ []string) {
 	return actions, nil
 }
 
-// some are the first of many.
+// some lists the first of many.
 func some(all []string) string {
 	const most = 3
 	if len(all) > most {

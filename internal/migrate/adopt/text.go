@@ -45,7 +45,7 @@ func (r *Record) setNames() (out []string) {
 // Described is a step for people.
 type Described struct{ Name, Text string }
 
-// Steps are those of a handover from its beginning.
+// Steps describes the steps of a handover from its beginning.
 func (r *Record) Steps() []Described {
 	from, to := set(r.Name()), set(r.setNames()...)
 	taking := to + " names the Applications in its selector, and takes them over"

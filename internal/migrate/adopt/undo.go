@@ -7,13 +7,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 )
 
-// renderHint is what to do about what undo does not put back.
+// renderHint is the hint for differences that undo does not revert.
 const renderHint = "argosy render --form applicationsets writes ApplicationSets for what the fleet makes now"
 
-// Turn gives a record its other direction, or says why it must not have it. Undo puts the
-// Applications back as they were: it refuses where the fleet has changed or removed them since. A
-// handover that goes on refuses where the plain ApplicationSet has changed its Applications
-// meanwhile.
+// Turn sets a record's direction, or returns why it must not. Undo puts the Applications back as
+// they were: it refuses where the fleet has changed or removed them since. A handover that
+// continues refuses where the plain ApplicationSet has changed its Applications meanwhile.
 func Turn(r *Record, undo bool, live Observed, normalize func(Tree) (Tree, error)) []Refusal {
 	old := live.Sets[r.Name()]
 	isGiven := old == nil || isDeleting(old)
@@ -63,7 +62,7 @@ func Turn(r *Record, undo bool, live Observed, normalize func(Tree) (Tree, error
 		if isStaged(set) {
 			names = Names(set)
 		}
-		for _, name := range names { // to those of an undo that was under way before
+		for _, name := range names { // to the names of an undo that was running before
 			if !slices.Contains(s.Rest, name) && !slices.ContainsFunc(r.Applications, func(p Pair) bool { return p.New == name }) {
 				s.Rest = append(s.Rest, name)
 			}
@@ -72,8 +71,8 @@ func Turn(r *Record, undo bool, live Observed, normalize func(Tree) (Tree, error
 	return nil
 }
 
-// beginWith notes the objects that the fleet's Applications have now, as Git may have changed since
-// the handover: the way back compares with them.
+// beginWith records the objects that the fleet's Applications have now, because Git may have
+// changed since the handover. Undo compares with them.
 func (r *Record) beginWith(live Observed) {
 	r.Applications = slices.Clone(r.Applications)
 	for i := range r.Applications {
@@ -94,8 +93,8 @@ func (o Observed) isGone(p Pair) bool {
 	return o.Applications[p.Old] == nil && o.Applications[p.New] == nil
 }
 
-// drifted are the Applications that the plain ApplicationSet, which still has them, makes otherwise
-// than when the handover began.
+// drifted returns refusals for the Applications that the plain ApplicationSet still has, and now
+// creates differently than when the handover began.
 func (r *Record) drifted(old Tree, live Observed, normalize func(Tree) (Tree, error)) (out []Refusal) {
 	const hint = "--undo leaves the Applications to their ApplicationSet; then begin again"
 	refuse := func(name, what string) {
@@ -121,14 +120,15 @@ func (r *Record) drifted(old Tree, live Observed, normalize func(Tree) (Tree, er
 	return out
 }
 
-// hasSpec reports whether an Application has a spec in its normal form, but for automated sync.
+// hasSpec reports whether an Application has a spec in its normal form, except for automated sync.
 func hasSpec(app, want Tree, normalize func(Tree) (Tree, error)) bool {
 	normal, err := normalize(app)
 	spec, _ := normal["spec"].(Tree)
 	return err == nil && same(withoutAutomated(manifest.Plain(spec)), withoutAutomated(want))
 }
 
-// changed are the Applications that the fleet makes otherwise than when they were handed over.
+// changed returns refusals for the Applications that the fleet now creates differently than at the
+// handover.
 func (r *Record) changed(live Observed, normalize func(Tree) (Tree, error)) (out []Refusal) {
 	for _, s := range r.New {
 		set := live.Sets[nameOf(s.Manifest)]

@@ -1,5 +1,10 @@
-// Package existing reads what a fleet runs on before it is Argosy's: repositories of
-// ApplicationSets and value files, cluster Secrets, and the objects of Argo CD, in files or on a
-// live hub. Commands compare with it, or make a fleet of it. It changes nothing that it reads, and
-// reads no credentials.
+// Package existing reads the inputs of a fleet before Argosy: repositories of ApplicationSets and
+// value files, cluster Secrets, and the objects of Argo CD, in files or on a live hub. The commands
+// import, verify and adopt use it.
+//
+//	s := existing.Source{From: "../gitops", Clusters: []string{"clusters.yaml"}}
+//	repositories, err := s.Open(ctx)
+//	clusters, err := s.ReadClusters(ctx)
+//
+// It changes nothing that it reads, and reads no credentials.
 package existing

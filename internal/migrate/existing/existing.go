@@ -18,26 +18,26 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/git"
 )
 
-// Source is where a fleet's existing repositories, clusters and objects are. Errors name the flags
-// of the same names.
+// Source says where a fleet's existing repositories, clusters and objects are. Errors name the
+// flags of the same names.
 type Source struct {
-	// From is the repository of the ApplicationSets and their value files: a folder, or a Git URL
-	// of which Ref is read, main by default. URL is the one by which ApplicationSets name it; empty
-	// for the one that they name.
+	// From is the repository of the ApplicationSets and their value files: a folder or a Git URL.
+	// Ref is the revision to read of a URL, main by default. URL is the address by which
+	// ApplicationSets name it; empty for the address that they name.
 	From, Ref, URL string
-	// Repositories are others, as URL=DIR.
+	// Repositories are other repositories, as URL=DIR.
 	Repositories []string
-	// Clusters are files of cluster Secrets, and Facts those of kind Facts.
+	// Clusters are files of cluster Secrets, and Facts files of kind Facts.
 	Clusters, Facts []string
-	// Context names a live hub in Kubeconfig, and Namespace that of Argo CD. Without a context no
-	// hub is read.
+	// Context names a live hub in Kubeconfig, and Namespace is Argo CD's. Without a context no hub
+	// is read.
 	Context, Kubeconfig, Namespace string
-	// Failed says what the command has not done where it fails.
+	// Failed says what the command has not done if it fails.
 	Failed string
 }
 
-// limits are those of repositories that are imported: of any file, because a generator may read
-// it, and of large ones, because ApplicationSets with long lists are.
+// limits are the limits for imported repositories. They allow any file, because a generator may
+// read it, and large files, because ApplicationSets with long lists are large.
 var limits = source.Limits{Charts: true, AnyName: true, FileSize: 16 << 20}
 
 // Open reads the repositories.
@@ -85,7 +85,7 @@ func revisions(ctx context.Context, dir string) func(string) (*snapshot.Snapshot
 			return nil, missing
 		}
 		names := git.InClone(revision)
-		slices.Reverse(names) // what the server has comes before the user's own
+		slices.Reverse(names) // the server's revisions come before the user's own
 		at, err := git.FirstRevision(ctx, dir, limits, names...)
 		if err != nil {
 			away[revision] = &verify.Away{Text: fmt.Sprintf("revision %s of the repository cannot be read: %v", revision, err)}
@@ -99,7 +99,7 @@ func revisions(ctx context.Context, dir string) func(string) (*snapshot.Snapshot
 	}
 }
 
-// maxFile is the size of an exported file beyond which it is refused, in bytes.
+// maxFile is the largest size of an exported file, in bytes.
 const maxFile = 64 << 20
 
 // readFiles reads files that a flag names.
@@ -129,7 +129,7 @@ func Generated(file string) (map[string][]any, error) {
 	if err != nil {
 		return nil, problem.Usage(nil, "--generated: %w", err)
 	}
-	if len(doc.Ambiguous) > 0 { // generators have texts, and templates print numbers in their own way
+	if len(doc.Ambiguous) > 0 { // generators have texts, and templates print numbers differently
 		a := doc.Ambiguous[0]
 		return nil, problem.Usage([]string{"put it in quotes"}, "--generated %s: %s without quotes is %s", a.Pos, a.Text, a.Means)
 	}

@@ -17,11 +17,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// hubTimeout is how long a live hub has to list its objects.
+// hubTimeout bounds how long a live hub takes to list its objects.
 const hubTimeout = time.Minute
 
-// ReadApplicationSets reads those of exported files, and with isLive those of the hub; none for
-// those in the repository.
+// ReadApplicationSets reads the ApplicationSets of exported files, and with isLive of the hub.
+// Without both it returns none, which stands for the repository's ApplicationSets.
 func (s *Source) ReadApplicationSets(ctx context.Context, exported []string, isLive bool) ([]*snapshot.File, error) {
 	out, err := readFiles("applicationsets", exported)
 	switch {
@@ -41,8 +41,7 @@ func (s *Source) ReadApplicationSets(ctx context.Context, exported []string, isL
 	return out, nil
 }
 
-// ReadApplications reads the Applications of an exported file or folder, and without one those of
-// the hub.
+// ReadApplications reads the Applications of an exported file or folder, or else of the hub.
 func (s *Source) ReadApplications(ctx context.Context, exported string) ([]verify.Live, error) {
 	if exported == "" {
 		return s.objects(ctx, hub.ApplicationsOf)
@@ -65,7 +64,7 @@ func (s *Source) ReadApplications(ctx context.Context, exported string) ([]verif
 	return out, nil
 }
 
-// exportedFiles are a file, or the manifests of a folder.
+// exportedFiles returns a file, or the manifests of a folder.
 func exportedFiles(ctx context.Context, name string) (out []*snapshot.File, err error) {
 	switch info, err := os.Stat(name); {
 	case err != nil:
@@ -108,7 +107,7 @@ func (s *Source) objects(ctx context.Context, resource string) ([]verify.Live, e
 	return out, nil
 }
 
-// ask reads the live hub of the context, which has hubTimeout.
+// ask reads the live hub of the context within hubTimeout.
 func (s *Source) ask(ctx context.Context, read func(context.Context, hub.Options) error) error {
 	config, err := hub.LoadContext(s.Kubeconfig, s.Context)
 	if err != nil {

@@ -1,20 +1,24 @@
-// Package factor writes once what several clusters have in common: values at the least specific
-// level that they hold for, and texts as one template over the facts of the clusters.
+// Package factor removes repetition: it writes values at the least specific level that they hold
+// for, and texts as one template over the facts of the clusters.
 //
-// Its rules:
+//	// eu-1: {replicas: 3, zone: a}; eu-2: {replicas: 3, zone: b}
+//	byFolder := factor.ByLevel(places, values)
+//	// all: {replicas: 3}; eu-1: {zone: a}; eu-2: {zone: b}
 //
-//  1. Values stand at the least specific level whose clusters all have them alike. Along a
-//     cluster's levels they merge to the cluster's own values under Helm's merge.
-//  2. An exception of a few clusters of an environment stands at their own level, and the value of
-//     most of them at the environment's, if all of them set it.
-//  3. Nothing is lifted over a cluster that does not have it: only null would take it away there.
-//  4. Texts that differ by facts of their clusters are one template. Texts that no fact explains
-//     have a condition each. What is a template by accident is escaped.
-//  5. The inputs stay as they are, and same input gives the same output.
+// Callers may rely on:
+//
+//  1. Values are at the least specific level whose clusters all have them. Along a cluster's levels
+//     they merge to the cluster's own values under Helm's merge.
+//  2. Exceptions of a few clusters of an environment are at their own level. The value of more than
+//     half is at the environment's, if all its clusters set one.
+//  3. No value is lifted over a cluster that does not have it: only null would remove it there.
+//  4. Texts that differ by facts of their clusters become one template. Texts that no fact explains
+//     have a condition each. A text that looks like a template is escaped.
+//  5. The inputs are not changed, and the same input gives the same output.
 package factor
 
-// Clusters are the facts of clusters that templates may name, by the cluster.
+// Clusters holds the facts that templates may name, by cluster.
 type Clusters map[string]Facts
 
-// Facts are those of one cluster.
+// Facts are the facts of one cluster.
 type Facts struct{ Name, Environment, Tenant string }

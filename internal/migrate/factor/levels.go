@@ -12,7 +12,7 @@ import (
 // Tree is a map of values as encoding/json decodes it.
 type Tree = map[string]any
 
-// Place says where a cluster's values may stand: a folder for each level, least specific first;
+// Place says which folders may hold a cluster's values: one for each level, least specific first;
 // empty where the cluster has no such level. The last folder is the cluster's own.
 type Place struct {
 	Cluster string
@@ -20,9 +20,9 @@ type Place struct {
 }
 
 // ByLevel writes the values of clusters as few times as possible: what all clusters below a folder
-// have in common stands there alone. It returns the values by folder. Merged along a cluster's
-// folders they are the cluster's own values again, because no two folders of one cluster hold the
-// same leaf, but for exceptions (rule 2).
+// have in common is only in that folder. It returns the values by folder. Merged along a cluster's
+// folders they are the cluster's own values again. No two folders of one cluster hold the same
+// leaf, except for exceptions of a few clusters.
 func ByLevel(places []Place, values map[string]Tree) map[string]Tree {
 	out := map[string]Tree{}
 	rest := maps.Clone(values)
@@ -60,8 +60,8 @@ func ByLevel(places []Place, values map[string]Tree) map[string]Tree {
 	return out
 }
 
-// common are the leaves that all trees have alike. With exceptions it is also what most of them
-// have where all have a leaf. Texts that name the cluster own are none.
+// common returns the leaves that are equal in all trees. With exceptions, it adds the value of more
+// than half where all have a leaf. Texts that contain the cluster's own name are left out.
 func common(all []Tree, own string, exceptions bool) Tree {
 	out := Tree{}
 	for _, key := range slices.Sorted(maps.Keys(all[0])) {
@@ -96,7 +96,7 @@ func common(all []Tree, own string, exceptions bool) Tree {
 	return out
 }
 
-// mostFrequent is the value that most have, the first of several.
+// mostFrequent returns the value that most have, the first of several.
 func mostFrequent(values []any) (value any, count int) {
 	counts := map[string]int{}
 	for _, v := range values {
@@ -110,7 +110,7 @@ func mostFrequent(values []any) (value any, count int) {
 	return value, count
 }
 
-// without is a tree without the leaves that another one has alike.
+// without returns a tree without the leaves that are equal in another tree.
 func without(t, shared Tree) Tree {
 	out := Tree{}
 	for key, v := range t {
@@ -134,7 +134,7 @@ func without(t, shared Tree) Tree {
 	return out
 }
 
-// Overlay is a tree with another one over it, as Helm merges value files.
+// Overlay returns a tree with another one over it, as Helm merges value files.
 func Overlay(t, over Tree) Tree {
 	out := maps.Clone(t)
 	if out == nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Escaped is a text that a Go template gives back as it is.
+// Escaped returns a text that a Go template prints as it is.
 func Escaped(text string) string { return strings.ReplaceAll(text, "{{", "{{`{{`}}") }
 
 // EscapedAll escapes all texts of a value.
@@ -31,8 +31,8 @@ func EscapedAll(v any) any {
 	return v
 }
 
-// Phrase is one template over a member's facts for the texts of several clusters; not ok where
-// there is none. A text of one cluster alone that has its name becomes a template, too: the next
+// Phrase returns one template over a member's facts for the texts of several clusters; not ok where
+// there is none. A text of only one cluster that has its name becomes a template, too: the next
 // cluster has another name.
 func (c Clusters) Phrase(texts map[string]string) (out string, ok bool) {
 	combinations := []string{"", "n", "e", "t", "ne", "nt", "et", "net"}
@@ -60,8 +60,8 @@ func (c Clusters) Phrase(texts map[string]string) (out string, ok bool) {
 	return "", false
 }
 
-// Phrased are values of several clusters with templates in the place of texts that differ, and all
-// else escaped.
+// Phrased returns the values of several clusters with templates for texts that differ. All other
+// texts are escaped.
 func (c Clusters) Phrased(of map[string]any) map[string]any {
 	out, texts := map[string]any{}, map[string]string{}
 	keys, length := map[string]bool{}, -1
@@ -137,7 +137,7 @@ func isAlphanumeric(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// condition is the condition of a template that holds for some of the clusters, and not for the
+// condition returns a template's condition that holds for some of the clusters, and not for the
 // others.
 func (c Clusters) condition(some, others []string) string {
 	for _, fact := range []struct {
@@ -161,7 +161,7 @@ func (c Clusters) condition(some, others []string) string {
 		}
 		return fmt.Sprintf("has %s (list %s)", fact.name, quoted(sorted))
 	}
-	return "false" // no cluster is two: the names tell them apart
+	return "false" // impossible: the names differ
 }
 
 func quoted(all []string) string {
@@ -172,13 +172,13 @@ func quoted(all []string) string {
 	return strings.Join(out, " ")
 }
 
-// variant are the clusters that have one text.
+// variant holds the clusters with the same text.
 type variant struct {
 	text     string
 	clusters []string
 }
 
-// variants are the clusters by their texts, the most clusters last.
+// variants groups the clusters by their texts, the largest group last.
 func variants(texts map[string]string) []variant {
 	by := map[string][]string{}
 	for _, cluster := range slices.Sorted(maps.Keys(texts)) {
@@ -192,8 +192,8 @@ func variants(texts map[string]string) []variant {
 	return out
 }
 
-// Conditional is the template of texts that no phrase has: with a condition for each of them but
-// that of the most clusters.
+// Conditional returns the template of texts that no phrase has: with a condition for each of them
+// except the text of the most clusters.
 func (c Clusters) Conditional(texts map[string]string, separate func(string) string) string {
 	all := variants(texts)
 	var b strings.Builder

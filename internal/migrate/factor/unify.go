@@ -8,19 +8,19 @@ import (
 	"github.com/argosy-hub/argosy/internal/migrate/verify"
 )
 
-// Unify is what trees of clusters have in common, and what is left of each. Texts that differ
+// Unify returns what trees of clusters have in common, and the rest of each. Texts that differ
 // become one template, where facts explain them, or isOneTemplate holds for their path.
 func (c Clusters) Unify(of map[string]any, isOneTemplate func(path []string) bool) (shared any, rest map[string]any) {
 	return unifier{c, isOneTemplate}.unify(nil, of)
 }
 
-// unifier goes through trees of clusters.
+// unifier walks through trees of clusters.
 type unifier struct {
 	Clusters
 	isOneTemplate func(path []string) bool
 }
 
-// unify is what the values of clusters at a path have in common, and what is left of each.
+// unify returns what the values of clusters at a path have in common, and the rest of each.
 func (u unifier) unify(at []string, of map[string]any) (shared any, rest map[string]any) {
 	clusters := slices.Sorted(maps.Keys(of))
 	first := of[clusters[0]]
@@ -60,7 +60,7 @@ func (u unifier) unify(at []string, of map[string]any) (shared any, rest map[str
 	return nil, of
 }
 
-// unescapedPhrase is a phrase of texts that are escaped already.
+// unescapedPhrase returns a phrase of texts that are escaped already.
 func (c Clusters) unescapedPhrase(texts map[string]string) (string, bool) {
 	for _, text := range texts {
 		if strings.Contains(text, "{{") {
@@ -112,7 +112,7 @@ func (u unifier) unifyTrees(at, clusters []string, trees map[string]Tree) (share
 	return out, rest
 }
 
-// unifyLists unifies lists item by item; a patch could replace them as a whole alone.
+// unifyLists unifies lists item by item; a patch could only replace them as a whole.
 func (u unifier) unifyLists(at, clusters []string, lists map[string][]any) ([]any, bool) {
 	out := []any{}
 	for i := range lists[clusters[0]] {

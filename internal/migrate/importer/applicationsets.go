@@ -14,19 +14,20 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 )
 
-// applicationSet is one of the repository.
+// applicationSet is an ApplicationSet of the repository.
 type applicationSet struct {
 	name, namespace string
 	tree            tree
 	pos             problem.Pos
 }
 
-// applicationSets finds those of the repository and of the files given, in order of their place.
+// applicationSets finds the ApplicationSets of the repository and of the given files, in order of
+// place.
 func (m *importer) applicationSets() []applicationSet {
 	var out []applicationSet
 	seen := map[string]problem.Pos{}
 	files := slices.Clone(m.o.ApplicationSets)
-	isNamed := len(files) > 0 // by the user: then whatever a file is called
+	isNamed := len(files) > 0 // by the user: then whatever a file's name
 	if !isNamed {
 		for _, p := range m.o.Repositories.Own.Paths() {
 			files = append(files, m.o.Repositories.Own.File(p))
@@ -86,7 +87,7 @@ func (m *importer) isTemplate(f *snapshot.File) bool {
 	return false
 }
 
-// transformers are the keys of a kustomization that change the ApplicationSets below it.
+// transformers lists the keys of a kustomization that change the ApplicationSets below it.
 var transformers = []string{"patches", "patchesStrategicMerge", "patchesJson6902", "namePrefix", "nameSuffix", "replacements", "vars", "transformers", "components"}
 
 // reportKustomized reports kustomizations that change ApplicationSets, which are read as they are.
@@ -121,7 +122,7 @@ func (m *importer) reportKustomized(sets []applicationSet) {
 
 var kindOf = regexp.MustCompile(`^\s*(?:-\s+)?["']?kind["']?\s*:\s*["']?ApplicationSet["']?\s*(?:#.*|,\s*)?$`)
 
-// kindLine is the first line that says that there is an ApplicationSet; 0 if none does.
+// kindLine returns the first line that declares an ApplicationSet; 0 if none does.
 func kindLine(data []byte) int {
 	for i, line := range strings.Split(string(data), "\n") {
 		if kindOf.MatchString(line) {

@@ -12,7 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/migrate/verify"
 )
 
-// entries are a component's catalog entries by cluster: where its chart is, and how it is
+// entries returns a component's catalog entries by cluster: where its chart is, and how it is
 // installed. Texts that differ become templates over the facts, where there is one.
 func (m *importer) entries(apps []*application) map[string]tree {
 	out := map[string]tree{}
@@ -64,8 +64,8 @@ func (m *importer) entries(apps []*application) map[string]tree {
 	return out
 }
 
-// catalogs are the catalog entries of all components by folder. The folder of the least specific
-// level stands for the group's catalog.
+// catalogs returns the catalog entries of all components by folder. The folder of the least
+// specific level stands for the group's catalog.
 func (m *importer) catalogs(components map[string][]*application) map[string]tree {
 	places, base := m.places(), m.base()
 	out := map[string]tree{}
@@ -100,8 +100,8 @@ func (m *importer) catalogs(components map[string][]*application) map[string]tre
 	return out
 }
 
-// selector is the selector of a component's cluster generators, where it alone says which members
-// run the component; nil where it does not.
+// selector returns the selector of a component's cluster generators, where only it decides which
+// members run the component; nil where it does not.
 func (m *importer) selector(apps []*application) tree {
 	var found tree
 	for _, a := range apps {
@@ -139,7 +139,7 @@ func (m *importer) selector(apps []*application) tree {
 	return found
 }
 
-// selectorsOf are the selectors of cluster generators.
+// selectorsOf returns the selectors of cluster generators.
 func selectorsOf(generators any) []tree {
 	list, _ := generators.([]any)
 	var out []tree
@@ -154,7 +154,7 @@ func selectorsOf(generators any) []tree {
 	return out
 }
 
-// withoutSecretType leaves out what all cluster Secrets have.
+// withoutSecretType removes the label that all cluster Secrets have.
 func withoutSecretType(selector tree) tree {
 	out := maps.Clone(selector)
 	if match, ok := out["matchLabels"].(tree); ok {
@@ -167,7 +167,7 @@ func withoutSecretType(selector tree) tree {
 	return out
 }
 
-// values are the value files of all components by path.
+// values returns the value files of all components by path.
 func (m *importer) values(components map[string][]*application) map[string]tree {
 	out := map[string]tree{}
 	for name, apps := range components {

@@ -13,8 +13,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/migrate/verify"
 )
 
-// check builds the fleet of the files, and compares its Applications with those of the
-// ApplicationSets (rule 5). It returns how many are equal.
+// check builds the fleet of the files, and compares its Applications with the Applications of the
+// ApplicationSets. It returns how many are equal.
 func (m *importer) check(files map[string][]byte, apps []*application) (equal int, err error) {
 	all := map[string]*snapshot.File{}
 	for name, data := range files {
@@ -37,7 +37,7 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 			return true
 		}
 		var a verify.Application
-		// As its template says, like the original: in steps neither is synced by itself.
+		// As in its template, like the original: with progressive syncs, neither syncs by itself.
 		if a, failed = m.reader.Read(o.Unsteered().Tree); failed != nil {
 			return false
 		}
@@ -73,7 +73,7 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 	return equal, nil
 }
 
-// shown is a value for messages.
+// shown formats a value for messages.
 func shown(v any) string {
 	if v == nil {
 		return "missing"

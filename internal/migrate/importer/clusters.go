@@ -17,8 +17,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/migrate/verify"
 )
 
-// Secrets are the clusters of a file of cluster Secrets, as kubectl get secrets -o yaml writes it.
-// Of a Secret's data it reads the cluster's name, server and project, never the credentials.
+// Secrets returns the clusters of a file of cluster Secrets, as kubectl get secrets -o yaml writes
+// it. Of a Secret's data it reads the cluster's name, server and project, never the credentials.
 func Secrets(f *snapshot.File) ([]expand.Cluster, error) {
 	docs, err := manifest.Documents(f)
 	if err != nil {
@@ -43,7 +43,7 @@ func Secrets(f *snapshot.File) ([]expand.Cluster, error) {
 	return out, nil
 }
 
-// objects are those of a document: itself, or the items of a list.
+// objects returns the objects of a document: itself, or the items of a list.
 func objects(root tree) []tree {
 	if items, list := manifest.Items(root); list {
 		return items
@@ -51,7 +51,7 @@ func objects(root tree) []tree {
 	return []tree{root}
 }
 
-// clusterOf is the cluster of a cluster Secret.
+// clusterOf returns the cluster of a cluster Secret.
 func clusterOf(r *yamldoc.Reader, n *yamldoc.Node) (expand.Cluster, bool) {
 	if n.Get("kind").Text() != "Secret" || n.Get("metadata").Get("labels").Get(labels.SecretType).Text() != labels.SecretTypeValue {
 		return expand.Cluster{}, false
@@ -73,7 +73,7 @@ func clusterOf(r *yamldoc.Reader, n *yamldoc.Node) (expand.Cluster, bool) {
 	return c, true
 }
 
-// FromFacts are the clusters of facts.
+// FromFacts returns the clusters of facts.
 func FromFacts(f facts.Set) []expand.Cluster {
 	var out []expand.Cluster
 	for _, name := range f.Names() {
@@ -83,13 +83,13 @@ func FromFacts(f facts.Set) []expand.Cluster {
 	return out
 }
 
-// unknownServer stands for a server that nobody knows: metadata does not have it.
+// unknownServer returns a placeholder for an unknown server: metadata does not have it.
 func unknownServer(name string) string { return "https://" + name + unknownDomain }
 
 const unknownDomain = ".server.unknown"
 
-// clusters are those given, else those whose Secrets are in the repository. Their order is that of
-// their names.
+// clusters reads the given clusters, else the clusters whose Secrets are in the repository, in
+// order of their names.
 func (m *importer) clusters() error {
 	all := m.o.Clusters
 	from := "the clusters"
@@ -99,13 +99,13 @@ func (m *importer) clusters() error {
 			if f := m.o.Repositories.Own.File(p); manifest.IsFile(p) && strings.Contains(string(f.Data), labels.SecretType) {
 				found, err := Secrets(f)
 				if err != nil {
-					continue // a template, or no manifest
+					continue // a template, or not a manifest
 				}
 				all = append(all, found...)
 			}
 		}
 	}
-	m.known = []expand.Cluster{} // of none, Argo CD's generator lists the cluster that it runs on
+	m.known = []expand.Cluster{} // without clusters, Argo CD's generator lists the cluster that it runs on
 	byName, byServer := map[string]bool{}, map[string]string{}
 	for _, c := range all {
 		c.Name = strings.TrimSpace(c.Name)

@@ -13,23 +13,23 @@ import (
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
-// nameKeys are parameters that name a component, and otherKeys those that may name it or something
-// else, the likelier first.
+// nameKeys are parameters that name a component, and otherKeys parameters that may name it or
+// something else, the likelier first.
 var (
 	nameKeys  = []string{"component", "app", "appName", "application", "addon", "chartName", "addonChart", "service"}
 	otherKeys = []string{"chart", "path.basename", "name"}
 )
 
-// nameComponents gives each Application its component. Of an ApplicationSet it takes the first way
-// of naming that tells its Applications on one cluster apart, and has the fewest names for all:
-// that is the one that is the same on each cluster.
+// nameComponents gives each Application its component. For an ApplicationSet it takes the first
+// naming that distinguishes its Applications on one cluster, and has the fewest names in all. Such
+// a naming is the same on each cluster.
 func (m *importer) nameComponents(s *applicationSet, apps []*application) {
 	type naming struct {
 		of    func(*application) string
 		names int
 	}
 	var best *naming
-	if !slices.ContainsFunc(apps, func(a *application) bool { return labelled(a) == "" }) { // Argosy made them
+	if !slices.ContainsFunc(apps, func(a *application) bool { return labelled(a) == "" }) { // Argosy's own Applications
 		for _, a := range apps {
 			a.component = labelled(a)
 		}
@@ -59,12 +59,12 @@ func (m *importer) nameComponents(s *applicationSet, apps []*application) {
 	}
 }
 
-// labelled is the component that the Application's label names.
+// labelled returns the component that the Application's label names.
 func labelled(a *application) string {
 	return manifest.Text(a.metadata, "labels", "argosy.dev/component")
 }
 
-// namings are the ways to name a component, the better first.
+// namings returns the ways to name a component, the better first.
 func (m *importer) namings(s *applicationSet) []func(*application) string {
 	out := []func(*application) string{func(a *application) string { return nameOf(path.Base("/" + manifest.Text(a.source(), "chart"))) }}
 	parameters := func(keys []string) {
@@ -93,7 +93,7 @@ func (m *importer) namings(s *applicationSet) []func(*application) string {
 	return append(out, m.stem)
 }
 
-// stem is an Application's name without the names of its cluster and environment.
+// stem returns an Application's name without the names of its cluster and environment.
 func (m *importer) stem(a *application) string {
 	out := a.Name
 	member := m.members[a.Cluster]
@@ -107,7 +107,7 @@ func (m *importer) stem(a *application) string {
 	return nameOf(out)
 }
 
-// stemOf is the name of an ApplicationSet without the names of environments.
+// stemOf returns the name of an ApplicationSet without the names of environments.
 func (m *importer) stemOf(name string) string {
 	for _, e := range slices.Sorted(maps.Keys(m.environments)) {
 		name = trimWord(name, e)
@@ -131,7 +131,7 @@ func trimWord(name, word string) string {
 
 var unfit = regexp.MustCompile(`[^a-z0-9-]+`)
 
-// nameOf is a text as a DNS-1123 label, empty if nothing is left of it.
+// nameOf converts a text to a DNS-1123 label, empty if nothing is left of it.
 func nameOf(text string) string {
 	if labels.IsName(text) {
 		return text
@@ -140,7 +140,7 @@ func nameOf(text string) string {
 	return strings.Trim(text[:min(len(text), 63)], "-")
 }
 
-// parameter is a parameter set's text at a dotted path: nested, or one key.
+// parameter returns a parameter set's text at a dotted path: nested, or one key.
 func parameter(set map[string]any, key string) string {
 	if text, ok := set[key].(string); ok {
 		return text
@@ -156,7 +156,7 @@ func parameter(set map[string]any, key string) string {
 	return ""
 }
 
-// distinguish renames components of several ApplicationSets that meet on a cluster: each is called
+// distinguish renames components of several ApplicationSets that meet on a cluster: each is named
 // after its ApplicationSet. Two Applications for one component of a cluster are an error.
 func (m *importer) distinguish(apps []*application) error {
 	sharing := func() map[string][]*application {
@@ -195,9 +195,9 @@ func (m *importer) distinguish(apps []*application) error {
 	return nil
 }
 
-// withoutOwnIntegers leaves out the Applications of components whose large integer parameters
-// differ by cluster. They would be in the template of the ApplicationSet, where a new cluster gets
-// those of another one, and no value wins over them.
+// withoutOwnIntegers removes the Applications of components whose large integer parameters differ
+// by cluster. They would be in the template of the ApplicationSet, where a new cluster gets another
+// cluster's integers, and no value overrides them.
 func (m *importer) withoutOwnIntegers(components map[string][]*application, apps []*application) []*application {
 	parametersOf := func(a *application) (all []any) {
 		for _, s := range a.sources() {

@@ -14,10 +14,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/migrate/verify"
 )
 
-// pluginConfiguration is the ConfigMap that charts/generator-plugin makes.
+// pluginConfiguration is the ConfigMap that charts/generator-plugin creates.
 const pluginConfiguration = "generator-plugin"
 
-// files are those of the fleet's repository, with the number of lines of values in them.
+// files returns the files of the fleet's repository, and the number of lines of values in them.
 func (m *importer) files(components map[string][]*application) (files map[string][]byte, valueLines int, err error) {
 	w := writer{files: map[string][]byte{}}
 	w.text(fleet.LayoutFile, m.layout())
@@ -58,8 +58,8 @@ func (m *importer) files(components map[string][]*application) (files map[string
 	return w.files, valueLines, w.err
 }
 
-// reportReplaced reports files of the repository of the value files that the fleet has otherwise:
-// it is copied over that repository.
+// reportReplaced reports files of the value files' repository that the fleet writes differently.
+// The fleet is copied over that repository.
 func (m *importer) reportReplaced(files map[string][]byte) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if was := m.kept.repository.File(name); was != nil && !bytes.Equal(was.Data, files[name]) {
@@ -69,7 +69,7 @@ func (m *importer) reportReplaced(files map[string][]byte) {
 	}
 }
 
-// chart are the keys of a release that name one of Argosy's charts.
+// chart returns the keys of a release that name one of Argosy's charts.
 func (m *importer) chart(indent, name string) string {
 	return fmt.Sprintf("%[1]suse_helm_repo_path: \"false\"\n%[1]schartRepo: %[2]s\n%[1]secrChartName: %[3]s\n%[1]sversion: %[4]s\n", indent, m.o.Charts, name, m.o.ChartsVersion)
 }
@@ -90,7 +90,7 @@ func (w *writer) tree(name, comment string, t tree) {
 	w.files[name] = append([]byte(comment), data...)
 }
 
-// exactTree has the types that yamldoc takes: other numbers would become texts.
+// exactTree converts a value to the types that yamldoc accepts: other numbers would become texts.
 func exactTree(v any) any {
 	switch v := v.(type) {
 	case tree:
@@ -117,7 +117,7 @@ func exactTree(v any) any {
 
 func (m *importer) catalogFile() string { return "application-sets/" + m.o.Group + ".yaml" }
 
-// layout is the layout file.
+// layout returns the layout file.
 func (m *importer) layout() string {
 	var b strings.Builder
 	b.WriteString("apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups:\n")
@@ -146,7 +146,7 @@ func (m *importer) layout() string {
 	return b.String()
 }
 
-// applicationSetFiles are the fleet's ApplicationSets: one for all components with the same
+// applicationSetFiles writes the fleet's ApplicationSets: one for all components with the same
 // blueprint.
 func (m *importer) applicationSetFiles(w *writer, components map[string][]*application) error {
 	sharing := map[string][]string{}
@@ -207,7 +207,7 @@ func (m *importer) applicationSetFiles(w *writer, components map[string][]*appli
 	return nil
 }
 
-// invalid is an error of the fleet that was made.
+// invalid returns an error of the fleet that was written.
 func (m *importer) invalid(found []problem.Problem) error {
 	p := found[0]
 	return m.fail(problem.Pos{}, "the fleet that would be written", p.Error())

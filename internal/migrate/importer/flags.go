@@ -12,9 +12,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/placement"
 )
 
-// withoutFlags returns a cluster's labels without those that a member file has as flags. As flags
-// they would hand the group to an engine of the cluster, away from the ApplicationSets that are
-// imported. They stay on the cluster's Secret, where selectors read them.
+// withoutFlags returns a cluster's labels without the labels that a member file has as flags. As
+// flags they would hand the group to an engine of the cluster, away from the imported
+// ApplicationSets. They stay on the cluster's Secret, where selectors read them.
 func (m *importer) withoutFlags(cluster string, of map[string]string) map[string]string {
 	of = maps.Clone(of)
 	for _, flag := range []string{placement.FlagRemote, "enable_remote_" + m.o.Group, "githubSecret"} {
@@ -28,7 +28,7 @@ func (m *importer) withoutFlags(cluster string, of map[string]string) map[string
 	return of
 }
 
-// facts are what the clusters' Secrets have, by member.
+// facts returns the facts in the clusters' Secrets, by member.
 func (m *importer) facts() facts.Set {
 	var clusters []facts.Cluster
 	for _, c := range m.known {
@@ -41,8 +41,8 @@ func (m *importer) facts() facts.Set {
 	return facts.NewSet(false, clusters...)
 }
 
-// noteReplaced notes what the fleet has otherwise than the clusters' Secrets, but for releases,
-// which withReleases notes.
+// noteReplaced notes where the fleet differs from the clusters' Secrets, except for releases, which
+// withReleases notes.
 func (m *importer) noteReplaced(st *fleetstate.State) {
 	for _, c := range st.Clusters() {
 		for _, r := range inventory.Replaced(c) {
@@ -53,5 +53,5 @@ func (m *importer) noteReplaced(st *fleetstate.State) {
 	}
 }
 
-// note notes something once.
+// note adds a note, once.
 func (m *importer) note(format string, of ...any) { m.notes[fmt.Sprintf(format, of...)] = true }

@@ -13,7 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/migrate/verify"
 )
 
-// application is one that an ApplicationSet of the repository makes.
+// application is an Application that an ApplicationSet of the repository creates.
 type application struct {
 	verify.Application
 	set        *applicationSet
@@ -23,11 +23,11 @@ type application struct {
 	main       int // the source that is the component's chart or folder
 }
 
-// followed are the generators that Argo CD's own code runs here.
+// followed lists the generators that Argo CD's own code runs here.
 var followed = []string{"list", "clusters", "git", "matrix", "merge", "selector"}
 
-// unfollowed is the first generator that needs more than files and clusters, which the sets given
-// for its ApplicationSet replace; and where it is.
+// unfollowed returns the first generator that needs more than files and clusters, and its place.
+// Options.Generated replaces such generators.
 func unfollowed(generators any) string {
 	list, _ := generators.([]any)
 	for _, g := range list {
@@ -56,7 +56,7 @@ func listsClusters(generators any) bool {
 	})
 }
 
-// given puts lists in the place of generators that cannot be run.
+// given replaces generators that cannot be run with lists.
 func given(v any, elements []any) any {
 	switch v := v.(type) {
 	case []any:
@@ -84,7 +84,7 @@ func given(v any, elements []any) any {
 	return v
 }
 
-// listIn is a list in the place of a generator of a kind, with its template and selector.
+// listIn returns a list that replaces a generator of a kind, with its template and selector.
 func listIn(generator tree, kind string, elements []any) tree {
 	list := tree{"elements": elements}
 	if template := manifest.At(generator[kind], "template"); template != nil {
@@ -97,8 +97,8 @@ func listIn(generator tree, kind string, elements []any) tree {
 	return out
 }
 
-// run makes the Applications of an ApplicationSet, as Argo CD does. What it cannot make is
-// reported. An error means that the import as a whole has no sense.
+// run creates the Applications of an ApplicationSet, as Argo CD does. It reports what it cannot
+// create. An error means that the import as a whole is pointless.
 func (m *importer) run(s *applicationSet) ([]*application, error) {
 	subject := fmt.Sprintf("ApplicationSet %q", s.name)
 	if kind := unfollowed(manifest.At(s.tree, "spec", "generators")); kind != "" {
@@ -170,7 +170,7 @@ func (m *importer) run(s *applicationSet) ([]*application, error) {
 	return out, nil
 }
 
-// mainSource is the first source that deploys something.
+// mainSource returns the first source that deploys something.
 func mainSource(a *application) (int, error) {
 	for i, s := range a.sources() {
 		if manifest.Text(s, "chart") != "" || manifest.Text(s, "path") != "" {
@@ -180,13 +180,13 @@ func mainSource(a *application) (int, error) {
 	return 0, errors.New("no source has a chart or a path")
 }
 
-// sources are those in their normal form.
+// sources returns the sources in their normal form.
 func (a *application) sources() []any {
 	list, _ := a.Spec["sources"].([]any)
 	return list
 }
 
-// source is the main one.
+// source returns the main source.
 func (a *application) source() tree {
 	s, _ := a.sources()[a.main].(tree)
 	return s
@@ -195,13 +195,13 @@ func (a *application) source() tree {
 // isChart reports whether Helm renders the main source.
 func (a *application) isChart() bool { return a.source()["helm"] != nil }
 
-// values are those of the main source.
+// values returns the values of the main source.
 func (a *application) values() tree {
 	v, _ := manifest.At(a.source(), "helm", "values").(tree)
 	return v
 }
 
-// problemAt is a finding of an import.
+// problemAt returns a finding of an import.
 func problemAt(pos problem.Pos, subject, found string, hints ...string) problem.Problem {
 	hints = slices.DeleteFunc(hints, func(h string) bool { return h == "" })
 	return problem.Problem{Reason: problem.NotImported, Severity: problem.Warning, Pos: pos, Subject: subject, Found: found, Hints: hints}

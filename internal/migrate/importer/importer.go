@@ -20,46 +20,49 @@ import (
 
 // Options say what to import. Hub, Group, Repositories, Tools and SetParameters are required.
 type Options struct {
-	// Hub is the name of the cluster that Argo CD runs on, Group that of the components' group.
+	// Hub is the name of the cluster that Argo CD runs on. Group is the components' group.
 	Hub, Group string
 	// Charts and ChartsVersion are the registry and the version of Argosy's charts.
 	Charts, ChartsVersion string
-	// Repositories are those that ApplicationSets read. They are in its Own, which is required.
+	// Repositories are the repositories that ApplicationSets read. Own holds the ApplicationSets
+	// and is required.
 	Repositories *verify.Repositories
-	// ApplicationSets are files to read instead of those in the repository.
+	// ApplicationSets are files to read instead of the repository's ApplicationSets.
 	ApplicationSets []*snapshot.File
 	// Clusters are the clusters that Argo CD knows; nil for the cluster Secrets in the repository.
 	Clusters []expand.Cluster
 	// Generated are the parameter sets of generators that cannot be run, by ApplicationSet.
 	Generated map[string][]any
-	// Factor has values factored, although value files form a hierarchy.
+	// Factor says to factor values even if value files form a hierarchy.
 	Factor bool
 	Tools  expand.Tools
-	// SetParameters is Helm's.
+	// SetParameters is Helm's function.
 	SetParameters func(values map[string]any, parameters []source.Parameter) error
 }
 
 // Result is the fleet.
 type Result struct {
-	// Files are those of the fleet's repository.
+	// Files are the files of the fleet's repository.
 	Files map[string][]byte
-	// Members, Components and Applications count what was found; the last are all that the
-	// ApplicationSets make. Equal are those that the fleet makes with an equal spec.
+	// Members, Components and Applications count what was found; Applications counts all that the
+	// ApplicationSets create. Equal counts the Applications that the fleet creates with an equal
+	// spec.
 	Members, Components, Applications, Equal int
-	// Lines count the lines of values: of the value files and texts that the Applications are made
-	// of, each once, and of the fleet's value files.
+	// LinesBefore counts the lines of the value files and texts of the Applications, each once.
+	// LinesAfter counts the lines of the fleet's value files.
 	LinesBefore, LinesAfter int
-	// Kept are the value files that keep their places and their bytes; Unkept says why those of a
-	// repository do not, empty if there are none.
+	// Kept are the value files that keep their places and their bytes. Unkept says why value files
+	// of a repository do not; empty if there are none.
 	Kept   []string
 	Unkept string
-	// Names are the fleet's names of Applications by those of the ApplicationSets.
+	// Names are the fleet's names of Applications by their names in the ApplicationSets.
 	Names map[string]string
-	// Left are Applications that no ApplicationSet makes, with their places: they stay as they are.
+	// Left are Applications that no ApplicationSet creates, with their places: they stay as they
+	// are.
 	Left []string
-	// Notes say what the fleet has otherwise than the clusters' Secrets.
+	// Notes say where the fleet differs from the clusters' Secrets.
 	Notes []string
-	// Problems are what could not be imported, and what differs.
+	// Problems report what could not be imported, and what differs.
 	Problems []problem.Problem
 }
 
@@ -86,8 +89,8 @@ type importer struct {
 	kept         *valueHierarchy   // nil if values are factored
 }
 
-// Import makes a fleet. Its error is one that leaves no fleet; what is wrong with single
-// ApplicationSets is in the result.
+// Import creates a fleet. Its error means that there is no fleet; problems of single
+// ApplicationSets are in the result.
 func Import(o Options) (*Result, error) {
 	if !labels.IsName(o.Hub) || !labels.IsName(o.Group) {
 		return nil, problem.Usage(nil, "hub %q and group %q have to be names: lower case letters, digits and inner hyphens, at most 63", o.Hub, o.Group)
@@ -141,7 +144,7 @@ func Import(o Options) (*Result, error) {
 	return m.fleet(components, apps)
 }
 
-// nothing is the error of an import that no Application is left of.
+// nothing returns the error of an import without any Application.
 func (m *importer) nothing() error {
 	err := &problem.Failure{Err: errors.New("no Application can be imported"), Problems: m.problems, Hints: []string{"none of the Applications can be imported: nothing was written"}}
 	if m.all == 0 && len(m.problems) == 0 {
@@ -150,13 +153,13 @@ func (m *importer) nothing() error {
 	return err
 }
 
-// fail is an error at a place, which ends the import.
+// fail returns an error at a place, which ends the import.
 func (m *importer) fail(pos problem.Pos, subject, found string, hints ...string) error {
 	p := problemAt(pos, subject, found, hints...)
 	return ended([]problem.Problem{p})
 }
 
-// ended is the error of an import that ends with findings.
+// ended returns the error of an import that ends with findings.
 func ended(found []problem.Problem) error {
 	for i := range found {
 		found[i].Severity = problem.Error
@@ -164,14 +167,15 @@ func ended(found []problem.Problem) error {
 	return &problem.Failure{Err: found[0], Problems: found, Hints: []string{"nothing was written"}}
 }
 
-// reportAway notes what is away, which ends the import once all of it is known.
+// reportAway records a repository that cannot be read. Such findings end the import once all are
+// known.
 func (m *importer) reportAway(pos problem.Pos, subject string, away *verify.Away) {
 	if !slices.ContainsFunc(m.away, func(p problem.Problem) bool { return p.Found == away.Text }) {
 		m.away = append(m.away, problemAt(pos, subject, away.Text, away.Hint))
 	}
 }
 
-// components are the Applications by component.
+// components groups the Applications by component.
 func (m *importer) components(sets []applicationSet, apps []*application) (map[string][]*application, error) {
 	for i := range sets {
 		var own []*application
@@ -214,8 +218,8 @@ func (m *importer) components(sets []applicationSet, apps []*application) (map[s
 	return out, nil
 }
 
-// fleet makes the files, and checks them: with the value files in their places if that gives the
-// same Applications, else with values that are factored.
+// fleet creates the files, and checks them: with the value files in their places if that gives the
+// same Applications, else with factored values.
 func (m *importer) fleet(components map[string][]*application, apps []*application) (*Result, error) {
 	before := slices.Clone(m.problems)
 	kept, why := m.recognize(components)
@@ -238,7 +242,7 @@ func (m *importer) fleet(components map[string][]*application, apps []*applicati
 	return r, err
 }
 
-// made makes the files, and checks them.
+// made creates the files, and checks them.
 func (m *importer) made(components map[string][]*application, apps []*application) (*Result, error) {
 	files, lines, err := m.files(components)
 	if err != nil {

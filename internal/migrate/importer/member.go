@@ -13,16 +13,16 @@ import (
 	"github.com/argosy-hub/argosy/internal/migrate/verify"
 )
 
-// environmentKeys and tenantKeys are labels and parameters that say them, the likelier first.
+// environmentKeys and tenantKeys are labels and parameters that name them, the likelier first.
 var (
 	environmentKeys = []string{"environment", "env", "stage", "cluster.environment", "cluster.env", "metadata.labels.environment", "metadata.labels.env"}
 	tenantKeys      = []string{"tenant", "team", "metadata.labels.tenant"}
 )
 
-// unnamed is the tenant and the environment of clusters of which nobody says one.
+// unnamed is the tenant and the environment of clusters without one.
 const unnamed = "default"
 
-// environment is the environment that labels name; empty if they name none.
+// environment returns the environment that labels name; empty if they name none.
 func environment(of map[string]string) string { return firstOf(of, environmentKeys) }
 
 func firstOf(of map[string]string, keys []string) string {
@@ -34,7 +34,8 @@ func firstOf(of map[string]string, keys []string) string {
 	return ""
 }
 
-// named is what the parameter sets of a cluster agree on for the first key that they have.
+// named returns the value that all parameter sets of a cluster have for the first key that they
+// have.
 func named(apps []*application, keys []string) string {
 	for _, key := range keys {
 		seen := map[string]bool{}
@@ -50,8 +51,8 @@ func named(apps []*application, keys []string) string {
 	return ""
 }
 
-// makeMembers makes the members of all clusters: those that are known, and those that Applications
-// are deployed to.
+// makeMembers creates the members of all clusters: the known clusters, and the clusters that
+// Applications are deployed to.
 func (m *importer) makeMembers(apps []*application) error {
 	byCluster := map[string][]*application{}
 	for _, a := range apps {
@@ -104,8 +105,8 @@ func (m *importer) makeMembers(apps []*application) error {
 	return nil
 }
 
-// pairs are the labels or annotations that a member file takes over, without the keys that
-// Argosy, Argo CD and Kubernetes set by themselves.
+// pairs returns the labels or annotations that a member file keeps, without the keys that Argosy,
+// Argo CD and Kubernetes set by themselves.
 func pairs(of map[string]string) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(of)) {
@@ -119,7 +120,7 @@ func pairs(of map[string]string) []string {
 	return out
 }
 
-// places are the folders of all members' levels, in order of their names.
+// places returns the folders of all members' levels, in order of their names.
 func (m *importer) places() []factor.Place {
 	var out []factor.Place
 	for _, cluster := range slices.Sorted(maps.Keys(m.members)) {
@@ -153,7 +154,7 @@ func (m *importer) places() []factor.Place {
 	return out
 }
 
-// base is the folder of the least specific level, in whose place the catalog is.
+// base returns the folder of the least specific level, which the catalog replaces.
 func (m *importer) base() string {
 	if m.kept != nil {
 		return "application-sets" // beside all levels
@@ -161,7 +162,7 @@ func (m *importer) base() string {
 	return m.o.Group + "/defaults"
 }
 
-// severalTenants reports whether the spokes have more than one tenant: then environments have a
+// severalTenants reports whether the spokes have more than one tenant. Then environments have a
 // level of their own for all tenants.
 func (m *importer) severalTenants() bool {
 	seen := map[string]bool{}

@@ -11,10 +11,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 )
 
-// defaultNamespace is where Argo CD is, unless the ApplicationSets are elsewhere.
+// defaultNamespace is Argo CD's namespace, unless the ApplicationSets are elsewhere.
 const defaultNamespace = "argocd"
 
-// findNamespace finds the namespace that most ApplicationSets are in, where the fleet's will be.
+// findNamespace finds the namespace of most ApplicationSets, where the fleet's will be.
 func (m *importer) findNamespace(sets []applicationSet) {
 	count := map[string]int{}
 	for _, s := range sets {
@@ -30,15 +30,15 @@ func (m *importer) findNamespace(sets []applicationSet) {
 	}
 }
 
-// possible are the Applications that Argo CD makes under their names. The others it refuses: they
-// are reported and left out. What the fleet makes in another namespace is reported.
+// possible returns the Applications that Argo CD can create under their names. Others are reported
+// and left out. An Application that the fleet creates in another namespace is reported.
 func (m *importer) possible(apps []*application) []*application {
 	var out []*application
 	first := map[string]*application{}
 	elsewhere := map[*applicationSet]bool{}
 	for _, a := range apps {
 		subject := fmt.Sprintf("Application %q", a.Name)
-		namespace := cmp.Or(a.set.namespace, m.namespace) // Argo CD makes them beside their ApplicationSet
+		namespace := cmp.Or(a.set.namespace, m.namespace) // Argo CD creates them beside their ApplicationSet
 		key := namespace + "/" + a.Name
 		other := first[key]
 		switch {

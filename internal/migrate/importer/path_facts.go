@@ -16,10 +16,10 @@ import (
 // recognition finds the facts by which paths differ.
 type recognition struct {
 	*importer
-	facts []fact // the first one is the component's
+	facts []fact // the first is the component's
 }
 
-// fact is one by which paths differ.
+// fact is a fact by which paths differ.
 type fact struct {
 	template string
 	of       func(*application) string
@@ -27,8 +27,8 @@ type fact struct {
 	after []string
 }
 
-// pathFacts are the facts that paths may name, the likelier first. Components are called by their
-// name, or by the folder of their chart.
+// pathFacts returns the facts that paths may name, the likelier first. Components go by their name,
+// or by the folder of their chart.
 func (m *importer) pathFacts(called string) []fact {
 	out := []fact{
 		{"{{ ." + called + " }}", func(a *application) string {
@@ -60,8 +60,8 @@ func (m *importer) pathFacts(called string) []fact {
 	return out
 }
 
-// templated is the folder and the file of a list's value file, as templates over the facts of all
-// its Applications.
+// templated returns the folder and the file of a list's value file, as templates over the facts of
+// all its Applications.
 func (r recognition) templated(l list, i int) (dir, file string, err error) {
 	parts := make([][]string, len(l.apps))
 	one := l.apps[0].valueFiles()[i].Path
@@ -104,7 +104,7 @@ func (r recognition) templated(l list, i int) (dir, file string, err error) {
 	return dir, file, nil
 }
 
-// part is the template of one part of a path, of which the parts above are given.
+// part returns the template of one part of a path, given the parts above it.
 func (r recognition) part(apps []*application, texts, above []string) (string, bool) {
 	same := !slices.ContainsFunc(texts, func(t string) bool { return t != texts[0] })
 	equals := func(f fact) bool {
@@ -139,7 +139,7 @@ func (r recognition) part(apps []*application, texts, above []string) (string, b
 	return "", false
 }
 
-// folders are the folders that a level's template stands for, by cluster.
+// folders returns the folders that a level's template stands for, by cluster.
 func (r recognition) folders(dir string) map[string]string {
 	out := map[string]string{}
 	for cluster := range r.members {

@@ -21,8 +21,8 @@ func (m *importer) readReleases() error {
 	return err
 }
 
-// withReleases returns a cluster's labels with releases that the fleet has. A label that names
-// none becomes the first one, which such a repository's ApplicationSets fall back to.
+// withReleases returns a cluster's labels with releases that the fleet has. A label with an unknown
+// release gets the first one, to which such a repository's ApplicationSets fall back.
 func (m *importer) withReleases(cluster string, of map[string]string) map[string]string {
 	of = maps.Clone(of)
 	group := release.LabelOf(m.o.Group)
@@ -48,7 +48,7 @@ func (m *importer) withReleases(cluster string, of map[string]string) map[string
 	return of
 }
 
-// releaseItems are the items of the group's list in the versions file.
+// releaseItems returns the items of the group's list in the versions file.
 func (m *importer) releaseItems() string {
 	var b strings.Builder
 	for _, name := range m.releases {

@@ -14,8 +14,9 @@ import (
 // secret is a line of an annotation that has the format of a secret.
 type secret struct{ text, at, looks string }
 
-// findSecrets reports the annotations that look like secrets, which member files do not have, and
-// notes the texts that no Application of the fleet may have. Generators have them, as in Argo CD.
+// findSecrets reports the annotations that look like secrets, which member files leave out. It
+// records their texts, which no Application of the fleet may have. Generators have them, as in Argo
+// CD.
 func (m *importer) findSecrets() {
 	clusters := map[[2]string][]string{} // by annotation and kind
 	for _, c := range m.known {
@@ -38,14 +39,14 @@ func (m *importer) findSecrets() {
 	}
 }
 
-// withoutSecrets are the annotations that a member file may have.
+// withoutSecrets returns the annotations that a member file may have.
 func withoutSecrets(from map[string]string) map[string]string {
 	out := maps.Clone(from)
 	maps.DeleteFunc(out, func(key, text string) bool { return secretscan.Classify(key, text) != "" })
 	return out
 }
 
-// secretIn is the secret that an Application has in it; nil for none.
+// secretIn returns the secret that an Application has in it; nil for none.
 func (m *importer) secretIn(t tree) *secret {
 	if len(m.secrets) == 0 {
 		return nil

@@ -10,11 +10,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/migrate/verify"
 )
 
-// Servers completes the options' clusters by the servers that live Applications deploy to: metadata
-// of cluster Secrets has none. The hub's ApplicationSets are run with the names of clusters in the
-// place of servers, and a live Application of the same ApplicationSet and name has the server
-// itself. A cluster of which two Applications say different things stays without one, as does one
-// whose server is part of the Applications' names. Sets is called if a server is unknown.
+// Servers adds to the options' clusters the servers that live Applications deploy to, which
+// metadata of cluster Secrets lacks. It runs the hub's ApplicationSets with the names of clusters
+// in place of servers. A live Application of the same ApplicationSet and name has the server. A
+// cluster stays without one if two Applications disagree, or if its server is part of the
+// Applications' names. Sets is called if a server is unknown.
 func Servers(o Options, live []verify.Live, sets func() ([]*snapshot.File, error)) ([]expand.Cluster, error) {
 	isKnown := func(l verify.Live) bool {
 		server := manifest.Text(l.Tree, "spec", "destination", "server")
@@ -44,7 +44,7 @@ func Servers(o Options, live []verify.Live, sets func() ([]*snapshot.File, error
 	for _, s := range m.applicationSets() {
 		all, err := o.Tools.ApplicationSets.Parameters(s.tree, expand.Inputs{Git: o.Repositories.Open, Clusters: m.known})
 		if err != nil {
-			continue // what its Applications deploy to stays unknown, and is reported
+			continue // its Applications' destination stays unknown, and is reported
 		}
 		for _, parameters := range all {
 			made, err := o.Tools.ApplicationSets.Application(parameters)

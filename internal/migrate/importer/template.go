@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/migrate/factor"
 )
 
-// blueprint is what the ApplicationSet of a component has: components with the same one share it.
+// blueprint holds the fields of a component's ApplicationSet: components with equal ones share it.
 type blueprint struct {
 	template tree
 	patch    string
@@ -19,8 +19,8 @@ type blueprint struct {
 	waves    tree // its annotations that say when Argo CD syncs it
 }
 
-// cascade is the patch that gives an Application the cascading finalizer while its parameter set
-// says so.
+// cascade is the patch that gives an Application the cascading finalizer if its parameter set asks
+// for it.
 const cascade = `{{- if eq .deletion "cascade" }}
 metadata:
   finalizers:
@@ -28,8 +28,8 @@ metadata:
 {{- end }}
 `
 
-// blueprintOf writes the template of a component: what all of its Applications have in common, and
-// a patch for what they have not.
+// blueprintOf returns the template of a component: what all of its Applications have in common, and
+// a patch for the rest.
 func (m *importer) blueprintOf(apps []*application) (blueprint, error) {
 	namespaced, name := hasNamespaces(apps), m.destinationName()
 	trees := map[string]any{}
@@ -71,7 +71,7 @@ func (m *importer) blueprintOf(apps []*application) (blueprint, error) {
 	return out, nil
 }
 
-// isOneTemplate reports what a patch may not set.
+// isOneTemplate reports whether a patch may not set a path.
 func isOneTemplate(at []string) bool {
 	return len(at) == 2 && at[1] == "project" || len(at) > 1 && at[0] == "metadata"
 }
@@ -81,8 +81,8 @@ func hasNamespaces(apps []*application) bool {
 	return !slices.ContainsFunc(apps, func(a *application) bool { return manifest.Text(a.Spec, "destination", "namespace") == "" })
 }
 
-// templateOf is the template of one Application: the facts of its parameter set in the place of
-// what the catalog and the hierarchy have, and all else as it is.
+// templateOf returns the template of one Application. Facts of its parameter set replace what the
+// catalog and the hierarchy have, and the rest stays as it is.
 func (m *importer) templateOf(a *application, destinationName string, namespaced bool) tree {
 	main, list := manifest.Copy(a.source()), slices.Clone(a.sources())
 	if list[a.main] = main; a.isChart() { // its values may be long, and are not part of the template
@@ -139,10 +139,10 @@ func (m *importer) templateOf(a *application, destinationName string, namespaced
 	return tree{"metadata": metadata, "spec": spec}
 }
 
-// destinationName is the template of a cluster's name in Argo CD: the member's, but for clusters
-// whose name no member can have.
+// destinationName returns the template of a cluster's name in Argo CD: the member's name, except
+// for clusters whose name no member can have.
 func (m *importer) destinationName() string {
-	texts, names := map[string]string{}, factor.Clusters{} // by the name alone: the next cluster has the same environment
+	texts, names := map[string]string{}, factor.Clusters{} // only by name: the next cluster has the same environment
 	for _, cluster := range slices.Sorted(maps.Keys(m.members)) {
 		names[cluster] = factor.Facts{Name: m.members[cluster].Name}
 		if texts[cluster] = "{{ .name }}"; m.members[cluster].Name != cluster {
@@ -152,7 +152,7 @@ func (m *importer) destinationName() string {
 	return names.Conditional(texts, func(s string) string { return s })
 }
 
-// policyOf is what an ApplicationSet says besides its generators and template.
+// policyOf returns the fields of an ApplicationSet besides its generators and template.
 func policyOf(set tree) tree {
 	spec, _ := set["spec"].(tree)
 	out := tree{}
@@ -167,7 +167,7 @@ func policyOf(set tree) tree {
 	return out
 }
 
-// wavesOf are the annotations of an ApplicationSet that say when and how Argo CD syncs it.
+// wavesOf returns the annotations of an ApplicationSet that say when and how Argo CD syncs it.
 func wavesOf(set tree) tree {
 	out := tree{}
 	for _, key := range []string{"argocd.argoproj.io/sync-wave", "argocd.argoproj.io/sync-options"} {

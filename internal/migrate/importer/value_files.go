@@ -13,35 +13,36 @@ import (
 	"github.com/argosy-hub/argosy/internal/migrate/verify"
 )
 
-// valueHierarchy is the one that value files form already: the lists of value files of all
+// valueHierarchy is a hierarchy that value files form already: the lists of value files of all
 // Applications are folders, least specific first, with one path inside each.
 type valueHierarchy struct {
 	group  string
 	levels []keptLevel
 	// file is the path inside a level's folder, a template over the component or its folder.
 	file string
-	// folders are the names that file has for components, where they are not the component's.
+	// folders are the values of {{ .folder }} in file for components, where they differ from the
+	// component's name.
 	folders map[string]string
-	// isOverruled says that Applications have values beside their files, which beat them.
+	// isOverruled says that Applications have values besides their files, which override them.
 	isOverruled bool
-	// files keep their places, by path. repository is theirs.
+	// files keep their places, by path. They are in repository.
 	files      map[string]*snapshot.File
 	repository *snapshot.Snapshot
 }
 
-// keptLevel is a level whose folder is there already.
+// keptLevel is a level whose folder exists already.
 type keptLevel struct {
 	name, dir string // dir is a template over the facts
 	folders   map[string]string
 }
 
-// unkept is why value files do not keep their places.
+// unkept says why value files do not keep their places.
 type unkept string
 
 func (u unkept) Error() string { return string(u) }
 
-// recognize finds the hierarchy of the value files (rule 6). Without value files there is none, and
-// no error.
+// recognize finds the hierarchy of the value files. Without value files it returns neither a
+// hierarchy nor an error.
 func (m *importer) recognize(components map[string][]*application) (*valueHierarchy, error) {
 	lists, err := listed(components)
 	if err != nil || len(lists) == 0 {
@@ -67,7 +68,8 @@ func (m *importer) recognize(components map[string][]*application) (*valueHierar
 	return out, nil
 }
 
-// hierarchyOf is the one of files that are called after the component, or after its chart's folder.
+// hierarchyOf returns the hierarchy of files that are named after the component, or its chart's
+// folder.
 func (m *importer) hierarchyOf(lists []list, called string) (*valueHierarchy, error) {
 	r := recognition{importer: m, facts: m.pathFacts(called)}
 	out := &valueHierarchy{group: m.o.Group, folders: map[string]string{}, files: map[string]*snapshot.File{}}
@@ -115,14 +117,14 @@ func (m *importer) hierarchyOf(lists []list, called string) (*valueHierarchy, er
 	return out, nil
 }
 
-// valueFiles are the value files of the main source.
+// valueFiles returns the value files of the main source.
 func (a *application) valueFiles() []verify.ValueFile { return a.Values[a.main].Files }
 
-// list are Applications of one ApplicationSet with as many value files.
+// list holds Applications of one ApplicationSet with the same number of value files.
 type list struct{ apps []*application }
 
-// listed are the Applications by ApplicationSet and number of value files, the longest lists first.
-// All value files are in one repository.
+// listed groups the Applications by ApplicationSet and number of value files, the longest lists
+// first. All value files are in one repository.
 func listed(components map[string][]*application) ([]list, error) {
 	by, repository := map[string]*list{}, ""
 	for _, name := range slices.Sorted(maps.Keys(components)) {
@@ -148,8 +150,8 @@ func listed(components map[string][]*application) ([]list, error) {
 	return out, nil
 }
 
-// shorter moves what all folders end with to the file inside them, with the group's fact for its
-// name: the folder addons/defaults/addons becomes the level's folder addons/defaults.
+// shorter moves a common last part of all folders into the file's path, with the group's fact for
+// its name. The folder addons/defaults/addons becomes the level's folder addons/defaults.
 func (m *importer) shorter(file string, dirs []string) (string, []string) {
 	for {
 		last := path.Base(dirs[0])
@@ -166,7 +168,7 @@ func (m *importer) shorter(file string, dirs []string) (string, []string) {
 	}
 }
 
-// levelName is a name for the level of a folder that no other level has.
+// levelName returns a name for the level of a folder that no other level has.
 func levelName(dir string, taken map[string]bool) string {
 	var facts []string
 	literal := "defaults"
@@ -195,12 +197,12 @@ func levelName(dir string, taken map[string]bool) string {
 	}
 }
 
-// fileOf is the path of a component's file inside a level's folder.
+// fileOf returns the path of a component's file inside a level's folder.
 func (h *valueHierarchy) fileOf(component string) string {
 	return strings.NewReplacer("{{ .group }}", h.group, "{{ .component }}", component, "{{ .folder }}", cmp.Or(h.folders[component], component)).Replace(h.file)
 }
 
-// layout are the layout's keys that say where the files are.
+// layout returns the layout's keys that say where the files are.
 func (h *valueHierarchy) layout(catalogFile string) string {
 	root, _, _ := strings.Cut(h.levels[0].dir, "/")
 	for _, l := range h.levels {
@@ -220,11 +222,11 @@ func (h *valueHierarchy) layout(catalogFile string) string {
 		h.group, cmp.Or(root, h.group), catalogFile, levels.String(), levels.String(), quotedYAML(h.file))
 }
 
-// quotedYAML is a text in single quotes.
+// quotedYAML returns a text in single quotes.
 func quotedYAML(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// isShared reports why the files are none of a hierarchy: it has at least two levels, of which the
-// first ones hold files for several clusters.
+// isShared returns an error if the files are not a hierarchy. A hierarchy has at least two levels,
+// and the first levels hold files for several clusters.
 func (h *valueHierarchy) isShared(lists []list) error {
 	if len(h.levels) < 2 {
 		return unkept("all are at one level, so what clusters have in common stands several times")
@@ -250,8 +252,8 @@ func (h *valueHierarchy) isShared(lists []list) error {
 	return unkept("no file is read by more than one cluster")
 }
 
-// take takes over the files of an Application: those that it lists, and those that a level has for
-// it though it does not list them, so that the comparison finds out what they change.
+// take adds the files of an Application: the files that it lists, and other files that a level has
+// for it. The comparison then finds out what the other files change.
 func (h *valueHierarchy) take(a *application, snap *snapshot.Snapshot) error {
 	if !a.isChart() {
 		return nil

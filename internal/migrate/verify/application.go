@@ -15,33 +15,35 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// InCluster is the address by which Argo CD reaches the cluster that it runs on, and InClusterName
+// InCluster is the address by which Argo CD reaches the cluster that it runs on. InClusterName is
 // the name of that cluster where no Secret names it.
 const (
 	InCluster     = "https://kubernetes.default.svc"
 	InClusterName = "in-cluster"
 )
 
-// Application is one in its normal form.
+// Application is an Application in its normal form.
 type Application struct {
 	Name string
 	// Cluster is the destination's name; the hub's own for the cluster that Argo CD runs on.
 	Cluster string
-	// Spec is the normal form (rule 2).
+	// Spec is the normal form.
 	Spec manifest.Tree
-	// Lines are the lines of each value file, and of each other text of values, that it is made of.
+	// Lines counts the lines of each value file, and of each other text of values, that it is made
+	// of.
 	Lines map[string]int
 	// Values say where the values of each source come from.
 	Values []Values
 }
 
-// Values are those of a source: files, least specific first, and what Argo CD puts over them.
+// Values are the values of a source: files, least specific first, and the values that Argo CD puts
+// over them.
 type Values struct {
 	Files []ValueFile
 	Over  manifest.Tree
 }
 
-// ValueFile is one that an Application lists. File is nil where it is not there.
+// ValueFile is a value file that an Application lists. File is nil where it does not exist.
 type ValueFile struct {
 	Repository, Path string
 	File             *snapshot.File
@@ -50,18 +52,18 @@ type ValueFile struct {
 
 // Reader reads Applications, one at a time. Clusters, Known and IsGuess may be missing.
 type Reader struct {
-	// Normalize is Argo CD's (expand.ApplicationSets).
+	// Normalize is Argo CD's normalization (expand.ApplicationSets).
 	Normalize func(manifest.Tree) (manifest.Tree, error)
-	// SetParameters is Helm's.
+	// SetParameters is Helm's function.
 	SetParameters func(values map[string]any, parameters []source.Parameter) error
-	// Open is a Git repository at a revision.
+	// Open opens a Git repository at a revision.
 	Open expand.Open
-	// Known is a Git repository at a revision that is at hand, nil for one that is not; nil for no
-	// such.
+	// Known returns a Git repository at a revision that is available, nil for any other. Known
+	// itself may be nil.
 	Known func(repoURL, revision string) *snapshot.Snapshot
-	// IsGuess reports whether nobody has said that a Git repository is the one that Open reads.
+	// IsGuess reports whether a Git repository is only assumed to be the one that Open reads.
 	IsGuess func(repoURL string) bool
-	// Clusters are those with a known server.
+	// Clusters are the clusters with a known server.
 	Clusters []expand.Cluster
 	// Hub is the name of the cluster that Argo CD runs on.
 	Hub string
@@ -71,14 +73,14 @@ type Reader struct {
 	guess   string                             // its URL
 }
 
-// Unreadable is why an Application has no normal form. Hint may be empty.
+// Unreadable says why an Application has no normal form. Hint may be empty.
 type Unreadable struct{ Text, Hint string }
 
 func (u *Unreadable) Error() string { return u.Text }
 
-// Read is the normal form of an Application (rules 2 to 7).
+// Read returns the normal form of an Application.
 func (r *Reader) Read(tree manifest.Tree) (Application, error) {
-	if !manifest.IsAutomated(tree) { // a policy that is switched off is none (rule 2)
+	if !manifest.IsAutomated(tree) { // a policy that is switched off counts as none
 		tree = object.InSteps(tree)
 	}
 	normal, err := r.Normalize(tree)
@@ -107,8 +109,8 @@ func (r *Reader) Read(tree manifest.Tree) (Application, error) {
 	return a, nil
 }
 
-// Doubt is an error if the repository that is a guess has none of the value files that Applications
-// list: it is another one, and the comparison would be one without values.
+// Doubt returns an error if the assumed repository has none of the value files that Applications
+// list. It is then another repository, and the comparison would have no values.
 func (r *Reader) Doubt() *Away {
 	for _, isThere := range r.guessed {
 		if isThere {
@@ -125,10 +127,10 @@ func (r *Reader) Doubt() *Away {
 	}
 }
 
-// address is a server as Argo CD compares it (v2.14 and v3.2, util/db/cluster.go).
+// address returns a server as Argo CD compares it (v2.14 and v3.2, util/db/cluster.go).
 func address(server string) string { return strings.TrimRight(server, "/") }
 
-// cluster is the name of a destination's cluster.
+// cluster returns the name of a destination's cluster.
 func (r *Reader) cluster(destination manifest.Tree) (string, error) {
 	name, server := manifest.Text(destination, "name"), address(manifest.Text(destination, "server"))
 	if name == "" && server == "" {
@@ -154,7 +156,7 @@ func (r *Reader) cluster(destination manifest.Tree) (string, error) {
 	return name, nil
 }
 
-// sources are those of an Application in their normal form (rules 3 to 5).
+// sources returns the sources of an Application in their normal form.
 func (r *Reader) sources(a *Application) ([]any, error) {
 	all := source.Of(manifest.Tree{"spec": a.Spec})
 	list, _ := a.Spec["sources"].([]any)
@@ -193,8 +195,8 @@ func (r *Reader) sources(a *Application) ([]any, error) {
 	return left, nil
 }
 
-// isChart reports whether Helm renders a source. Argo CD looks into the folder of one without
-// options.
+// isChart reports whether Helm renders a source. For a source without options, Argo CD looks into
+// its folder.
 func (r *Reader) isChart(s source.Source) (bool, error) {
 	switch {
 	case s.Chart != "" || s.Helm != nil:
@@ -209,8 +211,8 @@ func (r *Reader) isChart(s source.Source) (bool, error) {
 	return snap.File(path.Join(s.Path, "Chart.yaml")) != nil, nil
 }
 
-// overridden is an error if a file beside the manifests changes the source of an Application of one
-// name, or options of Helm, which the fleet's values then do not merge with.
+// overridden returns an error if a file beside the manifests changes one Application's source, or
+// options of Helm. The fleet's values do not merge with such options.
 func (r *Reader) overridden(application string, s source.Source) error {
 	const hint = "move what it sets into the Application's source"
 	if s.Chart != "" || s.Path == "" || r.Known == nil {
@@ -235,8 +237,8 @@ func (r *Reader) overridden(application string, s source.Source) error {
 	return nil
 }
 
-// withoutReference is a source without its name, if no value file names it any more; nil for one
-// that has nothing else.
+// withoutReference returns a source without its ref, if no value file names it any longer; nil for
+// a source that has nothing else.
 func withoutReference(s any, all []any) any {
 	tree, _ := s.(manifest.Tree)
 	ref := manifest.Text(tree, "ref")

@@ -10,15 +10,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// buildEnvironment are the variables that Argo CD puts into options of a source: the Application's
-// name among them, which a fleet changes. (github.com/argoproj/argo-cd v2.14.21,
+// buildEnvironment holds the variables that Argo CD puts into options of a source, among them the
+// Application's name, which a fleet changes. (github.com/argoproj/argo-cd v2.14.21,
 // reposerver/repository/repository.go, newEnv)
 type buildEnvironment struct {
 	known   map[string]string
-	unknown string // the first variable that Argo CD alone knows
+	unknown string // the first variable that only Argo CD knows
 }
 
-// environmentOf is the build environment of a source.
+// environmentOf returns the build environment of a source.
 func environmentOf(a *Application, s source.Source) *buildEnvironment {
 	return &buildEnvironment{known: map[string]string{
 		"ARGOCD_APP_NAME": a.Name, "ARGOCD_APP_NAMESPACE": manifest.Text(a.Spec, "destination", "namespace"),
@@ -26,7 +26,7 @@ func environmentOf(a *Application, s source.Source) *buildEnvironment {
 	}}
 }
 
-// expand is a text as Argo CD expands it: a variable that it does not have is empty.
+// expand returns a text as Argo CD expands it: a variable that it does not have is empty.
 func (e *buildEnvironment) expand(text string) string {
 	return os.Expand(text, func(name string) string {
 		value, ok := e.known[name]
@@ -37,7 +37,7 @@ func (e *buildEnvironment) expand(text string) string {
 	})
 }
 
-// err is an error if a text has a variable whose value nobody but Argo CD knows.
+// err returns an error if a text has a variable whose value only Argo CD knows.
 func (e *buildEnvironment) err() error {
 	if e.unknown == "" {
 		return nil
@@ -46,7 +46,7 @@ func (e *buildEnvironment) err() error {
 }
 
 // named puts the Application's name into the options of a source that Argo CD expands besides
-// Helm's values: all else that they name is the same for an Application of another name.
+// Helm's values. All other variables are the same for an Application of another name.
 func (e *buildEnvironment) named(tree manifest.Tree) {
 	name := e.known["ARGOCD_APP_NAME"]
 	replace := strings.NewReplacer("$$", "$$", "${ARGOCD_APP_NAME}", name, "$ARGOCD_APP_NAMESPACE", "$ARGOCD_APP_NAMESPACE", "$ARGOCD_APP_NAME", name)
@@ -69,7 +69,7 @@ func (e *buildEnvironment) named(tree manifest.Tree) {
 	}
 }
 
-// replaced is a value with texts replaced in all of its texts.
+// replaced returns a value with texts replaced in all of its texts.
 func replaced(v any, by *strings.Replacer) any {
 	switch v := v.(type) {
 	case string:

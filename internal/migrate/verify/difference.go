@@ -9,14 +9,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 )
 
-// Difference is a field that two Applications do not have in common. A nil side lacks it.
+// Difference is a field that differs between two Applications. A nil side lacks it.
 type Difference struct {
 	Path       []string
 	Ours, Live any
 }
 
-// Differences are those of two normal forms, sorted by path. They end at fields that one side
-// lacks.
+// Differences returns the differences of two normal forms, sorted by path. They end at fields that
+// one side lacks.
 func Differences(ours, live Application) []Difference {
 	return differences([]string{"spec"}, ours.Spec, live.Spec)
 }
@@ -38,7 +38,7 @@ func differences(at []string, a, b any) []Difference {
 			p, inX := x[key]
 			q, inY := y[key]
 			switch {
-			case inX != inY && (p == nil && q == nil): // null and nothing: Helm drops a default for null alone
+			case inX != inY && (p == nil && q == nil): // null and nothing: Helm drops a default only for null
 				out = append(out, Difference{append(at, key), shownNull(inX), shownNull(inY)})
 			default:
 				out = append(out, differences(append(at, key), p, q)...)

@@ -9,10 +9,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 )
 
-// Live is an Application as it lives, or as ApplicationSets make it.
+// Live is a live Application, or one that ApplicationSets create.
 type Live struct {
 	Tree manifest.Tree
-	// Pos is its place in the file that it is read from.
+	// Pos is its place in the file that it was read from.
 	Pos problem.Pos
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
-// ReadNames reads the file of --names: names of Argosy's Applications by those of the live ones.
+// ReadNames reads the file of --names: names of Argosy's Applications by the live names.
 func ReadNames(name string) (map[string]string, error) {
 	if name == "" {
 		return nil, nil

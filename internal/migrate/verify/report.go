@@ -25,36 +25,36 @@ type Verification struct {
 	APIVersion string `json:"apiVersion" jsonschema:"enum=argosy.dev/v1alpha1"`
 	Kind       string `json:"kind" jsonschema:"enum=Verification"`
 	Hub        string `json:"hub"`
-	// Compared are the pairs of Applications, and Equal those without a difference.
+	// Compared counts the pairs of Applications, and Equal the pairs without a difference.
 	Compared int `json:"compared"`
 	Equal    int `json:"equal"`
-	// Renamed are pairs of different names.
+	// Renamed are pairs with different names.
 	Renamed []Pair `json:"renamed"`
 	// OnlyArgosy are Applications that the hub lacks, and OnlyLive are Applications that Argosy
-	// does not make.
+	// does not create.
 	OnlyArgosy  []string          `json:"onlyArgosy"`
 	OnlyLive    []string          `json:"onlyLive"`
 	Differences []FieldDifference `json:"differences"`
 	Problems    []problem.Finding `json:"problems"`
 }
 
-// Pair is an Application of Argosy and the one that lives in its place.
+// Pair is an Application of Argosy and its live counterpart.
 type Pair struct {
 	Argosy string `json:"argosy"`
 	Live   string `json:"live"`
 }
 
-// FieldDifference is a field in which an Application of Argosy differs from the one that lives.
+// FieldDifference is a field in which an Application of Argosy differs from its live counterpart.
 type FieldDifference struct {
 	Pair
 	Cluster string `json:"cluster"`
-	// Path is the field's in the normal form, in which a source has one tree of values.
+	// Path is the field's path in the normal form, in which a source has one tree of values.
 	Path string `json:"path"`
-	// Value is Argosy's; LiveValue is the other's. The one that is missing is absent.
+	// Value is Argosy's; LiveValue is the live Application's. A missing value is absent.
 	Value     any `json:"value,omitempty"`
 	LiveValue any `json:"liveValue,omitempty"`
-	// Position is the file and line that cause Argosy's value, LivePosition is the live
-	// Application's in its file.
+	// Position is the file and line that cause Argosy's value. LivePosition is the live
+	// Application's place in its file.
 	Position     problem.Pos `json:"position,omitzero"`
 	LivePosition problem.Pos `json:"livePosition,omitzero"`
 }
@@ -64,16 +64,16 @@ func (v Verification) IsEqual() bool {
 	return len(v.Differences)+len(v.OnlyArgosy)+len(v.OnlyLive)+len(v.Problems) == 0
 }
 
-// Question is what to compare. All fields but Names and Ignore are required.
+// Question says what to compare. All fields but Names and Ignore are required.
 type Question struct {
 	Hub    string
 	State  *fleetstate.State
 	Argosy []*object.Object
 	Live   []Live
 	Reader *Reader
-	// Names are the names of Applications of Argosy by the live ones.
+	// Names are the names of Argosy's Applications by the live names.
 	Names map[string]string
-	// Ignore are names of live Applications that are not compared.
+	// Ignore are the names of live Applications that are not compared.
 	Ignore []string
 }
 
@@ -84,8 +84,8 @@ type side struct {
 	pos    problem.Pos
 }
 
-// Verify compares. Its error is one of the question; an Application that cannot be read is a
-// problem of the result.
+// Verify compares the Applications. Its error concerns the question; an Application that cannot be
+// read is a problem of the result.
 func Verify(q Question) (Verification, error) {
 	v := Verification{APIVersion: "argosy.dev/v1alpha1", Kind: Kind, Hub: q.Hub, Renamed: []Pair{}, OnlyArgosy: []string{}, OnlyLive: []string{}, Differences: []FieldDifference{}, Problems: []problem.Finding{}}
 	read := func(what string, tree manifest.Tree, pos problem.Pos) (Application, bool) {
@@ -177,8 +177,8 @@ func (v *Verification) add(q Question, ours, live side) {
 	}
 }
 
-// causes finds the file and line that set a field: of a value, and of what the catalog has, that of
-// the hierarchy; of all else the ApplicationSet's.
+// causes returns a function that finds the file and line that set a field. Values and catalog
+// fields have the position in the hierarchy; all other fields the ApplicationSet's position.
 func causes(q Question, ours side) func(path []string) problem.Pos {
 	e := ours.object.Entry
 	x, err := explain.Component(q.State, explain.Target{Hub: q.Hub, Cluster: e.Cluster, Group: e.Group, Component: e.Component}, nil)
@@ -196,7 +196,7 @@ func causes(q Question, ours side) func(path []string) problem.Pos {
 	return func(path []string) problem.Pos {
 		rest := path
 		if len(path) > 3 && path[1] == "sources" {
-			if path[2] != main { // the ApplicationSet has it, the catalog the main source alone
+			if path[2] != main { // the ApplicationSet has it, the catalog only the main source
 				return ours.pos
 			}
 			rest = path[3:]
@@ -227,7 +227,7 @@ func causes(q Question, ours side) func(path []string) problem.Pos {
 }
 
 // match pairs the Applications of both sides: by the names given, by their own names, and then by
-// cluster and chart, where that is one pair alone.
+// cluster and chart, where that gives only one pair.
 func match(ours, live []side, names map[string]string) (_ [][2]side, alone []side, _ error) {
 	var out [][2]side
 	left := map[string]side{}
@@ -270,7 +270,7 @@ func match(ours, live []side, names map[string]string) (_ [][2]side, alone []sid
 	return out, unmatched, nil
 }
 
-// sameChart is equal for Applications of one chart or folder on one cluster.
+// sameChart returns a key that is equal for Applications of one chart or folder on one cluster.
 func sameChart(s side) string {
 	list, _ := s.Spec["sources"].([]any)
 	for _, item := range list {
@@ -281,8 +281,8 @@ func sameChart(s side) string {
 	return s.Cluster
 }
 
-// sameRelease is equal for Applications of one chart on one cluster with the same release and
-// namespace.
+// sameRelease returns a key that is equal for Applications of one chart on one cluster with the
+// same release and namespace.
 func sameRelease(s side) string {
 	list, _ := s.Spec["sources"].([]any)
 	release := ""

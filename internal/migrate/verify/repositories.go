@@ -13,10 +13,10 @@ import (
 type Repository struct {
 	URL      string
 	Snapshot *snapshot.Snapshot
-	// At reads another revision of it; nil where there is one revision alone.
+	// At reads another revision of it; nil where there is only one revision.
 	At func(revision string) (*snapshot.Snapshot, error)
 
-	revision string // the one that the folder stands for
+	revision string // the revision that the folder stands for
 }
 
 // Away is a repository, or a revision of it, that cannot be read.
@@ -24,23 +24,23 @@ type Away struct{ Text, Hint string }
 
 func (a *Away) Error() string { return a.Text }
 
-// Repositories are those that Applications may read. A folder is read as it is, for the one
-// revision that is named of it; a second revision is another content, which the folder has not.
+// Repositories are the repositories that Applications may read. A folder is read as it is, for the
+// one revision that Applications name. A second revision has other content, which the folder lacks.
 type Repositories struct {
 	Others []Repository
 	// Own is the repository itself; nil for none. URLs are its addresses: without any, it is the
-	// first that is named.
+	// first repository that is named.
 	Own  *snapshot.Snapshot
 	URLs []string
-	// At reads another revision of it; nil where there is one revision alone.
+	// At reads another revision of it; nil where there is only one revision.
 	At func(revision string) (*snapshot.Snapshot, error)
 
 	guessed  string
-	revision string // the one that the folder stands for
+	revision string // the revision that the folder stands for
 }
 
-// Known is a repository that is at hand, at a revision, and nil for any other one. One that nothing
-// has named yet may be the repository itself. A revision that cannot be read is the folder as it
+// Known returns an available repository at a revision, and nil for any other. A repository that was
+// not named before may be the own one. If a revision cannot be read, Known returns the folder as it
 // is.
 func (r *Repositories) Known(repoURL, revision string) *snapshot.Snapshot {
 	address := source.Address(repoURL)
@@ -65,7 +65,7 @@ func knownAt(folder *snapshot.Snapshot, at func(string) (*snapshot.Snapshot, err
 	return folder
 }
 
-// IsGuess reports whether a repository is taken for the own one without anybody having said so.
+// IsGuess reports whether a repository is only assumed to be the own one.
 func (r *Repositories) IsGuess(repoURL string) bool {
 	return len(r.URLs) == 0 && r.guessed != "" && source.Address(r.guessed) == source.Address(repoURL)
 }
@@ -102,8 +102,8 @@ func (r *Repositories) Open(repoURL, revision string) (*snapshot.Snapshot, error
 	return revisionOf(repoURL, revision, &r.revision, r.Own, r.At)
 }
 
-// revisionOf is a repository's folder for the one revision that it stands for, and another revision
-// from its clone.
+// revisionOf returns a repository's folder for the one revision that it stands for, and another
+// revision from its clone.
 func revisionOf(repoURL, revision string, folderIs *string, folder *snapshot.Snapshot, at func(string) (*snapshot.Snapshot, error)) (*snapshot.Snapshot, error) {
 	switch {
 	case revision == "" || revision == "HEAD" || revision == *folderIs:

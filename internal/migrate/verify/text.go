@@ -63,7 +63,7 @@ func (v Verification) WriteText(w io.Writer) error {
 	return err
 }
 
-// shown is a value for people.
+// shown formats a value for people.
 func shown(v any) string {
 	if v == nil {
 		return "missing"

@@ -17,7 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
-// helm are the options of a chart's source, with one tree of values (rule 3).
+// helm returns the options of a chart's source, with one tree of values.
 func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out manifest.Tree, from Values, err error) {
 	out = maps.Clone(s.Helm)
 	if out == nil {
@@ -71,7 +71,7 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out
 		}
 	}
 	files := len(layers)
-	if object, ok := s.Helm["valuesObject"].(manifest.Tree); ok { // Argo CD: it wins over values as a whole, also when it is empty
+	if object, ok := s.Helm["valuesObject"].(manifest.Tree); ok { // in Argo CD, it overrides values as a whole, even when it is empty
 		root := yamldoc.FromAny(nil, exact(object))
 		text, _ := root.YAML()
 		layers = append(layers, hierarchy.Layer{Level: "valuesObject", Root: root})
@@ -106,7 +106,7 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out
 	if err := r.SetParameters(values, given); err != nil {
 		return nil, from, &Unreadable{Text: err.Error()}
 	}
-	if len(given) > 0 { // without the files alike, but for items of lists
+	if len(given) > 0 { // equal without the files, except for items of lists
 		over, _ := exact(from.Over).(map[string]any)
 		if over == nil {
 			over = map[string]any{}
@@ -128,9 +128,9 @@ func (r *Reader) helm(a *Application, s source.Source, all []source.Source) (out
 	return out, from, nil
 }
 
-// dependsOnUnread is an error if it makes a difference whether values are merged onto a file of the
-// remote chart one after the other, or first with each other: by an item of a list of that file, or
-// a map over what a value has cleared.
+// dependsOnUnread returns an error if the result depends on a value file of the remote chart.
+// Merging values onto it one by one may differ from merging them first: by an item of a list of
+// that file, or a map over a cleared value.
 func (r *Reader) dependsOnUnread(layers []hierarchy.Layer, given []source.Parameter, file any) error {
 	if i := slices.IndexFunc(given, func(p source.Parameter) bool { return strings.Contains(p.Name, "[") }); i >= 0 {
 		return &Unreadable{
@@ -155,7 +155,8 @@ func (r *Reader) dependsOnUnread(layers []hierarchy.Layer, given []source.Parame
 	return nil
 }
 
-// mapOverOther is the path of a map that is above something else than a map, nil if there is none.
+// mapOverOther returns the path of a map that is above something else than a map, nil if there is
+// none.
 func mapOverOther(below, above *yamldoc.Node, at []string) []string {
 	if !below.IsMap() || !above.IsMap() {
 		return nil
@@ -177,8 +178,8 @@ func mapOverOther(below, above *yamldoc.Node, at []string) []string {
 }
 
 // isDefaults reports whether a value file is the chart's own, at the chart's revision: Helm has its
-// values anyway. But a parameter that sets an item of a list needs the list in a value file, and
-// null removes a key in a value file alone.
+// values anyway. But a parameter that sets an item of a list needs the list in a value file. And
+// null removes a key only in a value file.
 func (r *Reader) isDefaults(s source.Source, f ValueFile) bool {
 	if s.Chart != "" || f.Path != path.Join(s.Path, "values.yaml") {
 		return false
@@ -204,7 +205,7 @@ func hasNull(n *yamldoc.Node) bool {
 	return n.IsMap() && slices.ContainsFunc(n.Fields(), func(f yamldoc.Field) bool { return f.Value.IsNull() || hasNull(f.Value) })
 }
 
-// layer is a value file's, which many Applications have in common.
+// layer returns the layer of a value file, which many Applications share.
 func (r *Reader) layer(file *snapshot.File) (hierarchy.Layer, error) {
 	layer, ok := r.layers[file]
 	if ok {
@@ -232,7 +233,8 @@ func layerOf(name string, data []byte) (hierarchy.Layer, error) {
 	return hierarchy.Layer{Level: name, Path: name, Root: doc.Root}, nil
 }
 
-// expandedFile is the name of a value file as Argo CD expands it, after the source that it names.
+// expandedFile returns the name of a value file as Argo CD expands it, after the source that it
+// names.
 func expandedFile(e *buildEnvironment, name string, all []source.Source) string {
 	first, rest, _ := strings.Cut(name, "/")
 	isReference := slices.ContainsFunc(all, func(s source.Source) bool { return s.Ref != "" && "$"+s.Ref == first })
@@ -240,13 +242,14 @@ func expandedFile(e *buildEnvironment, name string, all []source.Source) string 
 	case isReference:
 		return first + "/" + e.expand(rest)
 	case strings.HasPrefix(first, "$") && !strings.Contains(first, "ARGOCD_"):
-		return name // a source that is not there
+		return name // a source that does not exist
 	}
 	return e.expand(name)
 }
 
-// parameters are those of a source, as Argo CD expands them, without the large integers. These are
-// as they are written, each by its last value: in values they would be numbers with an exponent.
+// parameters returns the parameters of a source, as Argo CD expands them, without the large
+// integers. It returns these as written, each by its last value: in values they would be numbers
+// with an exponent.
 func parameters(helm manifest.Tree, e *buildEnvironment) (out []source.Parameter, integers []any) {
 	list, _ := helm["parameters"].([]any)
 	last := map[string]int{}
@@ -266,15 +269,15 @@ func parameters(helm manifest.Tree, e *buildEnvironment) (out []source.Parameter
 	return out, integers
 }
 
-// isLargeInteger reports whether a template prints a parameter otherwise than the same value of a
-// file: a parameter is an integer (helm.sh/helm/v3/pkg/strvals), and a file's number a float64,
+// isLargeInteger reports whether a template prints a parameter differently than the same value of a
+// file. A parameter is an integer (helm.sh/helm/v3/pkg/strvals). A file's number is a float64,
 // which text/template prints as fmt.Print does, with an exponent from a million on.
 func isLargeInteger(p source.Parameter) bool {
 	n, err := strconv.ParseInt(p.Value, 10, 64)
 	return err == nil && !p.ForceString && !strings.HasPrefix(p.Value, "0") && fmt.Sprint(float64(n)) != fmt.Sprint(n)
 }
 
-// exact is a value with the types of encoding/json, its numbers as they are written.
+// exact converts a value to the types of encoding/json, with its numbers as they are written.
 func exact(v any) any {
 	dec := json.NewDecoder(bytes.NewReader(manifest.Canonical(v)))
 	dec.UseNumber()
@@ -285,7 +288,7 @@ func exact(v any) any {
 	return out
 }
 
-// valueFile finds a value file; remote is one in a remote chart or at a URL.
+// valueFile finds a value file; remote reports that it is in a remote chart or at a URL.
 func (r *Reader) valueFile(s source.Source, all []source.Source, name string) (out ValueFile, remote bool, err error) {
 	of, p := s, path.Join(s.Path, name)
 	switch {

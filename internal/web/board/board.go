@@ -16,7 +16,7 @@ import (
 // Rollouts is a board of rings and revisions.
 type Rollouts struct {
 	Hub string `json:"hub"`
-	// Revision is the newest accepted one.
+	// Revision is the newest accepted revision.
 	Revision string  `json:"revision"`
 	Rollouts []Board `json:"rollouts"`
 }
@@ -25,17 +25,17 @@ type Rollouts struct {
 type Board struct {
 	Name     string      `json:"name"`
 	Position problem.Pos `json:"position,omitzero"`
-	// Scope is what the policy is about, as far as the reader may see it.
+	// Scope is the policy's scope, as far as the reader may see it.
 	Scope   rollout.Scope `json:"scope"`
 	Paused  bool          `json:"paused,omitempty"`
 	Problem string        `json:"problem,omitempty"`
-	// Revisions are those that rings have or wait for, the newest first.
+	// Revisions are the revisions that rings have or wait for, the newest first.
 	Revisions []string        `json:"revisions"`
 	Rings     []BoardRing     `json:"rings"`
 	Approvals []BoardApproval `json:"approvals,omitempty"`
 }
 
-// BoardRing is one ring. Members counts those that the reader sees.
+// BoardRing is one ring. Members counts the members that the reader sees.
 type BoardRing struct {
 	Name           string      `json:"name"`
 	Position       problem.Pos `json:"position,omitzero"`
@@ -43,10 +43,10 @@ type BoardRing struct {
 	MaxUnavailable string      `json:"maxUnavailable"`
 	Soak           string      `json:"soak"`
 	Since          *time.Time  `json:"since,omitempty"`
-	// Cells say what the ring has to do with each revision: one of the states below, or empty.
+	// Cells hold the ring's state for each revision: one of the states below, or empty.
 	Cells []string `json:"cells"`
-	// Waits is what the ring waits for in one line; Reason, Cluster, Detail, WaitsSince
-	// and Earliest are its parts.
+	// Waits says in one line what the ring waits for; Reason, Cluster, Detail, WaitsSince and
+	// Earliest are its parts.
 	Waits      string             `json:"waits,omitempty"`
 	Reason     rollout.WaitReason `json:"reason,omitempty"`
 	Cluster    string             `json:"cluster,omitempty"`
@@ -58,7 +58,7 @@ type BoardRing struct {
 
 // The states of a ring's cell.
 const (
-	CellPassed    = "passed"    // its members are answered from it, and it has passed
+	CellPassed    = "passed"    // its members are served from it, and it has passed
 	CellSoaking   = "soaking"   // and are healthy, for less than the soak
 	CellUnhealthy = "unhealthy" // and are not healthy
 	CellFailed    = "failed"    // and it has failed, or the ring went back from it
@@ -76,7 +76,7 @@ type BoardApproval struct {
 	Position problem.Pos `json:"position,omitzero"`
 }
 
-// Reader is who looks at a state: a scope, and whether it sees everything.
+// Reader is the reader of a state: its scope, and whether it sees everything.
 type Reader struct {
 	State    *fleetstate.State
 	Scope    access.Reader
@@ -84,8 +84,8 @@ type Reader struct {
 	Now      time.Time
 }
 
-// Rollouts is the board of the rollouts that concern a cluster and a group of the reader's. What
-// names clusters outside of its scope is left out.
+// Rollouts returns the board of the rollouts that concern a cluster and a group of the reader's. It
+// leaves out texts that name clusters outside of the reader's scope.
 func (x Reader) Rollouts(report rings.Report) Rollouts {
 	out := Rollouts{Hub: report.Hub, Revision: report.Revision, Rollouts: []Board{}}
 	for _, one := range report.Rollouts {
@@ -103,7 +103,7 @@ func (x Reader) Rollouts(report rings.Report) Rollouts {
 		}
 		for i, r := range one.Rings {
 			if !x.Complete {
-				// What a ring waits for may be a component of any group.
+				// A ring may wait for a component of any group.
 				r = r.Hidden(func(cluster string) bool { return x.Scope.SeesGroup("") && x.sees(report.Hub, cluster) })
 			}
 			if i < len(p.Rings) {
@@ -122,13 +122,13 @@ func (x Reader) Rollouts(report rings.Report) Rollouts {
 	return out
 }
 
-// concerns reports whether a policy is about anything that the reader sees: any of its members, and
+// concerns reports whether a policy concerns anything that the reader sees: any of its members, and
 // any group of its scope.
 func (x Reader) concerns(p *rollout.Policy, seen int) bool {
 	return x.Complete || seen > 0 && access.SeesRollout(x.Scope, x.State.Fleet, p)
 }
 
-// policy is a rollout policy of the state, nil for none.
+// policy returns a rollout policy of the state, nil for none.
 func (x Reader) policy(name string) *rollout.Policy {
 	i := slices.IndexFunc(x.State.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Name == name })
 	if i < 0 {
@@ -156,7 +156,7 @@ func (x Reader) sees(hub, cluster string) bool {
 	return err == nil
 }
 
-// scoped is a policy's scope without what a reader may not see.
+// scoped returns a policy's scope without what a reader may not see.
 func (x Reader) scoped(s rollout.Scope) rollout.Scope {
 	if x.Complete {
 		return s
@@ -166,7 +166,7 @@ func (x Reader) scoped(s rollout.Scope) rollout.Scope {
 	return s
 }
 
-// revisionsOf are the revisions that rings have or wait for, the newest first.
+// revisionsOf returns the revisions that rings have or wait for, the newest first.
 func revisionsOf(newest string, one rings.Rollout) []string {
 	numbers := map[string]int{}
 	note := func(revision string, train int) {
@@ -190,7 +190,7 @@ func revisionsOf(newest string, one rings.Rollout) []string {
 	return out
 }
 
-// boardRing is a ring of a board.
+// boardRing returns a ring of a board.
 func boardRing(r rings.Ring, p *rollout.Ring, members int, revisions []string) BoardRing {
 	out := BoardRing{
 		Name: r.Name, Position: p.Pos, Members: members, MaxUnavailable: p.MaxUnavailable.String(), Soak: duration(p.Soak),
@@ -222,7 +222,7 @@ func boardRing(r rings.Ring, p *rollout.Ring, members int, revisions []string) B
 	return out
 }
 
-// duration is a duration as policies have it: 30m, not 30m0s.
+// duration formats a duration as policies write it: 30m, not 30m0s.
 func duration(d time.Duration) string {
 	text := d.String()
 	if d >= time.Minute && d%time.Minute == 0 {
@@ -234,7 +234,7 @@ func duration(d time.Duration) string {
 	return text
 }
 
-// moment is a time, nil for none.
+// moment returns a time, nil for none.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -24,8 +24,8 @@ type CalendarRing struct {
 	Rollout  string      `json:"rollout"`
 	Ring     string      `json:"ring"`
 	Position problem.Pos `json:"position,omitzero"`
-	// Open reports that it may take a change now. Opens is when it may next, absent if nobody
-	// knows.
+	// Open reports that it may take a change now. Opens is when it may next; absent if that is
+	// unknown.
 	Open  bool          `json:"open"`
 	Opens *time.Time    `json:"opens,omitempty"`
 	Days  []CalendarDay `json:"days"`
@@ -36,7 +36,7 @@ type CalendarDay struct {
 	Date string `json:"date"`
 	// State is open, hours, closed or frozen.
 	State string `json:"state"`
-	// Hours are the windows of the day, and Freezes what is frozen of it.
+	// Hours are the windows of the day, and Freezes its freezes.
 	Hours   []string `json:"hours,omitempty"`
 	Freezes []string `json:"freezes,omitempty"`
 }
@@ -78,7 +78,7 @@ func (x Reader) Calendar(hub string) Calendar {
 	return out
 }
 
-// dayOf is a day of a ring. Reasons of freezes are for readers who see everything.
+// dayOf returns a day of a ring. Reasons of freezes are only for readers who see everything.
 func dayOf(ring *rollout.Ring, date string, complete bool) CalendarDay {
 	day := CalendarDay{Date: date, State: DayOpen}
 	zones := []*time.Location{}
@@ -125,7 +125,7 @@ func dayOf(ring *rollout.Ring, date string, complete bool) CalendarDay {
 	return day
 }
 
-// startOf is the first moment of a date in a time zone.
+// startOf returns the first moment of a date in a time zone.
 func startOf(date string, zone *time.Location) time.Time {
 	t, err := time.ParseInLocation(time.DateOnly, date, zone)
 	if err != nil {
@@ -134,7 +134,7 @@ func startOf(date string, zone *time.Location) time.Time {
 	return t
 }
 
-// hours are those of a window, by the clock of its zone.
+// hours formats the hours of a window, by the clock of its zone.
 func hours(w rollout.Window) string {
 	clock := func(minutes int) string { return fmt.Sprintf("%02d:%02d", minutes/60, minutes%60) }
 	text := clock(w.From) + "–" + clock(w.To)

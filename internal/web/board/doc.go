@@ -1,10 +1,11 @@
-// Package board shows people what waits: rings and revisions of rollouts, when rings may take a
+// Package board shows what waits in a fleet: rings and revisions of rollouts, when rings may take a
 // change, and all that does not follow the newest commit.
 //
-//	Reader.Rollouts(report) -> rings x revisions
-//	Reader.Held(status)     -> what is held back, since when, and what frees it
-//	Reader.Calendar(hub)    -> days of windows and freezes
+//	reader := board.Reader{State: state, Scope: bearer, Now: time.Now()}
+//	reader.Rollouts(report)             // ring canary has passed 4f2a91c, ring prod soaks it
+//	reader.Held(status, refused, waits) // each hold, since when, and what ends it
+//	reader.Calendar("hub-eu")           // 14 days of windows and freezes
 //
-// A reader with a restricted scope sees the policies that concern a cluster of its scope, and no
-// text that may name another one: no reason, detail or problem.
+// A reader with a restricted scope sees the policies that concern a cluster of its scope. It sees
+// no text that may name another cluster: no reason, detail or problem.
 package board

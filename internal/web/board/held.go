@@ -18,7 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
-// The kinds of what is held back, in the order of a Held.
+// The kinds of holds, in the order of a Held.
 const (
 	HeldSource      = "source"
 	HeldCommit      = "commit"
@@ -46,16 +46,16 @@ type HeldCount struct {
 	Count int    `json:"count"`
 }
 
-// HeldBack is one thing that is held back.
+// HeldBack is one hold.
 type HeldBack struct {
 	Kind   string `json:"kind"`
 	Hub    string `json:"hub,omitempty"`
 	Tenant string `json:"tenant,omitempty"`
-	// Clusters are the first of the members concerned.
+	// Clusters are the first of the affected members.
 	Clusters []string `json:"clusters,omitempty"`
 	// Component is group/component, or a group.
 	Component string `json:"component,omitempty"`
-	// Since is when the service first saw it; absent where nobody remembers.
+	// Since is when the service first saw it; absent where that is unknown.
 	Since *time.Time `json:"since,omitempty"`
 	// Keeps is the revision that is served instead.
 	Keeps string `json:"keeps,omitempty"`
@@ -69,8 +69,8 @@ type HeldBack struct {
 // maxHeld bounds the list.
 const maxHeld = 500
 
-// Held lists what is held back of the clusters that a scope sees. Complete scopes see the texts of
-// the repository as a whole, too.
+// Held lists the holds of the clusters that a scope sees. Complete scopes also see the texts of the
+// repository as a whole.
 func (x Reader) Held(status refresh.Status, refused []guard.RefusedRemoval, waits func(*fleetstate.State) []order.Wait) Held {
 	h := heldList{st: x.State, scope: x.Scope, complete: x.Complete, since: map[fleetstate.ID]time.Time{}}
 	for _, q := range status.Quarantined {
@@ -132,7 +132,7 @@ func (h *heldList) result() Held {
 	return out
 }
 
-// refusal is about the repository or the facts as a whole.
+// refusal adds a refusal that concerns the repository or the facts as a whole.
 func (h *heldList) refusal(r refresh.Refusal) {
 	b := HeldBack{Kind: string(r.Cause), Since: overview.Known(r.Since), Problem: r.Problem, Keeps: h.st.Revision}
 	switch r.Cause {
@@ -149,7 +149,7 @@ func (h *heldList) refusal(r refresh.Refusal) {
 	h.out = append(h.out, b)
 }
 
-// mount is a mounted repository whose newest commit is not served.
+// mount adds a mounted repository whose newest commit is not served.
 func (h *heldList) mount(m refresh.Mount) {
 	if !m.IsStale() {
 		return
@@ -164,7 +164,7 @@ func (h *heldList) mount(m refresh.Mount) {
 	h.out = append(h.out, b)
 }
 
-// names are the visible ones of some members.
+// names returns the visible ones of some members.
 func (h *heldList) names(hub string, members []string) (out []string, first *fleetstate.Cluster) {
 	for _, name := range members {
 		c := h.st.Cluster(hub, name)
@@ -241,7 +241,7 @@ func (h *heldList) quarantine(q fleetstate.Quarantined) {
 	h.out = append(h.out, b)
 }
 
-// handover is a group whose owner by Git may not have it yet.
+// handover adds a group whose owner in Git may not have it yet.
 func (h *heldList) handover(c *fleetstate.Cluster) {
 	if len(c.BlockingProblems()) > 0 || c.IsRetired() || !c.Member.Remote || !h.st.KnowsApplications() {
 		return
@@ -266,7 +266,7 @@ func (h *heldList) handover(c *fleetstate.Cluster) {
 	}
 }
 
-// dependency is a component that waits for another one.
+// dependency adds a component that waits for another one.
 func (h *heldList) dependency(w order.Wait) {
 	c := h.st.Cluster(w.Hub, w.Cluster)
 	if c == nil || !access.Visible(h.scope, c) || !h.scope.SeesGroup(w.Group) {

@@ -22,7 +22,7 @@ type ClusterPage struct {
 	// APIServer says whether the member's API server responds, as far as the service knows.
 	APIServer string      `json:"apiServer"`
 	File      problem.Pos `json:"position"`
-	// Problem is why it does not follow the newest commit.
+	// Problem says why it does not follow the newest commit.
 	Problem    string          `json:"problem,omitempty"`
 	Position   problem.Pos     `json:"problemPosition,omitzero"`
 	Components []ComponentCell `json:"components"`
@@ -71,8 +71,8 @@ func (x *Index) Cluster(scope access.Reader, complete bool, live Live, hub, name
 	return out, nil
 }
 
-// apiServer says whether a cluster's API server responds. Who looks at a cluster that has never
-// responded may have one that the engine alone reaches.
+// apiServer says whether a cluster's API server responds. A server that has never responded may be
+// one that only the engine can reach.
 func (l Live) apiServer(c *fleetstate.Cluster) string {
 	switch {
 	case l.Unreachable == nil, !l.isOf(c):
@@ -90,7 +90,7 @@ func (l Live) apiServer(c *fleetstate.Cluster) string {
 	}
 }
 
-// Why is the explanation of a component on a cluster, with what runs.
+// Why is the explanation of a component on a cluster, with its running state.
 type Why struct {
 	Explanation explain.Explanation `json:"explanation"`
 	Running     Running             `json:"running"`
@@ -99,7 +99,7 @@ type Why struct {
 	Changes map[string]LastChange `json:"changes,omitempty"`
 }
 
-// Why explains a component. The error is that of explain.Component.
+// Why explains a component. It returns the errors of explain.Component.
 func (x *Index) Why(scope access.Reader, live Live, t explain.Target, path []string) (Why, error) {
 	c, err := access.FindCluster(x.st, scope, t.Hub, t.Cluster)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // maxDifferences bounds the values of a Comparison.
 const maxDifferences = 500
 
-// Comparison is what two clusters have that the other one has not, or has otherwise.
+// Comparison holds the differences between two clusters.
 type Comparison struct {
 	A *Cluster `json:"a,omitempty"`
 	B *Cluster `json:"b,omitempty"`
@@ -27,7 +27,7 @@ type Comparison struct {
 	Values int `json:"values"`
 }
 
-// DifferentRelease is a group of which the clusters have different releases.
+// DifferentRelease is a group whose release differs between the clusters.
 type DifferentRelease struct {
 	Group string `json:"group"`
 	A     string `json:"a"`
@@ -113,14 +113,14 @@ func (x *Index) row(scope access.Reader, name string) (row, error) {
 	return x.rows[slices.IndexFunc(x.rows, func(r row) bool { return r.cluster == c })], nil
 }
 
-// desiredCell is a cell without what runs.
+// desiredCell returns a cell without its running state.
 func (x *Index) desiredCell(r row, component uint32) Cell {
 	c := x.cell(r, component, Live{}, nil)
 	c.Running, c.Release = nil, "" // the release is one of the group
 	return c
 }
 
-// leaves are the merged values of a component on a cluster.
+// leaves returns the merged values of a component on a cluster.
 func (x *Index) leaves(c *fleetstate.Cluster, of Component) []hierarchy.Leaf {
 	t := x.values(c, of)
 	if t == nil {
@@ -129,7 +129,7 @@ func (x *Index) leaves(c *fleetstate.Cluster, of Component) []hierarchy.Leaf {
 	return t.Leaves(nil)
 }
 
-// values are the merged values of a deployed component, nil where there are none.
+// values returns the merged values of a deployed component, nil where there are none.
 func (x *Index) values(c *fleetstate.Cluster, of Component) *hierarchy.Tree {
 	g := c.Groups[of.Group]
 	if g == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/explain"
 )
 
-// maxListed bounds the clusters that are listed of one version.
+// maxListed bounds the clusters that are listed for one version.
 const maxListed = 100
 
 // Versions says which clusters have which version of a component.
@@ -18,7 +18,8 @@ type Versions struct {
 	Component
 	Filter  Filter  `json:"filter"`
 	Options Options `json:"options"`
-	// Clusters counts those that the filter selects and a catalog knows the component for.
+	// Clusters counts the clusters that the filter selects and for which a catalog knows the
+	// component.
 	Clusters int       `json:"clusters"`
 	Versions []Version `json:"versions"`
 	// Without are the clusters that do not run it, by the reason.

@@ -25,7 +25,7 @@ type Filter struct {
 // IsZero reports whether the filter selects all.
 func (f Filter) IsZero() bool { return f == Filter{} }
 
-// Options are the values that filters may have, sorted.
+// Options holds the values that filters may have, sorted.
 type Options struct {
 	Hubs         []string `json:"hubs"`
 	Tenants      []string `json:"tenants"`
@@ -52,7 +52,7 @@ func (f Filter) selectsComponent(c Component) bool {
 	return (f.Group == "" || f.Group == c.Group) && (f.Component == "" || f.Component == c.Name)
 }
 
-// visible are the rows and the columns that a scope sees.
+// visible returns the rows and the columns that a scope sees.
 func (x *Index) visible(scope access.Reader) (rows []row, columns []uint32) {
 	for _, r := range x.rows {
 		if access.Visible(scope, r.cluster) {
@@ -62,7 +62,7 @@ func (x *Index) visible(scope access.Reader) (rows []row, columns []uint32) {
 	return rows, x.columnsOf(scope, rows)
 }
 
-// columnsOf are the components that any of the rows has, sorted by group and name.
+// columnsOf returns the components that any of the rows has, sorted by group and name.
 func (x *Index) columnsOf(scope access.Reader, rows []row) (columns []uint32) {
 	seen := make([]bool, len(x.components))
 	for _, r := range rows {
@@ -79,10 +79,10 @@ func (x *Index) columnsOf(scope access.Reader, rows []row) (columns []uint32) {
 	return columns
 }
 
-// Options are the filters' values for what a scope sees.
+// Options returns the filters' values for what a scope sees.
 func (x *Index) Options(scope access.Reader) Options { return x.options(x.visible(scope)) }
 
-// options are the filters' values for what is visible.
+// options returns the filters' values for visible rows and columns.
 func (x *Index) options(rows []row, columns []uint32) Options {
 	hubs, tenants, environments, groups := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, r := range rows {
@@ -99,8 +99,8 @@ func (x *Index) options(rows []row, columns []uint32) Options {
 	return Options{sorted(hubs), sorted(tenants), sorted(environments), sorted(groups)}
 }
 
-// selected are the rows and columns that a filter selects. A search selects the clusters of that
-// name and all their components, or else the components of that name on all clusters.
+// selected returns the rows and columns that a filter selects. A search selects the clusters of
+// that name and all their components, or else the components of that name on all clusters.
 func (x *Index) selected(f Filter, rows []row, columns []uint32) ([]row, []uint32) {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return !f.selectsCluster(r.cluster) })
 	columns = slices.DeleteFunc(slices.Clone(columns), func(c uint32) bool { return !f.selectsComponent(x.components[c]) })

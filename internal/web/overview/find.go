@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// maxLooked bounds the components of clusters whose values one search looks at.
+	// maxLooked bounds the components of clusters whose values one search reads.
 	maxLooked = 20_000
 	// maxFound bounds the findings.
 	maxFound = 300
-	// maxFoundClusters bounds the clusters that are listed of one finding.
+	// maxFoundClusters bounds the clusters that are listed for one finding.
 	maxFoundClusters = 10
 )
 
-// Found says who sets a value, and where it is not the default.
+// Found says which levels set a value, and where it is not the default.
 type Found struct {
 	Filter  Filter  `json:"filter"`
 	Options Options `json:"options"`
@@ -30,7 +30,7 @@ type Found struct {
 	// Values are sorted by component and path, the most frequent first.
 	Values []FoundValue `json:"values"`
 	Total  int          `json:"total"`
-	// Partial reports that there was more to look at than one search may; choose a filter.
+	// Partial reports that one search may not read everything; choose a filter.
 	Partial bool `json:"partial,omitempty"`
 }
 
@@ -104,7 +104,7 @@ func (x *Index) Find(scope access.Reader, f Filter, path string) (Found, error) 
 	return problem.Relocate(out, x.st.Resolver().Snapshot.Locate), nil
 }
 
-// matching are the leaves of a tree whose paths end in a path.
+// matching returns the leaves of a tree whose paths end in a path.
 func matching(t *hierarchy.Tree, of Component, want []string) (out []match) {
 	if t == nil {
 		return nil
@@ -118,13 +118,13 @@ func matching(t *hierarchy.Tree, of Component, want []string) (out []match) {
 			o := l.Replaced[n-1]
 			v.Default = &PlacedValue{o.Value.Any(), o.Level, o.Pos}
 		}
-		text, _ := json.Marshal(v) // values of YAML
+		text, _ := json.Marshal(v) // values from YAML
 		out = append(out, match{string(text), v})
 	}
 	return out
 }
 
-// contains reports whether a path has another one in it: the values below a map count as found.
+// contains reports whether a path contains another one: the values below a map count as found.
 func contains(path, want []string) bool {
 	for i := 0; i+len(want) <= len(path); i++ {
 		if slices.Equal(path[i:i+len(want)], want) {
@@ -134,7 +134,7 @@ func contains(path, want []string) bool {
 	return false
 }
 
-// splitName is the hub and the name of hub/cluster; the hub is empty where there is none.
+// splitName splits hub/cluster into hub and name; the hub is empty where there is none.
 func splitName(s string) (hub, name string) {
 	if hub, name, ok := strings.Cut(s, "/"); ok {
 		return hub, name

@@ -8,14 +8,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
-// The words why a cluster does not follow the newest commit.
+// The reasons why a cluster does not follow the newest commit.
 const (
 	HeldTenant     = "held-tenant"
 	HeldQuarantine = "quarantined"
 	HeldDraining   = "draining"
 )
 
-// heldBecause says in a word why a cluster does not follow the newest commit.
+// heldBecause returns the reason why a cluster does not follow the newest commit.
 func heldBecause(st *fleetstate.State, c *fleetstate.Cluster) string {
 	if c.LastKnownGood != nil && c.Desired().Member.Lifecycle == fleet.Draining {
 		return HeldDraining
@@ -30,7 +30,7 @@ func heldBecause(st *fleetstate.State, c *fleetstate.Cluster) string {
 	return HeldQuarantine
 }
 
-// Known is a time in seconds, nil for one that is not known.
+// Known returns a time in seconds, nil if it is unknown.
 func Known(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -39,7 +39,7 @@ func Known(t time.Time) *time.Time {
 	return &t
 }
 
-// Short is a revision as people read it.
+// Short shortens a revision for people.
 func Short(revision string) string {
 	if len(revision) == 40 {
 		return revision[:10]

@@ -17,15 +17,15 @@ import (
 // Limits of a History.
 const (
 	maxCommits  = 100    // that are remembered
-	maxDetails  = 20_000 // components and values of all of them; of older ones, only numbers stay
+	maxDetails  = 20_000 // components and values of all of them; older ones keep only numbers
 	maxChanged  = 1000   // clusters of one commit
-	maxResolved = 1000   // components of one commit of which values are compared
+	maxResolved = 1000   // components of one commit whose values are compared
 	maxFields   = 200    // values of one component
 	maxText     = 200    // characters of a value
 )
 
-// History remembers the last states that were served: what changed from each to the next, and when
-// it was running. Its zero value remembers nothing.
+// History remembers the last states that were served: the changes from each to the next, and when
+// they were running. Its zero value remembers nothing.
 type History struct {
 	mu      sync.Mutex
 	began   time.Time
@@ -35,22 +35,22 @@ type History struct {
 	restored string
 }
 
-// commit is what one new state changed. Its JSON is that of a record (Remembered).
+// commit holds the changes of one new state. Its JSON is part of a record (Remembered).
 type commit struct {
 	Before   string          `json:"before"`
 	Revision string          `json:"revision"`
 	By       snapshot.Commit `json:"by"`
 	At       time.Time       `json:"at"`
 	Clusters []clusterChange `json:"clusters"`
-	// Others counts clusters beyond the limit, Unlooked those whose values were not compared, and
-	// Concerned all that changed. Trimmed tells that details are forgotten.
+	// Others counts clusters beyond the limit, Unlooked the clusters whose values were not
+	// compared, and Concerned all that changed. Trimmed says that details are forgotten.
 	Others    int  `json:"others"`
 	Unlooked  int  `json:"unlooked"`
 	Concerned int  `json:"concerned"`
 	Trimmed   bool `json:"trimmed"`
 }
 
-// clusterChange is what one state changed of one cluster.
+// clusterChange holds the changes of one state on one cluster.
 type clusterChange struct {
 	Cluster Cluster           `json:"cluster"`
 	Tenants []string          `json:"tenants"` // before and after
@@ -61,12 +61,12 @@ type clusterChange struct {
 	Healthy time.Time `json:"healthy,omitzero"`
 }
 
-// ComponentChange is what a commit changed of one component on one cluster.
+// ComponentChange holds the changes of a commit to one component on one cluster.
 type ComponentChange struct {
 	Component
 	Before Cell `json:"before"`
 	After  Cell `json:"after"`
-	// Values are those that differ, of More further ones.
+	// Values are the values that differ. More counts further ones.
 	Values []ChangedValue `json:"values"`
 	More   int            `json:"more,omitempty"`
 }
@@ -78,7 +78,7 @@ type ChangedValue struct {
 	After  *PlacedValue `json:"after,omitempty"`
 }
 
-// Record remembers what a new state changes, and reports whether there is news. The first one is
+// Record records what a new state changes, and reports whether there is news. The first state is
 // where the memory begins, if there is no record of an earlier one.
 func (h *History) Record(x *Index, at time.Time) bool {
 	h.mu.Lock()
@@ -104,8 +104,7 @@ func (h *History) Record(x *Index, at time.Time) bool {
 	return true
 }
 
-// changed compares two states, cluster by cluster. Clusters that the newer one took over are the
-// same.
+// changed compares two states, cluster by cluster. Clusters that the newer state reused are equal.
 func changed(before, after *Index) *commit {
 	c := &commit{Before: before.st.Revision, Revision: after.st.Revision, Clusters: []clusterChange{}, By: after.st.Resolver().Snapshot.Commit()}
 	old := make(map[fleetstate.ID]row, len(before.rows))
@@ -152,7 +151,7 @@ const (
 	clusterGone = "remove"
 )
 
-// compare compares a cluster of two states, nil where it is not there.
+// compare compares a cluster of two states. Was or is is nil where the cluster does not exist.
 func (c *commit) compare(before, after *Index, was, is *row, resolved *int) clusterChange {
 	var out clusterChange
 	cellOf := func(x *Index, r *row, name Component) Cell {
@@ -210,7 +209,7 @@ func (c *commit) compare(before, after *Index, was, is *row, resolved *int) clus
 	return out
 }
 
-// changedValues are the values of a component that differ.
+// changedValues returns the values of a component that differ.
 func changedValues(before, after *Index, was, is *fleetstate.Cluster, name Component) (out []ChangedValue, more int) {
 	all := differentValues(before.leaves(was, name), after.leaves(is, name))
 	out = []ChangedValue{}
@@ -229,7 +228,7 @@ func changedValues(before, after *Index, was, is *fleetstate.Cluster, name Compo
 	return out, len(all) - len(out)
 }
 
-// textOf is a value as text: a string as it is, and anything else as JSON.
+// textOf formats a value as text: a string as it is, and anything else as JSON.
 func textOf(v *PlacedValue) string {
 	if v == nil {
 		return ""
@@ -244,8 +243,8 @@ func textOf(v *PlacedValue) string {
 	return string(text)
 }
 
-// Observe notes which changes run by now. Only what an engine has reported since the change counts:
-// what it said before is about the state before. It reports whether there is news.
+// Observe records which changes run by now, and reports whether there is news. Only a report of an
+// engine from after the change counts: an earlier one is about the state before.
 func (h *History) Observe(live Live, at time.Time) (news bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -262,7 +261,7 @@ func (h *History) Observe(live Live, at time.Time) (news bool) {
 				h.observe(live, cl, c.At, at)
 				news = news || was.Synced != cl.Synced || was.Healthy != cl.Healthy
 			}
-			newer[id] = true // what an older commit wanted is replaced
+			newer[id] = true // a newer commit replaces it
 		}
 	}
 	return news

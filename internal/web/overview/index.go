@@ -28,11 +28,11 @@ func (c Component) compare(d Component) int {
 	return cmp.Or(strings.Compare(c.Group, d.Group), strings.Compare(c.Name, d.Name))
 }
 
-// Unknown is the state of a component that cannot be computed. The other states are those of
-// package explain.
+// Unknown is the state of a component that cannot be computed. Package explain defines the other
+// states.
 const Unknown = "unknown"
 
-// desired is what Git says of one component on one cluster.
+// desired is the desired state of one component on one cluster.
 type desired struct {
 	state   string
 	release string
@@ -42,7 +42,7 @@ type desired struct {
 	namespace string
 }
 
-// version is what a reader takes for the version: the chart's, or a folder of the repository.
+// version returns what a reader sees as the version: the chart's, or "in Git" for a folder.
 func (d desired) version() string {
 	if d.chart.Version == "" && d.chart.Path != "" {
 		return "in Git"
@@ -50,7 +50,7 @@ func (d desired) version() string {
 	return d.chart.Version
 }
 
-// Index is the desired state of every component of every cluster of one state (rule 3).
+// Index is the desired state of every component of every cluster of one state.
 type Index struct {
 	st         *fleetstate.State
 	components []Component
@@ -58,7 +58,7 @@ type Index struct {
 	rows       []row // by hub and name
 	releases   map[releaseKey]facts.Application
 
-	// usual and counts are the majorities and versions of all rows. Most readers see all.
+	// usual and counts return the majorities and versions of all rows. Most readers see all.
 	usual  func() map[place]majority
 	counts func() map[uint32][]VersionCount
 }
@@ -69,13 +69,13 @@ type row struct {
 	cells   []cell
 }
 
-// cell refers to the component and to what is desired of it; equal ones are in memory once.
+// cell refers to a component and its desired state; equal states are in memory once.
 type cell struct {
 	component uint32
 	desired   unique.Handle[desired]
 }
 
-// Cache keeps the Index of the last state. Its zero value is empty.
+// Cache holds the Index of the last state. Its zero value is empty.
 type Cache struct {
 	mu   sync.Mutex
 	last *Index
@@ -91,10 +91,11 @@ func (c *Cache) Of(st *fleetstate.State) *Index {
 	return c.last
 }
 
-// maxComponents bounds the components of an Index, of which some may be gone.
+// maxComponents bounds the components of an Index. Some of them may no longer be used.
 const maxComponents = 10_000
 
-// newIndex takes the rows of clusters that did not change from the previous Index, or from nil.
+// newIndex builds an Index. It reuses the rows of clusters that did not change from the previous
+// Index, which may be nil.
 func newIndex(previous *Index, st *fleetstate.State) *Index {
 	x := &Index{st: st, releases: releasesOf(st), column: map[Component]uint32{}}
 	x.usual = sync.OnceValue(func() map[place]majority { return x.majoritiesOf(x.rows) })
@@ -114,7 +115,7 @@ func newIndex(previous *Index, st *fleetstate.State) *Index {
 		}
 		x.rows = append(x.rows, row{c, cells})
 	}
-	const at = 512 // clusters at once bound the memory of what is not yet one
+	const at = 512 // clusters at once: bounds the memory before equal ones are shared
 	for part := range slices.Chunk(anew, at) {
 		found := make([][]named, len(part))
 		run.Each(len(part), func(i int) { found[i] = desiredOf(st, x.rows[part[i]].cluster) })
@@ -130,7 +131,7 @@ type named struct {
 	desired
 }
 
-// desiredOf is what Git says of all components that the catalogs know for a cluster.
+// desiredOf returns the desired state of all components that the catalogs know for a cluster.
 func desiredOf(st *fleetstate.State, c *fleetstate.Cluster) (out []named) {
 	if len(c.BlockingProblems()) > 0 {
 		return nil
@@ -156,7 +157,7 @@ func desiredOf(st *fleetstate.State, c *fleetstate.Cluster) (out []named) {
 	return out
 }
 
-// stateOf is the state that explain reports.
+// stateOf returns the state that explain reports.
 func stateOf(c *fleetstate.Cluster, group string, r fleetstate.Component) string {
 	switch {
 	case !r.Enabled && !r.Entry.Enabled:
@@ -185,7 +186,7 @@ func (x *Index) cellsOf(all []named) []cell {
 	return out
 }
 
-// of is what is desired of a component on a row's cluster; false where no catalog knows it.
+// of returns the desired state of a component on a row's cluster; false where no catalog knows it.
 func (x *Index) of(r row, component uint32) (desired, bool) {
 	i, ok := slices.BinarySearchFunc(r.cells, component, func(c cell, n uint32) int { return cmp.Compare(c.component, n) })
 	if !ok {

@@ -5,7 +5,7 @@ import "github.com/argosy-hub/argosy/internal/resolve/explain"
 // minMajority is how many clusters an environment needs before one of them differs from the others.
 const minMajority = 3
 
-// majority is what most clusters of an environment have of a component.
+// majority is the version that most clusters of an environment have of a component.
 type majority struct {
 	version      string
 	count, total int
@@ -16,7 +16,7 @@ type place struct {
 	component   uint32
 }
 
-// majorities are the versions that more than half of an environment's clusters have.
+// majorities returns the versions that more than half of an environment's clusters have.
 func (x *Index) majorities(rows []row) map[place]majority {
 	if len(rows) == len(x.rows) {
 		return x.usual()

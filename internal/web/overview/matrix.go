@@ -20,25 +20,25 @@ const (
 type Matrix struct {
 	Filter  Filter  `json:"filter"`
 	Options Options `json:"options"`
-	// By is what Rows are grouped by: hub, tenant, environment, group or a label's key; empty for
-	// none.
+	// By is the grouping of Rows: hub, tenant, environment, group or a label's key; empty for none.
 	By string `json:"by,omitempty"`
-	// Clusters counts those that the filter selects, of All that the reader may see.
+	// Clusters counts the clusters that the filter selects. All counts the clusters that the reader
+	// may see.
 	Clusters int `json:"clusters"`
 	All      int `json:"allClusters"`
 	// Page counts from 1.
 	Page  int `json:"page"`
 	Pages int `json:"pages"`
-	// Columns are the components that any of the selected clusters runs, by group and name, of
-	// AllColumns.
+	// Columns are the components that any of the selected clusters runs, by group and name.
+	// AllColumns counts them.
 	Columns    []Column `json:"columns"`
 	AllColumns int      `json:"allColumns"`
-	// Unwatched is why nothing is known of what runs, of any cluster; empty if something is.
+	// Unwatched says why the running state of every cluster is unknown; empty if it is known.
 	Unwatched string `json:"unwatched,omitempty"`
 	Rows      []Row  `json:"rows"`
 }
 
-// Column is a component, and the versions that the selected clusters have of it.
+// Column is a component with its versions on the selected clusters.
 type Column struct {
 	Component
 	// Versions are sorted by their number of clusters, most first.
@@ -56,7 +56,8 @@ type Row struct {
 	Cluster
 	// Section is the value that the row is grouped by.
 	Section string `json:"section,omitempty"`
-	// Rings are the cluster's in rollouts: ring, or policy/ring where there are several policies.
+	// Rings are the cluster's rings in rollouts: ring, or policy/ring where there are several
+	// policies.
 	Rings []string `json:"rings,omitempty"`
 	// Cells are in the order of the columns.
 	Cells []Cell `json:"cells"`
@@ -75,7 +76,7 @@ type Cluster struct {
 
 // Cell is one component on one cluster.
 type Cell struct {
-	// State is one of explain's, Unknown, or empty where no catalog knows the component.
+	// State is one of explain's states, Unknown, or empty where no catalog knows the component.
 	State   string `json:"state"`
 	Version string `json:"version,omitempty"`
 	Release string `json:"release,omitempty"`
@@ -84,10 +85,10 @@ type Cell struct {
 	Running *Running `json:"running,omitempty"`
 }
 
-// Deployed reports whether the cluster is to run the component.
+// Deployed reports whether the component is wanted on the cluster.
 func (c Cell) Deployed() bool { return c.State == explain.Deployed }
 
-// Matrix returns a page of what a filter selects.
+// Matrix returns a page of the clusters and components that a filter selects.
 func (x *Index) Matrix(scope access.Reader, live Live, f Filter, by string, page int) Matrix {
 	all, columns := x.visible(scope)
 	out := Matrix{Filter: f, Options: x.options(all, columns), By: by, All: len(all), Columns: []Column{}, Rows: []Row{}}
@@ -183,7 +184,7 @@ func (x *Index) versionsOf(rows []row) map[uint32][]VersionCount {
 	return out
 }
 
-// sectionOf returns what clusters are grouped by.
+// sectionOf returns a function that returns the section of a cluster.
 func sectionOf(by string) func(*fleetstate.Cluster) string {
 	return func(c *fleetstate.Cluster) string {
 		switch by {
@@ -206,8 +207,8 @@ func (x *Index) cluster(c *fleetstate.Cluster) Cluster {
 	return Cluster{Hub: m.Hub, Name: m.Name, Tenant: m.Tenant, Environment: m.Environment, IsHub: m.IsHub, Held: heldBecause(x.st, c)}
 }
 
-// ringsOf are the rings that a cluster is in, of the rollouts that a scope sees: the ring's name,
-// with the policy's where the fleet has several.
+// ringsOf returns the rings that a cluster is in, of the rollouts that a scope sees. It adds the
+// policy's name where the fleet has several policies.
 func (x *Index) ringsOf(r row, scope access.Reader) (out []string) {
 	for _, p := range x.st.Fleet.Rollouts {
 		m := r.cluster.Member.InRollout()

@@ -16,11 +16,12 @@ import (
 // maxOutliers bounds each list of Outliers.
 const maxOutliers = 200
 
-// Outliers are what looks unintended.
+// Outliers holds what looks unintended.
 type Outliers struct {
 	Filter  Filter  `json:"filter"`
 	Options Options `json:"options"`
-	// Differing have another version than most clusters of their environment. Total counts all.
+	// Differing have another version than most clusters of their environment. TotalDiffering counts
+	// all.
 	Differing      []Differing `json:"differing"`
 	TotalDiffering int         `json:"totalDiffering"`
 	// Unpinned are versions that may change without a commit.
@@ -57,7 +58,7 @@ type UnusedRelease struct {
 	Position problem.Pos `json:"position"`
 }
 
-// Outliers returns those among the clusters that a filter selects. The majority is that of all
+// Outliers returns the outliers among the clusters that a filter selects. The majority counts all
 // visible clusters.
 func (x *Index) Outliers(scope access.Reader, complete bool, f Filter) Outliers {
 	all, columns := x.visible(scope)
@@ -99,7 +100,7 @@ func (x *Index) Outliers(scope access.Reader, complete bool, f Filter) Outliers 
 	return out
 }
 
-// isPinned reports whether a version always means the same. A folder without a version is of the
+// isPinned reports whether a version always means the same. A folder without a version is in the
 // fleet repository itself, at the revision that is served.
 func isPinned(d desired) bool {
 	v := d.chart.Version
@@ -115,7 +116,7 @@ func isPinned(d desired) bool {
 // isCommit reports whether a version is the hash of a commit.
 func isCommit(v string) bool { return len(v) == 40 && strings.Trim(v, "0123456789abcdef") == "" }
 
-// unused are the releases of the versions file that no cluster has.
+// unused returns the releases of the versions file that no cluster has.
 func (x *Index) unused(f Filter) []UnusedRelease {
 	used := map[[2]string]bool{}
 	for _, r := range x.rows {

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// Remembered is a History as a record: what survives a restart, and what replicas share.
+// Remembered is the record of a History, which survives a restart and is shared by replicas.
 type Remembered struct {
 	Began time.Time `json:"began"`
-	// Revision is the last one that was served.
+	// Revision is the last revision that was served.
 	Revision string    `json:"revision"`
 	Commits  []*commit `json:"commits"`
 }
 
 const (
-	// maxRemembered bounds the components and values of a record; of older commits, only numbers
-	// stay. A detail takes some 300 bytes, a tenth of that when compressed.
+	// maxRemembered bounds the components and values of a record; older commits keep only numbers.
+	// A detail takes some 300 bytes, a tenth of it when compressed.
 	maxRemembered = 5000
 	// sameWithin is how far apart replicas may be when they begin to serve a commit.
 	sameWithin = 10 * time.Minute
 )
 
-// Remembered returns what to write; false before the first state.
+// Remembered returns the record to write; false before the first state.
 func (h *History) Remembered() (Remembered, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -45,8 +45,8 @@ func (h *History) Remembered() (Remembered, bool) {
 	return out, true
 }
 
-// Merge takes over what a record has: that of this service before a restart, or another replica's.
-// A commit that both have is one, as it was seen first.
+// Merge merges a record: this service's from before a restart, or another replica's. A commit that
+// both have becomes one, with the earlier times.
 func (h *History) Merge(r *Remembered) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -55,7 +55,7 @@ func (h *History) Merge(r *Remembered) {
 		served = r.Commits[n-1].Revision
 	}
 	if len(r.Commits) == 0 && h.last != nil && served != h.last.st.Revision {
-		return // nothing is known of what came in between, and of nothing before it
+		return // what came in between is unknown, and nothing before it is known
 	}
 	if h.last == nil {
 		h.restored = served
@@ -78,8 +78,8 @@ func (h *History) Merge(r *Remembered) {
 	h.bound()
 }
 
-// smallestSteps leaves out a commit that another replica has seen in more steps: of two that lead
-// to one revision, the one that begins earlier.
+// smallestSteps leaves out a commit that another replica has seen in more steps. Of two commits
+// that lead to one revision, it drops the one that begins earlier.
 func smallestSteps(all []*commit) (out []*commit) {
 	begins := func(c *commit) (at time.Time) {
 		for _, d := range all {
@@ -97,8 +97,8 @@ func smallestSteps(all []*commit) (out []*commit) {
 	return out
 }
 
-// isSame reports whether two replicas have seen one change. Of facts it concerns the same clusters;
-// where one replica has forgotten which, both have the time of the first that saw it.
+// isSame reports whether two replicas have seen the same change. A change of facts must concern the
+// same clusters; where one replica has forgotten them, both must have the same time.
 func (c *commit) isSame(d *commit) bool {
 	if c.Before != d.Before || c.Revision != d.Revision || !c.near(d) {
 		return false
@@ -118,8 +118,8 @@ func (c *commit) overlaps(d *commit) bool {
 
 func (c *commit) near(d *commit) bool { return c.At.Sub(d.At).Abs() <= sameWithin }
 
-// join is what two replicas know of one change: the same for both of them, else each would write
-// over the other's record. Details that one has forgotten are the other's.
+// join merges what two replicas know of one change. The result is the same for both, else each
+// would overwrite the other's record. Details that one has forgotten come from the other.
 func (c *commit) join(d *commit) *commit {
 	if c.Trimmed && !d.Trimmed || c.Trimmed == d.Trimmed && c.seen() < d.seen() {
 		c, d = d, c
@@ -140,8 +140,8 @@ func (c *commit) join(d *commit) *commit {
 	return &out
 }
 
-// seen is a text of what a replica has seen a commit change, without when it did. It is greater
-// where that is of more clusters.
+// seen returns a text of the changes that a replica has seen, without their times. It is greater
+// for a change of more clusters.
 func (c *commit) seen() string {
 	own := commit{Clusters: slices.Clone(c.Clusters), Others: c.Others, Unlooked: c.Unlooked}
 	for i := range own.Clusters {
@@ -151,7 +151,7 @@ func (c *commit) seen() string {
 	return fmt.Sprintf("%09d %s", c.Concerned, text)
 }
 
-// first is the earlier of two times, of which either may be unknown.
+// first returns the earlier of two times; either may be unknown.
 func first(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -159,7 +159,7 @@ func first(a, b time.Time) time.Time {
 	return a
 }
 
-// bound forgets what is beyond the limits. The caller holds the lock.
+// bound forgets commits and details beyond the limits. The caller holds the lock.
 func (h *History) bound() {
 	if n := len(h.commits) - maxCommits; n > 0 {
 		h.commits = slices.Delete(h.commits, 0, n)
@@ -183,10 +183,10 @@ func trim(commits []*commit, limit int) {
 	}
 }
 
-// gap is where the service did not look: between two revisions.
+// gap is where the service saw no state between two revisions.
 type gap struct{ before, revision string }
 
-// gaps returns what nobody has compared, by the position of the commit that it comes before.
+// gaps returns the steps that were not compared, by the position of the commit that follows.
 func (h *History) gaps() map[int]gap {
 	out := map[int]gap{}
 	for i := range h.commits {

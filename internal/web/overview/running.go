@@ -9,7 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
-// Status is what an engine reports of one component on one cluster.
+// Status is an engine's report of one component on one cluster.
 type Status struct {
 	Version string
 	// Sync and Health are the engine's words: Synced, OutOfSync, Unknown; Healthy, Degraded, ...
@@ -18,27 +18,27 @@ type Status struct {
 	Since time.Time
 }
 
-// Live is what is known of the running components. Its zero value knows nothing.
+// Live holds the statuses of the running components. Its zero value knows nothing.
 type Live struct {
-	// Hub is the hub whose engine this is about; empty for any.
+	// Hub is the hub whose engine reports the statuses; empty for any.
 	Hub string
 	// Status returns the status of an Application, or of the HelmRelease or Kustomization of that
-	// name; false where there is none. It is nil where nobody watches them.
+	// name; false where there is none. It is nil where they are not watched.
 	Status func(application string) (Status, bool)
 	// Version changes with any status.
 	Version uint64
-	// Silent is why what was seen last does not count any more, and Since when; empty while all is
-	// current.
+	// Silent says why the last statuses no longer count, and Since when that began; empty while all
+	// is current.
 	Silent string
 	Since  time.Time
 	// Unreachable returns since when the API server of a cluster with an address does not respond,
-	// and why; no text for one that does. It is nil where nobody probes.
+	// and why; no text for one that does. It is nil where API servers are not probed.
 	Unreachable func(cluster string) (since time.Time, why string)
 }
 
 // The states of Running.
 const (
-	// RunningUnknown means that nobody reports it to this service.
+	// RunningUnknown means that this service has no report of it.
 	RunningUnknown = "unknown"
 	// RunningAbsent means that the engine has nothing of it.
 	RunningAbsent = "absent"
@@ -48,7 +48,7 @@ const (
 	RunningRemoved = "being-removed"
 )
 
-// Running is what an engine has of one component on one cluster.
+// Running is the engine's report of one component on one cluster.
 type Running struct {
 	State   string `json:"state"`
 	Version string `json:"version,omitempty"`
@@ -56,26 +56,26 @@ type Running struct {
 	Health  string `json:"health,omitempty"`
 	// Other reports that the running version is not the desired one.
 	Other bool `json:"otherVersion,omitempty"`
-	// Since is when this was seen to change; absent if it was so when the service began to look.
+	// Since is when this was seen to change; absent if it was so when the service began to watch.
 	Since *time.Time `json:"since,omitempty"`
 	// Detail says why the state is unknown.
 	Detail string `json:"detail,omitempty"`
 }
 
-// isOf reports whether this is about the engine of a cluster's hub.
+// isOf reports whether the statuses are from the engine of a cluster's hub.
 func (l Live) isOf(c *fleetstate.Cluster) bool { return l.Hub == "" || l.Hub == c.Member.Hub }
 
-// Good reports whether the engine says that all is well.
+// Good reports whether the engine reports that all is well.
 func (r Running) Good() bool {
 	return r.State == RunningPresent && r.Sync == "Synced" && r.Health == "Healthy"
 }
 
-// Bad reports whether the engine says that something is wrong.
+// Bad reports whether the engine reports that something is wrong.
 func (r Running) Bad() bool {
 	return r.State == RunningPresent && (r.Health == "Degraded" || r.Health == "Missing")
 }
 
-// running is what is known of a component on a cluster (rule 5).
+// running returns the running state of a component on a cluster.
 func (x *Index) running(live Live, c *fleetstate.Cluster, group, component string) Running {
 	if c.Member.Owner(group) != fleet.OwnerHub {
 		return Running{State: RunningUnknown, Detail: "the member's own engine runs it, and does not report to this service"}
@@ -123,13 +123,13 @@ func (x *Index) running(live Live, c *fleetstate.Cluster, group, component strin
 	return out
 }
 
-// unreachable is why nothing is known of a cluster whose engine may repeat what it saw last.
+// unreachable is why the status of a cluster is unknown where its engine may repeat an old report.
 const unreachable = "the cluster's API server does not respond"
 
-// unwatched is why nothing is known of what runs.
+// unwatched is why the running state is unknown.
 const unwatched = "the service does not watch what runs; it does with --facts kubernetes"
 
-// watched reports whether anything is known of what runs.
+// watched reports whether any running state is known.
 func (x *Index) watched() bool {
 	_, releases := x.st.Facts().HelmReleases()
 	return releases || x.st.KnowsApplications()
@@ -138,7 +138,7 @@ func (x *Index) watched() bool {
 // releaseKey names a HelmRelease or Kustomization of a cluster.
 type releaseKey struct{ cluster, name string }
 
-// releasesOf are a state's HelmReleases and Kustomizations by cluster and name.
+// releasesOf returns a state's HelmReleases and Kustomizations by cluster and name.
 func releasesOf(st *fleetstate.State) map[releaseKey]facts.Application {
 	all, _ := st.Facts().HelmReleases()
 	out := make(map[releaseKey]facts.Application, len(all))

@@ -12,12 +12,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
-// Timeline says what each new state changed, the newest first.
+// Timeline lists the changes of each new state, the newest first.
 type Timeline struct {
 	Filter  Filter  `json:"filter"`
 	Options Options `json:"options"`
 	Cluster string  `json:"cluster,omitempty"`
-	// Began is when the memory begins: nothing is known of before.
+	// Began is when the memory begins: anything earlier is unknown.
 	Began   *time.Time `json:"began,omitempty"`
 	Commits []Moment   `json:"commits"`
 }
@@ -27,15 +27,15 @@ type Moment struct {
 	Before   string    `json:"before"`
 	Revision string    `json:"revision"`
 	At       time.Time `json:"at"`
-	// Commit is who made the revision, as far as its source says.
+	// Commit is the author of the revision, as far as its source says.
 	Commit snapshot.Commit `json:"commit,omitzero"`
-	// Facts tells that what is known of the clusters has changed, and no file.
+	// Facts says that only facts of the clusters have changed, and no file.
 	Facts bool `json:"facts,omitempty"`
-	// Unseen tells that the service did not look: what changed from one revision to the other was
-	// not compared. At is then unknown.
+	// Unseen says that the service saw no state in between: the change from one revision to the
+	// other was not compared. At is then unknown.
 	Unseen bool `json:"unseen,omitempty"`
-	// Clusters are the first of those concerned, of Concerned. The values of Unlooked further ones
-	// were not compared. Trimmed tells that only numbers are remembered.
+	// Clusters are the first of Concerned clusters that changed. The values of Unlooked further
+	// ones were not compared. Trimmed says that only numbers are remembered.
 	Clusters  []ConcernedCluster `json:"clusters"`
 	Concerned int                `json:"concerned"`
 	Unlooked  int                `json:"unlooked,omitempty"`
@@ -48,7 +48,7 @@ type Moment struct {
 // ConcernedCluster is a cluster that a new state changed, and when it was running there.
 type ConcernedCluster struct {
 	Cluster
-	// Gone reports that there is no such cluster any more.
+	// Gone reports that the cluster no longer exists.
 	Gone       bool        `json:"gone,omitempty"`
 	Action     string      `json:"action,omitempty"`
 	Components []Component `json:"components"`
@@ -56,11 +56,11 @@ type ConcernedCluster struct {
 	Healthy    *time.Time  `json:"healthy,omitempty"`
 }
 
-// maxMomentClusters bounds the clusters that a timeline lists of one moment.
+// maxMomentClusters bounds the clusters that a timeline lists for one moment.
 const maxMomentClusters = 12
 
-// Timeline returns what the states changed of the clusters that a filter and a cluster's name
-// select; an empty one selects all.
+// Timeline returns the changes of the clusters that a filter and a cluster's name select; an empty
+// name selects all.
 func (h *History) Timeline(x *Index, scope access.Reader, f Filter, cluster string) Timeline {
 	all, columns := x.visible(scope)
 	out := Timeline{Filter: f, Options: x.options(all, columns), Cluster: cluster, Commits: []Moment{}}
@@ -116,8 +116,8 @@ func (m *Moment) add(x *Index, cl clusterChange, changes []ComponentChange) {
 	m.Clusters = append(m.Clusters, one)
 }
 
-// selected are the changes that a scope and a filter see, nil for a cluster that they do not. A
-// cluster that has moved between tenants is seen by who sees both.
+// selected returns the changes that a scope and a filter see, nil for a cluster that they do not
+// see. A cluster that has moved between tenants is visible only to scopes that see both.
 func (cl clusterChange) selected(scope access.Reader, f Filter, cluster string) []ComponentChange {
 	c := cl.Cluster
 	if !cl.seenBy(scope) {
@@ -151,9 +151,9 @@ type LastChange struct {
 	Commit   snapshot.Commit `json:"commit,omitzero"`
 }
 
-// LastChanges are the newest changes of the values of a component on a cluster, by path, as far as
-// they are remembered and a scope sees them: not what the cluster had with another tenant. The
-// caller may see the cluster and the component.
+// LastChanges returns the newest changes of the values of a component on a cluster, by path. It
+// leaves out forgotten changes, and changes that a scope does not see: from when the cluster had
+// another tenant. The caller must be allowed to see the cluster and the component.
 func (h *History) LastChanges(scope access.Reader, hub, cluster string, of Component) map[string]LastChange {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -178,8 +178,8 @@ func (h *History) LastChanges(scope access.Reader, hub, cluster string, of Compo
 	return out
 }
 
-// shown is who made the commit, without a subject that names a cluster, of the state or one that
-// the commit changed, which the scope does not see (rule 2).
+// shown returns the author of the commit. It leaves out a subject that names a cluster, of the
+// state or of the commit's changes, which the scope does not see.
 func (c *commit) shown(st *fleetstate.State, scope access.Reader) snapshot.Commit {
 	by, subject := c.By, strings.ToLower(c.By.Subject)
 	isHidden := access.NamesInvisible(st, scope, subject)
@@ -197,18 +197,18 @@ func (c *commit) shown(st *fleetstate.State, scope access.Reader) snapshot.Commi
 	return by
 }
 
-// Step is what changes from one served revision to another.
+// Step holds the changes from one served revision to another.
 type Step struct {
-	// Revisions are all that can be compared, the newest first.
+	// Revisions are the revisions that can be compared, the newest first.
 	Revisions []string `json:"revisions"`
 	Base      string   `json:"base"`
 	Head      string   `json:"head"`
-	// Clusters are those that change, by hub and name. Others count those beyond the limits, and
-	// Unlooked those of which values were not compared.
+	// Clusters are the clusters that change, by hub and name. Others counts the clusters beyond the
+	// limits, and Unlooked the clusters whose values were not compared.
 	Clusters []ChangedCluster `json:"clusters"`
 	Others   int              `json:"others,omitempty"`
 	Unlooked int              `json:"unlooked,omitempty"`
-	// Trimmed tells that details are forgotten, and Unseen that nobody looked in between.
+	// Trimmed says that details are forgotten, and Unseen that the service saw no state in between.
 	Trimmed bool `json:"trimmed,omitempty"`
 	Unseen  bool `json:"unseen,omitempty"`
 }
@@ -220,7 +220,7 @@ type ChangedCluster struct {
 	Components []ComponentChange `json:"components"`
 }
 
-// Step compares two revisions that were served, the newest two without names. The error is a
+// Step compares two revisions that were served, by default the newest two. The error is a
 // *queryerr.Error.
 func (h *History) Step(scope access.Reader, f Filter, base, head string) (Step, error) {
 	h.mu.Lock()
@@ -292,7 +292,7 @@ func (h *History) Step(scope access.Reader, f Filter, base, head string) (Step, 
 	return out, nil
 }
 
-// revisions are those that were served, the newest first.
+// revisions returns the revisions that were served, the newest first.
 func (h *History) revisions() (out []string) {
 	for _, c := range h.commits {
 		for _, r := range []string{c.Before, c.Revision} {
@@ -316,7 +316,7 @@ func revisionAt(all []string, name string) (int, error) {
 	return 0, problem.BadRequest("the service has not served revision %q since it began to look", Short(name))
 }
 
-// follow adds what a later commit changed of the cluster. What it has changed back is no change.
+// follow adds the changes of a later commit to the cluster. A change that is undone is dropped.
 func (cl *ChangedCluster) follow(later clusterChange, changes []ComponentChange) {
 	switch {
 	case cl.Name == "" || cl.Action == "" && later.Action != "":

@@ -1,11 +1,11 @@
-// Package secretpolicy says before the commit what charts/fleet-policies says at admission: which
-// Secrets a hub's Argo CD may deploy with.
+// Package secretpolicy checks before the commit which Secrets a hub's Argo CD may deploy with.
+// charts/fleet-policies enforces the same rules at admission.
 //
-//		New      the chart's values, with its defaults and presets
-//		Policy   what it says of a repository and of a cluster's connection settings
+//	p, _ := secretpolicy.New([]byte("repositories: {hosts: [git.example.com]}"))
+//	found, expected := p.Repository("https://github.com/acme/shop", nil)
+//	// found: "https://github.com/acme/shop is at none of the allowed hosts"
 //
-//	 1. Defaults and presets are the chart's own files. A test compares each verdict with that of the
-//	    rendered policies (test/charts).
-//	 2. A verdict is of what the repository says. What is in the secret store alone is the API
-//	    server's to judge.
+// Defaults and presets are the chart's own files, and a test compares each verdict with the verdict
+// of the rendered policies (test/charts). A verdict covers only what the repository says. The API
+// server judges what is only in the secret store.
 package secretpolicy

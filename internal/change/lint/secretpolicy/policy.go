@@ -11,17 +11,18 @@ import (
 	"github.com/argosy-hub/argosy/charts"
 )
 
-// Policy is what the values of charts/fleet-policies say.
+// Policy holds the rules that the values of charts/fleet-policies set.
 type Policy struct {
-	// Denies says that the API server refuses; else it warns.
+	// Denies reports whether the API server refuses; else it warns.
 	Denies bool
 
 	values  values
 	presets []preset
 	hosts   []string
-	// addresses are those that are allowed beside the hosts' own; nil allows every address.
+	// addresses matches the addresses that are allowed beside the hosts' own; nil allows every
+	// address.
 	addresses *regexp.Regexp
-	// servers are the addresses of GitHub Apps' servers; nil allows every one.
+	// servers matches the addresses of GitHub Apps' servers; nil allows every one.
 	servers *regexp.Regexp
 }
 
@@ -69,7 +70,7 @@ func New(over []byte) (*Policy, error) {
 	return p, p.allow()
 }
 
-// host is that of an address: of a URL, or in the form git@host:path.
+// host finds the host of an address: of a URL, or in the form git@host:path.
 var host = regexp.MustCompile(`^(?:[a-z+]+://)?(?:[^/@]*@)?([a-z0-9][-a-z0-9.]*(?::[0-9]+)?)(?:[/:].*)?$`)
 
 // allow finds the addresses that are allowed.
@@ -131,8 +132,8 @@ func beginnings(all []string) (*regexp.Regexp, error) {
 	return regexp.Compile("^(" + strings.Join(quoted, "|") + ")")
 }
 
-// Server is why the server of a GitHub App is refused, and what is expected; empty for one that is
-// not.
+// Server returns why the server of a GitHub App is refused and what is expected, or empty strings
+// for an allowed one.
 func (p *Policy) Server(address string) (found, expected string) {
 	if address == "" || p.servers == nil || p.servers.MatchString(address) {
 		return "", ""
@@ -140,8 +141,8 @@ func (p *Policy) Server(address string) (found, expected string) {
 	return address + " is at none of the allowed hosts", "https:// and one of " + strings.Join(p.hosts, ", ")
 }
 
-// Kind is why a kind of repository's Secret is refused, and what is expected; empty for one that is
-// not.
+// Kind returns why a kind of repository Secret is refused and what is expected, or empty strings
+// for an allowed one.
 func (p *Policy) Kind(kind string) (found, expected string) {
 	if slices.Contains(p.values.Repositories.Kinds, kind) {
 		return "", ""
@@ -149,8 +150,9 @@ func (p *Policy) Kind(kind string) (found, expected string) {
 	return "is of the kind " + kind, "one of " + strings.Join(p.values.Repositories.Kinds, ", ")
 }
 
-// Repository is why a repository's Secret with an address and keys is refused, and what is
-// expected; empty for one that is not. An address that the repository does not say is empty.
+// Repository returns why a repository's Secret with an address and keys is refused and what is
+// expected, or empty strings for an allowed one. The address is empty if the repository does not
+// state it.
 func (p *Policy) Repository(address string, keys []string) (found, expected string) {
 	if address != "" && p.addresses != nil && !p.addresses.MatchString(address) {
 		return fmt.Sprintf("%s is at none of the allowed hosts", address), "one of " + strings.Join(p.hosts, ", ") + ", as https://HOST/..., ssh://git@HOST/... or git@HOST:..."
@@ -184,7 +186,7 @@ func by(name string) string {
 	return ", which the preset " + name + " refuses"
 }
 
-// credentials are the keys of a repository's Secret that are one.
+// credentials lists the keys of a repository's Secret that hold a credential.
 var credentials = []string{"password", "bearerToken", "sshPrivateKey", "tlsClientCertKey", "githubAppPrivateKey", "gcpServiceAccountKey", "useAzureWorkloadIdentity"}
 
 // IsForbidden reports whether no cluster's connection settings may have a key. Argo CD reads keys

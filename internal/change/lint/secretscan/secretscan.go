@@ -1,10 +1,12 @@
-// Package secretscan looks for secrets in plain text, in files that everybody with the repository
-// can read.
+// Package secretscan finds secrets in plain text, in files that everyone with the repository can
+// read.
 //
-//  1. It goes by the names of keys and by formats. How random a text looks says too little: the
-//     digest of an image is as random as a key.
-//  2. A finding never repeats the value.
-//  3. The comment "argosy:allow plaintext-secret", behind a value or in the line above, allows it.
+//	problems := secretscan.Document(file, root)
+//	kind := secretscan.Classify("db-password", "correct horse") // "a secret by its name"
+//
+// It goes by the names of keys and by formats. How random a text looks says too little: the digest
+// of an image is as random as a key. A finding never repeats the value. The comment "argosy:allow
+// plaintext-secret", behind a value or in the line above, allows it.
 package secretscan
 
 import (
@@ -19,7 +21,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
-// allowPlaintext is the comment that allows a value (rule 3).
+// allowPlaintext is the comment that allows a value.
 const allowPlaintext = "argosy:allow plaintext-secret"
 
 // secretKeys are suffixes of the names of keys that hold secrets, in lower case and without - and
@@ -30,7 +32,7 @@ var secretKeys = []string{
 	"secretaccesskey", "accesskeysecret", "webhooksecret", "signingkey", "encryptionkey",
 }
 
-// secretFormats are the formats of texts that are secrets under any key.
+// secretFormats lists the formats of texts that are secrets under any key.
 var secretFormats = []struct {
 	what string
 	re   *regexp.Regexp
@@ -48,14 +50,14 @@ var secretFormats = []struct {
 // a file, a reference to a store, a placeholder, or a switch.
 var noSecret = regexp.MustCompile(`^(.*(\{\{|\$[({A-Za-z]).*|/.*|\./.*|<.*>|\*+|arn:.*|ref\+.*|vault:.*|(?i)(true|false|none|null|default|disabled|auto|redacted))$`)
 
-// Document reports the secrets in a YAML file, whose root this is.
+// Document reports the secrets in a YAML file with the given root.
 func Document(file *snapshot.File, root *yamldoc.Node) []problem.Problem {
 	s := scan{file: file, seen: map[*yamldoc.Node]bool{}}
 	s.node("", root)
 	return s.problems
 }
 
-// Template reports the secrets in a template, by format alone: its keys are unknown until it is
+// Template reports the secrets in a template, only by format: its keys are unknown until it is
 // executed.
 func Template(file *snapshot.File) []problem.Problem {
 	s := scan{file: file}
@@ -79,7 +81,7 @@ func Classify(key, value string) string {
 	return format(value)
 }
 
-// byName is the kind of a secret that only its key gives away.
+// byName is the kind of a secret that only its key reveals.
 const byName = "a secret by its name"
 
 // format names the format of a secret that a text contains, empty if there is none.
@@ -133,8 +135,8 @@ func (s *scan) node(key string, n *yamldoc.Node) {
 
 var separators = strings.NewReplacer("-", "", "_", "")
 
-// isSecretKey goes by the key's name. In a map that takes a secret from a store, secretKey is the
-// name of a key in the store.
+// isSecretKey reports whether a key's name is a secret's name. In a map that takes a secret from a
+// store, secretKey is the name of a key in the store.
 func isSecretKey(in *yamldoc.Node, key string) bool {
 	name := strings.ToLower(separators.Replace(key))
 	if !slices.ContainsFunc(secretKeys, func(suffix string) bool { return strings.HasSuffix(name, suffix) }) {
@@ -154,7 +156,7 @@ func (s *scan) report(line, column int, subject, what string) {
 	})
 }
 
-// text are the file's lines.
+// text returns the file's lines.
 func (s *scan) text() [][]byte {
 	if s.lines == nil {
 		s.lines = bytes.Split(s.file.Data, []byte("\n"))

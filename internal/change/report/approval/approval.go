@@ -1,5 +1,8 @@
 // Package approval writes removal approvals: the files by which people approve removals beyond the
 // removal budget.
+//
+//	a := approval.New(needed, "2026-12-06")
+//	err := approval.Write(os.Stdout, a)
 package approval
 
 import (

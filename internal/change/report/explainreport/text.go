@@ -18,8 +18,8 @@ import (
 // printer writes an explanation as text.
 type printer struct{ *report.Printer }
 
-// Write writes an explanation as text: what the component is, its layers, and each value with the
-// place that set it and those it overrode. Of one that is restricted to a path, only the values.
+// Write writes an explanation as text: the component, its layers, and each value with the place
+// that set it and the places that it overrode. An explanation of one path shows only the values.
 func Write(w io.Writer, e explain.Explanation, s report.Style) error {
 	p := printer{report.NewPrinter(w, s)}
 	p.Line("%s", p.Bold(fmt.Sprintf("%s/%s on %s", e.Group, e.Component, e.Cluster)))
@@ -100,7 +100,8 @@ func (p printer) head(e explain.Explanation) {
 	p.setting("substitute", e.Substitute)
 }
 
-// catalog says which catalog is shown, and if that is not the one of the release's revision, why.
+// catalog prints which catalog is shown, and why if it is not the catalog of the release's
+// revision.
 func (p printer) catalog(r explain.ReleaseChoice, revision string) {
 	here := r.Catalog + " as it is here"
 	switch {
@@ -118,7 +119,7 @@ func (p printer) catalog(r explain.ReleaseChoice, revision string) {
 	}
 }
 
-// isManifests tells a folder of manifests from a chart.
+// isManifests reports whether the component is a folder of manifests, not a chart.
 func isManifests(e explain.Explanation) bool {
 	return e.Source != nil && e.Source.Value == catalog.KindManifests
 }
@@ -158,7 +159,7 @@ func releaseText(r explain.ReleaseChoice) string {
 	return "no label " + r.Label
 }
 
-// field is one line of the head: a name, a value, and where it comes from.
+// field prints one line of the head: a name, a value, and where it comes from.
 func (p printer) field(name, value, from string) {
 	if from != "" {
 		from = "  " + p.Dim("("+from+")")

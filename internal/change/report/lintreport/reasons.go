@@ -2,7 +2,7 @@ package lintreport
 
 import "github.com/argosy-hub/argosy/internal/base/problem"
 
-// summaries describe each reason in a few words; docs/reference/problems.md says more.
+// summaries describes each reason in a few words; docs/reference/problems.md says more.
 var summaries = map[problem.Reason]string{
 	problem.AmbiguousScalar:    "A scalar that YAML 1.1 (Helm) and YAML 1.2 read differently, or a number that may be meant as a name.",
 	problem.ChartUnavailable:   "A chart from elsewhere cannot be fetched.",

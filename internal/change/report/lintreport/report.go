@@ -23,23 +23,24 @@ type Report struct {
 // Kind is the kind of a Report.
 const Kind = "LintReport"
 
-// IsClean reports that there are no problems, which leaves notes.
+// IsClean reports that there are no problems; notes do not count.
 func (s Summary) IsClean() bool { return s.Errors+s.Warnings == 0 }
 
 // Summary counts findings, hubs and clusters.
 type Summary struct {
 	Errors   int `json:"errors"`
 	Warnings int `json:"warnings"`
-	// Notes are no problems: what they tell is right as it is.
+	// Notes counts the notes: they report what is right as it is.
 	Notes int `json:"notes,omitempty"`
-	// Omitted is how many of them the report does not list.
+	// Omitted is how many findings the report does not list.
 	Omitted int `json:"omitted,omitempty"`
 	// Hubs and Clusters are 0 when the repository as a whole cannot be read.
 	Hubs     int `json:"hubs"`
 	Clusters int `json:"clusters"`
 }
 
-// New reports the problems found in a repository with so many hubs and clusters.
+// New returns the report of the problems in a repository with the given number of hubs and
+// clusters.
 func New(revision string, problems []problem.Problem, hubs, clusters int) Report {
 	problems = problem.Sorted(problems)
 	errs := len(problem.Errors(problems))

@@ -83,10 +83,10 @@ type sarifRegion struct {
 	StartColumn int `json:"startColumn,omitempty"`
 }
 
-// helpURI is where reasons are described, up to the reason.
+// helpURI is the address at which reasons are described, without the reason.
 const helpURI = "https://github.com/argosy-hub/argosy/blob/main/docs/reference/problems.md#"
 
-// NewSARIF writes a lint report as SARIF. Every reason is a rule, so that a rule keeps its index
+// NewSARIF converts a lint report to SARIF. Every reason is a rule, so that a rule keeps its index
 // from run to run.
 func NewSARIF(r Report, version string) SARIF {
 	run := sarifRun{

@@ -13,34 +13,35 @@ import (
 	"github.com/argosy-hub/argosy/internal/guard"
 )
 
-// Guard is what the guard would do with the responses that remove something.
+// Guard holds the guard's decisions on responses that remove something.
 type Guard struct {
-	// Commits are why the change as a whole is refused, by hub; absent if it is not.
+	// Commits lists why the change as a whole is refused, by hub; absent if it is not.
 	Commits []CommitRefusal `json:"commits,omitempty"`
-	// Refused are the refused responses, by hub and query.
+	// Refused lists the refused responses, by hub and query.
 	Refused []Refusal `json:"refused"`
 	// Approval is a file that would approve what is beyond the removal budget; absent if nothing
 	// is.
 	Approval *fleet.Approval `json:"approval,omitempty"`
-	// Moved are the members whose tenant or environment changes, and what is made anew for them;
-	// absent if there are none. A move needs no approval; what it removes counts as any removal.
+	// Moved lists the members whose tenant or environment changes, and what is created again for
+	// them; absent if there are none. A move needs no approval; what it removes counts as any
+	// removal.
 	Moved []string `json:"moved,omitempty"`
-	// Undecided are decisions that depend on the clusters, which a plan does not read; absent if
+	// Undecided lists decisions that depend on the clusters, which a plan does not read; absent if
 	// there are none.
 	Undecided []string `json:"undecided,omitempty"`
 }
 
-// CommitRefusal is a reason for which a hub's service would remove nothing, or nothing of a tenant
-// or of the hub's own, whichever ApplicationSet asks.
+// CommitRefusal is a reason for which a hub's service removes nothing, or nothing of one tenant or
+// of the hub itself, whichever ApplicationSet queries.
 type CommitRefusal struct {
 	Hub string `json:"hub"`
-	// Tenant is set if its members keep their last known good snapshots while others go on; then
-	// the numbers are about its members.
+	// Tenant is set if its members keep their last known good snapshots while other tenants are
+	// updated; then the numbers are about its members.
 	Tenant string `json:"tenant,omitempty"`
 	// Message says in a few words what would be removed, and why that needs an approval.
 	Message string `json:"message"`
-	// Members are those of the hub that have something, Losing those that would lose something
-	// without approval, Allowed how many may.
+	// Members is how many members of the hub have something. Losing is how many would lose
+	// something without approval, and Allowed how many may.
 	Members int `json:"members"`
 	Losing  int `json:"losing"`
 	Allowed int `json:"allowed"`
@@ -54,21 +55,22 @@ type Refusal struct {
 	Group     string `json:"group,omitempty"`
 	Component string `json:"component,omitempty"`
 	Release   string `json:"release,omitempty"`
-	// Reason is why: it removes too much until a commit approves (removal-budget), keeps what moves
-	// until the new owner can answer it (handover), or needs something that cannot be computed
-	// until that is fixed (broken).
+	// Reason is why: the response removes too much until a commit approves it (removal-budget); or
+	// it keeps what moves until the new owner can answer it (handover); or it needs something
+	// broken that cannot be computed until it is fixed (broken).
 	Reason string `json:"reason" jsonschema:"enum=removal-budget,enum=handover,enum=broken"`
 	// Message says in a few words what would be removed, which owner is waited for, or what is
 	// broken.
 	Message string `json:"message"`
-	// Members are those that have something, Losing those that would lose something without
-	// approval, Allowed how many may.
+	// Members is how many members have something. Losing is how many would lose something without
+	// approval, and Allowed how many may.
 	Members int `json:"members"`
 	Losing  int `json:"losing"`
 	Allowed int `json:"allowed"`
 }
 
-// NewGuard reports what the guard would do. The approval is of the wanted removals until a day.
+// NewGuard reports what the guard would decide. The approval is for the wanted removals, until a
+// day.
 func NewGuard(p *plan.Plan, all []guard.Decision, wanted []guard.NeededApproval, expires string) Guard {
 	out := Guard{Refused: []Refusal{}, Moved: movedMembers(p), Undecided: handOvers(p)}
 	for _, f := range all {
@@ -97,12 +99,12 @@ func NewGuard(p *plan.Plan, all []guard.Decision, wanted []guard.NeededApproval,
 // Over reports whether anything is beyond the removal budget.
 func (g Guard) Over() bool { return len(g.Commits)+len(g.refused(guard.OverBudget)) > 0 }
 
-// refused are the refusals for a reason.
+// refused returns the refusals for a reason.
 func (g Guard) refused(v guard.Verdict) []Refusal {
 	return slices.DeleteFunc(slices.Clone(g.Refused), func(r Refusal) bool { return r.Reason != string(v) })
 }
 
-// movedMembers are the members whose tenant or environment changes.
+// movedMembers returns the members whose tenant or environment changes.
 func movedMembers(p *plan.Plan) []string {
 	var out []string
 	for _, h := range p.Hubs {
@@ -127,8 +129,8 @@ func movedMembers(p *plan.Plan) []string {
 	return out
 }
 
-// handOvers are groups that another engine takes over. Ownership grants in the clusters decide when
-// (rule M3).
+// handOvers returns the groups that another engine takes over. Ownership grants in the clusters
+// decide when.
 func handOvers(p *plan.Plan) []string {
 	var out []string
 	for _, h := range p.Hubs {
@@ -145,7 +147,7 @@ func handOvers(p *plan.Plan) []string {
 	return out
 }
 
-// text is a refusal in one line: whose response it is, and why.
+// text formats a refusal in one line: whose response it is, and why.
 func (r Refusal) text() string {
 	out := r.Hub + " " + r.View
 	if r.Component != "" {
@@ -157,7 +159,7 @@ func (r Refusal) text() string {
 	return out + ": " + r.Message
 }
 
-// firstOf are the first of some lines, and how many more there are.
+// firstOf returns the first lines, and how many more there are.
 func firstOf(most int, lines []string) []string {
 	if len(lines) <= most+1 {
 		return lines
@@ -165,8 +167,8 @@ func firstOf(most int, lines []string) []string {
 	return append(slices.Clone(lines[:most]), fmt.Sprintf("and %d more", len(lines)-most))
 }
 
-// lines are the refusals for a reason: why the change as a whole is refused, and the responses that
-// are refused by themselves.
+// lines returns the refusals for a reason: why the change as a whole is refused, and the responses
+// that are refused individually.
 func (g Guard) lines(v guard.Verdict) []string {
 	var out []string
 	whole := map[string]bool{}
@@ -198,7 +200,7 @@ func (g Guard) heldHeadline() string {
 	return fmt.Sprintf("removal budget: the service would hold %s on the last known good snapshot, and go on with all others, until a commit approves", report.Count(len(tenants), "tenant"))
 }
 
-// held are the tenants whose members stay as they are, and why.
+// held returns the tenants whose members stay as they are, and why.
 func (g Guard) held() []string {
 	var out []string
 	for _, c := range g.Commits {
@@ -209,8 +211,8 @@ func (g Guard) held() []string {
 	return out
 }
 
-// refusals are what the service would refuse, by reason: what an approval is for comes last, before
-// it.
+// refusals returns the responses that the service would refuse, by reason. Refusals that an
+// approval lifts come last, just before the proposed approval.
 func (g Guard) refusals() []planpage.Refused {
 	out := []planpage.Refused{{Headline: g.heldHeadline(), Lines: g.held()}}
 	for _, v := range []guard.Verdict{guard.Broken, guard.Pending, guard.OverBudget} {

@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/plan"
 )
 
-// loud are the first lines of a report: what Argo CD removes, and which members the plan lacks.
+// loud returns the first lines of a report: what Argo CD removes, and which members the plan lacks.
 func (p Plan) loud() []string {
 	var out []string
 	if removed := p.removed(); removed != "" {
@@ -31,8 +31,8 @@ func (p Plan) loud() []string {
 	return append(out, fmt.Sprintf("incomplete: %s cannot be computed: %s", report.Count(len(names), "cluster"), Named(names)))
 }
 
-// removed names the removed Applications and counts them. The lost ones come first, and those of a
-// removed cluster are named by the cluster.
+// removed names the removed Applications and counts them. Lost ones come first. For a removed
+// cluster, it names the cluster instead of its Applications.
 func (p Plan) removed() string {
 	var names []string
 	all := 0
@@ -70,7 +70,7 @@ func (p Plan) removed() string {
 	return fmt.Sprintf("removes %d: %s", all, Named(names))
 }
 
-// unique are names without those that have been before.
+// unique returns names without duplicates.
 func unique(names []string) (out []string) {
 	for _, same := range grouped(names, func(name string) string { return "name " + name }) {
 		out = append(out, same[0])
@@ -78,9 +78,9 @@ func unique(names []string) (out []string) {
 	return out
 }
 
-// lines are those of a template: "notes", or with "warnings" what the plan lacks: broken members,
-// errors, and what it does not follow. What is alike shares a line, because what is shared breaks
-// many clusters.
+// lines executes a template: "notes", or "warnings", which says what the plan lacks: broken
+// members, errors, and what it does not follow. Equal findings share a line, because an error in a
+// shared file breaks many clusters.
 func (p Plan) lines(name string) ([]string, error) {
 	var errors, stores, others []Problem
 	for _, x := range p.Problems {
@@ -119,7 +119,7 @@ var notes = template.Must(template.New("").Funcs(functions).Funcs(template.FuncM
 
 func withoutSubject(x Problem) string { return strings.TrimPrefix(x.Message, x.Subject) }
 
-// listed lists a name of each, once.
+// listed lists one name for each element, without duplicates.
 func listed[T any](all []T, name func(T) string) string {
 	var names []string
 	for _, x := range all {

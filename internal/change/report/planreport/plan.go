@@ -1,5 +1,8 @@
-// Package planreport writes what changes between two revisions of a repository: as JSON, and as
-// text, Markdown and HTML, which are three templates of one view (planpage.Plan).
+// Package planreport writes the changes between two revisions of a repository: as JSON, text,
+// Markdown and HTML. The latter three are templates of one view (planpage.Plan).
+//
+//	report := planreport.New(base, head, plan)
+//	err := planreport.WriteMarkdown(os.Stdout, report, planreport.MaxMarkdown)
 package planreport
 
 import (
@@ -12,7 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/plan"
 )
 
-// Plan is what changes between two revisions of a fleet repository.
+// Plan holds the changes between two revisions of a fleet repository.
 type Plan struct {
 	APIVersion string   `json:"apiVersion" jsonschema:"enum=argosy.dev/v1alpha1"`
 	Kind       string   `json:"kind" jsonschema:"enum=Plan"`
@@ -28,15 +31,16 @@ type Plan struct {
 	Problems []Problem `json:"problems,omitempty"`
 	// Broken are members that cannot be computed; absent if there are none.
 	Broken []plan.Broken `json:"broken,omitempty"`
-	// Bounds is how the plan stands to the bounds that were given; absent without any.
+	// Bounds compares the plan with the bounds that were given; absent without any.
 	Bounds *Bounds `json:"bounds,omitempty"`
 }
 
 // Bounds is what a change may do, to be approved without a reviewer, and what is beyond that.
 type Bounds struct {
-	// Team is the one whose applications alone may change; absent for all.
+	// Team is the only team whose applications may change; absent for all.
 	Team string `json:"team,omitempty"`
-	// Classes are those of which one new cluster may be all that the change makes; absent for any.
+	// Classes are the classes of which the change may only create one new cluster; absent for any
+	// change.
 	Classes []string `json:"classes,omitempty"`
 	// MaxChanges is how many changes there may be; absent for any number.
 	MaxChanges *int `json:"maxChanges,omitempty"`
@@ -71,8 +75,8 @@ func (r Revision) String() string {
 
 // Problem is something that keeps the plan from being complete.
 type Problem struct {
-	// Revision is which of the two has it. What is not followed at either is not the change's
-	// doing.
+	// Revision is which of the two has it. What is not followed at either revision is not caused by
+	// the change.
 	Revision string `json:"revision" jsonschema:"enum=base,enum=head,enum=both"`
 	problem.Finding
 }
@@ -80,7 +84,7 @@ type Problem struct {
 // bothRevisions is the Revision of a Problem that both have.
 const bothRevisions = "both"
 
-// New reports a plan, without what the guard would do.
+// New returns the report of a plan, without what the guard would decide.
 func New(base, head Revision, p *plan.Plan) Plan {
 	out := Plan{
 		APIVersion: report.APIVersion, Kind: Kind, Base: base, Head: head, Summary: summaryOf(p.Hubs),
@@ -92,7 +96,7 @@ func New(base, head Revision, p *plan.Plan) Plan {
 	return out
 }
 
-// AddProblems adds what is wrong with one of the revisions, plan.Base or plan.Head. Each problem is
+// AddProblems adds the problems of one of the revisions, plan.Base or plan.Head. Each problem is
 // listed once.
 func (p *Plan) AddProblems(revision string, problems []problem.Problem) {
 	for _, x := range problem.OnePerPlace(problem.Sorted(problems)) {
@@ -117,7 +121,7 @@ func (p Plan) Changes() bool {
 	return slices.ContainsFunc(p.Hubs, func(h plan.Hub) bool { return len(h.Clusters) > 0 || len(h.Objects) > 0 })
 }
 
-// Incomplete reports whether something fails, so that the plan lacks it.
+// Incomplete reports whether something fails, so that it is missing in the plan.
 func (p Plan) Incomplete() bool {
 	return slices.ContainsFunc(p.Problems, func(x Problem) bool { return x.Severity == problem.Error })
 }

@@ -10,7 +10,7 @@ import (
 // access is the unit of lines about secrets.
 const access = "access"
 
-// secretLine is an access to secrets as a line of its cluster.
+// secretLine formats an access to secrets as a line of its cluster.
 func secretLine(a plan.SecretAccess) planpage.Line {
 	verb, store := "reads ", "from "+a.Store.String()
 	switch a.Verb {
@@ -29,8 +29,8 @@ func secretLine(a plan.SecretAccess) planpage.Line {
 	return line(a.Action, access, verb+Named(a.Names), nil, about, at(a.Position))
 }
 
-// Accesses are numbers of remote names that clusters newly read or write, or roles that stores
-// newly have, and of those that they no longer do.
+// Accesses counts the remote names that clusters newly read or write, the roles that stores newly
+// have, and the accesses that end.
 type Accesses struct {
 	New     int `json:"new"`
 	Removed int `json:"removed"`
@@ -44,7 +44,7 @@ func (s *Accesses) add(a plan.SecretAccess) {
 	}
 }
 
-// String ends the line that sums a plan up.
+// String formats the counts as the end of a plan's summary line.
 func (s Accesses) String() string {
 	text := phrase([]planpage.Count{{Number: s.New, What: "new"}, {Number: s.Removed, What: "no longer"}})
 	if text == "" {

@@ -15,13 +15,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
-// change is a line of one cluster. Own is a note that is shown for one cluster alone.
+// change is a line of one cluster. Own is a note that is shown only for a single cluster.
 type change struct {
 	cluster, own string
 	line         planpage.Line
 }
 
-// sections groups the changes of one hub: the same ones of several clusters into one line, and
+// sections groups the changes of one hub: equal changes of several clusters into one line, and
 // lines for the same clusters into one section. A change at the level of the system over a thousand
 // clusters is one section with one line. Sections for more clusters come first.
 func sections(h plan.Hub) (out []planpage.Section) {
@@ -61,7 +61,7 @@ func sections(h plan.Hub) (out []planpage.Section) {
 	return out
 }
 
-// changes are all lines of a hub.
+// changes returns all lines of a hub.
 func changes(h plan.Hub) (out []change) {
 	for _, c := range h.Clusters {
 		if c.Action != "" {
@@ -87,8 +87,8 @@ func changes(h plan.Hub) (out []change) {
 	return out
 }
 
-// grouped are all with the same key together, in the order in which they first appear. What has no
-// key is by itself.
+// grouped groups elements by key, in the order in which they first appear. An element without a key
+// is its own group.
 func grouped[T any](all []T, key func(T) string) (out [][]T) {
 	at := map[string]int{}
 	for _, x := range all {
@@ -104,7 +104,7 @@ func grouped[T any](all []T, key func(T) string) (out [][]T) {
 	return out
 }
 
-// joinTitles makes lines with the same differences one line, and shortens what is long.
+// joinTitles merges lines with the same differences into one line, and shortens long values.
 func joinTitles(lines []planpage.Line) (out []planpage.Line) {
 	for _, same := range grouped(lines, func(l planpage.Line) string {
 		if len(l.Fields) == 0 {
@@ -124,7 +124,7 @@ func joinTitles(lines []planpage.Line) (out []planpage.Line) {
 	return out
 }
 
-// shorten shows of long values what differs.
+// shorten reduces long values to the part that differs.
 func shorten(f *planpage.Field) {
 	none := &planpage.Side{}
 	old, updated := cmp.Or(f.Before, none), cmp.Or(f.After, none)
@@ -132,7 +132,7 @@ func shorten(f *planpage.Field) {
 	old.Text, updated.Text = report.Printable(a), report.Printable(b)
 }
 
-// rank puts a cluster's own change first, then those of its Applications, and its secrets last.
+// rank puts a cluster's own change first, then its Applications' changes, and its secrets last.
 func rank(l planpage.Line) int {
 	switch l.Unit {
 	case access:
@@ -143,13 +143,13 @@ func rank(l planpage.Line) int {
 	return 1
 }
 
-// key is the same for lines that say the same.
+// key returns the same text for equal lines.
 func key(l planpage.Line) string {
 	text, _ := json.Marshal(l) // of texts and numbers
 	return string(text)
 }
 
-// line is a change with the notes that are not empty.
+// line returns a change with the notes that are not empty.
 func line(action plan.Action, unit, title string, differences []plan.Difference, notes ...string) planpage.Line {
 	l := planpage.Line{Action: string(action), Unit: unit, Titles: []planpage.Link{{Name: report.Printable(title)}}, Notes: notEmpty(notes...), Fields: []planpage.Field{}}
 	for _, d := range differences {
@@ -162,7 +162,7 @@ func line(action plan.Action, unit, title string, differences []plan.Difference,
 	return l
 }
 
-// side is one side of a difference: JSON for the chart's values, where types matter.
+// side converts one side of a difference: to JSON for the chart's values, where types matter.
 func side(s *plan.Side, kind plan.Kind) *planpage.Side {
 	if s == nil {
 		return nil
@@ -178,7 +178,7 @@ func notEmpty(notes ...string) []string {
 	return printable("", slices.DeleteFunc(notes, func(n string) bool { return n == "" }))
 }
 
-// at is a note of a place.
+// at formats a place as a note.
 func at(p problem.Pos) string {
 	if p.IsZero() {
 		return ""
@@ -186,7 +186,7 @@ func at(p problem.Pos) string {
 	return "(" + p.String() + ")"
 }
 
-// applicationTitle is an Application's name for people: as explain takes it where it can.
+// applicationTitle returns an Application's name for people, as explain takes it where it can.
 func applicationTitle(a plan.Application) string {
 	switch a.View {
 	case query.Components, query.Members:
@@ -197,7 +197,7 @@ func applicationTitle(a plan.Application) string {
 	return a.Name
 }
 
-// about is what is worth knowing of an Application besides its differences.
+// about returns notes about an Application besides its differences.
 func about(a plan.Application, cluster string) string {
 	var parts []string
 	if a.Action == plan.Create && a.Chart != "" {
@@ -228,16 +228,16 @@ func about(a plan.Application, cluster string) string {
 	return strings.Join(parts, ", ")
 }
 
-// other is another Application of the cluster and the group, as applicationTitle has it: alike on
-// all clusters.
+// other returns the title of another Application of the same cluster and group, as applicationTitle
+// returns it: equal on all clusters.
 func other(a plan.Application, name, cluster string) string {
-	if component, ok := strings.CutSuffix(name, "-"+cluster); ok { // rule N1, unless it is cut
+	if component, ok := strings.CutSuffix(name, "-"+cluster); ok { // the usual name, unless cut
 		return a.Group + "/" + component
 	}
 	return name
 }
 
-// why is a removal's cause in words, with what becomes of what runs; empty without a cause.
+// why formats a removal's cause, with what becomes of the workloads; empty without a cause.
 func why(cause plan.Cause, detail, deletion string) string {
 	out := string(cause)
 	switch {
@@ -256,7 +256,7 @@ func why(cause plan.Cause, detail, deletion string) string {
 	return out
 }
 
-// objectLine is an object as a line of the cluster that it is shown for.
+// objectLine formats an object as a line of the cluster that it is shown for.
 func objectLine(o plan.Object, cluster string) planpage.Line {
 	by := cmp.Or(strings.TrimSuffix(o.From, "-"+cluster), "hand")
 	name := strings.TrimSuffix(o.Name, "-"+cluster)

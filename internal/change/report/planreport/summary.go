@@ -14,15 +14,16 @@ import (
 type Summary struct {
 	Clusters     Counts `json:"clusters"`
 	Applications Counts `json:"applications"`
-	// Removals are the removed Applications by cause.
+	// Removals counts the removed Applications by cause.
 	Removals Removals `json:"removals"`
 	// Objects is how many further objects change at the end of the pipeline, beside the
 	// Applications above; absent if there are none.
 	Objects int `json:"objects,omitempty"`
-	// Secrets counts what clusters newly read and write by External Secrets, and no longer; absent
-	// if that is nothing.
+	// Secrets counts the secrets that clusters newly read and write by External Secrets, and no
+	// longer do; absent if there are none.
 	Secrets Accesses `json:"secrets,omitzero"`
-	// NotFollowed is how many Problems say what the plan does not follow; absent if there are none.
+	// NotFollowed counts the Problems with something that the plan does not follow; absent if there
+	// are none.
 	NotFollowed int `json:"notFollowed,omitempty"`
 }
 
@@ -36,7 +37,7 @@ type Counts struct {
 	Unchanged int `json:"unchanged"`
 }
 
-// Removals are numbers of removed Applications by cause.
+// Removals counts removed Applications by cause.
 type Removals struct {
 	Moved    int `json:"moved"`
 	Disabled int `json:"disabled"`
@@ -114,7 +115,7 @@ func (s Summary) applications() []planpage.Count {
 	}
 }
 
-// String sums a plan up in one line.
+// String formats a plan's counts in one line.
 func (s Summary) String() string {
 	clusters, applications := phrase(s.clusters()), phrase(s.applications())
 	removals := phrase([]planpage.Count{
@@ -137,7 +138,7 @@ func (s Summary) String() string {
 	return out + s.Secrets.String() + s.notFollowed()
 }
 
-// notFollowed ends a sum that is of what is followed alone.
+// notFollowed ends a summary that counts only what is followed.
 func (s Summary) notFollowed() string {
 	if s.NotFollowed == 0 {
 		return ""
@@ -156,7 +157,7 @@ func phrase(all []planpage.Count) string {
 	return strings.Join(parts, ", ")
 }
 
-// counts are the numbers that are not zero.
+// counts returns the numbers that are not zero.
 func (s Summary) counts() (out []planpage.Count) {
 	add := func(noun string, all ...planpage.Count) {
 		for _, c := range all {

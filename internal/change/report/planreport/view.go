@@ -36,8 +36,8 @@ var (
 	markdownTemplate string
 )
 
-// view is what a plan says, with the most lines of a kind: text, Markdown and HTML are templates of
-// it.
+// view returns the data that the text, Markdown and HTML templates of a plan show, with at most so
+// many lines of a kind.
 func (p Plan) view(most int) (planpage.Plan, error) {
 	notes, err := p.lines("notes")
 	if err != nil {
@@ -65,7 +65,7 @@ func (p Plan) view(most int) (planpage.Plan, error) {
 	return out, err
 }
 
-// printable puts a beginning before lines that are safe to show.
+// printable puts a prefix before lines and makes them safe to show.
 func printable(begin string, lines []string) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {
@@ -74,8 +74,8 @@ func printable(begin string, lines []string) []string {
 	return out
 }
 
-// WriteHTML writes a plan as one file that refers to nothing else: all that Write has, in the same
-// order.
+// WriteHTML writes a plan as one HTML file without references to other files. It shows all that
+// Write shows, in the same order.
 func WriteHTML(w io.Writer, p Plan) error {
 	view, err := p.view(math.MaxInt32)
 	if err != nil {
@@ -84,8 +84,8 @@ func WriteHTML(w io.Writer, p Plan) error {
 	return planpage.WriteFile(w, view)
 }
 
-// Write writes a plan as text: for each hub what changes alike on which clusters, and a line that
-// sums it up. Short, it writes the line that sums each hub up in place of its changes.
+// Write writes a plan as text: for each hub the equal changes and their clusters, and a summary
+// line. If short, it writes the summary line of each hub instead of its changes.
 func Write(w io.Writer, p Plan, s report.Style, short bool) error {
 	all, err := p.view(maxNames)
 	if err != nil {
@@ -110,9 +110,9 @@ func Write(w io.Writer, p Plan, s report.Style, short bool) error {
 	}).Parse(textTemplate)).Execute(w, view)
 }
 
-// WriteMarkdown writes a plan as Markdown that fits a pull request's comment: what is loud, the
-// sum, a table for each hub, and the details folded. What goes beyond limit characters is left out,
-// and a note says so.
+// WriteMarkdown writes a plan as Markdown that fits a pull request's comment: warnings, the
+// summary, a table for each hub, and the details folded. It leaves out what is beyond limit
+// characters, and adds a note that says so.
 func WriteMarkdown(w io.Writer, p Plan, limit int) error {
 	view, err := p.view(maxNames)
 	if err != nil {
@@ -151,7 +151,7 @@ func WriteMarkdown(w io.Writer, p Plan, limit int) error {
 	return err
 }
 
-// blocks are what a template writes until each {{cut}}.
+// blocks returns the parts of a template's output, split at each {{cut}}.
 func blocks(t *template.Template, name string, data any) (out []string, err error) {
 	if t, err = t.Clone(); err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ var functions = template.FuncMap{
 	},
 }
 
-// condense makes one line of what differs in name alone.
+// condense merges lines that differ only in the name.
 func condense(lines []planpage.Line) (out []planpage.Line) {
 	for _, same := range grouped(lines, func(l planpage.Line) string {
 		if len(l.Fields) > 0 || l.Unit == "" {
@@ -218,7 +218,7 @@ func condense(lines []planpage.Line) (out []planpage.Line) {
 	return out
 }
 
-// places are the positions of a field's two sides.
+// places returns the positions of a field's two sides.
 func places(f planpage.Field) (out []string) {
 	add := func(what string, s *planpage.Side) {
 		if s != nil && !s.Position.IsZero() {
@@ -256,7 +256,7 @@ func names(links []planpage.Link) []string {
 // Named lists the first names, and says how many more there are: "a, b and 3 more".
 func Named(names []string) string { return firstNames(names, len(names)) }
 
-// named are the names of links and of more that are not listed.
+// named lists the names of links, and the number of those not listed.
 func named(links []planpage.Link, more int) string { return firstNames(names(links), len(links)+more) }
 
 func firstNames(names []string, n int) string {
@@ -266,7 +266,7 @@ func firstNames(names []string, n int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), n-maxNames)
 }
 
-// codes are names as code.
+// codes formats names as code.
 func codes(links []planpage.Link) string {
 	out := names(links)
 	for i, name := range out {
@@ -275,8 +275,8 @@ func codes(links []planpage.Link) string {
 	return Named(out)
 }
 
-// code is text as code in a table's cell. What would end a code span there goes into HTML's own
-// element.
+// code formats a text as code in a table's cell. A text that would end a code span goes into an
+// HTML element.
 func code(s string) string {
 	s = report.Printable(s)
 	if s == "" || strings.ContainsAny(s, "`|") || strings.TrimSpace(s) != s {
@@ -285,24 +285,25 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-// special is what Markdown may take for more than text.
+// special maps characters that Markdown may interpret to HTML entities.
 var special = []string{
 	"&", "&amp;", "<", "&lt;", ">", "&gt;", "\\", "&#92;", "`", "&#96;", "*", "&#42;", "_", "&#95;",
 	"[", "&#91;", "]", "&#93;", "~", "&#126;", "|", "&#124;", "@", "&#64;",
 }
 
-// A forge looks for names of people and numbers of issues in what comes of the Markdown, so that
-// only something in between keeps it from telling them; it does not look for those in code.
+// inCode and inText escape text. A forge finds names of people and numbers of issues in the
+// rendered Markdown, except in code. Only an invisible space in between keeps it from notifying
+// them.
 var (
 	inCode = strings.NewReplacer(special...)
 	inText = strings.NewReplacer(append([]string{"@", "&#64;&#8203;", "#", "&#35;&#8203;", "!", "&#33;&#8203;"}, special...)...)
 )
 
-// escape keeps a repository's text from being taken for Markdown or HTML, and from calling anybody.
+// escape keeps a repository's text from being read as Markdown or HTML, and from notifying people.
 func escape(s string) string { return unlinked(inText.Replace(report.Printable(s))) }
 
-// address is the beginning of what a forge makes a link of by itself: a URL, a host and an issue.
-// Markdown does it within an HTML element for code, too, and not in a code span.
+// address matches the beginning of text that a forge turns into a link: a URL, a host and an issue.
+// Markdown does so within an HTML element for code, too, but not in a code span.
 var address = regexp.MustCompile(`(?i)(:/|www|\bgh)([/.-])`)
 
 // unlinked puts an invisible space into addresses.

@@ -1,6 +1,7 @@
 // Package schema generates the JSON Schemas of the reports' envelopes from their Go types. It has
-// tests alone, so that no program links the generator. The command
-// `go test ./internal/change/report/schema -update` rewrites docs/schemas.
+// only tests, so that no program links the generator. This command rewrites docs/schemas:
+//
+//	go test ./internal/change/report/schema -update
 package schema
 
 //go:generate go test . -run TestSchemasAreUpToDate -update
