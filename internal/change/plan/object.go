@@ -25,21 +25,21 @@ type Object struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Owner is whose engine has it, "hub" or a member's name.
+	// Owner names the owner of its engine, "hub" or a member's name.
 	Owner  string `json:"owner"`
 	Action Action `json:"action" jsonschema:"enum=create,enum=change,enum=remove"`
-	// Left means, for remove, that nothing makes the object any more and that it stays where it is.
+	// Left means, for remove, that nothing makes the object any more and that it stays.
 	Left bool `json:"left,omitempty"`
-	// Cluster is where it is deployed to, as far as it says so.
+	// Cluster is the cluster to which it is deployed, as far as the object says so.
 	Cluster string `json:"cluster,omitempty"`
-	// From is what makes it, and Position where that is written.
+	// From names the object that makes it. Position is where that is written.
 	From     string      `json:"from,omitempty"`
 	Position problem.Pos `json:"position,omitzero"`
-	// Differences are those of a changed object.
+	// Differences lists the differences of a changed object.
 	Differences []Difference `json:"differences"`
-	// More is how many further differences there are: of what a chart makes, the first are listed.
-	// Long texts are listed by the first line that differs, what a Secret holds is hidden, and what
-	// a chart makes at random is "(random)".
+	// More counts the differences that are not listed: a chart's object lists only the first ones.
+	// A long text is listed by its first differing line, a Secret's content is hidden, and a random
+	// text of a chart is "(random)".
 	More int `json:"more,omitempty"`
 	// Counted means that it is one of the Applications that are counted as unchanged.
 	Counted bool `json:"-"`

@@ -50,7 +50,7 @@ type Broken struct {
 	Hub      string `json:"hub"`
 	Cluster  string `json:"cluster"`
 	Revision string `json:"revision" jsonschema:"enum=base,enum=head"`
-	// Kept means that the member keeps what it had at the base. Otherwise it is not in the plan.
+	// Kept means that the member keeps its state of the base. Otherwise it is not in the plan.
 	Kept bool `json:"kept"`
 	// Problems say why, sorted; there is at least one.
 	Problems []problem.Problem `json:"-"`
@@ -59,7 +59,7 @@ type Broken struct {
 // Hub is what changes for the members of one hub.
 type Hub struct {
 	Name string `json:"name"`
-	// Clusters are those that change themselves or whose Applications do, by name.
+	// Clusters lists the clusters that change, or whose Applications change, by name.
 	Clusters []Cluster `json:"clusters"`
 	// Objects are what else changes at the end of the pipeline, by kind and name; absent if there
 	// are none.
@@ -99,8 +99,7 @@ type NotRequested struct {
 	Applications int        `json:"applications"`
 }
 
-// Waiting is a draining member for which something would change, but not before it is active again
-// (rule 9).
+// Waiting is a draining member that would change, but not before it is active again.
 type Waiting struct {
 	Name string `json:"name"`
 	// Applications are how many of its Applications would change; Itself means that its labels,
@@ -118,16 +117,16 @@ type Cluster struct {
 	Environment string `json:"environment,omitempty"`
 	// Action is absent when only Applications change.
 	Action Action `json:"action,omitempty" jsonschema:"enum=create,enum=change,enum=remove"`
-	// Cause is why the cluster is removed, and Position its place: the line that retires it, the
-	// file that is gone, or the one that it has moved to.
+	// Cause is why the cluster is removed. Position is the line that retires it, the deleted file,
+	// or the file to which it has moved.
 	Cause    Cause       `json:"cause,omitempty" jsonschema:"enum=moved,enum=retired,enum=lost"`
 	Position problem.Pos `json:"position,omitzero"`
 	// Member is the member file, of a removed cluster the base's; absent for a hub without one.
 	Member problem.Pos `json:"member,omitzero"`
-	// Differences are those of a changed cluster: settings of its member file, labels and
+	// Differences lists the changes of a changed cluster: settings of its member file, labels and
 	// annotations.
 	Differences []Difference `json:"differences"`
-	// Applications are those that change, in order.
+	// Applications lists the Applications that change, in order.
 	Applications []Application `json:"applications"`
 }
 
@@ -144,7 +143,7 @@ type Application struct {
 	// Detail says more about the cause, and Position is its place.
 	Detail   string      `json:"detail,omitempty"`
 	Position problem.Pos `json:"position,omitzero"`
-	// View is the view that answers with the Application.
+	// View is the view that serves the Application.
 	View      query.View `json:"view" jsonschema:"enum=members,enum=releases,enum=components,enum=agents"`
 	Group     string     `json:"group,omitempty"`
 	Component string     `json:"component,omitempty"`
@@ -156,7 +155,7 @@ type Application struct {
 	// Chart is the component's chart and its version, or for Git the path and revision.
 	Chart   string `json:"chart,omitempty"`
 	Version string `json:"version,omitempty"`
-	// Clusters are those on the release, for view releases.
+	// Clusters lists the clusters on the release, for view releases.
 	Clusters []string `json:"clusters,omitempty"`
 	// WaitsFor are the components of the cluster, as "group/component", that change in the same
 	// plan and that it waits for (dependsOn).
@@ -165,8 +164,8 @@ type Application struct {
 	// group.
 	RenamedFrom string `json:"renamedFrom,omitempty"`
 	RenamedTo   string `json:"renamedTo,omitempty"`
-	// Differences are those of a changed or moved Application. A registration that differs only in
-	// the labels and annotations that it writes has none: those are the cluster's.
+	// Differences lists the changes of a changed or moved Application. A registration that differs
+	// only in the labels and annotations that it writes lists none, because the cluster does.
 	Differences []Difference `json:"differences"`
 
 	chart     catalog.Chart

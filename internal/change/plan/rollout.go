@@ -10,14 +10,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
 )
 
-// Rollout is the order in which an ApplicationSet syncs those of its Applications that change: step
-// after step, each when the one before is healthy (spec.strategy of type RollingSync).
+// Rollout is the order in which an ApplicationSet syncs its changed Applications: step after step,
+// each when the one before is healthy (spec.strategy of type RollingSync).
 type Rollout struct {
 	ApplicationSet string `json:"applicationSet"`
 	Owner          string `json:"owner"`
 	// Steps are all of them, in order, with the Applications that change in each.
 	Steps []Step `json:"steps"`
-	// Outside are Applications that no step selects: Argo CD does not sync those by itself.
+	// Outside lists Applications that no step selects: Argo CD does not sync them by itself.
 	Outside []string `json:"outside,omitempty"`
 }
 

@@ -52,13 +52,13 @@ const (
 // or no longer does. A remote name that another object of the same namespace took over is not
 // listed.
 type SecretAccess struct {
-	// Action is create for what is new, and remove for what is no longer.
+	// Action is create for a new access, and remove for an access that ends.
 	Action Action      `json:"action" jsonschema:"enum=create,enum=remove"`
 	Verb   SecretVerb  `json:"verb" jsonschema:"enum=read,enum=write,enum=assume"`
 	Store  SecretStore `json:"store"`
 	// Names are remote names, or with verb assume roles, sorted.
 	Names []string `json:"names"`
-	// Roles are those of the store, sorted; absent if it has none or is not known.
+	// Roles lists the roles of the store, sorted; absent if it has none or is unknown.
 	Roles []string `json:"roles,omitempty"`
 	// Cluster and Namespace are the object's. A cluster-wide object has no namespace.
 	Cluster   string `json:"cluster"`
