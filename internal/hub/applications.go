@@ -23,8 +23,8 @@ const (
 	releaseLabel   = "argosy.dev/release"
 )
 
-// cascading is the finalizer with which Argo CD deletes what an Application has deployed; a path
-// says in which way (argo-cd v2.14, pkg/apis/application/v1alpha1/application_defaults.go).
+// cascading is the finalizer with which Argo CD deletes an Application's resources. A path after it
+// says how (argo-cd v2.14, pkg/apis/application/v1alpha1/application_defaults.go).
 const cascading = "resources-finalizer.argocd.argoproj.io"
 
 // applicationSetKind is the kind of the controllers of Applications.
@@ -62,31 +62,30 @@ func (w *digestWrites) trim(o any) (any, error) {
 	return &metav1.PartialObjectMetadata{ObjectMeta: out}, nil
 }
 
-// comparedAt is the field of an Application that Argo CD writes with each comparison, and operation
-// the one that it has while a sync is to begin or runs.
+// comparedAt is the field of an Application that Argo CD writes with each comparison. operation is
+// the field that exists while a sync is pending or running.
 const (
 	comparedAt = `"f:reconciledAt"`
 	operation  = `"f:operation"`
 )
 
-// lookedAt marks the metadata of an Application that Argo CD has looked at since its digest was
-// written.
+// lookedAt marks the metadata of an Application whose status Argo CD has written after its digest.
 const lookedAt = "looked-at"
 
-// digestWrites remembers the Applications that were seen with a new digest and an older status, by
-// the time at which the digest was written. The zero value is ready.
+// digestWrites remembers when digests were written, for Applications that were seen with a new
+// digest and an older status. The zero value is ready.
 type digestWrites struct {
 	mu   sync.Mutex
 	seen map[types.UID]time.Time
 }
 
-// maxDigestWrites bounds what is remembered of Applications that have been deleted since.
+// maxDigestWrites bounds the memory of Applications that have been deleted since.
 const maxDigestWrites = 100_000
 
 // isLookedAt reports whether Argo CD has written an Application's status after the ApplicationSet
-// controller has written its digest: until then the status is about what was there before. The API
-// server notes when a manager has changed its fields, in seconds. A status of the digest's own
-// second counts if the Application was seen with the digest and an older status before.
+// controller wrote its digest. Until then the status is about the previous version. The API server
+// records in seconds when a manager changed its fields. A status of the same second as the digest
+// counts if the Application was seen before with the digest and an older status.
 func (w *digestWrites) isLookedAt(m *metav1.PartialObjectMetadata) bool {
 	status, digest, isSyncing := times(m)
 	w.mu.Lock()
@@ -106,15 +105,15 @@ func (w *digestWrites) isLookedAt(m *metav1.PartialObjectMetadata) bool {
 	}
 }
 
-// times returns when an Application's status and digest were written, and whether a sync is to
-// begin or runs. Where the API server does not say, or where one manager has both, the digest's
-// time is zero: the status counts.
+// times returns when an Application's status and digest were written, and whether a sync is pending
+// or running. If the API server does not say, or one manager has written both, the digest's time is
+// zero: the status counts.
 //
-// The ApplicationSet controller owns the empty parts of the status, since it has made the
-// Application. So the status is what only a comparison writes (argo-cd v2.14 and v3.2,
-// controller/appcontroller.go, ReconciledAt). The application controller first writes the operation
-// of an automated sync, and then the status that says why: while there is an operation, the time of
-// its fields says nothing of the status.
+// The ApplicationSet controller owns the empty parts of the status, since it has created the
+// Application. So the time of the status is the time of a field that only a comparison writes
+// (argo-cd v2.14 and v3.2, controller/appcontroller.go, ReconciledAt). The application controller
+// first writes the operation of an automated sync, and then the status with its reason. While there
+// is an operation, the time of its fields says nothing about the status.
 func times(m *metav1.PartialObjectMetadata) (status, digest time.Time, isSyncing bool) {
 	for _, f := range m.ManagedFields {
 		if f.FieldsV1 == nil || f.Time == nil {
@@ -135,8 +134,8 @@ func times(m *metav1.PartialObjectMetadata) (status, digest time.Time, isSyncing
 	return status, digest, isSyncing
 }
 
-// hasOperation reports whether a manager's fields have the operation of an Application itself: the
-// status tells of the last one, under the same name.
+// hasOperation reports whether a manager's fields include an Application's own operation. The
+// status has the last operation under the same name.
 func hasOperation(fields []byte) bool {
 	if !bytes.Contains(fields, []byte(operation)) {
 		return false
@@ -149,8 +148,8 @@ func hasOperation(fields []byte) bool {
 	return is
 }
 
-// controller is the name of the ApplicationSet that controls an Application, "" when none does.
-// Argo CD itself goes by group, kind and name, whatever the UID (controller-runtime v0.19.3,
+// controller returns the name of the ApplicationSet that controls an Application, "" when none
+// does. Argo CD itself compares group, kind and name, not the UID (controller-runtime v0.19.3,
 // pkg/controller/controllerutil, SetControllerReference).
 func controller(m *metav1.PartialObjectMetadata) string {
 	o := metav1.GetControllerOfNoCopy(m)
@@ -164,8 +163,8 @@ func isCascading(finalizer string) bool {
 	return finalizer == cascading || strings.HasPrefix(finalizer, cascading+"/")
 }
 
-// application makes a fact of an Application. It is healthy if its status counts, and the status is
-// healthy, which readApplications knows.
+// application makes a fact of an Application; false for other objects. Healthy says only that its
+// status counts: readApplications adds the health.
 func application(o any) (facts.Application, bool) {
 	m, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok || m.Labels[clusterLabel] == "" {
@@ -178,17 +177,17 @@ func application(o any) (facts.Application, bool) {
 	}, true
 }
 
-// sameApplication reports whether two versions of an Application are the same fact: Argo CD writes
-// its status all the time.
+// sameApplication reports whether two versions of an Application are the same fact. Argo CD writes
+// the status all the time.
 func sameApplication(old, updated any) bool {
 	a, _ := application(old)
 	b, _ := application(updated)
 	return a == b
 }
 
-// readApplications makes facts of all Applications and their statuses. Where the status is behind
-// the metadata, an Application of the same digest stays what it was before: Argo CD writes it all
-// the time, and nothing is known to have broken.
+// readApplications makes facts of all Applications and their statuses. If the status is older than
+// the metadata, an Application with the same digest keeps its health. Argo CD writes it all the
+// time, and no failure is known.
 func readApplications(objects []any, at func(name, version string) (health, bool), before facts.Set) []facts.Application {
 	out := make([]facts.Application, 0, len(objects))
 	for _, o := range objects {
@@ -208,5 +207,5 @@ func readApplications(objects []any, at func(name, version string) (health, bool
 	return out
 }
 
-// noStatus knows of no status.
+// noStatus returns no health for any Application.
 func noStatus(string, string) (health, bool) { return health{}, true }

@@ -24,10 +24,11 @@ const (
 	// refreshAnnotation makes Argo CD's ApplicationSet controller query its generators at once; it
 	// removes the annotation at the end of the reconciliation (argo-cd v2.14, common/common.go).
 	refreshAnnotation = "argocd.argoproj.io/application-set-refresh"
-	// refreshedAtAnnotation makes each of our patches change the object. A patch that finds the
-	// annotation of the one before still there would change nothing, and the controller, which has
-	// sent its queries meanwhile, would remove it. So its update conflicts, and it reconciles again
-	// (applicationset_controller.go, Reconcile and shouldRequeueForApplicationSet).
+	// refreshedAtAnnotation makes each of our patches change the object. Otherwise a second patch
+	// could find the first annotation still there and change nothing. The controller, which has
+	// already sent its queries, would then remove it. With the change, the controller's update
+	// conflicts, and it reconciles again (applicationset_controller.go, Reconcile and
+	// shouldRequeueForApplicationSet).
 	refreshedAtAnnotation = "argosy.dev/refreshed-at"
 
 	mergePatch = types.MergePatchType
@@ -46,8 +47,8 @@ type ApplicationSets struct {
 	changed   atomic.Pointer[func()]
 }
 
-// NewApplicationSets watches those whose plugin generator names a ConfigMap. It sends no request
-// before Run.
+// NewApplicationSets watches the ApplicationSets whose plugin generator names a ConfigMap. It sends
+// no request before Run.
 func NewApplicationSets(o Options, configMap string) (*ApplicationSets, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
@@ -80,7 +81,8 @@ func (a *ApplicationSets) Run(ctx context.Context, changed func()) {
 	a.follower.run(ctx)
 }
 
-// List returns those that query our plugin, sorted by name, and whether these are all.
+// List returns the ApplicationSets that query our plugin, sorted by name, and whether the list is
+// complete.
 func (a *ApplicationSets) List() ([]facts.ApplicationSet, bool) {
 	if !a.follower.synced() {
 		return nil, false
@@ -95,7 +97,7 @@ func (a *ApplicationSets) List() ([]facts.ApplicationSet, bool) {
 	return out, true
 }
 
-// Refresh makes Argo CD query for an ApplicationSet now, if it exists.
+// Refresh makes Argo CD send an ApplicationSet's queries now, if it exists.
 func (a *ApplicationSets) Refresh(ctx context.Context, name string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{
 		refreshAnnotation: "true", refreshedAtAnnotation: time.Now().UTC().Format(time.RFC3339Nano),
@@ -110,14 +112,14 @@ func (a *ApplicationSets) Refresh(ctx context.Context, name string) error {
 	return a.follower.short(err, "patch on applicationsets.argoproj.io")
 }
 
-// applicationSet is what is stored of an ApplicationSet.
+// applicationSet is the stored part of an ApplicationSet.
 type applicationSet struct {
 	metav1.ObjectMeta
 	asks facts.ApplicationSet
 }
 
-// sameQueries reports whether two versions of an ApplicationSet have the same queries, with the
-// same success.
+// sameQueries reports whether two versions of an ApplicationSet have the same queries, and both or
+// neither failed.
 func sameQueries(old, updated any) bool {
 	a, ok := old.(*applicationSet)
 	b, also := updated.(*applicationSet)
@@ -144,7 +146,7 @@ func (a *ApplicationSets) trim(o any) (any, error) {
 		return nil, fmt.Errorf("generators of ApplicationSet %q: %w", s.Name, err)
 	}
 	var generators []generator
-	// What contradicts the custom resource definition is skipped: Argo CD cannot use it either.
+	// Skip fields that contradict the custom resource definition: Argo CD cannot use them either.
 	_ = json.Unmarshal(text, &generators)
 	for _, g := range generators {
 		add(&s.asks, g, a.configMap, false)
@@ -152,7 +154,7 @@ func (a *ApplicationSets) trim(o any) (any, error) {
 	return s, nil
 }
 
-// generator is the part of interest of an element of spec.generators (argo-cd v2.14,
+// generator is the part that we read of an element of spec.generators (argo-cd v2.14,
 // pkg/apis/application/v1alpha1/applicationset_types.go).
 type generator struct {
 	Plugin *struct {
@@ -171,7 +173,7 @@ type combination struct {
 	Generators []generator `json:"generators"`
 }
 
-// add adds the queries of a generator. Argo CD templates the parameters of nested generators alone.
+// add adds the queries of a generator. Argo CD templates only the parameters of nested generators.
 func add(s *facts.ApplicationSet, g generator, configMap string, nested bool) {
 	if p := g.Plugin; p != nil && p.ConfigMapRef.Name == configMap {
 		parameters := p.Input.Parameters

@@ -13,11 +13,11 @@ import (
 )
 
 // CaptureLogs sends what the Kubernetes client libraries log to a logger, for the whole process.
-// Below an error it is for debugging alone: they log each attempt, and this package logs the
-// results.
+// Messages below an error get the debug level: the libraries log each attempt, and this package
+// logs the results.
 func CaptureLogs(log *slog.Logger) { klog.SetSlogLogger(slog.New(quieter{log.Handler()})) }
 
-// quieter is a log in which everything below an error is for debugging.
+// quieter is a log handler that lowers every level below an error to debug.
 type quieter struct{ slog.Handler }
 
 // Enabled reports whether a level is logged.
@@ -31,12 +31,12 @@ func (q quieter) Handle(ctx context.Context, r slog.Record) error {
 	return q.Handler.Handle(ctx, r)
 }
 
-// WithAttrs is the log with more attributes.
+// WithAttrs returns the handler with more attributes.
 func (q quieter) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return quieter{q.Handler.WithAttrs(attrs)}
 }
 
-// WithGroup is the log with a group.
+// WithGroup returns the handler with a group.
 func (q quieter) WithGroup(name string) slog.Handler { return quieter{q.Handler.WithGroup(name)} }
 
 func lower(level slog.Level) slog.Level {
@@ -46,14 +46,14 @@ func lower(level slog.Level) slog.Level {
 	return level
 }
 
-// LoadContext returns a context of a kubeconfig: of the given file, else of the variable
-// KUBECONFIG, else of ~/.kube/config. An empty context is the current one.
+// LoadContext returns a context of a kubeconfig: the given file, else the variable KUBECONFIG, else
+// ~/.kube/config. An empty context is the current one.
 func LoadContext(kubeconfig, name string) (*rest.Config, error) {
 	return load(kubeconfig, name, "give --kubeconfig, or set KUBECONFIG")
 }
 
-// LoadConfig finds the API server: by the given file, else by the variable KUBECONFIG, else by the
-// Pod's service account, else by ~/.kube/config.
+// LoadConfig returns the configuration of the API server: from the given file, else the variable
+// KUBECONFIG, else the Pod's service account, else ~/.kube/config.
 func LoadConfig(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig == "" && os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
 		if c, err := rest.InClusterConfig(); err == nil {
@@ -65,7 +65,7 @@ func LoadConfig(kubeconfig string) (*rest.Config, error) {
 	return load(kubeconfig, "", "run in a pod, set KUBECONFIG, or use --facts none or a file")
 }
 
-// load reads a kubeconfig; the hint says what to do where there is none.
+// load reads a kubeconfig. The hint says what to do if there is none.
 func load(kubeconfig, context, hint string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig

@@ -11,8 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// short returns an error for State.Err, with the permission that would fix it, without addresses,
-// ports, resource versions and times (G5).
+// short returns an error for State.Err, with the permission that would fix it, and without
+// addresses, ports, resource versions and times. So the same failure has the same text.
 func (f *follower) short(err error, permission string) error {
 	var (
 		dns     *net.DNSError
@@ -51,5 +51,5 @@ func (f *follower) short(err error, permission string) error {
 	return fmt.Errorf("%s in namespace %q: %s", f.what, f.namespace, what)
 }
 
-// isExpired reports whether a list or a watch has to begin anew, which is no failure of a follower.
+// isExpired reports whether a list or a watch has to start again, which is not a failure.
 func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }

@@ -13,18 +13,19 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
-// What trimFlux keeps of the status of one of Flux's objects, as annotations of its own.
+// The annotations in which trimFlux keeps the status of one of Flux's objects.
 const (
 	// fluxReady is the status of its condition Ready, and fluxReason the reason.
 	fluxReady, fluxReason = "ready", "reason"
-	// fluxHandled says that the request of now has been carried out, and fluxObserved that the
-	// status is about the generation of now.
+	// fluxHandled says that Flux has carried out the current request, and fluxObserved that the
+	// status is about the current generation.
 	fluxHandled, fluxObserved = "handled", "observed"
-	// fluxRevision is what has been fetched, or deployed. fluxSource names where that is from.
+	// fluxRevision is the fetched or deployed revision. fluxSource is the kind of its source.
 	fluxRevision, fluxSource = "revision", "source"
 )
 
-// trimFlux keeps the metadata of one of Flux's objects that facts need, and what its status says.
+// trimFlux keeps the metadata of one of Flux's objects that facts need, and its status as
+// annotations.
 func trimFlux(o any) (any, error) {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
@@ -66,14 +67,15 @@ func trimFlux(o any) (any, error) {
 	return m, err
 }
 
-// breaks are when objects were last seen to fail or to recover, in milliseconds since 1970. Facts
-// are collected for a moment, and would show the last state alone.
+// breaks records when objects were last seen to fail or to recover, in milliseconds since 1970.
+// Facts are collected for a moment, and would show only the last state.
 type breaks struct {
 	mu sync.Mutex
 	at map[types.UID]int64
 }
 
-// note notes a change of an object. It reports false, as followed.same does.
+// note records a change of an object. It returns false, as followed.same, so that the change
+// counts.
 func (b *breaks) note(old, updated any) bool {
 	was, _ := old.(*metav1.PartialObjectMetadata)
 	is, ok := updated.(*metav1.PartialObjectMetadata)
@@ -90,8 +92,8 @@ func (b *breaks) note(old, updated any) bool {
 // api/v2/condition_types.go; fluxcd/pkg/apis/meta, conditions.go).
 var failures = []string{"InstallFailed", "UpgradeFailed", "TestFailed", "RollbackFailed", "BuildFailed", "HealthCheckFailed", "PruneFailed", "ReconciliationFailed"}
 
-// isDeployed reports whether a revision of a HelmRelease or Kustomization is that of its source: a
-// chart's version ends in the first twelve digits of it (helm-controller v1.6.4,
+// isDeployed reports whether a HelmRelease or Kustomization has its source's revision: a chart's
+// version ends in the first twelve digits of it (helm-controller v1.6.4,
 // mutateChartWithSourceRevision; source-controller v1.9.4, helmchart_controller.go).
 func isDeployed(revision, source string) bool {
 	if revision == source {
@@ -102,10 +104,10 @@ func isDeployed(revision, source string) bool {
 	return len(sum) >= 12 && strings.HasPrefix(build, sum[:12])
 }
 
-// observed makes facts of all HelmReleases and Kustomizations, with what Flux has made of them
-// since their digest was written (G8): it has carried out the request that came with it, at this
-// generation, from what the source has fetched since. Such an object stays healthy until Flux
-// reports a failure: a reconciliation that repeats it is no break. One made anew is another one.
+// observed makes facts of all HelmReleases and Kustomizations with their health. An object is
+// healthy if Flux has carried out the request that came with its digest, at this generation, from a
+// revision fetched since. It stays healthy until Flux reports a failure, also while Flux reconciles
+// it again. An object that is created again is another object.
 func (f *Flux) observed() []facts.Application {
 	fetched := map[string]string{} // revisions, by kind, name and digest
 	for _, source := range f.sources {
@@ -152,10 +154,10 @@ func (f *Flux) observed() []facts.Application {
 }
 
 // helmRepository is the kind of a source whose charts a HelmRelease names by version: its
-// generation says which.
+// generation identifies the chart.
 const helmRepository = "HelmRepository"
 
-// isCarriedOut reports whether Flux has done what an object asks for now.
+// isCarriedOut reports whether Flux has carried out an object's current request.
 func isCarriedOut(m *metav1.PartialObjectMetadata) bool {
 	return m.Annotations[fluxReady] == "True" && m.Annotations[fluxHandled] != "" && m.Annotations[fluxObserved] != ""
 }

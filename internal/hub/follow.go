@@ -14,27 +14,27 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// followed describes what a follower follows.
+// followed describes the resource that a follower watches.
 type followed struct {
 	what       string // in texts: "cluster secrets"
-	permission string // in texts: what has to be allowed
+	permission string // in texts: the permission to grant
 	of         string // in texts: whose resource it is; "" for Argo CD
 	namespace  string
 	selector   string
 	expected   runtime.Object
 	trim       cache.TransformFunc
-	// same reports whether a change of a trimmed object is of no interest. It may be nil.
+	// same reports whether a change of a trimmed object can be ignored. It may be nil.
 	same func(old, updated any) bool
-	// changed is called when anything has changed. It does not block.
+	// changed is called after each change. It does not block.
 	changed func()
 	log     *slog.Logger
 }
 
-// follower keeps a copy of the objects of one resource, and how the last request for them went.
+// follower keeps a copy of one resource's objects, and the result of the last request for them.
 type follower struct {
 	followed
 	informer cache.SharedIndexInformer
-	stop     context.CancelFunc // ends requests under way
+	stop     context.CancelFunc // ends requests in progress
 
 	mu     sync.Mutex
 	err    error     // short
@@ -42,7 +42,7 @@ type follower struct {
 	denied bool
 }
 
-// objectsOf are the objects of a resource, whose list has a type of its own.
+// objectsOf lists and watches a resource, whose list has its own type.
 type objectsOf[L runtime.Object] interface {
 	List(context.Context, metav1.ListOptions) (L, error)
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
@@ -82,7 +82,7 @@ func newFollower[L runtime.Object](from objectsOf[L], what followed) (*follower,
 	)
 }
 
-// run follows until the context ends.
+// run watches until the context ends.
 func (f *follower) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -95,23 +95,23 @@ func (f *follower) run(ctx context.Context) {
 	f.informer.Run(ctx.Done())
 }
 
-// synced reports whether a list has been complete.
+// synced reports whether the first list is complete.
 func (f *follower) synced() bool { return f.informer.HasSynced() }
 
 // objects returns all objects, in no order.
 func (f *follower) objects() []any { return f.informer.GetStore().List() }
 
-// failure is the short error of the last request. Denied reports that only the permission or the
-// resource is missing.
+// failure returns the short error of the last request. denied reports that only the permission or
+// the resource is missing.
 func (f *follower) failure() (denied bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.denied, f.err
 }
 
-// report notes how the last request went.
+// report records the result of the last request.
 func (f *follower) report(err error) {
-	if errors.Is(err, context.Canceled) { // we are being stopped
+	if errors.Is(err, context.Canceled) { // the follower is stopping
 		return
 	}
 	if isExpired(err) {

@@ -12,18 +12,18 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
-// argoConfig is the ConfigMap of Argo CD's settings, and healthOfConfigMaps the setting that has
-// the health check of ownership grants.
+// argoConfig is the ConfigMap of Argo CD's settings, and healthOfConfigMaps the setting with the
+// health check of ownership grants.
 const (
 	argoConfig         = "argocd-cm"
 	healthOfConfigMaps = "resource.customizations.health.ConfigMap"
-	// healthInterval is how old an answer may be.
+	// healthInterval is how long a result is reused.
 	healthInterval = 30 * time.Second
 )
 
-// HealthCheck finds out whether an Argo CD has the health check of ownership grants (rule 16).
+// HealthCheck finds out whether an Argo CD has the health check of ownership grants.
 type HealthCheck struct {
-	follower // for its texts
+	follower // for its error texts
 	client   *http.Client
 	url      string
 
@@ -33,7 +33,7 @@ type HealthCheck struct {
 	known   bool
 }
 
-// NewHealthCheck sends no request yet.
+// NewHealthCheck makes a HealthCheck. It sends no request.
 func NewHealthCheck(o Options) (*HealthCheck, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
@@ -52,8 +52,8 @@ func NewHealthCheck(o Options) (*HealthCheck, error) {
 	return &HealthCheck{client: client, url: base.JoinPath(path).String(), follower: follower{followed: followed{what: argoConfig, namespace: o.Namespace}}}, nil
 }
 
-// Missing is why what this Argo CD says of grants says nothing of the members; empty if it has the
-// check. While the API server does not answer, it is what was known before.
+// Missing returns why the health of grants in this Argo CD says nothing about the members; empty if
+// it has the check. While the API server does not answer, it returns the last result.
 func (h *HealthCheck) Missing(ctx context.Context) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -26,31 +26,31 @@ var (
 	ociRepositories = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "ocirepositories"}
 )
 
-// FluxState is what is known of Flux at one time.
+// FluxState is a snapshot of Flux's objects at one time.
 type FluxState struct {
-	// HelmReleases are those of our artifacts, and their Kustomizations, sorted by name, with what
-	// Flux has made of them; Known reports that these are all, but for Kustomizations without the
+	// HelmReleases are the HelmReleases and Kustomizations of our artifacts, sorted by name, with
+	// their health. Known reports that the list is complete, except for Kustomizations without the
 	// permission for them.
 	HelmReleases []facts.Application
 	Known        bool
-	// Synced reports that the first lists are complete or refused. Nobody may act before.
+	// Synced reports that the first lists are complete or forbidden. Callers must not act before.
 	Synced bool
 	// Err is why the API server does not answer now, nil if it does.
 	Err error
 }
 
-// Flux watches the HelmReleases and Kustomizations of one namespace (rule 10).
+// Flux watches the HelmReleases and Kustomizations of one namespace.
 type Flux struct {
 	releases, kustomizations *follower
-	sources                  []*follower // of charts and folders: nothing but health depends on them
+	sources                  []*follower // of charts and folders: only health depends on them
 	dirty                    run.Trigger
 	state                    atomic.Pointer[FluxState]
 	breaks                   breaks
-	healthy                  map[types.UID]string // digests at which objects are; belongs to Run
+	healthy                  map[types.UID]string // digests of healthy objects; belongs to Run
 }
 
-// NewFlux makes a Flux of the namespace that Flux's objects are in, which is required; nothing is
-// asked of the API server until Run.
+// NewFlux watches the namespace of Flux's objects, which is required. It sends no request before
+// Run.
 func NewFlux(o Options) (*Flux, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func NewFlux(o Options) (*Flux, error) {
 	return f, all
 }
 
-// State returns what is known now; its contents must not be changed.
+// State returns the current state; its contents must not be changed.
 func (f *Flux) State() FluxState { return *f.state.Load() }
 
 // Run watches until the context ends, and calls changed, which must not block, after each change of
@@ -107,9 +107,9 @@ func (f *Flux) update() bool {
 	without, failed := f.kustomizations.failure()
 	without = without && !f.kustomizations.synced()
 	next := &FluxState{HelmReleases: old.HelmReleases}
-	// A part must not count for all: a pending removal would look like a completed one.
+	// A part must not count as complete: a pending removal would look like a completed one.
 	next.Known = f.releases.synced() && (old.Known || f.kustomizations.synced() || without)
-	if f.releases.synced() || !denied { // rule 8: what was never allowed is no failure
+	if f.releases.synced() || !denied { // a permission that was never granted is not a failure
 		next.Err = err
 	}
 	if next.Err == nil && !without {
@@ -118,7 +118,7 @@ func (f *Flux) update() bool {
 	next.Synced = old.Synced || next.Known || denied && !f.releases.synced()
 	if next.Known {
 		next.HelmReleases = f.observed()
-		for i := range next.HelmReleases { // what was seen last is no evidence while nobody can look
+		for i := range next.HelmReleases { // the last seen health does not count while the API server is silent
 			next.HelmReleases[i].Healthy = next.HelmReleases[i].Healthy && next.Err == nil
 		}
 		slices.SortFunc(next.HelmReleases, func(a, b facts.Application) int {
@@ -157,9 +157,9 @@ func only(of map[string]string, keys ...string) map[string]string {
 	return out
 }
 
-// fluxObject makes a fact of a HelmRelease or Kustomization; the zero value if no artifact brought
-// it. Its deletion annotation counts only if kustomize-controller may delete it: the artifact with
-// the annotation has to have brought both.
+// fluxObject makes a fact of a HelmRelease or Kustomization; the zero value if it comes from no
+// artifact. Its deletion annotation counts only if kustomize-controller may delete it: both must
+// come from the artifact with the annotation.
 func fluxObject(kind string, o any) facts.Application {
 	m, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok || m.Labels[clusterLabel] == "" || m.Labels[facts.HubLabel] == "" || m.Labels[facts.OwnerLabel] == "" {

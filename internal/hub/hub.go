@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// clusterSecrets selects what Argo CD takes for clusters (argo-cd
+	// clusterSecrets selects the Secrets that Argo CD takes for clusters (argo-cd
 	// docs/operator-manual/declarative-setup.md).
 	clusterSecrets   = "argocd.argoproj.io/secret-type=cluster"
 	defaultNamespace = "argocd"
-	// quiet is how long changes are collected, and patience for how long at most if they go on.
+	// quiet is how long changes are collected, and patience the longest time if they continue.
 	quiet    = 100 * time.Millisecond
 	patience = time.Second
 )
@@ -36,17 +36,17 @@ var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 type Options struct {
 	Config    *rest.Config
 	Namespace string // of Argo CD, or of Flux's objects; default "argocd"
-	// Log gets the full text of failures, which State.Err shortens. Default: nowhere.
+	// Log receives the full text of failures, which State.Err shortens; default none.
 	Log *slog.Logger
 }
 
-// State is what is known at one time.
+// State is a snapshot of the hub's clusters and Applications at one time.
 type State struct {
-	// Facts are closed: a cluster without a Secret is not registered. They know the Applications
-	// unless the permission is missing (rule 8).
+	// Facts are closed: a cluster without a Secret is not registered. They include the Applications
+	// unless the permission is missing.
 	Facts facts.Set
-	// Synced reports that the first lists are complete. Before, Facts are empty, and nobody may act
-	// upon them.
+	// Synced reports that the first lists are complete. Before, Facts are empty, and callers must
+	// not act on them.
 	Synced bool
 	// Err is why the API server does not answer now, nil if it does.
 	Err error
@@ -63,7 +63,7 @@ type Hub struct {
 
 	state    atomic.Pointer[State]
 	known    map[string]facts.Cluster               // clusters that have been seen, until they are forgotten; belongs to Run
-	isMember atomic.Pointer[func(name string) bool] // what Forget was called with since the last update
+	isMember atomic.Pointer[func(name string) bool] // the argument of Forget since the last update
 }
 
 // New makes a Hub. It sends no request before Run.
@@ -87,7 +87,7 @@ func New(o Options) (*Hub, error) {
 	h.applications = follow(applications, followed{
 		what: "applications", permission: "list and watch on applications.argoproj.io", selector: clusterLabel, trim: new(digestWrites).trim, same: sameApplication,
 	})
-	o.Log = nil // the follower logs what both lack
+	o.Log = nil // the follower logs the same failures
 	statuses, failed := NewApplicationStatuses(o)
 	if h.statuses = statuses; failed == nil {
 		h.statuses.all[0].changed = h.dirty.Fire
@@ -106,32 +106,32 @@ func (o *Options) defaults() error {
 	return nil
 }
 
-// named is a copy of a configuration, with the name that the API server's log has for its requests.
+// named returns a copy of a configuration with our name in the API server's log.
 func named(c *rest.Config) *rest.Config {
 	c = rest.CopyConfig(c)
 	c.UserAgent = cmp.Or(c.UserAgent, "argosy")
 	return c
 }
 
-// Statuses are those of the Applications. Run keeps them up to date.
+// Statuses returns the statuses of the Applications. Run keeps them up to date.
 func (h *Hub) Statuses() *Statuses { return h.statuses }
 
-// State returns what is known now; its contents must not be changed.
+// State returns the current state; its contents must not be changed.
 func (h *Hub) State() State { return *h.state.Load() }
 
-// Current returns the facts of now, and whether they are complete.
+// Current returns the current facts, and whether they are complete.
 func (h *Hub) Current() (facts.Set, bool) {
 	s := h.State()
 	return s.Facts, s.Synced
 }
 
-// Forget drops what is known of clusters that have neither a Secret nor a member.
+// Forget drops the facts of clusters that have neither a Secret nor a member.
 func (h *Hub) Forget(isMember func(name string) bool) {
 	h.isMember.Store(&isMember)
 	h.dirty.Fire()
 }
 
-// Err is State.Err.
+// Err returns State.Err.
 func (h *Hub) Err() error { return h.State().Err }
 
 // Refresh does nothing: a watch is always up to date.
@@ -143,8 +143,8 @@ func (h *Hub) Run(ctx context.Context, changed func()) {
 	update(ctx, h.dirty, h.update, changed, h.secrets.run, h.applications.run, h.statuses.Run)
 }
 
-// update runs watches until the context ends. Whenever they have made something dirty, it makes the
-// new state, and calls changed if the state differs.
+// update runs watches until the context ends. Whenever they report a change, it makes the new
+// state, and calls changed if the state differs.
 func update(ctx context.Context, dirty run.Trigger, differs func() bool, changed func(), watches ...func(context.Context)) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -158,8 +158,8 @@ func update(ctx context.Context, dirty run.Trigger, differs func() bool, changed
 	}
 }
 
-// settled waits for a change, and then until none has come for a moment; false when the context has
-// ended (rule 6).
+// settled waits for a change, and then for a moment without changes; false when the context has
+// ended.
 func settled(ctx context.Context, dirty run.Trigger) bool {
 	select {
 	case <-ctx.Done():
@@ -187,7 +187,7 @@ func (h *Hub) update() bool {
 	_, next.Err = h.secrets.failure()
 	denied, err := h.applications.failure()
 	known := h.applications.synced()
-	if next.Err == nil && (known || !denied) { // rule 8: what was never allowed is no failure
+	if next.Err == nil && (known || !denied) { // a permission that was never granted is not a failure
 		next.Err = err
 	}
 	next.Synced = old.Synced || h.secrets.synced() && (denied || known && h.statuses.all[0].isReady())
@@ -202,7 +202,7 @@ func (h *Hub) update() bool {
 				}
 			}
 		}
-		for name, c := range h.known { // rule 3
+		for name, c := range h.known { // a missing Secret removes no cluster
 			c.Secret = ""
 			h.known[name] = c
 		}

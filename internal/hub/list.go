@@ -19,14 +19,14 @@ type Also struct {
 	FluxNamespace string // Flux's HelmReleases and Kustomizations of this namespace; empty for none
 }
 
-// page is the size of one list request, and maxListed the most objects of one kind.
+// page is the size of one list request, and maxListed the limit of objects of one kind.
 const (
 	page      = 500
 	maxListed = 200_000
 )
 
-// List requests once what a Hub and a Flux watch, and makes the same facts of it, from metadata
-// alone (rule 1), without the health of Applications. What it cannot get is an error.
+// List requests once what a Hub and a Flux watch, only as metadata, and makes the same facts of it,
+// without the health of Applications. It returns an error for whatever it cannot get.
 func List(ctx context.Context, o Options, also Also) (facts.Set, []problem.Problem, error) {
 	if err := o.defaults(); err != nil {
 		return facts.Set{}, nil, err
@@ -63,7 +63,7 @@ func List(ctx context.Context, o Options, also Also) (facts.Set, []problem.Probl
 	return set, problems, nil
 }
 
-// lister lists until something fails.
+// lister lists resources until a request fails.
 type lister struct {
 	client metadata.Interface
 	err    error
@@ -101,7 +101,7 @@ func (l *lister) list(ctx context.Context, r schema.GroupVersionResource, f foll
 	return nil
 }
 
-// listError is a short error that wraps the API server's.
+// listError is a short error that wraps the API server's error.
 type listError struct{ short, full error }
 
 func (e *listError) Error() string { return e.short.Error() }

@@ -8,18 +8,19 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// tableType asks the API server for the columns that kubectl prints.
+// tableType requests the columns that kubectl prints.
 const tableType = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
-// metadataClient is a client to which no whole object is sent (rule 1).
+// metadataClient returns a client that never receives a whole object, so no data of a Secret.
 func metadataClient(c *rest.Config) (metadata.Interface, error) {
 	c = rest.CopyConfig(c)
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return partial{next} })
 	return metadata.NewForConfig(c)
 }
 
-// partial takes plain JSON, the last choice of client-go's metadata client (metadata.go, v0.31),
-// out of what a request accepts: some servers would send the whole Secret, and now answer 406.
+// partial removes plain JSON, the last choice of client-go's metadata client (metadata.go, v0.31),
+// from the accepted types of a request. Some servers would send the whole Secret, and now answer
+// 406.
 type partial struct{ next http.RoundTripper }
 
 func (p partial) RoundTrip(q *http.Request) (*http.Response, error) {

@@ -22,11 +22,11 @@ const (
 	ApplicationSetsOf = "applicationsets"
 )
 
-// maxAnswer bounds one page of objects.
+// maxAnswer bounds one page of objects, in bytes.
 const maxAnswer = 256 << 20
 
-// Objects lists Applications or ApplicationSets as they live, as JSON. They hold no credentials; no
-// other resource is ever listed as a whole (rule 15).
+// Objects returns the live Applications or ApplicationSets as JSON. They hold no credentials; no
+// other resource is ever listed as a whole.
 func Objects(ctx context.Context, o Options, resource string) ([]json.RawMessage, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func Objects(ctx context.Context, o Options, resource string) ([]json.RawMessage
 	}
 }
 
-// get reads a list. An answer that is none is the API server's error.
+// get reads a list. Any other response is the API server's error.
 func get(ctx context.Context, client *http.Client, url string, to any) error {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -88,7 +88,7 @@ func get(ctx context.Context, client *http.Client, url string, to any) error {
 	return json.Unmarshal(data, to)
 }
 
-// collection is the path of a resource in a namespace.
+// collection returns the URL path of a resource in a namespace.
 func collection(r schema.GroupVersionResource, namespace string) string {
 	root := path.Join("/apis", r.Group)
 	if r.Group == "" {

@@ -21,29 +21,29 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
-// again is the first and the longest pause before a failed patch is repeated.
+// again and againMax are the first and the longest pause before a failed patch is repeated.
 const (
 	again    = time.Second
 	againMax = time.Minute
-	// healthPause is how long an unchanged word of health is not written over another one.
+	// healthPause is how long an unchanged health text waits before it replaces another replica's.
 	healthPause = 20 * time.Second
 )
 
-// grantsPermission is the permission that this needs.
+// grantsPermission is the permission that OwnershipGrants needs.
 const grantsPermission = "list, watch and patch on configmaps"
 
-// OwnershipGrantsState is what is known of a member's ownership grants at one time.
+// OwnershipGrantsState is a snapshot of a member's ownership grants at one time.
 type OwnershipGrantsState struct {
 	// Grants are sorted by group.
 	Grants []facts.OwnershipGrant
-	// Synced reports that the first list is complete. Nobody may act before.
+	// Synced reports that the first list is complete. Callers must not act before.
 	Synced bool
 	// Err is why the API server does not answer now, nil if it does.
 	Err error
 }
 
-// OwnershipGrants watches the ownership grants of one member in one namespace, and holds them (rule
-// 13).
+// OwnershipGrants watches the ownership grants of one member in one namespace, and holds them with
+// a finalizer until they are released.
 type OwnershipGrants struct {
 	member   string
 	client   metadata.ResourceInterface
@@ -59,18 +59,18 @@ type OwnershipGrants struct {
 	// These belong to Run.
 	logged string // the last logged failure
 	delay  time.Duration
-	retry  *time.Timer     // the one that repeats, nil before the first
+	retry  *time.Timer     // repeats a failed request, nil before the first
 	said   map[string]word // by the UID of a grant
 }
 
-// word is what was written of a grant's health last, and when.
+// word is the last health text that was written to a grant, and when.
 type word struct {
 	text string
 	at   time.Time
 }
 
-// NewOwnershipGrants makes OwnershipGrants of a member, which is required as the namespace is;
-// nothing is asked of the API server until Run.
+// NewOwnershipGrants watches the grants of a member. The member and the namespace are required. It
+// sends no request before Run.
 func NewOwnershipGrants(o Options, member string) (*OwnershipGrants, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
@@ -98,14 +98,14 @@ func newOwnershipGrants(client metadata.ResourceInterface, o Options, member str
 	return g, err
 }
 
-// Member is the member of the grants.
+// Member returns the member of the grants.
 func (g *OwnershipGrants) Member() string { return g.member }
 
-// State returns what is known now; its contents must not be changed.
+// State returns the current state; its contents must not be changed.
 func (g *OwnershipGrants) State() OwnershipGrantsState { return *g.state.Load() }
 
-// Release names the grants under deletion of which the engine has nothing any more. It does not
-// wait.
+// Release sets the grants under deletion that may go, because the engine has no objects of their
+// groups any more. It does not wait.
 func (g *OwnershipGrants) Release(released []facts.OwnershipGrant) {
 	g.mu.Lock()
 	same := slices.Equal(g.released, released)
@@ -116,8 +116,8 @@ func (g *OwnershipGrants) Release(released []facts.OwnershipGrant) {
 	}
 }
 
-// Report names what the grants' ConfigMaps are to say of the health of groups in rollouts
-// (facts.RingsHealthAnnotation), by group. It does not wait. The map must not be changed any more.
+// Report sets the health texts of groups in rollouts, by group, for the grants' ConfigMaps
+// (facts.RingsHealthAnnotation). It does not wait. The map must not be changed afterwards.
 func (g *OwnershipGrants) Report(health map[string]string) {
 	g.mu.Lock()
 	same := maps.Equal(g.health, health)
@@ -128,8 +128,8 @@ func (g *OwnershipGrants) Report(health map[string]string) {
 	}
 }
 
-// Run watches and holds until the context ends, and calls changed, which must not block, after each
-// change of State. It may be called once.
+// Run watches and holds grants until the context ends, and calls changed, which must not block,
+// after each change of State. It may be called once.
 func (g *OwnershipGrants) Run(ctx context.Context, changed func()) {
 	step := func() bool {
 		if g.update() {
@@ -156,9 +156,9 @@ func (g *OwnershipGrants) update() bool {
 	return true
 }
 
-// act puts our finalizer on grants that lack it, takes it off released ones, and writes what held
-// ones say of health. Replicas may disagree on that: where another one has written, an unchanged
-// word has to wait.
+// act adds our finalizer to grants that lack it, removes it from released ones, and writes the
+// health texts of held ones. Replicas may disagree on the text: after another replica's write, an
+// unchanged text has to wait.
 func (g *OwnershipGrants) act(ctx context.Context) {
 	g.mu.Lock()
 	released, health := g.released, g.health
@@ -208,7 +208,7 @@ func (g *OwnershipGrants) act(ctx context.Context) {
 	g.note(ctx, failure, wait)
 }
 
-// patch writes metadata of a ConfigMap that nobody has changed since.
+// patch writes metadata of a ConfigMap, unless the ConfigMap has changed since.
 func (g *OwnershipGrants) patch(ctx context.Context, m *metav1.PartialObjectMetadata, metadata map[string]any) (written bool, _ error) {
 	metadata["uid"], metadata["resourceVersion"] = m.UID, m.ResourceVersion
 	patch, err := json.Marshal(map[string]any{"metadata": metadata})
@@ -219,12 +219,13 @@ func (g *OwnershipGrants) patch(ctx context.Context, m *metav1.PartialObjectMeta
 	defer cancel()
 	_, err = g.client.Patch(ctx, m.Name, mergePatch, patch, metav1.PatchOptions{FieldManager: "argosy"})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return false, nil // what it is now is on its way
+		return false, nil // the watch will deliver its new version
 	}
 	return err == nil, g.follower.short(err, grantsPermission)
 }
 
-// note logs a failure once, and has the request repeated; what waits is done after that time.
+// note logs a failure once, and repeats the request later; texts that wait are written after that
+// time.
 func (g *OwnershipGrants) note(ctx context.Context, failure error, wait time.Duration) {
 	if ctx.Err() != nil {
 		return
@@ -239,7 +240,7 @@ func (g *OwnershipGrants) note(ctx context.Context, failure error, wait time.Dur
 	if failure == nil {
 		g.delay = 0
 	}
-	if g.retry != nil { // another one would be repeated by each change for itself
+	if g.retry != nil { // otherwise each change would repeat the request for itself
 		g.retry.Stop()
 	}
 	if next := cmp.Or(g.delay, wait); next > 0 {
@@ -247,8 +248,8 @@ func (g *OwnershipGrants) note(ctx context.Context, failure error, wait time.Dur
 	}
 }
 
-// trimGrant keeps the metadata of a grant that facts need, and the finalizers of others, which are
-// written back with ours.
+// trimGrant keeps the metadata of a grant that facts need, and other controllers' finalizers, which
+// are written back with ours.
 func trimGrant(o any) (any, error) {
 	m, ok := o.(*metav1.PartialObjectMetadata)
 	if !ok {

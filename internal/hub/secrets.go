@@ -32,8 +32,8 @@ func trim(o any) (any, error) {
 }
 
 // repeatsContent reports whether an annotation holds a copy of the whole object, a Secret's data
-// included: those of kubectl apply and of tools that do the same (Rancher's objectset, Banzai's
-// object matcher).
+// included. kubectl apply writes one, and so do other tools (Rancher's objectset, Banzai's object
+// matcher).
 func repeatsContent(key string) bool {
 	_, name, ok := strings.Cut(key, "/")
 	if !ok {
@@ -42,9 +42,9 @@ func repeatsContent(key string) bool {
 	return strings.HasPrefix(name, "last-applied") || key == "objectset.rio.cattle.io/applied"
 }
 
-// isBookkeeping reports whether a label or annotation is External Secrets' own note on a Secret
-// that it wrote, such as a hash of the data (v0.19.2, apis/externalsecrets/v1, AnnotationDataHash):
-// it is not about the cluster, and would change every response when a credential is rotated.
+// isBookkeeping reports whether a label or annotation is External Secrets' own note on its Secret,
+// such as a hash of the data (v0.19.2, apis/externalsecrets/v1, AnnotationDataHash). It is not
+// about the cluster, and would change every response when a credential is rotated.
 func isBookkeeping(key string) bool { return strings.HasPrefix(key, "reconcile.external-secrets.io/") }
 
 // clusterName returns the name of a Secret's cluster.

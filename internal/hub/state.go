@@ -28,21 +28,20 @@ const (
 
 	// contentKey holds an object's data.
 	contentKey = "content"
-	// maxContent is how much of it is in one ConfigMap, which the API server bounds to 1 MiB.
+	// maxContent bounds the data in one ConfigMap, which the API server limits to 1 MiB.
 	maxContent = 768 << 10
 	// stateTimeout bounds each request for state.
 	stateTimeout = 10 * time.Second
 )
 
-// StateObjects are the ConfigMaps of one namespace that hold state: their names begin with a prefix
-// (rule 12).
+// StateObjects stores state in ConfigMaps of one namespace whose names begin with a prefix.
 type StateObjects struct {
 	prefix, namespace string
 	values            dynamic.ResourceInterface
 	names             metadata.ResourceInterface
 }
 
-// NewStateObjects sends no request yet. Replicas have the same prefix.
+// NewStateObjects makes StateObjects. It sends no request. Replicas have the same prefix.
 func NewStateObjects(config *rest.Config, namespace, prefix string) (*StateObjects, error) {
 	if namespace == "" || prefix == "" {
 		return nil, errors.New("kubernetes: state needs a namespace and a prefix")
@@ -63,14 +62,14 @@ func NewStateObjects(config *rest.Config, namespace, prefix string) (*StateObjec
 	}, nil
 }
 
-// String names the place of the state.
+// String returns the place of the state.
 func (s *StateObjects) String() string {
 	return fmt.Sprintf("ConfigMaps %s-* in namespace %q", s.prefix, s.namespace)
 }
 
 func (s *StateObjects) name(name string) string { return s.prefix + "-" + name }
 
-// failed turns an error into one of package state, or shortens it.
+// failed turns an error into one of package store, or shortens it.
 func (s *StateObjects) failed(verb string, err error) error {
 	switch {
 	case err == nil:
@@ -84,13 +83,13 @@ func (s *StateObjects) failed(verb string, err error) error {
 	return f.short(err, verb+" on configmaps")
 }
 
-// MaxSize bounds the data of a ConfigMap.
+// MaxSize returns the limit of a ConfigMap's data.
 func (s *StateObjects) MaxSize() int { return maxContent }
 
-// Shared is true: each replica writes to the same ConfigMaps.
+// Shared returns true: each replica writes to the same ConfigMaps.
 func (s *StateObjects) Shared() bool { return true }
 
-// Get returns an object. Package state reports one without content as damage.
+// Get returns an object. Package store reports an object without content as damaged.
 func (s *StateObjects) Get(ctx context.Context, name string) ([]byte, string, error) {
 	u, err := s.values.Get(ctx, s.name(name), metav1.GetOptions{})
 	if err != nil {
@@ -141,7 +140,7 @@ func (s *StateObjects) Delete(ctx context.Context, name string) error {
 	return err
 }
 
-// List returns the names of all objects of the prefix, by their metadata alone.
+// List returns the names of all objects of the prefix. It requests only metadata.
 func (s *StateObjects) List(ctx context.Context) ([]string, error) {
 	list, err := s.names.List(ctx, metav1.ListOptions{LabelSelector: stateLabel + "=" + s.prefix})
 	if err != nil {

@@ -19,27 +19,28 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
-// Status is what an engine reports of one Application, HelmRelease or Kustomization.
+// Status is what an engine reports about one Application, HelmRelease or Kustomization.
 type Status struct {
 	Version, Sync, Health string
-	// Since is when any of these was seen to change, in seconds; zero if they never were.
+	// Since is when a change of these was last seen, in seconds; zero for never.
 	Since time.Time
 }
 
-// Statuses watches the printed columns of the engines' objects (rule 14).
+// Statuses watches the columns that kubectl prints of the engines' objects.
 type Statuses struct{ all []*statusTable }
 
-// statusTable is the columns of one resource. It keeps the status alone, each different one once.
+// statusTable watches the columns of one resource. It keeps only the status, and each distinct
+// status once.
 type statusTable struct {
-	// follower notes how requests go. Its changed is also called when an object becomes healthy, or
-	// is healthy no more.
+	// follower records the results of requests. Its changed is also called when an object becomes
+	// healthy or stops being healthy.
 	follower
 	client   *rest.RESTClient
 	resource schema.GroupVersionResource
 	read     func(cells map[string]string) Status
 	requests context.Context //nolint:containedctx // list and watch functions of client-go have none
 
-	rows    sync.RWMutex // guards what follows; the follower has a lock of its own
+	rows    sync.RWMutex // guards what follows; the follower has its own lock
 	columns []string
 	byName  map[string]seen
 	changes uint64
@@ -49,7 +50,7 @@ type statusTable struct {
 }
 
 // seen is the status of an object at a version, and when it was seen to change: seconds since 1970,
-// or 0. Broken is when it was last seen otherwise than healthy, in milliseconds.
+// or 0. broken is when it was last seen unhealthy, in milliseconds.
 type seen struct {
 	*Status
 	version uint64
@@ -57,7 +58,7 @@ type seen struct {
 	broken  int64
 }
 
-// health is what a status says of health.
+// health is the part of a status that is about health.
 type health struct {
 	isHealthy, isDegraded bool
 	broken                int64 // facts.Application.Broken
@@ -66,7 +67,7 @@ type health struct {
 // isHealthy reports whether the engine has nothing left to do.
 func (s *Status) isHealthy() bool { return s != nil && s.Sync == "Synced" && s.Health == "Healthy" }
 
-// isDegraded reports whether the engine says that something is wrong.
+// isDegraded reports whether the engine reports the object as degraded.
 func (s *Status) isDegraded() bool { return s != nil && s.Health == "Degraded" }
 
 // NewApplicationStatuses watches Argo CD's Applications.
@@ -110,7 +111,7 @@ func (s *Statuses) Run(ctx context.Context) {
 	}
 }
 
-// Of returns the status of an Application, or of Flux's object of that name; false for none.
+// Of returns the status of the Application or Flux object of a name; false for none.
 func (s *Statuses) Of(name string) (Status, bool) {
 	for _, t := range s.all {
 		t.rows.RLock()
@@ -127,7 +128,7 @@ func (s *Statuses) Of(name string) (Status, bool) {
 	return Status{}, false
 }
 
-// Version changes with any status.
+// Version returns a number that changes with any status.
 func (s *Statuses) Version() (out uint64) {
 	for _, t := range s.all {
 		t.rows.RLock()
@@ -137,8 +138,8 @@ func (s *Statuses) Version() (out uint64) {
 	return out
 }
 
-// Silent is why the API server does not report statuses now, and since when; nil if it does. A
-// missing permission or resource is no silence.
+// Silent returns why the API server does not report statuses now, and since when; nil if it does. A
+// missing permission or resource does not count.
 func (s *Statuses) Silent() (since time.Time, err error) {
 	for _, t := range s.all {
 		t.rows.RLock()
@@ -154,8 +155,9 @@ func (s *Statuses) Silent() (since time.Time, err error) {
 	return time.Time{}, nil
 }
 
-// healthAt is an object's health at a version, or at a later one. A table and the metadata arrive
-// apart: if the table is behind, the health is not current, and changed is called when it is.
+// healthAt returns an object's health at a version, or at a later one. The table and the metadata
+// arrive separately: if the table is older, the health is not current, and changed is called when
+// it is.
 func (t *statusTable) healthAt(name, version string) (now health, isCurrent bool) {
 	at, err := strconv.ParseUint(version, 10, 64)
 	_, failed := t.failure()
@@ -174,7 +176,8 @@ func (t *statusTable) healthAt(name, version string) (now health, isCurrent bool
 	return now, true
 }
 
-// isReady reports whether the first list is complete, or has failed: then nothing is healthy.
+// isReady reports whether the first list is complete or has failed. After a failure nothing is
+// healthy.
 func (t *statusTable) isReady() bool {
 	_, failed := t.failure()
 	t.rows.RLock()
@@ -182,16 +185,16 @@ func (t *statusTable) isReady() bool {
 	return t.synced || failed != nil
 }
 
-// run follows until the context ends.
+// run watches until the context ends.
 func (t *statusTable) run(ctx context.Context) {
 	defer context.AfterFunc(ctx, t.stop)()
 	r := cache.NewReflectorWithOptions(&cache.ListWatch{ListFunc: t.list, WatchFunc: t.watch}, &metav1.PartialObjectMetadata{}, statusStore{t}, cache.ReflectorOptions{Name: t.what})
-	r.WatchListPageSize = 500 // a list of all at once takes memory that nobody gives back
+	r.WatchListPageSize = 500 // a list of all at once takes memory that is never returned
 	r.Run(ctx.Done())
 }
 
 func (t *statusTable) request(o metav1.ListOptions) *rest.Request {
-	o.LabelSelector, o.AllowWatchBookmarks = t.selector, false // a bookmark is no table
+	o.LabelSelector, o.AllowWatchBookmarks = t.selector, false // a bookmark is not a table
 	return t.client.Get().Namespace(t.namespace).Resource(t.resource.Resource).
 		SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).Param("includeObject", string(metav1.IncludeNone))
 }
@@ -228,7 +231,7 @@ func (t *statusTable) watch(o metav1.ListOptions) (watch.Interface, error) {
 	}), nil
 }
 
-// learn remembers the names of the columns, which only the first table of a watch has.
+// learn stores the names of the columns, which only the first table of a watch has.
 func (t *statusTable) learn(table *metav1.Table) {
 	if len(table.ColumnDefinitions) == 0 {
 		return
@@ -241,7 +244,7 @@ func (t *statusTable) learn(table *metav1.Table) {
 	}
 }
 
-// object is a row with its columns as annotations.
+// object returns a row as an object, with its columns as annotations.
 func (t *statusTable) object(row *metav1.TableRow, version string) *metav1.PartialObjectMetadata {
 	t.rows.RLock()
 	defer t.rows.RUnlock()
@@ -285,7 +288,7 @@ func readiness(cells map[string]string) Status {
 	return Status{Sync: "OutOfSync", Health: "Progressing"}
 }
 
-// statusStore makes a store for client-go of a table.
+// statusStore is a statusTable as a store of client-go.
 type statusStore struct{ *statusTable }
 
 func (s statusStore) put(o any) {
@@ -296,7 +299,7 @@ func (s statusStore) put(o any) {
 	status := s.read(m.Annotations)
 	shared := s.shared[status]
 	if shared == nil {
-		if len(s.shared) > maxStatuses { // of versions that are gone by now
+		if len(s.shared) > maxStatuses { // statuses of versions that no longer exist
 			clear(s.shared)
 		}
 		status.Version, status.Sync, status.Health = strings.Clone(status.Version), strings.Clone(status.Sync), strings.Clone(status.Health)
@@ -311,22 +314,22 @@ func (s statusStore) put(o any) {
 		s.changed()
 	}
 	since, broken := was.since, was.broken
-	if was.Status != nil && was.isHealthy() != shared.isHealthy() { // each event counts, not the last alone
+	if was.Status != nil && was.isHealthy() != shared.isHealthy() { // each event counts, not only the last
 		broken = time.Now().UnixMilli()
 	}
 	if was.Status == nil || *was.Status != *shared {
 		s.changes++
-		if since = 0; s.synced { // the first list saw nothing change
+		if since = 0; s.synced { // the first list shows no change
 			since = time.Now().Unix()
 		}
 	}
 	s.byName[m.Name] = seen{shared, version, since, broken}
 }
 
-// maxStatuses bounds the different statuses that are remembered.
+// maxStatuses bounds the distinct statuses that are kept.
 const maxStatuses = 10_000
 
-// Add keeps a status.
+// Add stores a status.
 func (s statusStore) Add(o any) error {
 	s.rows.Lock()
 	defer s.rows.Unlock()
@@ -334,10 +337,10 @@ func (s statusStore) Add(o any) error {
 	return nil
 }
 
-// Update keeps a status.
+// Update stores a status.
 func (s statusStore) Update(o any) error { return s.Add(o) }
 
-// Delete forgets a status.
+// Delete removes a status.
 func (s statusStore) Delete(o any) error {
 	if m, is := o.(*metav1.PartialObjectMetadata); is {
 		s.rows.Lock()
@@ -349,7 +352,7 @@ func (s statusStore) Delete(o any) error {
 	return nil
 }
 
-// Replace keeps these statuses and no others.
+// Replace replaces all statuses.
 func (s statusStore) Replace(all []any, _ string) error {
 	s.rows.Lock()
 	defer s.rows.Unlock()
@@ -370,7 +373,7 @@ func (s statusStore) Replace(all []any, _ string) error {
 	return nil
 }
 
-// Resync does nothing: there is nothing behind the store.
+// Resync does nothing: the store has no backend.
 func (statusStore) Resync() error { return nil }
 
 // List, ListKeys, Get and GetByKey are for indexers: a reflector does not call them.

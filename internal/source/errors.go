@@ -17,23 +17,23 @@ const (
 	Authentication Reason = "authentication"  // credentials missing or refused, host key unknown
 	NotFound       Reason = "not-found"       // no such repository or folder
 	UnknownRef     Reason = "unknown-ref"     // the repository has no such branch, tag or commit
-	AmbiguousRef   Reason = "ambiguous-ref"   // the ref is a branch and a tag, or was of the other kind before
+	AmbiguousRef   Reason = "ambiguous-ref"   // the ref is a branch and a tag, or was the other one before
 	Unreadable     Reason = "unreadable"      // permission denied, disk error
-	Empty          Reason = "empty"           // no file the resolver reads
+	Empty          Reason = "empty"           // no file that the resolver reads
 	Unsigned       Reason = "unsigned"        // no allowed signer has signed the commit
-	LimitExceeded  Reason = "limit-exceeded"  // a bound of Limits
+	LimitExceeded  Reason = "limit-exceeded"  // a limit of Limits is exceeded
 	Unstable       Reason = "unstable"        // files vanish while they are being read
 	GitMissing     Reason = "git-missing"     // no git command
-	GitFailed      Reason = "git-failed"      // anything else git says
-	GitAway        Reason = "git-away"        // Git's own process is away, or hangs
-	GitRefused     Reason = "git-refused"     // what Git's own process sends is no snapshot
-	InvalidOptions Reason = "invalid-options" // what New refuses
+	GitFailed      Reason = "git-failed"      // any other error of git
+	GitAway        Reason = "git-away"        // Git's own process cannot be reached, or hangs
+	GitRefused     Reason = "git-refused"     // Git's own process sends an invalid snapshot
+	InvalidOptions Reason = "invalid-options" // options that New rejects
 	Canceled       Reason = "canceled"        // the caller's context has ended
 )
 
 func (r Reason) Error() string { return string(r) }
 
-// IsKnown reports whether it is one of these.
+// IsKnown reports whether r is one of the reasons above.
 func (r Reason) IsKnown() bool {
 	switch r {
 	case Unreachable, Authentication, NotFound, UnknownRef, AmbiguousRef, Unreadable, Empty, Unsigned, LimitExceeded, Unstable,
@@ -49,7 +49,7 @@ type Error struct {
 	Source string // the source's String
 	Detail string
 	Hint   string // what to do, may be empty
-	Err    error  // the cause, if it is of use to errors.Is
+	Err    error  // the cause, if errors.Is can use it
 }
 
 func (e *Error) Error() string {
@@ -66,10 +66,10 @@ func (e *Error) Is(target error) bool {
 	return ok && r == e.Reason
 }
 
-// Unwrap is the cause: a context's error or one of io/fs, else nil.
+// Unwrap returns the cause: an error of a context or of io/fs, else nil.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ReasonOf is the reason of a source's error, "" for nil.
+// ReasonOf returns the reason of a source's error, "" for nil.
 func ReasonOf(err error) Reason {
 	var e *Error
 	switch {
@@ -83,18 +83,18 @@ func ReasonOf(err error) Reason {
 	return GitFailed
 }
 
-// LimitError is the error of a snapshot that is beyond a limit.
+// LimitError returns the error of a snapshot that is beyond a limit.
 func LimitError(source, what string, actual, limit int64) *Error {
 	return &Error{Reason: LimitExceeded, Source: source, Detail: fmt.Sprintf("%s: %d, at most %d", what, actual, limit)}
 }
 
-// EmptyError is the error of a snapshot without a file that the resolver reads.
+// EmptyError returns the error of a snapshot without a file that the resolver reads.
 func EmptyError(source string) *Error {
 	return &Error{Reason: Empty, Source: source, Detail: "no .yaml, .yml, .json or .gotmpl file in it"}
 }
 
-// FileError is a file system's error without absolute paths: at is the place inside the folder, ""
-// for the folder. An *Error stays as it is.
+// FileError returns a file system's error without absolute paths. at is the path inside the folder,
+// "" for the folder itself. An *Error is returned unchanged.
 func FileError(source, at string, err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

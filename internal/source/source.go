@@ -10,29 +10,29 @@ import (
 	"github.com/argosy-hub/argosy/internal/budget"
 )
 
-// Source is where a fleet's repository comes from.
+// Source is the origin of a fleet repository's snapshots.
 type Source interface {
-	// Snapshot polls the repository now. Beside an error, the snapshot is the last good one, or nil
-	// if there was none: a caller that checks the error first never takes it for the present
+	// Snapshot polls the repository now. Next to an error, the snapshot is the last good one, or
+	// nil if there was none. A caller that checks the error first never takes it for the current
 	// state.
 	Snapshot(ctx context.Context) (*snapshot.Snapshot, error)
-	// Watch calls update with what Snapshot gives: at once, and then whenever the revision or the
-	// error's text differ from the last call's, until the context ends. Calls do not overlap.
+	// Watch calls update with the results of Snapshot until the context ends: at once, and then
+	// whenever the revision or the error's text changes. Calls do not overlap.
 	Watch(ctx context.Context, update func(*snapshot.Snapshot, error))
-	// Refresh triggers a poll of Watch now instead of after its interval. It does not wait.
+	// Refresh makes Watch poll now instead of after its interval. It does not wait.
 	Refresh()
-	// String names the source for people, without credentials.
+	// String returns the source's name for people, without credentials.
 	String() string
-	// Close gives back what the source holds on disk for its lifetime.
+	// Close releases what the source holds on disk.
 	Close() error
 }
 
-// Limits bound a snapshot (H10). A zero field means its default.
+// Limits bound a snapshot. A zero field means its default.
 type Limits struct {
 	FileSize int64 // bytes of one file; default snapshot.MaxFileSize
 	Files    int   // files in a snapshot; default 100,000. Ten times as many entries of any kind are listed
 	Bytes    int64 // bytes of all files of a snapshot; default 512 MiB, and at most a part of GOMEMLIMIT
-	// Charts adds the further files that charts are rendered from (rule 4).
+	// Charts adds the other files that charts are rendered from.
 	Charts bool
 	// AnyName adds files of any name.
 	AnyName bool
@@ -49,10 +49,11 @@ func (l Limits) WithDefaults() Limits {
 	}
 }
 
-// Entries is how many files and folders a snapshot may have, those that are not read included.
+// Entries returns how many files and folders a repository may have, including files that are not
+// read.
 func (l Limits) Entries() int { return 10 * l.Files }
 
-// IsResolverFile reports whether the resolver may read a file of that name (rule 4).
+// IsResolverFile reports whether the resolver may read a file of that name.
 func IsResolverFile(name string) bool {
 	dot := strings.LastIndexByte(name, '.')
 	if dot < 0 {
@@ -70,9 +71,9 @@ func (l Limits) Wanted(name string) bool {
 	return l.AnyName || IsResolverFile(name) || l.Charts && isChartFile(name)
 }
 
-// isChartFile reports whether rendering charts and folders needs a path: templates and the files
-// they read, files that say what is built or left out, and Jsonnet programs, which are named and
-// never run.
+// isChartFile reports whether rendering charts and folders needs a path. These are templates and
+// the files they read, and files that say what is built or left out. Jsonnet programs are listed
+// and never run.
 func isChartFile(p string) bool {
 	switch path.Ext(p) {
 	case ".tpl", ".tgz", ".jsonnet":

@@ -5,7 +5,7 @@ import "net/http"
 // maxResponse bounds a response of a forge's API, in bytes.
 const maxResponse = 1 << 20
 
-// BoundedTransport cuts off responses that are longer than any of a forge's API.
+// BoundedTransport returns a transport that cuts off responses longer than any of a forge's API.
 func BoundedTransport(next http.RoundTripper) http.RoundTripper { return boundedTransport{next} }
 
 type boundedTransport struct{ next http.RoundTripper }

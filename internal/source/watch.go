@@ -10,10 +10,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 )
 
-// refreshPause is the least time from one poll to the next that a refresh asks for.
+// refreshPause is the least time between polls that Refresh triggers.
 const refreshPause = time.Second
 
-// Watcher is the part of Watch that all sources share.
+// Watcher implements the parts of Watch that all sources share.
 type Watcher struct {
 	interval time.Duration
 	jitter   bool // spread the polls of several replicas over the interval
@@ -29,7 +29,7 @@ func NewWatcher(interval time.Duration, jitter bool) Watcher {
 // Refresh triggers a poll of Watch now.
 func (w Watcher) Refresh() { w.now.Fire() }
 
-// Polled is when Watch last polled without an error, zero if it never did.
+// Polled returns when Watch last polled without an error, zero if it never did.
 func (w Watcher) Polled() time.Time {
 	if ns := w.polled.Load(); ns != 0 {
 		return time.Unix(0, ns)
@@ -38,7 +38,7 @@ func (w Watcher) Polled() time.Time {
 }
 
 // Poll calls poll at each interval and trigger, and update whenever the result differs from the
-// last one. Triggers in quick succession make one poll in each refreshPause.
+// last one. Triggers in quick succession make one poll per refreshPause.
 func (w Watcher) Poll(ctx context.Context, poll func(context.Context) (*snapshot.Snapshot, error), update func(*snapshot.Snapshot, error)) {
 	var revision, text string
 	for first := true; ; first = false {

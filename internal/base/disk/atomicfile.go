@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Write replaces a file by one of these parts: whatever happens, the file has its old content or
-// all of the new one, and the new one outlives a crash of the machine. An interrupted write leaves
-// a file beside it, named by temporary, a pattern of os.CreateTemp.
+// Write replaces a file's content by the parts in one step: the file has all of its old content or
+// all of the new one. The new content survives a crash of the machine. An interrupted write leaves
+// a file next to it, named by temporary, a pattern of os.CreateTemp.
 func Write(path, temporary string, parts ...[]byte) (err error) {
 	dir := filepath.Dir(path)
 	file, err := os.CreateTemp(dir, temporary)
@@ -35,14 +35,14 @@ func Write(path, temporary string, parts ...[]byte) (err error) {
 	return syncFolder(dir)
 }
 
-// syncFolder writes a folder's names to the disk.
+// syncFolder syncs a folder's entries to the disk.
 func syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, fs.ErrInvalid) { // some file systems sync no folders
+	if err := d.Sync(); err != nil && !errors.Is(err, fs.ErrInvalid) { // some file systems cannot sync folders
 		return err
 	}
 	return nil

@@ -4,7 +4,7 @@
 //	disk.Write("plan.md", ".plan-*", data)
 //	f, err := disk.Open(...) // f's value follows the file
 //
-// Files must be good when they are opened. Later, a bad file leaves the last good value, and its
-// error is logged once. A change is found by content: neither size nor time tells that a mounted
-// Secret or ConfigMap has changed.
+// Open returns an error for files that cannot be used. Later, such a file leaves the last good
+// value in use, and its error is logged once. A change is found by content: neither size nor time
+// shows that a mounted Secret or ConfigMap has changed.
 package disk

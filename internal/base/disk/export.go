@@ -10,8 +10,7 @@ import (
 	"path/filepath"
 )
 
-// Export replaces a file for other users to read, all of it or nothing; Write keeps it to its
-// owner.
+// Export replaces a file in one step and lets other users read it. A file of Write is its owner's.
 func Export(name string, data []byte) error {
 	root, err := os.OpenRoot(filepath.Dir(name))
 	if err == nil {
@@ -24,7 +23,7 @@ func Export(name string, data []byte) error {
 	return nil
 }
 
-// replace gives a file a content, and a mode unless that is 0.
+// replace sets a file's content, and its mode unless that is 0.
 func replace(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	temporary := path.Join(path.Dir(name), ".argosy-"+rand.Text())
 	err := create(root, temporary, data)
@@ -40,7 +39,7 @@ func replace(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	return err
 }
 
-// create writes a new file, or nothing.
+// create writes a new file. An error leaves no file.
 func create(root *os.Root, name string, data []byte) error {
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -53,7 +52,7 @@ func create(root *os.Root, name string, data []byte) error {
 	return err
 }
 
-// makeFolders makes a folder and its parents and returns those that it made.
+// makeFolders creates a folder and its parents, and returns the folders that it created.
 func makeFolders(root *os.Root, dir string) (made []string, err error) {
 	switch {
 	case dir == ".":

@@ -17,12 +17,11 @@ import (
 type Source struct {
 	// Kind is what errors call the file, such as "TLS key".
 	Kind, Path string
-	// Limit is how many bytes the file may have.
+	// Limit bounds the file's size, in bytes.
 	Limit int64
 }
 
-// Read is the file's content. Its error names the file and has no more of the operating system's
-// text than the cause.
+// Read returns the file's content. Its error names the file and the cause.
 func (s Source) Read() ([]byte, error) {
 	f, err := os.Open(s.Path)
 	if err != nil {
@@ -39,10 +38,10 @@ func (s Source) Read() ([]byte, error) {
 	return data, nil
 }
 
-// Error says which file an error is about.
+// Error adds the file's kind and path to an error.
 func (s Source) Error(err error) error { return fmt.Errorf("%s %q: %w", s.Kind, s.Path, err) }
 
-// Cause is a file's error without its operation and path.
+// Cause returns a file's error without its operation and path.
 func Cause(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -51,21 +50,21 @@ func Cause(err error) error {
 	return err
 }
 
-// Options say what to read and how. Parse and at least one source are required.
+// Options configure a File. Parse and at least one source are required.
 type Options[T any] struct {
-	// Sources are read together, as a certificate and its key are.
+	// Sources are the files to read together, such as a certificate and its key.
 	Sources []Source
-	// Parse makes the value of the sources' contents. Its errors name the file.
+	// Parse parses the sources' contents. Its errors name the file.
 	Parse func(contents [][]byte) (T, error)
-	// Log gets the changes; default none.
+	// Log receives changes and errors; default none.
 	Log *slog.Logger
-	// Changed is called with the kind of the files when their value has changed; default none.
+	// Changed is called with the files' kind when their value has changed; default none.
 	Changed func(kind string)
 	// Now is the clock of Recent; default time.Now.
 	Now func() time.Time
 }
 
-// File is the value of files.
+// File holds the value that is parsed from files.
 type File[T any] struct {
 	o Options[T]
 
@@ -76,7 +75,7 @@ type File[T any] struct {
 	err      error
 }
 
-// Open reads the files, which have to be good (rule 1).
+// Open reads the files. It returns an error if they cannot be used.
 func Open[T any](o Options[T]) (*File[T], error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -93,7 +92,7 @@ func Open[T any](o Options[T]) (*File[T], error) {
 	return f, nil
 }
 
-// Last is the last good value, and what was wrong with the files when they were read last.
+// Last returns the last good value, and the error of the last read.
 func (f *File[T]) Last() (T, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,8 +107,8 @@ func (f *File[T]) Current() T {
 	return f.value
 }
 
-// Recent is Current, but reads nothing while the last look is more recent than age. It reports
-// whether it has read the files.
+// Recent returns what Current does, but reads the files only if the last read is older than age. It
+// reports whether it has read them.
 func (f *File[T]) Recent(age time.Duration) (value T, read bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -120,15 +119,15 @@ func (f *File[T]) Recent(age time.Duration) (value T, read bool) {
 	return f.value, read
 }
 
-// Reload reads the files and reports whether the value or the error is another one.
+// Reload reads the files and reports whether the value or the error has changed.
 func (f *File[T]) Reload() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.reload()
 }
 
-// reload takes in what the files hold. The caller holds the lock: an older content must not be
-// taken for the newest.
+// reload reads the files. The caller holds the lock, so that an older read cannot replace a newer
+// one.
 func (f *File[T]) reload() (differs bool) {
 	f.read = f.o.Now()
 	contents, value, err := f.parse()
@@ -155,7 +154,7 @@ func (f *File[T]) reload() (differs bool) {
 	return true
 }
 
-// parse reads all sources. The contents are nil if they are those of the last good value.
+// parse reads all sources. The contents are nil if they equal the last good value's.
 func (f *File[T]) parse() (contents [][]byte, value T, err error) {
 	for _, s := range f.o.Sources {
 		content, err := s.Read()

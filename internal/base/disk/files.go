@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// Replacement is a file that gets another content, unless it is no longer what it was.
+// Replacement replaces the content of a file, unless the file has changed meanwhile.
 type Replacement struct {
 	Name    string
 	Was, Is []byte
 }
 
-// ErrChanged means that a file is no longer what its writer has read.
+// ErrChanged means that a file has changed since its writer read it.
 var ErrChanged = errors.New("somebody else has changed it meanwhile")
 
-// UnfinishedError names what WriteAll has written and could not undo.
+// UnfinishedError names the files that WriteAll has written and could not restore.
 type UnfinishedError struct{ New, Changed []string }
 
 func (e *UnfinishedError) Error() string {
@@ -38,9 +38,9 @@ func (e *UnfinishedError) Error() string {
 
 // WriteAll writes new files below dir and then replaces others, all of them or none, unless the
 // process is killed meanwhile. None of the new files may exist: the error names the files that
-// exist and wraps fs.ErrExist. It wraps ErrChanged if a file is no longer what it was, and an
-// UnfinishedError if an error has left a part. WriteAll writes nothing outside of dir, whatever
-// symbolic links there are (rule H8).
+// exist and wraps fs.ErrExist. It wraps ErrChanged if a file has changed, and an UnfinishedError if
+// some files could not be restored. WriteAll writes nothing outside of dir, even through symbolic
+// links.
 func WriteAll(dir string, files map[string][]byte, replacements []Replacement) (err error) {
 	defer func() {
 		if err != nil {
@@ -90,8 +90,8 @@ func WriteAll(dir string, files map[string][]byte, replacements []Replacement) (
 	return err
 }
 
-// target is the file that a name leads to: of a link below dir the file that it names, so that the
-// link stays. Any other name is returned as it is.
+// target returns the file that a name leads to. For a link below dir that is the link's target, so
+// that the link stays. Any other name is returned unchanged.
 func target(dir, name string) string {
 	base, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -104,10 +104,10 @@ func target(dir, name string) string {
 	if rel, err := filepath.Rel(base, file); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
 	}
-	return name // no access leaves dir: it fails
+	return name // an access outside of dir fails
 }
 
-// written is what a WriteAll has written so far.
+// written records what a WriteAll has written so far.
 type written struct {
 	root     *os.Root
 	folders  []string
@@ -138,7 +138,7 @@ func (w *written) replace(r Replacement) error {
 	return err
 }
 
-// undo gives replaced files their content back, and removes the new ones with their folders.
+// undo restores replaced files, and removes new files with their folders.
 func (w *written) undo() error {
 	left := &UnfinishedError{}
 	for _, r := range slices.Clone(w.replaced) {
@@ -152,7 +152,7 @@ func (w *written) undo() error {
 		}
 	}
 	for _, folder := range slices.Backward(w.folders) {
-		_ = w.root.Remove(folder) // fails, as it should, if it holds anything else
+		_ = w.root.Remove(folder) // fails, as intended, if the folder is not empty
 	}
 	if len(left.New)+len(left.Changed) > 0 {
 		return left

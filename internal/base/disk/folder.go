@@ -13,29 +13,27 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// listName is the file in a written folder that names all others: those that WriteFolder may
-// replace.
+// listName is the file in a written folder that lists all others: WriteFolder may replace them.
 const listName = ".argosy-rendered"
 
-// WriteFolder writes a folder of files, all of it or nothing: it fills a folder beside it, then
-// renames. It replaces only a folder that WriteFolder wrote.
+// WriteFolder writes a folder of files in one step: it fills a folder next to it, then renames it.
+// It replaces only a folder that WriteFolder wrote.
 func WriteFolder(dir string, files map[string][]byte) error {
 	listed := maps.Clone(files)
 	listed[listName] = []byte(strings.Join(slices.Sorted(maps.Keys(files)), "\n") + "\n")
 	return writeFolder(dir, listed, replaceable)
 }
 
-// ErrNotEmpty refuses a folder that has something in it.
+// ErrNotEmpty means that a folder is not empty.
 var ErrNotEmpty = errors.New("the folder is not empty")
 
-// CreateFolder writes a new folder of files, all of it or nothing, as WriteFolder does. The folder
-// is the user's from then on: WriteFolder does not replace it. The error wraps ErrNotEmpty where
-// the folder has something in it.
+// CreateFolder writes a new folder of files in one step. The folder is the user's from then on:
+// WriteFolder does not replace it. The error wraps ErrNotEmpty if the folder is not empty.
 func CreateFolder(dir string, files map[string][]byte) error {
 	return writeFolder(dir, files, CheckEmpty)
 }
 
-// writeFolder writes a folder unless it is refused.
+// writeFolder writes a folder unless refuse returns an error.
 func writeFolder(dir string, files map[string][]byte, refuse func(dir string) error) (err error) {
 	dir, err = filepath.Abs(dir)
 	defer func() {
@@ -59,7 +57,7 @@ func writeFolder(dir string, files map[string][]byte, refuse func(dir string) er
 	return errors.Join(exchange(work, dir, files), os.RemoveAll(work))
 }
 
-// CheckEmpty refuses a folder that CreateFolder would refuse.
+// CheckEmpty returns the error with which CreateFolder would refuse a folder.
 func CheckEmpty(dir string) error {
 	switch entries, err := os.ReadDir(dir); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -72,7 +70,7 @@ func CheckEmpty(dir string) error {
 	return nil
 }
 
-// exchange fills a new folder in the work folder and puts it into the place of another one.
+// exchange fills a new folder in the work folder and moves it to dir.
 func exchange(work, dir string, files map[string][]byte) error {
 	fresh, old := filepath.Join(work, "new"), filepath.Join(work, "old")
 	if err := fill(fresh, files); err != nil {
@@ -90,8 +88,7 @@ func exchange(work, dir string, files map[string][]byte) error {
 	return nil
 }
 
-// parallelWrites is how many files are written in parallel: each waits for the disk, which takes
-// many as fast as one.
+// parallelWrites is how many files are written in parallel: a disk syncs many as fast as one.
 const parallelWrites = 16
 
 // fill writes all files into a new folder.
@@ -116,7 +113,7 @@ func fill(dir string, files map[string][]byte) error {
 	return errors.Join(writes.Wait(), err)
 }
 
-// replaceable refuses a folder with a file that WriteFolder has not written.
+// replaceable returns an error for a folder with a file that WriteFolder has not written.
 func replaceable(dir string) error {
 	list, err := os.ReadFile(filepath.Join(dir, listName))
 	ours := map[string]bool{listName: true}

@@ -1,9 +1,13 @@
-// Package planpage has what the service's pages and the command line's files share: a plan as HTML,
-// the stylesheet and the icon. Its rules:
+// Package planpage renders plans as HTML, for the service's pages and for files of the command
+// line. It holds the stylesheet and the icon that they share.
 //
-//  1. A Plan is plain data: what changes between two revisions, as a reader sees it. The command
-//     line makes it of a report, the service of the states that it has served.
-//  2. WriteFile writes a plan as one file that refers to nothing: no script, no picture. Its
-//     Content-Security-Policy allows the stylesheet in it, by its hash, and nothing else.
-//  3. html/template escapes the texts of a fleet's files. The stylesheet alone is marked as safe.
+//	planpage.WriteFile(w, planpage.Plan{Base: "main", Head: "topic", Summary: "2 changes"})
+//
+// Callers may rely on:
+//
+//  1. A Plan is plain data. The command line makes it from a report, the service from two states
+//     that it has served.
+//  2. WriteFile writes one file without scripts, pictures and links to other files. Its
+//     Content-Security-Policy allows only the stylesheet in it, by its hash.
+//  3. html/template escapes all texts of a fleet's files. Only the stylesheet is marked as safe.
 package planpage

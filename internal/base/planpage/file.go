@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// file is the template of a plan as one file.
+// file is the template of a plan in one HTML file.
 var file = template.Must(template.Must(template.New("file").Funcs(Functions).Parse(PlanTemplate)).Parse(`<!doctype html>
 <html lang="en">
 <head>
@@ -29,20 +29,20 @@ var file = template.Must(template.Must(template.New("file").Funcs(Functions).Par
 </html>
 `))
 
-// Policy is the Content-Security-Policy of a file: the stylesheet in it, and nothing else.
+// Policy returns a file's Content-Security-Policy, which allows only the stylesheet in it.
 func Policy() string {
 	sum := sha256.Sum256([]byte(Stylesheet))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
-// WriteFile writes a plan as one file (rule 2).
+// WriteFile writes a plan as one HTML file that loads nothing else.
 func WriteFile(w io.Writer, p Plan) error {
 	var b bytes.Buffer
 	err := file.Execute(&b, struct {
 		Policy string
 		Style  template.CSS
 		Plan   Plan
-	}{Policy(), template.CSS(Stylesheet), p}) //nolint:gosec // our own stylesheet (rule 3)
+	}{Policy(), template.CSS(Stylesheet), p}) //nolint:gosec // our own stylesheet
 	if err != nil {
 		return err
 	}

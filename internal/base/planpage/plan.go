@@ -9,12 +9,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// Stylesheet is that of all pages.
+// Stylesheet is the stylesheet of all pages.
 //
 //go:embed argosy.css
 var Stylesheet string
 
-// Icon is the picture of all pages.
+// Icon is the icon of all pages.
 //
 //go:embed icon.svg
 var Icon string
@@ -31,10 +31,10 @@ type Plan struct {
 	Summary string   `json:"summary"`
 	Counts  []Count  `json:"counts"`
 	Loud    []string `json:"loud,omitempty"`
-	// Notes are what is good to know, and Warnings what the plan lacks.
+	// Notes are remarks on the plan, and Warnings say what the plan lacks.
 	Notes    []string `json:"notes,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
-	// Refused are what the guard would refuse. Approval is the file that approves it.
+	// Refused are the changes that the guard would refuse. Approval is the file that approves them.
 	Refused  []Refused `json:"refused,omitempty"`
 	Approval string    `json:"approval,omitempty"`
 	Sections []Section `json:"sections"`
@@ -48,20 +48,20 @@ const (
 	Remove = "remove"
 )
 
-// Count is how many clusters or Applications an action is done to.
+// Count is the number of clusters or Applications that an action affects.
 type Count struct {
 	Action string `json:"action"`
 	Number int    `json:"number"`
 	What   string `json:"what"`
 }
 
-// Refused says under a headline what would not be done.
+// Refused lists under a headline the changes that the guard would refuse.
 type Refused struct {
 	Headline string   `json:"headline"`
 	Lines    []string `json:"lines"`
 }
 
-// Section is what changes alike on some clusters of a hub.
+// Section holds changes that are the same on each of its clusters, all of one hub.
 type Section struct {
 	Hub      string `json:"hub"`
 	Clusters []Link `json:"clusters"`
@@ -70,8 +70,8 @@ type Section struct {
 	Lines []Line `json:"lines"`
 }
 
-// Link is a name, and the address of its page; empty for none. The JSON of lines that are alike on
-// several clusters is the same.
+// Link is a name with the address of its page, empty for none. The address is not in the JSON, so
+// lines that several clusters share have the same JSON.
 type Link struct {
 	Name string `json:"name"`
 	URL  string `json:"-"`
@@ -85,21 +85,21 @@ type Line struct {
 	Fields []Field  `json:"fields"`
 	// More counts further fields.
 	More int `json:"more,omitempty"`
-	// Unit is what the line is one of, for where several without fields are counted as one: an
-	// Application, for example; empty for the cluster itself. Such lines have the same Why, which
-	// may be one of the notes.
+	// Unit is the noun by which several lines without fields are counted as one, such as
+	// Application; empty for the cluster itself. Such lines have the same Why, which may be one of
+	// the notes.
 	Unit string `json:"-"`
 	Why  string `json:"-"`
 	// Parts are the lines that this one counts; none for a single one.
 	Parts []Line `json:"-"`
 }
 
-// Field is what differs, before and after; nil where there is nothing.
+// Field is a field that differs, before and after; a side without the field is nil.
 type Field struct {
 	Name   string `json:"name"`
 	Before *Side  `json:"before,omitempty"`
 	After  *Side  `json:"after,omitempty"`
-	// Caused is set if a position is what the change comes from, not where a side is set.
+	// Caused is set if a position is the change's cause, not the place that sets a side.
 	Caused bool `json:"-"`
 }
 
@@ -111,14 +111,14 @@ type Side struct {
 	URL string `json:"url,omitempty"`
 }
 
-// Functions are those of PlanTemplate.
+// Functions are the functions of PlanTemplate.
 var Functions = template.FuncMap{
 	"parts":  func(path string) []string { return strings.SplitAfter(path, "/") },
 	"plural": Plural,
 	"add":    func(a, b int) int { return a + b },
 }
 
-// Plural is a number and its noun.
+// Plural returns a number and its noun.
 func Plural(n int, one string) string {
 	switch {
 	case n == 1:

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Error ends a command. Problems, if there are any, are printed instead of Err.
+// Failure is an error that ends a command. Problems, if there are any, are printed instead of Err.
 type Failure struct {
 	Err      error
 	Hints    []string
@@ -19,17 +19,18 @@ func (e *Failure) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *Failure) Unwrap() error { return e.Err }
 
-// Usage is wrong usage, or input or output that fails.
+// Usage returns the error of wrong usage, or of input or output that fails.
 func Usage(hints []string, format string, args ...any) error {
 	return &Failure{Err: fmt.Errorf(format, args...), Hints: hints}
 }
 
-// Findings are the problems of an error: its own, or one with a default reason and position.
+// FailureOf returns a Failure with the problems of an error: its own, or one with a default reason
+// and position.
 func FailureOf(err error, reason Reason, pos Pos, hints ...string) error {
 	return &Failure{Err: err, Problems: From(err, reason, pos), Hints: hints, Findings: true}
 }
 
-// CheckChoice refuses a flag's value that is not among the choices.
+// CheckChoice returns an error for a flag's value that is not among the choices.
 func CheckChoice(flag, value string, choices ...string) error {
 	if slices.Contains(choices, value) {
 		return nil

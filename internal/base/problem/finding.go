@@ -48,7 +48,7 @@ func Findings(ps []Problem) []Finding {
 }
 
 // OnePerPlace merges problems that differ only in their cluster: a file at a general level is
-// reported once. A problem of one cluster alone keeps its cluster.
+// reported once. A problem of only one cluster keeps its cluster.
 func OnePerPlace(ps []Problem) []Problem {
 	var out []Problem
 	seen := map[string]int{}

@@ -1,13 +1,25 @@
 // Package problem holds findings about a fleet repository as data.
 //
-//  1. A Problem says what is wrong (Reason, a stable kebab-case code), where (Pos), what was found
-//     and what was expected, and how to fix it (Hints). Reason codes are API: they are documented
-//     and label a metric.
-//  2. A Problem is an error: its text is one line, deterministic, and short enough for a Kubernetes
-//     condition.
+//	problem.Problem{
+//		Reason:   problem.InvalidValue,
+//		Severity: problem.Error,
+//		Pos:      problem.Pos{File: "clusters/prod-eu-1.yaml", Line: 3, Column: 9},
+//		Subject:  `key "tier"`,
+//		Found:    `"gold"`,
+//		Expected: `"standard" or "premium"`,
+//	}
+//
+// A Problem is an error with one line of text:
+//
+//	clusters/prod-eu-1.yaml:3:9: key "tier": "gold"; expected "standard" or "premium"
+//
+// Callers may rely on:
+//
+//  1. Reason codes are API: stable, documented in docs/reference/problems.md, and a metric's label.
+//  2. The text is deterministic, and short enough for a Kubernetes condition.
 //  3. The zero Pos means "unknown".
 //
-// It is a leaf: everything may import it.
+// Every package may import this one.
 package problem
 
 import (
@@ -29,8 +41,8 @@ type Pos struct {
 	Column int    `json:"column,omitempty" jsonschema:"minimum=1"`
 }
 
-// String is "file:line:column", without the parts that are unknown. A file of another repository
-// has that one's name before it.
+// String returns "file:line:column", without unknown parts. A file of another repository has the
+// repository's name before it.
 func (p Pos) String() string {
 	s := p.File
 	if p.Repository != "" {
@@ -59,9 +71,9 @@ type Severity string
 const (
 	// Error stops the member (or the whole repository) from being computed.
 	Error Severity = "error"
-	// Warning is most likely not what the author meant, but the answer is well defined.
+	// Warning is most likely not what the author meant, but the result is well defined.
 	Warning Severity = "warning"
-	// Note is right as it is: it says what a reader may not expect. It counts as no problem.
+	// Note says what a reader may not expect. Nothing is wrong.
 	Note Severity = "note"
 )
 
@@ -157,12 +169,12 @@ type Problem struct {
 	Hints []string `json:"hints,omitempty"`
 	// Related are other places that take part, for example the other side of a type conflict.
 	Related []Pos `json:"related,omitempty"`
-	// Cluster and Hub name the member concerned, if it is one member alone.
+	// Hub and Cluster name the member concerned, if it is only one member.
 	Hub     string `json:"hub,omitempty"`
 	Cluster string `json:"cluster,omitempty"`
 }
 
-// Error is the problem in one line: "file:line:column: subject: found; expected ...; hint".
+// Error returns the problem in one line: "file:line:column: subject: found; expected ...; hint".
 func (p Problem) Error() string {
 	var b strings.Builder
 	if !p.Pos.IsZero() {
@@ -173,7 +185,7 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// Message is Error without the position.
+// Message returns Error without the position.
 func (p Problem) Message() string {
 	parts := make([]string, 0, 4)
 	head := p.Subject
@@ -203,18 +215,17 @@ func Compare(a, b Problem) int {
 		strings.Compare(a.Hub, b.Hub), strings.Compare(a.Cluster, b.Cluster)); c != 0 {
 		return c
 	}
-	return strings.Compare(a.Error(), b.Error()) // made only when everything else is equal
+	return strings.Compare(a.Error(), b.Error()) // only if everything else is equal
 }
 
-// Sorted returns the problems in order and without repetitions; the argument is left as it is.
+// Sorted returns the problems in order and without repetitions; the argument is not changed.
 func Sorted(ps []Problem) []Problem {
 	out := slices.Clone(ps)
 	slices.SortStableFunc(out, Compare)
 	return slices.CompactFunc(out, func(a, b Problem) bool { return Compare(a, b) == 0 })
 }
 
-// Limits of how many problems are kept: nobody reads more, and a hostile file can have any number
-// (H10).
+// Limits of how many problems are kept: no one reads more, and a hostile file can have any number.
 const (
 	OfFile    = 100
 	OfCluster = 100
@@ -232,8 +243,8 @@ func Cut(ps []Problem, limit int) []Problem {
 	return append(slices.Clone(ps[:limit]), More(ps[limit], len(ps)-limit, worst))
 }
 
-// More counts problems that are not listed: one of their kind is given, and the worst severity
-// among them.
+// More returns a problem that counts n problems which are not listed. It resembles like, with the
+// worst severity among them.
 func More(like Problem, n int, worst Severity) Problem {
 	return Problem{
 		Reason: like.Reason, Severity: worst, Pos: Pos{File: like.Pos.File}, Found: fmt.Sprintf("%d more problems are not listed", n),
@@ -241,7 +252,7 @@ func More(like Problem, n int, worst Severity) Problem {
 	}
 }
 
-// Errors are those of the problems whose severity is Error, in the order given.
+// Errors returns the problems whose severity is Error, in the order given.
 func Errors(ps []Problem) []Problem {
 	var out []Problem
 	for _, p := range ps {
@@ -252,8 +263,8 @@ func Errors(ps []Problem) []Problem {
 	return out
 }
 
-// From turns an error into problems: a Problem or List in its chain unchanged, anything else as one
-// problem of the given reason at the given place.
+// From turns an error into problems. A Problem or List in its chain is returned unchanged, any
+// other error as one problem with the given reason and place.
 func From(err error, reason Reason, pos Pos) []Problem {
 	if err == nil {
 		return nil
@@ -272,7 +283,7 @@ func From(err error, reason Reason, pos Pos) []Problem {
 // List is several problems as one error; its text is the first's and the number of the others.
 type List []Problem
 
-// Error is the first problem's text, followed by how many more there are.
+// Error returns the first problem's text, followed by how many more there are.
 func (l List) Error() string {
 	switch len(l) {
 	case 0:
@@ -283,9 +294,9 @@ func (l List) Error() string {
 	return fmt.Sprintf("%s (and %d more)", l[0].Error(), len(l)-1)
 }
 
-// Nearest returns the hint `did you mean "x"?` for the known name closest to the unknown one, or
-// nothing when none is near (a distance of at most a third of the length, and at least 1, at most
-// 3), or when the unknown name is longer than any that somebody types.
+// Nearest returns the hint `did you mean "x"?` for the known name closest to the unknown one. It
+// returns nothing when no name is near, or when the unknown name is longer than a user would type.
+// Near is a distance of at most a third of the length, at least 1 and at most 3.
 func Nearest(unknown string, known []string) []string {
 	const longest = 253
 	if len(unknown) > longest {
@@ -308,7 +319,7 @@ func Nearest(unknown string, known []string) []string {
 }
 
 // distance is the Levenshtein distance of two strings, by bytes. Swapping two neighbours, the most
-// frequent typing error, counts once.
+// frequent typo, counts once.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

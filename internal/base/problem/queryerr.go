@@ -5,38 +5,38 @@ import (
 	"strings"
 )
 
-// ErrorKind tells whose fault an Error is.
+// QueryErrorKind says who caused a QueryError.
 type QueryErrorKind int
 
 const (
-	// KindBadRequest means that the request itself cannot be answered.
+	// KindBadRequest means that the query itself is wrong.
 	KindBadRequest QueryErrorKind = iota + 1
-	// KindUnavailable means that the fleet cannot be computed as it is.
+	// KindUnavailable means that the fleet repository cannot be computed.
 	KindUnavailable
 )
 
 // maxMessage bounds an error's text, in bytes: it becomes a condition of the ApplicationSet, and
-// varying text makes Argo CD reconcile in a loop (rule G5; argo-cd#21887).
+// varying text makes Argo CD reconcile in a loop (argo-cd#21887).
 const maxMessage = 600
 
-// Error is why a request has no answer.
+// QueryError is why a query has no response.
 type QueryError struct {
 	Kind     QueryErrorKind
 	Message  string
 	Problems []Problem
 }
 
-// Error is the message, at most maxMessage bytes, the same for the same cause.
+// Error returns the message, at most maxMessage bytes, the same for the same cause.
 func (e *QueryError) Error() string {
 	return Truncate(e.Message, maxMessage)
 }
 
-// BadRequest is the error of a query that cannot be answered as it is.
+// BadRequest returns the error of a query that is wrong.
 func BadRequest(format string, args ...any) *QueryError {
 	return &QueryError{Kind: KindBadRequest, Message: fmt.Sprintf(format, args...)}
 }
 
-// Unavailable is the error of members that cannot be computed.
+// Unavailable returns the error of members that cannot be computed.
 func Unavailable(ps []Problem) *QueryError {
 	ps = Sorted(ps)
 	first := ps[0]
@@ -50,7 +50,7 @@ func Unavailable(ps []Problem) *QueryError {
 	return &QueryError{Kind: KindUnavailable, Message: message, Problems: ps}
 }
 
-// Hint suggests the nearest known name: a comma and the suggestion, or nothing.
+// Hint returns a comma and a suggestion of the nearest known name, or nothing.
 func Hint(name string, known []string) string {
 	if h := Nearest(name, known); len(h) > 0 {
 		return ", " + h[0]

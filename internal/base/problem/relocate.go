@@ -4,8 +4,8 @@ import "reflect"
 
 var posType = reflect.TypeFor[Pos]()
 
-// Relocate returns a report with other positions. What the report shares with others is copied
-// before it is changed.
+// Relocate returns a report with each position replaced by to(position). It copies what the report
+// shares with others before it changes it.
 func Relocate[T any](report T, to func(Pos) Pos) T {
 	v := reflect.New(reflect.TypeFor[T]()).Elem()
 	v.Set(relocated(reflect.ValueOf(&report).Elem(), to))

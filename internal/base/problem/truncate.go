@@ -10,12 +10,12 @@ func Truncate(text string, limit int) string {
 	return Prefix(text, limit-len("...")) + "..."
 }
 
-// OneLine is Truncate of a text without line breaks.
+// OneLine replaces line breaks in a text by spaces, and truncates it.
 func OneLine(text string, limit int) string {
 	return Truncate(strings.Join(strings.Fields(text), " "), limit)
 }
 
-// Prefix is the beginning of a text, of at most limit bytes. It never cuts a character in two.
+// Prefix returns at most limit bytes of the beginning of a text. It never splits a character.
 func Prefix(text string, limit int) string {
 	return strings.ToValidUTF8(text[:min(len(text), limit)], "")
 }
@@ -23,8 +23,8 @@ func Prefix(text string, limit int) string {
 // contextBefore is how much Differing shows before the first difference, in bytes.
 const contextBefore = 30
 
-// Differing shortens two texts to at most limit bytes, so that what differs can be seen: it cuts
-// the common beginning, and then the ends. Cuts are marked by "...".
+// Differing shortens two texts to at most limit bytes and keeps the first difference visible: it
+// cuts the common beginning, then the ends. "..." marks a cut.
 func Differing(a, b string, limit int) (shortA, shortB string) {
 	if len(a) <= limit && len(b) <= limit {
 		return a, b

@@ -18,7 +18,7 @@ func WriteFindings(w io.Writer, ps []problem.Problem, s Style) error {
 	return p.Err
 }
 
-// Findings prints findings, and how many more there are that are not among them.
+// Findings prints findings, and how many others were omitted.
 func (p *Printer) Findings(fs []problem.Finding, omitted int) {
 	for _, f := range fs {
 		p.Finding(f)

@@ -14,7 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// Style is how text looks. The zero value is plain.
+// Style formats text for a terminal. The zero value is plain.
 type Style struct {
 	// Color adds ANSI colours.
 	Color bool
@@ -27,22 +27,22 @@ func (s Style) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Bold and the functions after it return text in a style.
+// Bold returns bold text.
 func (s Style) Bold(text string) string { return s.paint("1", text) }
 
-// Dim is for what matters less.
+// Dim returns dimmed text, for details.
 func (s Style) Dim(text string) string { return s.paint("2", text) }
 
-// Red is for errors and removals.
+// Red returns red text, for errors and removals.
 func (s Style) Red(text string) string { return s.paint("31", text) }
 
-// Green is for what is well, and creations.
+// Green returns green text, for success and creations.
 func (s Style) Green(text string) string { return s.paint("32", text) }
 
-// Yellow is for warnings and changes.
+// Yellow returns yellow text, for warnings and changes.
 func (s Style) Yellow(text string) string { return s.paint("33", text) }
 
-// Cyan is for names.
+// Cyan returns cyan text, for names.
 func (s Style) Cyan(text string) string { return s.paint("36", text) }
 
 // Printer writes lines until the first error, which Err keeps.
@@ -55,22 +55,22 @@ type Printer struct {
 // NewPrinter returns a Printer that writes to w.
 func NewPrinter(w io.Writer, s Style) *Printer { return &Printer{Style: s, w: w} }
 
-// Line prints a line, without spaces at its end and without unprintable characters.
+// Line prints a line without trailing spaces and unprintable characters.
 func (p *Printer) Line(format string, args ...any) {
 	text := strings.TrimRight(fmt.Sprintf(format, args...), " ")
 	p.Write(Printable(text) + "\n")
 }
 
-// Write prints text as it is.
+// Write prints text unchanged.
 func (p *Printer) Write(text string) {
 	if p.Err == nil {
 		_, p.Err = io.WriteString(p.w, text)
 	}
 }
 
-// Printable returns text with control characters escaped, which a repository's file could use to
-// forge output on a terminal, and with those escaped that turn the direction of writing or cannot
-// be seen. The escape sequences of Style stay.
+// Printable escapes control characters, with which a repository's file could forge output on a
+// terminal. It also escapes invisible characters and marks that change the direction of writing.
+// The escape sequences of Style stay.
 func Printable(text string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) }) < 0 {
 		return text
@@ -112,7 +112,7 @@ func (p PrintableWriter) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// Count is a number and its noun.
+// Count returns a number and its noun.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -123,10 +123,10 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// maxValue is how much of a value text shows, in characters.
+// maxValue bounds the part of a value that text shows, in characters.
 const maxValue = 160
 
-// Value is a value as JSON on one line, truncated where it is long.
+// Value returns a value as JSON on one line, truncated if it is long.
 func Value(v any) string {
 	text := JSON(v)
 	if n := utf8.RuneCountInString(text); n > maxValue {
@@ -135,7 +135,7 @@ func Value(v any) string {
 	return text
 }
 
-// Pair shortens two long texts, so that what differs can be seen. It says how long they are.
+// Pair shortens two long texts, keeps the first difference visible, and adds their lengths.
 func Pair(old, updated string) (oldText, newText string) {
 	a, b := problem.Differing(old, updated, maxValue)
 	if a != old {
@@ -149,7 +149,7 @@ func Pair(old, updated string) (oldText, newText string) {
 
 func size(characters int) string { return fmt.Sprintf(" (%d characters)", characters) }
 
-// JSON is a value on one line.
+// JSON returns a value as JSON on one line.
 func JSON(v any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

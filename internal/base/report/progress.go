@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Progress shows on a terminal what a long command does, in one line.
+// Progress shows the progress of a long command in one line of a terminal.
 type Progress struct {
 	w    io.Writer
 	stop chan struct{}
@@ -19,13 +19,13 @@ type Progress struct {
 	isShown bool
 }
 
-// patience is how long a command runs before it shows progress, and step how often it does.
+// patience is how long a command runs before it shows progress, and step the update interval.
 const (
 	patience = 2 * time.Second
 	step     = 200 * time.Millisecond
 )
 
-// NewProgress begins. Without a terminal (nil) it shows nothing.
+// NewProgress starts showing progress. Without a terminal (nil) it shows nothing.
 func NewProgress(terminal io.Writer) *Progress {
 	p := &Progress{w: terminal, stop: make(chan struct{})}
 	if terminal != nil {
@@ -34,7 +34,7 @@ func NewProgress(terminal io.Writer) *Progress {
 	return p
 }
 
-// run shows the text until done.
+// run shows the text until Done is called.
 func (p *Progress) run() {
 	begun, tick := time.Now(), time.NewTicker(step)
 	defer tick.Stop()
@@ -54,7 +54,7 @@ func (p *Progress) run() {
 	}
 }
 
-// Clear removes what is shown, so that the command can write a line of its own in its place.
+// Clear removes the progress line, so that the command can write a line of its own in its place.
 func (p *Progress) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,14 +64,14 @@ func (p *Progress) Clear() {
 	p.isShown = false
 }
 
-// Say sets what is shown.
+// Say sets the text of the progress line.
 func (p *Progress) Say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.text = fmt.Sprintf(format, args...)
 }
 
-// Done removes what is shown. It may be called again.
+// Done removes the progress line. It may be called again.
 func (p *Progress) Done() {
 	p.once.Do(func() { close(p.stop) })
 	p.over.Wait()

@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// Caught calls a function, and logs its panic with what it was doing. It reports whether it has
-// panicked.
+// Caught calls a function, and logs its panic with what the caller was doing. It reports whether
+// the function panicked.
 func Caught(log *slog.Logger, doing string, do func()) (caught bool) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -9,8 +9,7 @@ import (
 )
 
 // Each calls f for 0 to n-1 on all processors and returns when all are done. A panic of f becomes
-// the caller's, who may be able to go on without the result: in a goroutine of its own it would end
-// the process.
+// the caller's, which may recover: in a goroutine of its own it would end the process.
 func Each(n int, f func(i int)) {
 	var next atomic.Int64
 	var failed atomic.Pointer[failedCall]
@@ -33,7 +32,7 @@ func Each(n int, f func(i int)) {
 	}
 }
 
-// failedCall is a panic of Each's f, with the stack that is gone by the time the caller panics.
+// failedCall is a panic of Each's f, with f's stack, which the caller's panic would not have.
 type failedCall struct {
 	value any
 	stack []byte

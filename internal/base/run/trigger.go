@@ -1,9 +1,9 @@
 package run
 
-// Trigger is received from by the loop, as from any channel.
+// Trigger is a channel from which a loop receives a request to run.
 type Trigger chan struct{}
 
-// New makes a trigger that has not fired.
+// NewTrigger makes a trigger that has not fired.
 func NewTrigger() Trigger { return make(Trigger, 1) }
 
 // Fire asks the loop to run. It does not wait.

@@ -10,14 +10,14 @@ type Commit struct {
 	At      time.Time `json:"at,omitzero"`
 }
 
-// WithCommit is the same snapshot, which knows its commit.
+// WithCommit returns the same snapshot with its commit.
 func (s *Snapshot) WithCommit(c Commit) *Snapshot {
 	out := *s
 	out.commit = c
 	return &out
 }
 
-// Commit is who made the revision, as far as the source says.
+// Commit returns who made the revision, as far as the source knows.
 func (s *Snapshot) Commit() Commit {
 	if s == nil {
 		return Commit{}

@@ -9,8 +9,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// TooHeavy is the entry of a folder that has more of something than its share of what a repository
-// may have (H10). An actual number below zero stands for one without an end.
+// TooHeavy returns the entry of a folder that has more of something than its share of a
+// repository's limit. An actual number below zero stands for an endless one.
 func TooHeavy(p, what string, actual, limit int64) *File {
 	found := fmt.Sprintf("folder with %d %s", actual, what)
 	if actual < 0 {
@@ -23,7 +23,7 @@ func TooHeavy(p, what string, actual, limit int64) *File {
 	}}
 }
 
-// Unreadable is the entry of a file or folder that the service may not read.
+// Unreadable returns the entry of a file or folder that the service may not read.
 func Unreadable(p string, folder bool, err error) *File {
 	kind := "file"
 	if folder {
@@ -35,7 +35,7 @@ func Unreadable(p string, folder bool, err error) *File {
 	}}
 }
 
-// BrokenFolders are the entries of folders that cannot be read, by path. The slice must not be
+// BrokenFolders returns the entries of folders that cannot be read, by path. The slice must not be
 // changed.
 func (s *Snapshot) BrokenFolders() []*File {
 	if s == nil {
@@ -44,15 +44,15 @@ func (s *Snapshot) BrokenFolders() []*File {
 	return s.folders
 }
 
-// SameBrokenFolders reports whether the same folders cannot be read in two snapshots. One that
-// cannot concerns all that is below it, folders without files included.
+// SameBrokenFolders reports whether the same folders cannot be read in two snapshots. An unreadable
+// folder affects all that is below it, folders without files included.
 func (s *Snapshot) SameBrokenFolders(o *Snapshot) bool {
 	same := func(a, b *File) bool { return a.Path == b.Path && a.Digest == b.Digest }
 	return slices.EqualFunc(s.BrokenFolders(), o.BrokenFolders(), same) && slices.EqualFunc(s.Obstacles(), o.Obstacles(), same)
 }
 
-// BrokenFolder is the entry of what cannot be read as the folder that a path is, or is below; nil
-// if there is none.
+// BrokenFolder returns the entry of the unreadable folder that a path is, or is below; nil if there
+// is none.
 func (s *Snapshot) BrokenFolder(p string) *File {
 	if s == nil || !s.hasErrors && len(s.obstacles) == 0 {
 		return nil
@@ -68,18 +68,18 @@ func (s *Snapshot) BrokenFolder(p string) *File {
 	return nil
 }
 
-// WithObstacles is the same snapshot with obstacles, by path. Folder of such a file says that a
-// folder could be meant; otherwise a file could.
+// WithObstacles returns the same snapshot with obstacles, by path. The Folder field of an obstacle
+// says that a reader may expect a folder there, not a file.
 func (s *Snapshot) WithObstacles(obstacles []*File) *Snapshot {
 	out := *s
 	out.obstacles = obstacles
 	return &out
 }
 
-// Obstacles are those of the whole snapshot, by path. The slice must not be changed.
+// Obstacles returns the obstacles of the whole snapshot, by path. The slice must not be changed.
 func (s *Snapshot) Obstacles() []*File { return s.ObstaclesUnder("") }
 
-// ObstaclesUnder are those below a folder; "" or "." means all.
+// ObstaclesUnder returns the obstacles below a folder; "" or "." means all.
 func (s *Snapshot) ObstaclesUnder(dir string) []*File {
 	switch {
 	case s == nil:
@@ -96,8 +96,8 @@ func (s *Snapshot) ObstaclesUnder(dir string) []*File {
 	return s.obstacles[from:to]
 }
 
-// EntriesUnder are the files below a folder, and the obstacles that stand where a file could be.
-// The slice must not be changed.
+// EntriesUnder returns the files below a folder, and the obstacles where a reader may expect a
+// file. The slice must not be changed.
 func (s *Snapshot) EntriesUnder(dir string) []*File {
 	files := s.FilesUnder(dir)
 	for _, o := range s.ObstaclesUnder(dir) {
@@ -108,7 +108,7 @@ func (s *Snapshot) EntriesUnder(dir string) []*File {
 	return files
 }
 
-// Obstacle is the one at a path, nil for none.
+// Obstacle returns the obstacle at a path, nil for none.
 func (s *Snapshot) Obstacle(p string) *File {
 	if s == nil || len(s.obstacles) == 0 {
 		return nil
@@ -120,10 +120,10 @@ func (s *Snapshot) Obstacle(p string) *File {
 	return s.obstacles[i]
 }
 
-// plainFile is what is found where a file stands in a folder's place.
+// plainFile is the finding of a file in a folder's place.
 const plainFile = "is a file"
 
-// PlainFile is the obstacle of a file that nobody reads, and that stands where a folder could.
+// PlainFile returns the obstacle of a file that the resolver does not read, in a folder's place.
 func PlainFile(p string) *File { return NoFolder(p, plainFile) }
 
 // IsPlain reports whether an obstacle is a PlainFile.
@@ -132,10 +132,10 @@ func IsPlain(obstacle *File) bool {
 	return errors.As(obstacle.Err, &p) && p.Found == plainFile
 }
 
-// NoFolder is the obstacle of a path that is there and is no folder.
+// NoFolder returns the obstacle of a path that exists and is not a folder.
 func NoFolder(p, found string) *File { return obstacleAt(p, true, found, "a folder") }
 
-// NoFile is the obstacle of a path that is there and is no file.
+// NoFile returns the obstacle of a path that exists and is not a file.
 func NoFile(p, found string) *File { return obstacleAt(p, false, found, "a file") }
 
 func obstacleAt(p string, folder bool, found, expected string) *File {
@@ -144,7 +144,7 @@ func obstacleAt(p string, folder bool, found, expected string) *File {
 	}}
 }
 
-// Below is what a reader gets of a path below a folder that cannot be read.
+// Below returns the entry of a path below a folder that cannot be read.
 func (f *File) Below(p string) *File {
 	return &File{Path: p, Digest: f.Digest, Err: f.Err}
 }

@@ -15,25 +15,25 @@ import (
 type Part struct {
 	// Path is the folder of the snapshot that the part's files are below.
 	Path string `json:"path"`
-	// Repository names the repository for people; positions in its files have it.
+	// Repository is the repository's display name, which positions in its files have.
 	Repository string `json:"repository"`
-	// Revision is the part's own; empty if it holds nothing, because it has never been read.
+	// Revision is the part's own revision; empty for a part that has never been read.
 	Revision string `json:"revision,omitempty"`
-	// Unknown marks a part that cannot be read, and of which nobody knows whether it ever was.
+	// Unknown marks a part that cannot be read now, and may never have been read.
 	Unknown bool `json:"unknown,omitempty"`
 
 	files []*File // with their paths in the snapshot, sorted
 }
 
-// NewPart joins files, whose paths are those in the snapshot, in the order of paths.
+// NewPart makes a part of files with their paths in the snapshot, sorted by path.
 func NewPart(at, repository, revision string, files []*File) Part {
 	return Part{Path: at, Repository: repository, Revision: revision, files: files}
 }
 
-// Files are the part's files, with their paths in the snapshot. The slice must not be changed.
+// Files returns the part's files, with their paths in the snapshot. The slice must not be changed.
 func (p Part) Files() []*File { return p.files }
 
-// At is the part below another path.
+// At returns the part below another path.
 func (p Part) At(folder string) Part {
 	files := make([]*File, len(p.files))
 	for i, f := range p.files {
@@ -43,7 +43,7 @@ func (p Part) At(folder string) Part {
 	return p
 }
 
-// At is the file with another path; the content is shared.
+// At returns the file with another path; the content is shared.
 func (f *File) At(p string) *File {
 	out := *f
 	out.Path = p
@@ -57,7 +57,7 @@ func (f *File) At(p string) *File {
 }
 
 // Join returns the snapshot with parts below their paths, in which it must have no files of its
-// own. No file is copied. The revision names the parts' revisions and files, too.
+// own. No file is copied. The revision also identifies the parts' revisions and files.
 func (s *Snapshot) Join(parts []Part) *Snapshot {
 	if len(parts) == 0 {
 		return s
@@ -87,7 +87,7 @@ func (s *Snapshot) Join(parts []Part) *Snapshot {
 	return &out
 }
 
-// Split is a joined snapshot, from all of its files and the parts without theirs.
+// Split rebuilds a joined snapshot from all of its files and the parts without their files.
 func Split(mainRevision string, files map[string]*File, parts []Part) *Snapshot {
 	out, paths := slices.Clone(parts), slices.Sorted(maps.Keys(files))
 	for i := range out {
@@ -101,7 +101,7 @@ func Split(mainRevision string, files map[string]*File, parts []Part) *Snapshot 
 	return New(mainRevision, files).Join(out)
 }
 
-// Parts are the joined repositories, by path. The slice must not be changed.
+// Parts returns the joined repositories, by path. The slice must not be changed.
 func (s *Snapshot) Parts() []Part {
 	if s == nil {
 		return nil
@@ -109,7 +109,7 @@ func (s *Snapshot) Parts() []Part {
 	return s.parts
 }
 
-// Part is the joined repository at a path.
+// Part returns the joined repository at a path.
 func (s *Snapshot) Part(at string) (Part, bool) {
 	parts := s.Parts()
 	i := slices.IndexFunc(parts, func(p Part) bool { return p.Path == at })
@@ -119,7 +119,7 @@ func (s *Snapshot) Part(at string) (Part, bool) {
 	return parts[i], true
 }
 
-// Main is the snapshot without its parts.
+// Main returns the snapshot without its parts.
 func (s *Snapshot) Main() *Snapshot {
 	if s == nil || s.main == nil {
 		return s
@@ -127,7 +127,7 @@ func (s *Snapshot) Main() *Snapshot {
 	return s.main
 }
 
-// Locate is a position with the repository that the file is in, and its place there (U1).
+// Locate returns a position with the file's repository and its path there.
 func (s *Snapshot) Locate(pos problem.Pos) problem.Pos {
 	for _, p := range s.Parts() {
 		if rest, ok := strings.CutPrefix(pos.File, p.Path+"/"); ok && pos.Repository == "" {
@@ -137,7 +137,7 @@ func (s *Snapshot) Locate(pos problem.Pos) problem.Pos {
 	return pos
 }
 
-// all are the files of the snapshot and of its parts, as a map of the caller's own.
+// all returns the files of the snapshot and of its parts in a new map.
 func (s *Snapshot) all() map[string]*File {
 	out := maps.Clone(s.files)
 	if out == nil {

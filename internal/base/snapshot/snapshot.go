@@ -1,19 +1,25 @@
-// Package snapshot is the repository of a fleet at one revision, as an immutable map of paths to
+// Package snapshot holds a fleet's repository at one revision, as an immutable map of paths to
 // contents.
 //
-//  1. A Snapshot never changes once built; reading it does no I/O and cannot fail half-way.
-//  2. Every file has a Digest of its content: what is computed from a file is cached by digest, so
-//     that a new snapshot costs what changed.
+//	s := snapshot.FromMap(map[string]string{"clusters/prod-eu-1.yaml": "tier: gold\n"})
+//	s.File("clusters/prod-eu-1.yaml").Data // "tier: gold\n"
+//	s.Under("clusters")                    // ["clusters/prod-eu-1.yaml"]
+//
+// Callers may rely on:
+//
+//  1. A Snapshot never changes once it is built. Reading it does no I/O.
+//  2. Every file has a Digest of its content. Results are cached by digest, so that a new snapshot
+//     costs only what changed.
 //  3. Paths are slash-separated, relative to the repository's root, without "." and "..". Nothing
-//     outside the repository is in a snapshot (rule H8): a symbolic link that leads outside is kept
-//     as a File with Err set.
-//  4. Files over the size limit are kept without content, with Err set (rule H10): a reader of
-//     such a file gets the error, other readers do not.
-//  5. A folder beyond a limit is one File with Folder and Err set. Whatever path below it a reader
-//     asks for, File returns the error, never nil: what is not known is not absent (G1).
-//  6. The same holds for an obstacle: a file, a link to nothing or a submodule where a reader
-//     expects a folder, and a folder or a submodule where one expects a file. An obstacle concerns
-//     those alone who ask for it.
+//     outside the repository is in a snapshot: a symbolic link that leads out is a File with Err
+//     set.
+//  4. A file over the size limit is a File without content and with Err set. Only a reader of that
+//     file gets the error.
+//  5. A folder beyond a limit is one File with Folder and Err set. For every path below it, the
+//     method File returns that error, never nil: an unknown file is not an absent one.
+//  6. The same holds for an obstacle. That is a file, a link to nothing or a submodule in a
+//     folder's place, or a folder or a submodule in a file's place. Only a reader of its path gets
+//     the error.
 package snapshot
 
 import (
@@ -45,7 +51,7 @@ type File struct {
 	// Err says why the content cannot be read (too large, a link out of the repository), nil for a
 	// good file.
 	Err error
-	// Folder marks the entry of a folder that cannot be read (rule 5).
+	// Folder marks the entry of a folder that cannot be read.
 	Folder bool
 }
 
@@ -57,44 +63,45 @@ type Snapshot struct {
 	files map[string]*File
 	paths []string // sorted
 	list  []*File  // in the order of paths
-	// folders are those that cannot be read, in the order of paths.
+	// folders are the folders that cannot be read, in the order of paths.
 	folders []*File
-	// obstacles are what is there and cannot be what its name says, in the order of paths (rule 6).
+	// obstacles are the entries that are not what their names suggest, in the order of paths.
 	obstacles []*File
 	hasErrors bool // any of files has an error
 
 	beside Beside
 	commit Commit
 
-	// parts are other repositories below paths, joined their files by path, and main the snapshot
-	// without them (nil for one without parts).
+	// parts are other repositories below paths, and joined their files by path. main is the
+	// snapshot without them, nil if there are none.
 	parts  []Part
 	joined map[string]*File
 	main   *Snapshot
 }
 
-// Beside is what a repository has besides the files of its snapshot, by sorted paths.
+// Beside lists what a repository has besides the files of its snapshot, by sorted paths.
 type Beside struct {
-	// Unread are files that nobody reads.
+	// Unread are files that the resolver does not read.
 	Unread []string
-	// LinkedFolders are symbolic links to folders. What is below one is of the snapshot, and stands
-	// in another place, too.
+	// LinkedFolders are symbolic links to folders. The snapshot has the files below a link, and has
+	// them at another path, too.
 	LinkedFolders []string
-	// Links are all symbolic links, with where they lead.
+	// Links are all symbolic links, with their targets.
 	Links []Link
 }
 
 // Link is a symbolic link, and its target as written.
 type Link struct{ Path, Target string }
 
-// WithBeside is the same snapshot, which knows what else there is.
+// WithBeside returns the same snapshot with what else the repository has.
 func (s *Snapshot) WithBeside(b Beside) *Snapshot {
 	out := *s
 	out.beside = b
 	return &out
 }
 
-// Beside is what else there is, empty unless its source was asked to tell. It must not be changed.
+// Beside returns what else the repository has; empty unless the source's limits ask for it. It must
+// not be changed.
 func (s *Snapshot) Beside() Beside {
 	if s == nil {
 		return Beside{}
@@ -102,7 +109,7 @@ func (s *Snapshot) Beside() Beside {
 	return s.beside
 }
 
-// New builds a snapshot of files; the map is taken over and must not be changed afterwards.
+// New builds a snapshot of files. The caller must not change the map afterwards.
 func New(revision string, files map[string]*File) *Snapshot {
 	paths := make([]string, 0, len(files))
 	for p := range files {
@@ -116,8 +123,8 @@ func New(revision string, files map[string]*File) *Snapshot {
 	return &Snapshot{Revision: revision, files: files, paths: paths, list: list, folders: brokenFolders(list), hasErrors: haveErrors(list)}
 }
 
-// Of builds a snapshot of files with distinct paths, its revision being a digest of all paths and
-// contents: that of a folder that has no commit. The slices are taken over.
+// Of builds a snapshot of files with distinct paths. Its revision is a digest of all paths and
+// contents, as a folder without Git has no commit. The caller must not use the slices afterwards.
 func Of(list []*File, obstacles ...*File) *Snapshot {
 	slices.SortFunc(list, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
 	s := &Snapshot{files: make(map[string]*File, len(list)), paths: make([]string, len(list)), list: list, folders: brokenFolders(list), hasErrors: haveErrors(list)}
@@ -129,7 +136,7 @@ func Of(list []*File, obstacles ...*File) *Snapshot {
 		h.Write(line)
 	}
 	for _, o := range obstacles {
-		if !IsPlain(o) { // people's notes
+		if !IsPlain(o) { // a note for people
 			h.Write([]byte(o.Path + "\x00" + o.Digest + "\x00"))
 		}
 	}
@@ -137,8 +144,8 @@ func Of(list []*File, obstacles ...*File) *Snapshot {
 	return s.WithObstacles(obstacles)
 }
 
-// FromMap builds a snapshot of path to content, its revision being a digest of both. It is meant
-// for tests and generated fleets.
+// FromMap builds a snapshot from contents by path, for tests and generated fleets. Its revision is
+// a digest of both.
 func FromMap(contents map[string]string) *Snapshot {
 	files := make([]*File, 0, len(contents))
 	for p, c := range contents {
@@ -147,8 +154,8 @@ func FromMap(contents map[string]string) *Snapshot {
 	return Of(files)
 }
 
-// NewFile is a file with the digest of its content. Over limit bytes it is one without content, and
-// so is a pointer to a content in Git LFS.
+// NewFile returns a file with the digest of its content. A file over limit bytes, or a pointer of
+// Git LFS, has an error instead of its content.
 func NewFile(p string, data []byte, limit int64) *File {
 	if int64(len(data)) > limit {
 		return TooLarge(p, int64(len(data)), limit)
@@ -168,10 +175,10 @@ func NewFile(p string, data []byte, limit int64) *File {
 // lfsPointer begins a pointer of Git LFS. (git-lfs, docs/spec.md)
 const lfsPointer = "version https://git-lfs.github.com/spec/"
 
-// UnknownSize is that of a file which is beyond the size limit and was not even fetched.
+// UnknownSize is the size of a file beyond the size limit that was not fetched.
 const UnknownSize = math.MaxInt64
 
-// TooLarge is the entry of a file over the size limit (H10).
+// TooLarge returns the entry of a file over the size limit.
 func TooLarge(p string, size, limit int64) *File {
 	e := problem.Problem{
 		Reason: problem.LimitExceeded, Severity: problem.Error, Pos: problem.Pos{File: p},
@@ -184,7 +191,7 @@ func TooLarge(p string, size, limit int64) *File {
 	return &File{Path: p, Digest: fmt.Sprintf("too-large:%d", size), Err: e}
 }
 
-// Outside is the entry of a symbolic link that leads out of the repository (H8).
+// Outside returns the entry of a symbolic link that leads out of the repository.
 func Outside(p, target string) *File {
 	short, digest := Target(target)
 	return &File{Path: p, Digest: "outside:" + digest, Err: problem.Problem{
@@ -193,8 +200,8 @@ func Outside(p, target string) *File {
 	}}
 }
 
-// Target is what is kept of a link's target, which may have four kilobytes, as may those of all
-// links of a repository.
+// Target returns a link's target, shortened, and its digest: a target may have 4 KB, and a
+// repository many links.
 func Target(target string) (short, digest string) {
 	const longest = 100
 	if len(target) <= longest {
@@ -203,8 +210,7 @@ func Target(target string) (short, digest string) {
 	return problem.Truncate(target, longest), fmt.Sprintf("%x", sha256.Sum256([]byte(target)))
 }
 
-// File returns the file at a path, or nil when there is none. The path is compared as it is: it
-// must be clean.
+// File returns the file at a path, or nil when there is none. The path must be clean.
 func (s *Snapshot) File(p string) *File {
 	if s == nil {
 		return nil
@@ -225,7 +231,7 @@ func (s *Snapshot) File(p string) *File {
 	return nil
 }
 
-// Len is the number of files.
+// Len returns the number of files.
 func (s *Snapshot) Len() int {
 	if s == nil {
 		return 0
@@ -233,7 +239,7 @@ func (s *Snapshot) Len() int {
 	return len(s.paths)
 }
 
-// Paths are the paths of all files, sorted; the slice must not be changed.
+// Paths returns the paths of all files, sorted; the slice must not be changed.
 func (s *Snapshot) Paths() []string {
 	if s == nil {
 		return nil
@@ -241,13 +247,15 @@ func (s *Snapshot) Paths() []string {
 	return s.paths
 }
 
-// Under are the paths below a folder, sorted; "" or "." means all. The slice must not be changed.
+// Under returns the paths below a folder, sorted; "" or "." means all. The slice must not be
+// changed.
 func (s *Snapshot) Under(dir string) []string {
 	from, to := s.under(dir)
 	return s.Paths()[from:to]
 }
 
-// FilesUnder are the files below a folder, in the order of Under. The slice must not be changed.
+// FilesUnder returns the files below a folder, in the order of Under. The slice must not be
+// changed.
 func (s *Snapshot) FilesUnder(dir string) []*File {
 	if s == nil {
 		return nil
@@ -269,7 +277,7 @@ func (s *Snapshot) under(dir string) (from, to int) {
 // HasDir reports whether any file is below the folder.
 func (s *Snapshot) HasDir(dir string) bool { return len(s.Under(dir)) > 0 }
 
-// WithFolders returns the snapshot with the files that earlier ones have in some folders.
+// WithFolders returns the snapshot in which some folders have the files of earlier snapshots.
 func (s *Snapshot) WithFolders(earlier map[string]*Snapshot) *Snapshot {
 	files := s.all()
 	for dir := range earlier {
@@ -305,8 +313,8 @@ func inAny(p string, folders map[string]*Snapshot) bool {
 	return false
 }
 
-// With returns the snapshot with other files at some paths. The Path of such a file may name
-// another place: positions then name that one.
+// With returns the snapshot with other files at some paths. Positions name the Path of such a file,
+// which may differ from its path in the map.
 func (s *Snapshot) With(files map[string]*File) *Snapshot {
 	all := s.all()
 	maps.Copy(all, files)
@@ -315,15 +323,15 @@ func (s *Snapshot) With(files map[string]*File) *Snapshot {
 	return out
 }
 
-// Changed are the paths that differ between two snapshots (added, removed or with other content),
-// sorted. A nil old snapshot counts as empty.
+// Changed returns the sorted paths that were added, removed or changed between two snapshots. A nil
+// old snapshot counts as empty.
 func Changed(old, updated *Snapshot) []string {
 	a, b := old.Paths(), updated.Paths()
 	var out []string
 	i, j := 0, 0
 	for i < len(a) || j < len(b) {
 		switch {
-		case i < len(a) && j < len(b) && old.list[i] == updated.list[j] && a[i] == b[j]: // most are, and have not even been read again
+		case i < len(a) && j < len(b) && old.list[i] == updated.list[j] && a[i] == b[j]: // most files: they were not read again
 			i++
 			j++
 		case j == len(b) || i < len(a) && a[i] < b[j]:
@@ -343,12 +351,12 @@ func Changed(old, updated *Snapshot) []string {
 	return out
 }
 
-// MaxPath bounds the path of a file, in bytes. What has a longer one is not listed: a few of Git's
-// objects make a million of them.
+// MaxPath bounds the path of a file, in bytes. Files with longer paths are not listed: a few Git
+// objects can make a million of them.
 const MaxPath = 1024
 
 // CleanPath checks a path that comes from a file or a template: relative, inside the repository,
-// without "." and ".." (H8). It returns the cleaned path.
+// without "." and "..". It returns the cleaned path.
 func CleanPath(p string) (string, error) {
 	switch {
 	case len(p) > MaxPath:

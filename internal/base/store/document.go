@@ -8,16 +8,16 @@ import (
 	"fmt"
 )
 
-// Document is a record that holds one JSON value. It is for one goroutine.
+// Document is a record that holds one JSON value. Only one goroutine may use it.
 type Document[T any] struct {
 	store *Store
 	name  string
-	// version, sum and value are those of the last read or written record.
+	// version, sum and value belong to the record that was last read or written.
 	version, sum string
 	value        *T
 }
 
-// Name is that of a record in a version of its format (rule 5).
+// Name returns a record's name, which holds the version of its format: "state", 2 gives "state-v2".
 func Name(kind string, format int) string { return fmt.Sprintf("%s-v%d", kind, format) }
 
 // NewDocument describes a record by its kind and the version of its format.
@@ -47,7 +47,7 @@ func (d *Document[T]) Read(ctx context.Context) (value *T, changed bool, err err
 	return d.value, changed, err
 }
 
-// Write replaces the record that Read has read last. ErrConflict says that another process has
+// Write replaces the record that Read returned last. ErrConflict means that another process has
 // written since.
 func (d *Document[T]) Write(ctx context.Context, value T) error {
 	data, err := json.Marshal(value)
@@ -68,7 +68,7 @@ func (d *Document[T]) IsCurrent(ctx context.Context) bool {
 	return err == nil && version == d.version
 }
 
-// decode reads what Write has written; anything else is damaged (rule 7).
+// decode reads what Write has written; anything else is damaged.
 func decode[T any](name string, data []byte) (*T, error) {
 	value := new(T)
 	if err := json.Unmarshal(data, value); err != nil {

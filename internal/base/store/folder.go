@@ -21,16 +21,16 @@ const (
 // Folder holds objects in files, for one process.
 type Folder struct {
 	dir string
-	mu  sync.Mutex // held by what changes a file
+	mu  sync.Mutex // held while a file changes
 }
 
-// NewFolder opens a folder, and creates it if need be.
+// NewFolder opens a folder, and creates it if necessary.
 func NewFolder(dir string) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	left, err := filepath.Glob(filepath.Join(dir, temporary+"*"))
-	for _, path := range left { // of a process that was killed while it wrote
+	for _, path := range left { // files of a process that was killed while it wrote
 		err = errors.Join(err, os.Remove(path))
 	}
 	return &Folder{dir: dir}, err
@@ -38,15 +38,15 @@ func NewFolder(dir string) (*Folder, error) {
 
 func (f *Folder) String() string { return "folder " + f.dir }
 
-// Shared is false: a folder belongs to one process.
+// Shared returns false: a folder belongs to one process.
 func (f *Folder) Shared() bool { return false }
 
-// MaxSize is more than a record may have.
+// MaxSize returns more bytes than a record may have.
 func (f *Folder) MaxSize() int { return 2 * maxRecord }
 
 func (f *Folder) path(name string) string { return filepath.Join(f.dir, name+suffix) }
 
-// Get reads a file. The version is its checksum. A file that the disk does not give is damaged:
+// Get reads a file. The version is its checksum. A file that the disk cannot read is damaged:
 // waiting would not help.
 func (f *Folder) Get(_ context.Context, name string) ([]byte, string, error) {
 	info, err := os.Stat(f.path(name))
@@ -66,7 +66,7 @@ func (f *Folder) Get(_ context.Context, name string) ([]byte, string, error) {
 	return data, checksum(data), nil
 }
 
-// Put writes a file in one step, also in place of one that cannot be read.
+// Put writes a file in one step. It also replaces a file that cannot be read.
 func (f *Folder) Put(ctx context.Context, name string, data []byte, version string) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

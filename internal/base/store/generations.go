@@ -13,16 +13,16 @@ import (
 )
 
 // generations are the highest generations of followed records that this process has read or
-// written (rule 8). With a file, the process after a restart knows them, too.
+// written. With a file, they survive a restart.
 type generations struct {
 	mu   sync.Mutex
 	path string
 	seen map[string]int
 }
 
-// Anchor remembers the generations of documents in a file, which should be where others cannot
-// write than those who write the objects. An error is of a file that cannot be read: the store then
-// knows what this process sees.
+// Anchor keeps the generations of documents in a file. Whoever can write the objects should not be
+// able to write the file. An error means that the file cannot be read: the store then knows only
+// the generations that this process sees.
 func (s *Store) Anchor(path string) error {
 	g := &s.generations
 	g.mu.Lock()
@@ -43,7 +43,7 @@ func (s *Store) Anchor(path string) error {
 	return nil
 }
 
-// follow has the generations of a record remembered.
+// follow starts to remember a record's generations.
 func (s *Store) follow(name string) {
 	g := &s.generations
 	g.mu.Lock()
@@ -53,8 +53,9 @@ func (s *Store) follow(name string) {
 	}
 }
 
-// check refuses a generation of a followed record before the highest one, and remembers a higher
-// one. Without keys, a user who can put an older record back can write any.
+// check refuses a generation of a followed record that is older than the highest one, and remembers
+// a newer one. It does nothing without keys: whoever can restore an older record could then write
+// any.
 func (s *Store) check(name string, generation int) error {
 	g := &s.generations
 	g.mu.Lock()
@@ -69,7 +70,7 @@ func (s *Store) check(name string, generation int) error {
 	g.seen[name] = generation
 	if g.path != "" {
 		if data, err := json.Marshal(g.seen); err == nil {
-			_ = disk.Write(g.path, ".generations-", data) // an older file protects less, and refuses nothing good
+			_ = disk.Write(g.path, ".generations-", data) // an older file protects less, but refuses no good record
 		}
 	}
 	return nil

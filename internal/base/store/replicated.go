@@ -13,38 +13,39 @@ import (
 )
 
 const (
-	// Timeout bounds one use of a store.
+	// Timeout bounds one exchange with a store.
 	Timeout = 30 * time.Second
-	// retryInterval is the pause before a store that cannot be reached is tried again.
+	// retryInterval is the pause before a store that could not be reached is tried again.
 	retryInterval = 2 * time.Second
 )
 
 // Options configure a Replicated.
 type Options[T any] struct {
-	// Merge is called with what another process has written, or this one before a restart.
+	// Merge is called with the value that another process has written, or this process before a
+	// restart.
 	Merge func(*T)
-	// Value returns what to write; false if it is not complete yet.
+	// Value returns the value to write; false if it is not complete yet.
 	Value func() (value T, complete bool)
-	// Log has each new problem with the store, and Loss says there what follows from a record that
-	// cannot be used.
+	// Log receives each new problem with the store. Loss is the text that says there what a record
+	// that cannot be used means.
 	Log  *slog.Logger
 	Loss string
-	// Quiet is how long changes are collected, and Interval how often the record is read without
-	// one; 0 for never.
+	// Quiet is how long changes are collected. Interval is how often the record is read without a
+	// change, 0 for never.
 	Quiet, Interval time.Duration
-	// Urgent sets both: changes are written at once to a store of this process alone, and within
-	// about a second to one that replicas share.
+	// Urgent sets both. Changes are written at once to a store of only this process, and within
+	// about a second to a store that replicas share.
 	Urgent bool
 }
 
 const (
-	// urgentQuiet and urgentInterval are those of an urgent value.
+	// urgentQuiet and urgentInterval are Quiet and Interval of an urgent value.
 	urgentQuiet    = time.Second
 	urgentInterval = 10 * time.Second
 )
 
-// Replicated keeps one value of this process in a record: it merges what other processes have
-// written, and writes what this one has changed. Changed starts a write, and Run does it.
+// Replicated keeps one value of this process in a record. It merges what other processes have
+// written, and writes the changes of this one. Changed requests a write, and Run does it.
 type Replicated[T any] struct {
 	Options[T]
 	record *Document[T]  // nil without a store
@@ -52,22 +53,22 @@ type Replicated[T any] struct {
 
 	fire    run.Trigger
 	changes atomic.Uint64
-	written uint64 // how many of them the record has
+	written uint64 // how many changes the record has
 
 	mu      sync.Mutex
 	trouble Trouble
 }
 
-// Trouble is what is wrong with the record of a value.
+// Trouble describes what is wrong with the record of a value.
 type Trouble struct {
-	// Problem is why the record cannot be read, used or written now, nil if it can.
+	// Problem is why the record cannot be read, used or written now; nil if it can.
 	Problem error
-	// Failures counts the uses that failed, and Damaged the records that could not be used.
+	// Failures counts the exchanges that failed, and Damaged the records that could not be used.
 	Failures, Damaged int
 }
 
 // Replicate keeps a value in a record of a store, by its kind and the version of its format.
-// Without a store there is nothing to read, and nothing is written.
+// Without a store it reads and writes nothing.
 func Replicate[T any](s *Store, kind string, format int, o Options[T]) *Replicated[T] {
 	r := &Replicated[T]{Options: o, loaded: make(chan struct{}), fire: run.NewTrigger()}
 	if s == nil {
@@ -84,13 +85,13 @@ func Replicate[T any](s *Store, kind string, format int, o Options[T]) *Replicat
 	return r
 }
 
-// Changed has the value written soon.
+// Changed requests a write of the value.
 func (r *Replicated[T]) Changed() {
 	r.changes.Add(1)
 	r.fire.Fire()
 }
 
-// IsLoaded reports whether the record has been read since the start, or that there is no store.
+// IsLoaded reports whether the record has been read since the start. It is true without a store.
 func (r *Replicated[T]) IsLoaded() bool {
 	select {
 	case <-r.loaded:
@@ -100,7 +101,7 @@ func (r *Replicated[T]) IsLoaded() bool {
 	}
 }
 
-// AwaitLoaded waits for IsLoaded. It returns false if the context ends before.
+// AwaitLoaded waits for IsLoaded. It returns false if the context ends first.
 func (r *Replicated[T]) AwaitLoaded(ctx context.Context) bool {
 	select {
 	case <-r.loaded:
@@ -117,16 +118,16 @@ func (r *Replicated[T]) Trouble() Trouble {
 	return r.trouble
 }
 
-// Run merges and writes until the context ends, and then writes once more. A store that was away
-// before is not waited for then.
+// Run merges and writes until the context ends, and then writes once more. That last write does not
+// wait for a store that could not be reached before.
 func (r *Replicated[T]) Run(ctx context.Context) {
 	if r.record == nil {
 		return
 	}
 	reached := false
 	for {
-		// A use that the end of the context cuts short says nothing of the store, unless it was the
-		// first to read.
+		// The end of the context can interrupt an exchange, which then says nothing about the
+		// store, unless it read the record for the first time.
 		wasLoaded := r.IsLoaded()
 		reached = r.Exchange(ctx) || ctx.Err() != nil && (reached || !wasLoaded && r.IsLoaded())
 		var tick <-chan time.Time
@@ -172,12 +173,12 @@ func (r *Replicated[T]) Exchange(ctx context.Context) (reached bool) {
 		}
 		if changed && theirs != nil {
 			r.Merge(theirs)
-			r.changes.Add(1) // the record may lack some of ours
+			r.changes.Add(1) // the record may lack some of our changes
 		}
 		if !r.IsLoaded() {
 			close(r.loaded)
 		}
-		changes = r.changes.Load() // before Value, which has all of them
+		changes = r.changes.Load() // before Value, which includes them all
 		if changes == r.written {
 			return nil
 		}
@@ -186,7 +187,7 @@ func (r *Replicated[T]) Exchange(ctx context.Context) (reached bool) {
 			changes = r.written
 			return nil
 		}
-		damage = nil // it is replaced
+		damage = nil // the next write replaces it
 		return r.record.Write(ctx, value)
 	})
 	if err == nil {
@@ -196,7 +197,7 @@ func (r *Replicated[T]) Exchange(ctx context.Context) (reached bool) {
 	return err == nil
 }
 
-// damaged counts a record that is not used, and has it replaced.
+// damaged counts a record that cannot be used, and requests a write that replaces it.
 func (r *Replicated[T]) damaged(err error) {
 	r.changes.Add(1)
 	r.mu.Lock()
@@ -207,12 +208,12 @@ func (r *Replicated[T]) damaged(err error) {
 	}
 }
 
-// isNew reports whether a problem is another one than the last. The caller holds the lock.
+// isNew reports whether a problem differs from the last one. The caller holds the lock.
 func (r *Replicated[T]) isNew(err error) bool {
 	return r.trouble.Problem == nil || r.trouble.Problem.Error() != err.Error()
 }
 
-// report notes the outcome of a use of the store, and a damaged record that is there still.
+// report records the result of an exchange, and a damaged record that still exists.
 func (r *Replicated[T]) report(err, damage error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -237,7 +238,7 @@ func Retry(attempt func() error) error {
 }
 
 // Await repeats a read until the store can be reached, and reports each failure. It returns false
-// if the context ends before.
+// if the context ends first.
 func Await(ctx context.Context, read func(context.Context) error, report func(error)) bool {
 	for {
 		limited, cancel := context.WithTimeout(ctx, Timeout)

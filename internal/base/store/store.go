@@ -22,13 +22,13 @@ const (
 	// maxRecord bounds a compressed record, maxPlain an uncompressed one.
 	maxRecord = 32 << 20
 	maxPlain  = 512 << 20
-	// headSize is kept free in an object for the head.
+	// headSize is the space in an object that is reserved for the head.
 	headSize = 1 << 10
-	// attempts bounds how often a read or a write is repeated that other processes have overtaken.
+	// attempts bounds the repetitions of a read or write that other processes overtake.
 	attempts = 5
 )
 
-// Store reads and writes named records. It may be used by several goroutines.
+// Store reads and writes named records. Several goroutines may use it.
 type Store struct {
 	objects Objects
 	keys    [][]byte
@@ -36,19 +36,19 @@ type Store struct {
 	generations generations
 }
 
-// New makes a store. With keys, the first one authenticates what it writes, and any of them what it
-// reads (rule 6).
+// New makes a store. The first key authenticates the records that it writes, and any key the
+// records that it reads. Without keys, records are not authenticated.
 func New(o Objects, keys ...[]byte) *Store {
 	return &Store{objects: o, keys: keys, generations: generations{seen: map[string]int{}}}
 }
 
-// String names the place of the records.
+// String returns the place of the records.
 func (s *Store) String() string { return s.objects.String() }
 
 // Shared reports whether other processes write to the store, too.
 func (s *Store) Shared() bool { return s.objects.Shared() }
 
-// head is the first line of a record: it describes what follows, or what the chunks have.
+// head is the first line of a record. It describes the content that follows, or the chunks.
 type head struct {
 	Format     string `json:"format"`
 	Generation int    `json:"generation"`
@@ -58,19 +58,19 @@ type head struct {
 	MAC        string `json:"hmac,omitempty"`
 }
 
-// mac authenticates a record by its name, generation and checksum.
+// mac returns the HMAC of a record's name, generation and checksum.
 func (h head) mac(key []byte, name string) string {
 	m := hmac.New(sha256.New, key)
 	fmt.Fprintf(m, "%s\n%s\n%d\n%s", h.Format, name, h.Generation, h.Sum)
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// chunk names a chunk. Names of records have no dot.
+// chunk returns a chunk's name. Names of records have no dot.
 func (h head) chunk(name string, i int) string {
 	return fmt.Sprintf("%s.%d.%.16s.%d", name, h.Generation, h.Sum, i)
 }
 
-// parseHead reads the head of a record, and returns what follows it.
+// parseHead returns the head of a record, and the data after it.
 func (s *Store) parseHead(name string, data []byte) (head, []byte, error) {
 	var h head
 	line, rest, _ := bytes.Cut(data, []byte{'\n'})
@@ -86,8 +86,9 @@ func (s *Store) parseHead(name string, data []byte) (head, []byte, error) {
 	return h, rest, nil
 }
 
-// Read returns a record and its version, by which it can be replaced, a damaged one, too. It starts
-// anew when another process replaces the record meanwhile, and signs one of an older key again.
+// Read returns a record and its version, with which Write can replace it, even if it is damaged. It
+// starts again when another process replaces the record meanwhile, and signs a record of an older
+// key again.
 func (s *Store) Read(ctx context.Context, name string) (data []byte, version string, err error) {
 	for range attempts {
 		data, version, err = s.objects.Get(ctx, name)
@@ -136,7 +137,7 @@ func (s *Store) readChunks(ctx context.Context, name string, h head) ([]byte, er
 	return packed, nil
 }
 
-// unpack checks the data by its head, and uncompresses it.
+// unpack checks the data against its head, and uncompresses it.
 func unpack(h head, packed []byte) ([]byte, error) {
 	if len(packed) != h.Size {
 		return nil, fmt.Errorf("it has %d bytes; expected %d", len(packed), h.Size)
@@ -190,7 +191,7 @@ func (s *Store) Write(ctx context.Context, name string, data []byte, version str
 	if room := s.objects.MaxSize() - headSize; len(packed) > room {
 		for part := range slices.Chunk(packed, room) {
 			_, err := s.objects.Put(ctx, h.chunk(name, h.Chunks), part, "")
-			if err != nil && !errors.Is(err, ErrConflict) { // a replica has written the same chunk
+			if err != nil && !errors.Is(err, ErrConflict) { // else a replica has written the same chunk
 				return "", err
 			}
 			h.Chunks++
@@ -208,8 +209,8 @@ func (s *Store) Write(ctx context.Context, name string, data []byte, version str
 	return version, s.check(name, h.Generation)
 }
 
-// nextGeneration returns the generation after that of a version, and after those of chunks that are
-// there without a head: a process that removes the record may still be removing them.
+// nextGeneration returns a generation above the generations of a version and of chunks without a
+// head. Another process that removes the record may still be removing such chunks.
 func (s *Store) nextGeneration(ctx context.Context, name, version string) (int, error) {
 	data, now, err := s.objects.Get(ctx, name)
 	if err != nil && !errors.Is(err, ErrNotFound) && !IsDamaged(err) {
@@ -231,7 +232,7 @@ func (s *Store) nextGeneration(ctx context.Context, name, version string) (int, 
 	return last + 1, err
 }
 
-// chunks are the generations of a record's chunks, by their names.
+// chunks returns the generations of a record's chunks, by their names.
 func (s *Store) chunks(ctx context.Context, name string) (map[string]int, error) {
 	all, err := s.objects.List(ctx)
 	out := map[string]int{}
@@ -246,8 +247,8 @@ func (s *Store) chunks(ctx context.Context, name string) (map[string]int, error)
 	return out, err
 }
 
-// removeChunks removes the chunks of the generations of a record before one. Those of a later one
-// are of a replica that is writing it.
+// removeChunks removes a record's chunks of earlier generations than before. A replica may be
+// writing chunks of a later one.
 func (s *Store) removeChunks(ctx context.Context, name string, before int) error {
 	chunks, err := s.chunks(ctx, name)
 	for chunk, generation := range chunks {
@@ -258,8 +259,8 @@ func (s *Store) removeChunks(ctx context.Context, name string, before int) error
 	return err
 }
 
-// Remove removes a record, its head first: without it the chunks are part of nothing. A record that
-// another process writes meanwhile is whole, or absent.
+// Remove removes a record, its head first: without it the chunks are unused. A record that another
+// process writes meanwhile is whole or absent.
 func (s *Store) Remove(ctx context.Context, name string) error {
 	data, _, err := s.objects.Get(ctx, name)
 	if errors.Is(err, ErrNotFound) {

@@ -1,7 +1,10 @@
-// Package succession tells whether one of the states that followed one another is an earlier one.
+// Package succession tells whether a state was followed by a newer one. A cache that outlives
+// states accepts changes only from the newest: a request for an earlier state may arrive late.
 //
-// A memory that outlives a state changes by the newest state alone: a question about an earlier one
-// may come late.
+//	var served succession.Of[State]
+//	served.Add(older)
+//	served.Add(newer)
+//	served.IsEarlier(older) // true
 package succession
 
 import (
@@ -9,17 +12,17 @@ import (
 	"weak"
 )
 
-// MaxKnown is how many of the last values are known: more than requests under way are about.
+// MaxKnown is how many of the last values are known: more than requests in progress can be about.
 const MaxKnown = 32
 
-// Of are the last values that followed one another. It keeps none of them in memory. The zero value
-// is ready; callers hold a lock.
+// Of records the last values that followed one another. It keeps none of them in memory. The zero
+// value is ready; callers hold a lock.
 type Of[T any] struct {
 	known []weak.Pointer[T] // the newest last
 }
 
-// Add adds a value that is not known yet behind all others. It reports whether the value is the
-// newest, and returns the one that is not known any more; the zero pointer for none.
+// Add adds an unknown value as the newest. It reports whether the value is the newest, and returns
+// the value that it forgets; the zero pointer for none.
 func (o *Of[T]) Add(value *T) (isNewest bool, forgotten weak.Pointer[T]) {
 	if i := o.index(value); i >= 0 {
 		return i == len(o.known)-1, forgotten
@@ -31,7 +34,7 @@ func (o *Of[T]) Add(value *T) (isNewest bool, forgotten weak.Pointer[T]) {
 	return true, forgotten
 }
 
-// IsEarlier reports whether a value is known, and a newer one, too.
+// IsEarlier reports whether a value is known and a newer one is known, too.
 func (o *Of[T]) IsEarlier(value *T) bool {
 	i := o.index(value)
 	return i >= 0 && i < len(o.known)-1

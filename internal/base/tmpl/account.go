@@ -5,14 +5,13 @@ import (
 	"reflect"
 )
 
-// Limits of one execution (H10). They count work, not time: a response is the same on every
-// machine (G6).
+// Limits of one execution. They count work, not time: a response is the same on every machine.
 const (
-	// maxSteps bounds the parts of a template that are executed, those of a loop's body each time.
+	// maxSteps bounds the executed parts of a template. A loop's body counts in each turn.
 	maxSteps = 1_000_000
-	// maxWork bounds the bytes that functions read and make.
+	// maxWork bounds the bytes that functions read and produce.
 	maxWork = 64 << 20
-	// workOfStep is how many bytes that functions read and make count as a step.
+	// workOfStep is how many bytes that functions read and produce count as a step.
 	workOfStep = 64
 	// maxNesting bounds the depth of the values that functions read.
 	maxNesting = 100
@@ -23,13 +22,13 @@ type limitError struct{ found, expected string }
 
 func (e limitError) Error() string { return e.found + "; " + e.expected }
 
-// tooLarge is the error of a text or list of a known size beyond the limit of every value.
+// tooLarge returns the error of a text or list whose known size is beyond the limit of every value.
 func tooLarge(name, does string, size int) error {
 	return limitError{fmt.Sprintf("function %q %s %d bytes", name, does, size), fmt.Sprintf("at most %d bytes", MaxOutput)}
 }
 
-// immense is a value beyond the limit that nobody has counted to its end. Whether it is found too
-// large or too deep first depends on the order of a map, hence it is called both (G6).
+// immense returns the error of a value beyond the limit that was not counted to its end. The order
+// of a map decides whether it is found too large or too deep first, so the text says both.
 func immense(subject string) error {
 	return limitError{
 		fmt.Sprintf("%s a value of more than %d bytes, or nested more than %d levels deep", subject, MaxOutput, maxNesting),
@@ -37,7 +36,8 @@ func immense(subject string) error {
 	}
 }
 
-// account counts the work of the functions of one execution, and keeps what they have compiled.
+// account counts the work of the functions of one execution, and keeps the expressions that they
+// have compiled.
 type account struct {
 	work     int
 	compiled map[string]*expression
@@ -57,9 +57,9 @@ const (
 	costEntry  = 48
 )
 
-// deepSize is the size of a value with everything in it. What is in it twice counts twice: a
-// function that writes it writes it twice. It stops counting beyond the limit, so that it costs no
-// more than what it allows.
+// deepSize returns the size of a value with everything in it. A part that is in it twice counts
+// twice, as a function writes it twice. It stops counting beyond the limit, so that its own cost is
+// bounded.
 func deepSize(v any) (size int, ok bool) {
 	m := meter{left: MaxOutput}
 	m.value(reflect.ValueOf(&v).Elem(), 0)
@@ -69,7 +69,7 @@ func deepSize(v any) (size int, ok bool) {
 // meter counts bytes down to the limit.
 type meter struct{ left int }
 
-// take counts bytes; it reports whether the limit is not yet reached.
+// take counts bytes, and reports whether the limit is not yet reached.
 func (m *meter) take(bytes int) bool {
 	if m.left -= bytes; m.left < 0 {
 		m.left = -1

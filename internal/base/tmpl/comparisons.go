@@ -7,7 +7,7 @@ import (
 )
 
 // comparisons are text/template's functions that compare two values. The package does not export
-// them, so that templates call them.
+// them, so they are called through templates.
 var comparisons = func() *template.Template {
 	all := template.New("")
 	for _, name := range strings.Fields("eq ne lt le gt ge") {
@@ -16,9 +16,9 @@ var comparisons = func() *template.Template {
 	return all
 }()
 
-// comparison is one of text/template's functions that compare, and charges for both values: texts
-// are compared byte by byte, and an error prints what cannot be compared. It is nil for any other
-// function.
+// comparison returns one of text/template's functions that compare, nil for any other function. It
+// charges for both values: texts are compared byte by byte, and an error prints values that cannot
+// be compared.
 func (a *account) comparison(name string) any {
 	t := comparisons.Lookup(name)
 	if t == nil {

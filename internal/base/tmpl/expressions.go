@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Limits of regular expressions: of their text, of their size with each repetition as often as it
-// may be used ((a{1000}){1000} is short), and of the texts that they are looked for in. The time of
-// one search is linear in the text, that of all matches in its square.
+// Limits of regular expressions: of their text, of their size with each repetition written out
+// ((a{1000}){1000} is short), and of the texts to search. One search takes linear time in the text,
+// all matches take quadratic time.
 const (
 	maxExpression     = 200
 	maxExpressionSize = 300
 	maxSearched       = 500
 )
 
-// Costs of an expression: of parsing a byte and a class such as \pL, of compiling a part, and of
-// looking for a part at a byte of the text.
+// Costs of an expression: to parse a byte and a class such as \pL, to compile a part, and to search
+// a byte of the text for a part.
 const (
 	costParsed   = 64
 	costClass    = 64 << 10
@@ -29,7 +29,7 @@ const (
 var (
 	class  = regexp.MustCompile(`\\[pP]`)
 	folded = regexp.MustCompile(`\(\?[a-zA-Z-]*i`)
-	// wide are ranges that may hold all letters there are, each of which would be folded.
+	// wide are ranges that may hold all letters, and each letter would be folded.
 	wide = regexp.MustCompile(`\\[pP]|\\x\{|[^\x00-\x7F]`)
 )
 
@@ -39,7 +39,7 @@ type expression struct {
 	size int
 }
 
-// compile compiles an expression once in an execution, and charges for it.
+// compile compiles an expression once per execution, and charges for it.
 func (a *account) compile(name, pattern string) (*expression, error) {
 	if e := a.compiled[pattern]; e != nil {
 		return e, nil
@@ -74,7 +74,7 @@ func (a *account) compile(name, pattern string) (*expression, error) {
 	return e, nil
 }
 
-// sizeOf is how many parts an expression has when each is written as often as it may be used.
+// sizeOf returns how many parts an expression has with each repetition written out.
 func sizeOf(e *syntax.Regexp) int {
 	size := 1 + len(e.Rune)/8
 	for _, part := range e.Sub {
@@ -89,14 +89,15 @@ func sizeOf(e *syntax.Regexp) int {
 	return min(size, maxExpressionSize+1)
 }
 
-// searches are sprig's functions of a regular expression, less their prefix.
+// searches are sprig's functions of a regular expression, without their prefix.
 var searches = []string{"Match", "Find", "ReplaceAll"}
 
-// noSearch stands for a function of a regular expression, which search makes for an account.
+// noSearch is a placeholder for a function of a regular expression, which search makes for an
+// account.
 func noSearch() string { return "" }
 
-// search is sprig's function of a regular expression, by an expression that the account has
-// compiled and charged for; nil for any other function.
+// search returns sprig's function of a regular expression, nil for any other function. The account
+// compiles the expression and charges for it.
 func (a *account) search(name string) any {
 	_, does, _ := strings.Cut(name, "egex")
 	switch does {
@@ -131,7 +132,7 @@ func (a *account) search(name string) any {
 	return nil
 }
 
-// searched compiles an expression and charges for looking for its first match, or for all.
+// searched compiles an expression and charges for searching its first match, or all matches.
 func (a *account) searched(name, pattern, text string, all bool) (*expression, error) {
 	if err := atMost(name, len(text), maxSearched, "bytes to search"); err != nil {
 		return nil, err

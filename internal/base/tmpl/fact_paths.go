@@ -6,8 +6,7 @@ import (
 )
 
 // Reads reports whether the template's result may depend on the fact at a path, such as "labels",
-// "region". It is decided by the template's text alone: what stands in a branch counts, whether it
-// is executed or not.
+// "region". Only the template's text decides: a branch counts whether it is executed or not.
 func (t *Template) Reads(path ...string) bool {
 	return slices.ContainsFunc(t.reads, func(read []string) bool {
 		n := min(len(read), len(path))
@@ -15,17 +14,16 @@ func (t *Template) Reads(path ...string) bool {
 	})
 }
 
-// ReadFacts are the paths of the facts that the template reads: each stands for all that is below
-// it, an empty one for all facts. The slice must not be changed.
+// ReadFacts returns the paths of the facts that the template reads. A path includes all that is
+// below it; an empty one means all facts. The slice must not be changed.
 func (t *Template) ReadFacts() [][]string { return t.reads }
 
-// ReadsOnly reports whether the template's result depends on the named facts alone.
+// ReadsOnly reports whether the template's result depends only on the named facts.
 func (t *Template) ReadsOnly(facts ...string) bool {
 	return !slices.ContainsFunc(t.reads, func(read []string) bool { return len(read) == 0 || !slices.Contains(facts, read[0]) })
 }
 
-// readsOf are the paths of the facts that a template reads. A path stands for all that is below it;
-// an empty one for all facts.
+// readsOf returns the paths of the facts that a template reads, as ReadFacts does.
 func readsOf(trees map[string]*parse.Tree) [][]string {
 	r := &factReads{}
 	if main := trees[name]; main != nil {
@@ -38,7 +36,7 @@ func readsOf(trees map[string]*parse.Tree) [][]string {
 // template) need not be followed: the fact that they come from has been read as a whole.
 type factReads struct{ paths [][]string }
 
-// node collects what a node reads. Top tells whether the dot is the facts themselves.
+// node collects the facts that a node reads. top says whether the dot is the facts themselves.
 func (r *factReads) node(n parse.Node, top bool) {
 	if path, ok := factPath(n, top); ok {
 		r.paths = append(r.paths, path)
@@ -74,15 +72,15 @@ func (r *factReads) node(n parse.Node, top bool) {
 	}
 }
 
-// branch collects what a condition or loop reads; in its list the dot may be another.
+// branch collects the facts that a condition or loop reads. Its list may have another dot.
 func (r *factReads) branch(b *parse.BranchNode, top, listTop bool) {
 	r.node(b.Pipe, top)
 	r.node(b.List, listTop)
 	r.node(b.ElseList, top)
 }
 
-// command collects what a call reads. A look-up of constant keys reads no more than what it looks
-// up.
+// command collects the facts that a call reads. A lookup of constant keys reads only the fact that
+// it looks up.
 func (r *factReads) command(c *parse.CommandNode, top bool) {
 	args := c.Args
 	if path, rest, ok := lookedUp(args, top); ok {
@@ -94,8 +92,8 @@ func (r *factReads) command(c *parse.CommandNode, top bool) {
 	}
 }
 
-// lookedUp is the path that `index .map "key"...`, `get .map "key"` or `dig "key" ... default .map`
-// looks up, and the arguments that have nothing to do with it.
+// lookedUp returns the path that a lookup reads, and its other arguments. Lookups are `index .map
+// "key"...`, `get .map "key"` and `dig "key" ... default .map`.
 func lookedUp(args []parse.Node, top bool) (path []string, rest []parse.Node, ok bool) {
 	f, is := args[0].(*parse.IdentifierNode)
 	if !is || len(args) < 3 {
@@ -125,7 +123,8 @@ func lookedUp(args []parse.Node, top bool) (path []string, rest []parse.Node, ok
 	return path, rest, true
 }
 
-// factPath is the path of a fact that a node names: .labels.region, $.labels.region, the dot or $.
+// factPath returns the path of a fact that a node names: .labels.region, $.labels.region, the dot
+// or $.
 func factPath(n parse.Node, top bool) (path []string, ok bool) {
 	switch n := n.(type) {
 	case *parse.DotNode:

@@ -2,11 +2,11 @@ package tmpl
 
 import "maps"
 
-// Facts are what the templates of a cluster's files see.
+// Facts are the data of the templates in a cluster's files.
 type Facts map[string]any
 
-// Lazy are the facts with a group, its root and a component, put together when they are first
-// needed.
+// Lazy returns a function that makes the facts With a group, its root and a component at its first
+// call.
 func (f Facts) Lazy(group, component, root string) func() any {
 	var out map[string]any
 	return func() any {
@@ -17,7 +17,7 @@ func (f Facts) Lazy(group, component, root string) func() any {
 	}
 }
 
-// With are the facts with a group, its root and a component.
+// With returns the facts with a group, its root and a component.
 func (f Facts) With(group, component, root string) map[string]any {
 	out := make(map[string]any, len(f)+3)
 	maps.Copy(out, f)
@@ -25,7 +25,7 @@ func (f Facts) With(group, component, root string) map[string]any {
 	return out
 }
 
-// WithLabels are the facts with other labels and annotations.
+// WithLabels returns the facts with other labels and annotations.
 func (f Facts) WithLabels(labels, annotations map[string]string) Facts {
 	out := make(Facts, len(f)+3)
 	maps.Copy(out, f)
@@ -35,7 +35,7 @@ func (f Facts) WithLabels(labels, annotations map[string]string) Facts {
 	return out
 }
 
-// AnyMap is a map as sprig's functions (get, dig, hasKey) take it.
+// AnyMap converts a map to the type that sprig's functions (get, dig, hasKey) take.
 func AnyMap(m map[string]string) map[string]any {
 	out := make(map[string]any, len(m))
 	for k, v := range m {

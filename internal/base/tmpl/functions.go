@@ -9,9 +9,9 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// allowed are the functions of sprig that templates may call: their results depend on their
-// arguments alone, and their time and memory are linear in the sizes of arguments and result.
-// Others of sprig's names are our own functions (own_functions.go, expressions.go).
+// allowed are the functions of sprig that templates may call. Their results depend only on their
+// arguments, and their time and memory are linear in the sizes of arguments and result. Other names
+// of sprig are our own functions (own_functions.go, expressions.go).
 var allowed = strings.Fields(`
 	all any coalesce default empty fail ternary
 	kindIs kindOf typeIs typeIsLike typeOf deepEqual
@@ -25,7 +25,7 @@ var allowed = strings.Fields(`
 	dict dig get hasKey pick omit pluck deepCopy mustDeepCopy
 	fromJson mustFromJson toJson mustToJson toPrettyJson mustToPrettyJson toRawJson mustToRawJson regexQuoteMeta`)
 
-// instead is what to write in the place of a function that templates may not call.
+// instead maps functions that templates may not call to their replacements.
 var instead = map[string]string{
 	"set": "merge", "unset": "omit", "split": "splitList", "splitn": "splitList", "chunk": "slice", "abbrevboth": "abbrev", "untilStep": "until", "seq": "until",
 	"semver": "semverCompare", "regexFindAll": "regexFind", "regexSplit": "splitList", "regexReplaceAllLiteral": "regexReplaceAll",
@@ -36,8 +36,8 @@ var instead = map[string]string{
 	"derivePassword": "External Secrets", "htpasswd": "External Secrets", "bcrypt": "External Secrets", "randAlphaNum": "External Secrets", "uuidv4": "a name of the cluster",
 }
 
-// Funcs are the functions a template may call, besides those of text/template that compare and
-// combine conditions.
+// Funcs returns the functions that a template may call, besides text/template's own that compare
+// and combine conditions.
 func Funcs() template.FuncMap {
 	all, out := sprig.TxtFuncMap(), template.FuncMap{}
 	for _, name := range allowed {
@@ -51,7 +51,7 @@ func Funcs() template.FuncMap {
 
 var (
 	funcs = Funcs()
-	// names are those of all functions, for "did you mean".
+	// names are the names of all functions, for "did you mean".
 	names = slices.Sorted(maps.Keys(withBuiltins(funcs)))
 )
 

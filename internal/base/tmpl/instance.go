@@ -12,14 +12,13 @@ import (
 // program executes a parsed template in several goroutines.
 type program struct{ instances sync.Pool }
 
-// instance is a template whose functions charge an account of its own. One execution uses it at a
-// time.
+// instance is a template whose functions charge its own account. One execution uses it at a time.
 type instance struct {
 	t       *template.Template
 	account *account
 }
 
-// newProgram binds the functions that the templates call, and no others: each instance has its own.
+// newProgram binds only the functions that the templates call: each instance has its own.
 func newProgram(trees map[string]*parse.Tree) *program {
 	called := map[string]bool{}
 	for _, tree := range trees {
@@ -49,21 +48,20 @@ func newProgram(trees map[string]*parse.Tree) *program {
 	return p
 }
 
-// emitResult passes the result of an action through emit before it is written. A declaration writes
-// nothing.
+// emitResult wraps an action's result in a call of emit. A declaration writes nothing.
 func emitResult(n *parse.ActionNode) {
 	if len(n.Pipe.Decl) == 0 {
 		pass(n.Pipe, emit)
 	}
 }
 
-// pass passes the result of a pipeline through a function.
+// pass appends a call of a function to a pipeline.
 func pass(p *parse.PipeNode, function string) {
 	f := parse.NewIdentifier(function).SetPos(p.Pos)
 	p.Cmds = append(p.Cmds, &parse.CommandNode{NodeType: parse.NodeCommand, Pos: p.Pos, Args: []parse.Node{f}})
 }
 
-// assemble puts a template together that has only the given functions besides text/template's own.
+// assemble makes a template that has only the given functions besides text/template's own.
 func assemble(trees map[string]*parse.Tree, f template.FuncMap) *template.Template {
 	t := template.New(name).Option("missingkey=error").Funcs(f)
 	for _, each := range slices.Sorted(maps.Keys(trees)) {
@@ -74,8 +72,8 @@ func assemble(trees map[string]*parse.Tree, f template.FuncMap) *template.Templa
 	return t
 }
 
-// execute runs the template with a fresh account, and tells how many bytes its functions have read
-// and made.
+// execute runs the template with a fresh account, and returns how many bytes its functions read and
+// produced.
 func (p *program) execute(w io.Writer, data any) (work int, _ error) {
 	i := p.instances.Get().(*instance) //nolint:errcheck // the pool holds nothing else
 	defer p.instances.Put(i)

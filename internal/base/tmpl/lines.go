@@ -5,9 +5,9 @@ import (
 	"text/template/parse"
 )
 
-// textLines finds the line at which each piece of literal text of a template starts. A piece is
-// known by its bytes' address: text/template writes it as it is (exec.go, walk, case
-// *parse.TextNode), which tells it from what actions print.
+// textLines finds the line at which each piece of literal text of a template starts. It identifies
+// a piece by the address of its bytes, which text/template writes unchanged (exec.go, walk, case
+// *parse.TextNode). Actions print other addresses.
 func textLines(trees map[string]*parse.Tree, source string) map[*byte]int {
 	lines := map[*byte]int{}
 	var ends []int // of all lines
@@ -26,15 +26,15 @@ func textLines(trees map[string]*parse.Tree, source string) map[*byte]int {
 	return lines
 }
 
-// lineWriter notes for each line of the output which line of the template it comes from: that of
-// its first literal text, or, where an action printed it, that of the text before.
+// lineWriter records the template's line for each line of the output. That is the line of its first
+// literal text or, if an action printed it, of the text before.
 type lineWriter struct {
 	limited
 	text  map[*byte]int
 	lines []int
 	at    int  // the template's line
 	fresh bool // nothing is on the output's last line yet
-	// unplaced is the first of the last lines that actions have begun, and no literal text yet.
+	// unplaced is the first of the last lines that only actions have written to so far.
 	unplaced int
 }
 

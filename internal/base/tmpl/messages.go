@@ -7,8 +7,8 @@ import (
 	"text/template/parse"
 )
 
-// messagesOf are the texts that a template gives fail and required: they are in its own text, so an
-// error may repeat them.
+// messagesOf returns the texts that a template passes to fail and required. They are part of the
+// template, so an error may repeat them.
 func messagesOf(trees map[string]*parse.Tree) (out []string) {
 	for _, tree := range trees {
 		inspect(tree.Root, func(n parse.Node) {
@@ -27,20 +27,20 @@ func messagesOf(trees map[string]*parse.Tree) (out []string) {
 }
 
 // bare are the errors of text/template's executions (exec.go and funcs.go of Go 1.26) that name
-// types, numbers and the template's own text alone. All others may repeat a value.
+// only types, numbers and the template's own text. All others may repeat a value.
 var bare = regexp.MustCompile(`^(?s:undefined variable: |template "[^"]*" not defined$|exceeded maximum template depth|can't give argument to non-function |nil is not a command$|` +
 	`can't evaluate (command|field) |nil data; no entry for key |nil pointer evaluating |indirection through explicit nil in |map has no entry for key |` +
 	`\S+ (has arguments but cannot be invoked as function|is not a method but has arguments|overflows int)$|wrong number of args for |invalid value; expected |` +
 	`wrong type for value; expected |cannot assign nil to |can't print |can't handle |expected \w+; found )`)
 
-// bareCall are the errors of these functions that name types and numbers alone.
+// bareCall are the errors of these functions that name only types and numbers.
 var bareCall = regexp.MustCompile(`^error calling (eq|ne|lt|le|gt|ge|len|index|printf): (incompatible types for comparison: |invalid type for comparison$|missing argument for comparison$|` +
 	`len of (nil pointer|type )|cannot look up a |no such element in a list of |a verb prints an address)`)
 
 var calling = regexp.MustCompile(`(?s)^error calling ([^:]+): (.*)$`)
 
-// withoutValues is the error of an execution without what it repeats of values: others see it than
-// those who may see the facts.
+// withoutValues removes values from an execution's error: users who may not see the facts can see
+// the error.
 func withoutValues(text string, messages []string) (found, hint string) {
 	if bare.MatchString(text) {
 		return text, ""

@@ -8,22 +8,21 @@ import (
 	"strings"
 )
 
-// emit is the name of the function that every action's result goes through on its way to the
-// output.
+// emit is the name of the function that every action's result passes through before the output.
 const emit = "argosyEmit"
 
-// ranged is the name of the function that what a loop goes over passes through.
+// ranged is the name of the function that a loop's collection passes through.
 const ranged = "argosyRange"
 
-// slow are the functions that take some sixteen times as long for a byte as others.
+// slow are the functions that take about sixteen times as long for a byte as others.
 var slow = strings.Fields(`toYaml fromYaml`)
 
 const slowness = 16
 
-// costVersion is what parsing a version and a constraint costs.
+// costVersion is the cost of parsing a version and a constraint.
 const costVersion = 64 << 10
 
-// function is a function of a template as the account charges for it.
+// function returns a template's function that charges the account.
 func (a *account) function(name string) any {
 	for _, own := range []func(string) any{a.lookup, a.comparison, a.search} {
 		if f := own(name); f != nil {
@@ -42,8 +41,8 @@ func (a *account) function(name string) any {
 	return a.bind(name, f, 1, 0)
 }
 
-// bind wraps a function so that it charges the account for what it is given and makes, each byte
-// some times, and a cost besides.
+// bind wraps a function so that it charges the account for its arguments and result: times each of
+// their bytes, and besides once.
 func (a *account) bind(name string, f any, times, besides int) any {
 	fn := reflect.ValueOf(f)
 	t := fn.Type()
@@ -89,12 +88,12 @@ var (
 	noError   = reflect.Zero(errorType)
 )
 
-// errNoValue is the error of an action that prints a value that is not there: text/template would
-// print "<no value>".
+// errNoValue is the error of an action that prints an absent value, for which text/template prints
+// "<no value>".
 var errNoValue = errors.New("a value it prints is not there")
 
-// emit charges for the result of an action, which text/template puts together as a whole before the
-// writer sees any of it, and refuses one that is not there.
+// emit charges for the result of an action, and refuses an absent one. text/template makes the
+// whole result before the writer sees any of it.
 func (a *account) emit(v any) (any, error) {
 	if v == nil {
 		return nil, errNoValue
@@ -106,11 +105,11 @@ func (a *account) emit(v any) (any, error) {
 	return v, a.charge(size)
 }
 
-// costSorted is what an entry of a map costs in a loop: text/template sorts them all before the
+// costSorted is the cost of a map's entry in a loop: text/template sorts all entries before the
 // first turn.
 const costSorted = 512
 
-// sorts charges for a map that a loop goes over.
+// sorts charges for sorting the map of a loop.
 func (a *account) sorts(v any) (any, error) {
 	if m := reflect.ValueOf(v); m.Kind() == reflect.Map {
 		return v, a.charge(costSorted * m.Len())
@@ -118,8 +117,8 @@ func (a *account) sorts(v any) (any, error) {
 	return v, nil
 }
 
-// lookup is a function that looks up keys, and charges for their texts; nil for any other function.
-// The value that it finds is free.
+// lookup returns a function that looks up keys and charges for their texts, nil for any other
+// function. The value that it finds is free.
 func (a *account) lookup(name string) any {
 	switch name {
 	case "index":
@@ -153,7 +152,7 @@ func (a *account) lookup(name string) any {
 	return nil
 }
 
-// texts charges for those of the values that are texts.
+// texts charges for the values that are texts.
 func (a *account) texts(values ...any) error {
 	size := 0
 	for _, v := range values {

@@ -16,8 +16,8 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// own are functions that sprig has not, and those of sprig whose result, or whose time, would be
-// many times the size of their arguments.
+// own returns functions that sprig does not have, and replacements for functions of sprig whose
+// result or time may be many times their arguments' size.
 func own(sprig template.FuncMap) template.FuncMap {
 	toStrings := sprig["toStrings"].(func(any) []string) //nolint:errcheck // covered by a test: it is part of the program
 	merge, overwrite := onCopies(sprig["mustMerge"]), onCopies(sprig["mustMergeOverwrite"])
@@ -71,7 +71,7 @@ func own(sprig template.FuncMap) template.FuncMap {
 
 type mergeFunc = func(map[string]any, ...map[string]any) (any, error)
 
-// onCopies is one of sprig's merge functions working on deep copies of its arguments.
+// onCopies returns one of sprig's merge functions that works on deep copies of its arguments.
 func onCopies(f any) mergeFunc {
 	merge := f.(mergeFunc) //nolint:errcheck // covered by a test: it is part of the program
 	return func(into map[string]any, from ...map[string]any) (any, error) {
@@ -83,7 +83,7 @@ func onCopies(f any) mergeFunc {
 	}
 }
 
-// copyMap is a deep copy of the maps in a map: the only values that merging changes.
+// copyMap returns a deep copy of the maps in a map: merging changes no other values.
 func copyMap(m map[string]any) map[string]any {
 	out := make(map[string]any, len(m))
 	for k, v := range m {
@@ -95,7 +95,7 @@ func copyMap(m map[string]any) map[string]any {
 	return out
 }
 
-// keys are sprig's, in order: sprig's own come as the map gives them, another way each time.
+// keys returns what sprig's function does, sorted: sprig's order differs from call to call.
 func keys(dicts ...map[string]any) []string {
 	out := []string{}
 	for _, d := range dicts {
@@ -104,7 +104,7 @@ func keys(dicts ...map[string]any) []string {
 	return out
 }
 
-// values are a map's values in order of their keys.
+// values returns a map's values in the order of their keys.
 func values(d map[string]any) []any {
 	out := []any{}
 	for _, k := range slices.Sorted(maps.Keys(d)) {
@@ -113,7 +113,7 @@ func values(d map[string]any) []any {
 	return out
 }
 
-// maxElements bounds the lists that a template makes (H10).
+// maxElements bounds the lists that a template makes.
 const maxElements = 100_000
 
 func repeat(count int, text string) (string, error) {
@@ -123,7 +123,7 @@ func repeat(count int, text string) (string, error) {
 	return strings.Repeat(text, count), nil
 }
 
-// until is the numbers from 0 to a count, which may be negative, without the count itself.
+// until returns the numbers from 0 to a count, which may be negative, without the count itself.
 func until(count int) ([]int, error) {
 	if count > maxElements || count < -maxElements {
 		return nil, limitError{"a list of numbers is too long", fmt.Sprintf("at most %d elements", maxElements)}
@@ -138,7 +138,7 @@ func until(count int) ([]int, error) {
 	return out, nil
 }
 
-// index is text/template's index, but for maps of strings an absent key is "".
+// index does what text/template's index does, but returns "" for an absent key of a map of strings.
 func index(item any, keys ...any) (any, error) {
 	for _, key := range keys {
 		v := reflect.ValueOf(item)
@@ -166,7 +166,7 @@ func index(item any, keys ...any) (any, error) {
 	return item, nil
 }
 
-// fits refuses a text of size bytes that grows several times by each bytes beyond the limit.
+// fits returns an error if size bytes, and each bytes several times, are beyond the limit.
 func fits(name string, size, times, each int) error {
 	if each > 0 && times > 0 && float64(size)+float64(times)*float64(each) > MaxOutput {
 		return tooLarge(name, "makes a text of", int(min(math.MaxInt64/2, float64(size)+float64(times)*float64(each))))
@@ -174,7 +174,7 @@ func fits(name string, size, times, each int) error {
 	return nil
 }
 
-// atMost refuses more of something than a limit.
+// atMost returns an error if there is more of something than a limit.
 func atMost(name string, n, limit int, what string) error {
 	if n > limit {
 		return limitError{fmt.Sprintf("function %q is given %d %s", name, n, what), fmt.Sprintf("at most %d %s", limit, what)}
@@ -200,14 +200,14 @@ func indent(spaces int, text string) (string, error) {
 	return pad + strings.ReplaceAll(text, "\n", "\n"+pad), nil
 }
 
-// maxCutset bounds the letters that trimAll looks for, each at each place of the text.
+// maxCutset bounds the letters of trimAll, which compares each with each place of the text.
 const maxCutset = 64
 
 func trimAll(cutset, text string) (string, error) {
 	return strings.Trim(text, cutset), atMost("trimAll", len(cutset), maxCutset, "bytes to trim")
 }
 
-// uniq is a list without what is in it before.
+// uniq returns a list without repeated elements.
 func uniq(list any) ([]any, error) {
 	seen := map[string]bool{}
 	return filtered("uniq", list, func(v string) bool {
@@ -217,7 +217,7 @@ func uniq(list any) ([]any, error) {
 	})
 }
 
-// without is a list without some values.
+// without returns a list without some values.
 func without(list any, omitted ...any) ([]any, error) {
 	isOmitted := map[string]bool{}
 	for _, v := range omitted {
@@ -226,8 +226,8 @@ func without(list any, omitted ...any) ([]any, error) {
 	return filtered("without", list, func(v string) bool { return !isOmitted[v] })
 }
 
-// filtered are the elements of a list whose identity is to stay: sprig compares each with all
-// others.
+// filtered returns the elements of a list whose identity may stay. It is linear, where sprig
+// compares each element with all others.
 func filtered(name string, list any, stays func(identity string) bool) ([]any, error) {
 	l := reflect.ValueOf(list)
 	if l.Kind() != reflect.Slice && l.Kind() != reflect.Array {
@@ -242,7 +242,7 @@ func filtered(name string, list any, stays func(identity string) bool) ([]any, e
 	return out, nil
 }
 
-// identity is a text that two values share if reflect.DeepEqual says that they are equal.
+// identity returns a text that two values share if reflect.DeepEqual finds them equal.
 func identity(v reflect.Value) string {
 	var b strings.Builder
 	writeIdentity(&b, v)
@@ -294,16 +294,16 @@ func semverCompare(constraint, text string) (bool, error) {
 	return c.Check(v), nil
 }
 
-// unfit are verbs that print an address, another one in each process (G6), and widths that nobody
-// has counted (H10).
+// unfit are verbs that print an address, which differs in each process, and widths from an argument
+// or of five digits and more.
 var unfit = regexp.MustCompile(`%[^a-zA-Z%]*(?:p|\*|[0-9]{5,})`)
 
 // verb is a verb of a format without its letter. The index of an argument may stand before the
 // width, before the precision and behind them (fmt, print.go, doPrintf).
 var verb = regexp.MustCompile(`%[-+# 0]*(\[\d+\])?(\d*)(?:\.(\[\d+\])?(\d*))?(\[\d+\])?`)
 
-// printf is fmt.Sprintf, with the widths of the format, and what it prints several times, within
-// the limit.
+// printf does what fmt.Sprintf does, and bounds the widths of the format and arguments that it
+// prints several times.
 func printf(format string, args ...any) (string, error) {
 	if bad := unfit.FindString(strings.ReplaceAll(format, "%%", "")); bad != "" {
 		return "", errors.New("a verb prints an address, or is too wide")
@@ -326,8 +326,8 @@ func printf(format string, args ...any) (string, error) {
 	return fmt.Sprintf(format, args...), nil
 }
 
-// before is what may stand before an anchor and an alias: line breaks as the parser has them, marks
-// of the byte order, and, as it also reads UTF-16, any first half of a letter.
+// before matches what may precede an anchor or alias: the parser's line breaks and byte order
+// marks. As the parser also reads UTF-16, any first half of a letter may, too.
 const before = `(^|[\s\x00\x{85}\x{2028}\x{2029}\x{FEFF}\x{FFFD}\[{,:?-])`
 
 var (
@@ -335,8 +335,8 @@ var (
 	alias  = regexp.MustCompile(`(?m)` + before + `\*[^\s\[\]{},]`)
 )
 
-// aliases refuses a YAML text whose aliases could stand for more than the limit: of so many uses of
-// anchors at most 3^(n/3) can multiply, three to a level.
+// aliases refuses a YAML text whose aliases could expand beyond the limit. n uses of anchors
+// multiply a value by at most 3^(n/3), three to a level.
 func aliases(name, text string) error {
 	if !anchor.MatchString(text) {
 		return nil

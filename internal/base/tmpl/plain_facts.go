@@ -5,15 +5,14 @@ import (
 	"text/template/parse"
 )
 
-// maxPlain is the most bytes of a result that plain puts together: far below every limit of an
-// execution.
+// maxPlain bounds a result that plain assembles, in bytes: far below every limit of an execution.
 const maxPlain = 4096
 
 // plainPart is a literal text, or the name of a fact.
 type plainPart struct{ text, fact string }
 
-// plainParts are the parts of a template that holds literal texts and facts alone, such as
-// {{ .root }}/defaults; nil for any other. Paths of folders are such templates nearly always.
+// plainParts returns the parts of a template of only literal texts and facts; nil for any other. An
+// example is {{ .root }}/defaults: most paths of folders are such templates.
 func plainParts(trees map[string]*parse.Tree) []plainPart {
 	main := trees[name]
 	if len(trees) != 1 || main == nil || main.Root == nil {
@@ -40,8 +39,8 @@ func plainParts(trees map[string]*parse.Tree) []plainPart {
 	return out
 }
 
-// plain is what Execute writes, put together from the parts. It reports false where text/template
-// has to: a fact is unknown or no text, or the result is long.
+// plain returns what Execute writes, assembled from the parts. It returns false where text/template
+// has to run: a fact is unknown or not a text, or the result is long.
 func (t *Template) plain(data any) (string, bool) {
 	facts, is := data.(map[string]any)
 	if !is || t.parts == nil {

@@ -4,18 +4,18 @@ import (
 	"text/template/parse"
 )
 
-// Weights of what is executed: what a call of a function or of a template costs against a node.
-// Each name of a path such as .labels.region is a node of its own.
+// Weights of executed parts: the cost of a function's or template's call compared with a node. Each
+// name of a path such as .labels.region is a node of its own.
 const (
 	nodeWeight     = 1
 	functionWeight = 10
 	templateWeight = 100 // a template that calls itself is ended before the stack is deep
 )
 
-// steps puts an empty text at the beginning of each loop's body and of each template: text/template
-// writes it as it writes any text (exec.go, walk, case *parse.TextNode), so that the writer sees
-// each turn and can end the execution, which nothing else can. The map tells, by the text's
-// address, how many steps it stands for.
+// steps puts an empty text at the beginning of each loop's body and of each template. text/template
+// writes it as any text (exec.go, walk, case *parse.TextNode), so the writer sees each turn. Only
+// the writer can end the execution. The map holds the steps that each text counts as, by the text's
+// address.
 func steps(trees map[string]*parse.Tree) map[*byte]int {
 	s := scale{marks: map[*byte]int{}}
 	for _, tree := range trees {
@@ -46,8 +46,8 @@ func (s *scale) prepend(list *parse.ListNode, weight int) {
 	list.Nodes = append([]parse.Node{&parse.TextNode{NodeType: parse.NodeText, Pos: list.Pos, Text: address[:0]}}, list.Nodes...)
 }
 
-// weigh is the number of steps that executing a node once takes, the bodies of its loops left out:
-// each turn of theirs counts for itself.
+// weigh returns the number of steps that executing a node once takes, without the bodies of its
+// loops: each turn counts its own.
 func (s *scale) weigh(n parse.Node) int {
 	weight := nodeWeight
 	switch n := n.(type) {
@@ -76,7 +76,7 @@ func (s *scale) weigh(n parse.Node) int {
 	case *parse.FieldNode:
 		weight = nodeWeight * len(n.Ident)
 	case *parse.VariableNode:
-		// text/template looks for the variable among all others.
+		// text/template searches the variable among all others.
 		weight = nodeWeight*len(n.Ident) + s.variables/workOfStep
 	case *parse.ChainNode:
 		weight += s.weigh(n.Node) + nodeWeight*len(n.Field)

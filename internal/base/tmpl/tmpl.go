@@ -16,11 +16,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// MaxOutput is the limit of one template's output, and of every value that a function is given or
-// makes, in bytes.
+// MaxOutput is the limit of one template's output, and of every argument and result of a function,
+// in bytes.
 const MaxOutput = 1 << 20
 
-// maxSource is the limit of a template's own text: parsing takes some hundred times its size.
+// maxSource is the limit of a template's own text: parsing takes about a hundred times its size.
 const maxSource = 256 << 10
 
 // name is the name of every template in the errors of text/template.
@@ -37,32 +37,32 @@ type Template struct {
 	reads [][]string
 	// lines are the lines at which the literal texts start, by address.
 	lines map[*byte]int
-	// steps are the numbers of steps that the empty texts stand for, by address.
+	// steps are the numbers of steps that the empty texts count as, by address.
 	steps   map[*byte]int
-	parsing int // what parsing has taken, in steps
-	// messages are those that an error may repeat.
+	parsing int // the steps of parsing
+	// messages are the texts of fail and required, which an error may repeat.
 	messages []string
-	// identity tells the template and its place from all others.
+	// identity identifies the template and its place.
 	identity [sha256.Size]byte
-	dear     atomic.Bool // an execution has taken dearSteps
+	dear     atomic.Bool // an execution took dearSteps or more
 }
 
-// dearSteps are those from which an execution takes longer than Key does.
+// dearSteps is the number of steps from which an execution takes longer than Key does.
 const dearSteps = 500
 
-// Key tells an execution with facts from all others of all templates, so that its output can be
-// remembered. It reports false where that is not worth it: no execution of the template has taken
-// long.
+// Key returns a key that identifies the template and facts of an execution, so that a caller can
+// remember its output. It returns false where that is not worth it: no execution of the template
+// has taken long.
 func (t *Template) Key(facts any) (key string, ok bool) {
 	if !t.dear.Load() {
 		return "", false
 	}
-	sum := sha256.Sum256([]byte(identity(reflect.ValueOf(facts)))) // 1 and 1.0 are two facts
+	sum := sha256.Sum256([]byte(identity(reflect.ValueOf(facts)))) // 1 and 1.0 are different facts
 	return string(t.identity[:]) + string(sum[:]), true
 }
 
-// Parse parses a template that starts at a place; errors are problem.Problem with reason
-// template-failed, or limit-exceeded, and a problem.List of functions that templates may not call.
+// Parse parses a template that starts at a place. Errors are problem.Problem with reason
+// template-failed or limit-exceeded, and a problem.List of functions that templates may not call.
 func Parse(pos problem.Pos, text string) (*Template, error) {
 	if !strings.Contains(text, "{{") {
 		return &Template{pos: pos, text: text, pure: true}, nil
@@ -94,8 +94,7 @@ func parseTrees(text string) (map[string]*parse.Tree, error) {
 	return trees, err
 }
 
-// unknownFunctions are problems of functions that a template calls and may not, at most one for
-// each.
+// unknownFunctions returns a problem for each function that a template calls and may not.
 func unknownFunctions(pos problem.Pos, trees map[string]*parse.Tree) (out problem.List) {
 	reported := map[string]bool{}
 	for _, each := range slices.Sorted(maps.Keys(trees)) {
@@ -118,11 +117,11 @@ func unknownFunctions(pos problem.Pos, trees map[string]*parse.Tree) (out proble
 	return problem.Sorted(out)
 }
 
-// bytesOfStep are the bytes of a template's text that are parsed in the time of a step.
+// bytesOfStep is how many bytes of a template are parsed in the time of a step.
 const bytesOfStep = 16
 
-// Parsing is how many steps parsing a template counts as. Each execution counts it (rule 5):
-// whether a template is remembered depends on what others there are.
+// Parsing returns how many steps parsing a template counts as. Each execution counts them, because
+// whether a template is remembered depends on other templates.
 func Parsing(text string) int {
 	if !strings.Contains(text, "{{") {
 		return 0
@@ -130,24 +129,24 @@ func Parsing(text string) int {
 	return min(len(text), maxSource) / bytesOfStep
 }
 
-// builtins are the names of text/template's own functions that funcs has not; parsing needs to know
+// builtins are the names of text/template's own functions that funcs does not have. Parsing needs
 // them.
 var builtins = map[string]any{
 	"and": true, "or": true, "not": true, "len": true, "eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true,
 }
 
-// Output is what an execution has written, and what it took.
+// Output is the result of an execution, and the steps that it took.
 type Output struct {
 	Text string
-	// Lines are, for each line of the text, the line of the template that it comes from, counted
-	// from 1; nil when they are the same.
+	// Lines holds, for each line of the text, the line of the template that it comes from. They
+	// count from 1; nil when they are the same.
 	Lines []int
-	// Steps are what the execution took, also when it failed: executed parts, one for each 64 bytes
-	// that functions have read and made, and those of Parsing.
+	// Steps counts the execution's steps, also when it failed. Each executed part is one, and 64
+	// bytes that functions read and produced; the steps of Parsing count, too.
 	Steps int
 }
 
-// Execute runs the template; errors are problem.Problem with reason template-failed or
+// Execute runs the template. Errors are problem.Problem with reason template-failed or
 // limit-exceeded.
 func (t *Template) Execute(data any) (string, error) {
 	if text, ok := t.plain(data); ok {
@@ -157,7 +156,7 @@ func (t *Template) Execute(data any) (string, error) {
 	return out.Text, err
 }
 
-// ExecuteCounted is Execute that also tells the number of steps.
+// ExecuteCounted does what Execute does, and also returns the number of steps.
 func (t *Template) ExecuteCounted(data any) (Output, error) {
 	if t.pure {
 		return Output{Text: t.text}, nil
@@ -167,7 +166,7 @@ func (t *Template) ExecuteCounted(data any) (Output, error) {
 	return t.output(&w, work, nil, err)
 }
 
-// ExecuteLines is ExecuteCounted that also tells the lines.
+// ExecuteLines does what ExecuteCounted does, and also returns the lines.
 func (t *Template) ExecuteLines(data any) (Output, error) {
 	if t.pure {
 		return Output{Text: t.text}, nil
@@ -177,7 +176,7 @@ func (t *Template) ExecuteLines(data any) (Output, error) {
 	return t.output(&w.limited, work, w.lines, err)
 }
 
-// output is what an execution has written. The text of a failed one is empty.
+// output makes the Output of an execution. A failed one has no text.
 func (t *Template) output(w *limited, work int, lines []int, err error) (Output, error) {
 	steps := t.parsing + w.steps + work/workOfStep
 	if steps >= dearSteps {
@@ -189,7 +188,7 @@ func (t *Template) output(w *limited, work int, lines []int, err error) (Output,
 	return Output{w.String(), lines, steps}, nil
 }
 
-// limited writes the output and ends the execution at the limits of bytes and steps.
+// limited writes the output, and ends the execution at the limits of bytes and steps.
 type limited struct {
 	strings.Builder
 	marks map[*byte]int
@@ -209,7 +208,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.Builder.Write(p)
 }
 
-// weight is how many steps an empty text stands for.
+// weight returns how many steps an empty text counts as.
 func (l *limited) weight(p []byte) int {
 	if cap(p) == 0 {
 		return 0
@@ -217,15 +216,15 @@ func (l *limited) weight(p []byte) int {
 	return l.marks[&p[:1][0]]
 }
 
-// beyond is the problem of a limit.
+// beyond returns the problem of an exceeded limit.
 func beyond(pos problem.Pos, e limitError) problem.Problem {
 	return problem.Problem{Reason: problem.LimitExceeded, Severity: problem.Error, Pos: pos, Found: e.found, Expected: e.expected}
 }
 
-// templateError takes text/template's "template: NAME:LINE:COLUMN: executing ..." apart.
+// templateError matches text/template's "template: NAME:LINE:COLUMN: executing ...".
 var templateError = regexp.MustCompile(`(?s)^template: t:(\d+)(?::(\d+))?: (.*)$`)
 
-// executing is text/template's text of the place of an error; the last part is the error itself.
+// executing matches text/template's place of an error; the last part is the error itself.
 var executing = regexp.MustCompile(`(?s)^executing "t" at (<.*?>): (.*)$`)
 
 // field is the subject of an error about a key of a map, such as `template <.labels.region>`.
@@ -233,10 +232,10 @@ var field = regexp.MustCompile(`^template <(\.[\w.]+)\.([\w-]+)>$`)
 
 var noKey = regexp.MustCompile(`map has no entry for key "([^"]*)"`)
 
-// maxText is how many bytes of a text that the template made an error repeats.
+// maxText is how many bytes an error repeats of a text that a template made.
 const maxText = 200
 
-// failed is the problem of an execution, which repeats the template's own text and no value.
+// failed returns the problem of an execution. It repeats the template's own text, but no value.
 func (t *Template) failed(err error) error {
 	p := failure(t.pos, err)
 	if p.Reason != problem.TemplateFailed || len(p.Hints) > 0 {
@@ -256,7 +255,7 @@ func failure(pos problem.Pos, err error) problem.Problem {
 		line, _ := strconv.Atoi(m[1])
 		column, _ := strconv.Atoi(m[2])
 		if pos.Line > 0 {
-			// The text is a value inside a file: its lines count from where it starts, columns are
+			// The template is a value inside a file: its lines count from its start, columns are
 			// unknown.
 			p.Pos.Line = pos.Line + line - 1
 		} else {
@@ -291,7 +290,7 @@ func failure(pos problem.Pos, err error) problem.Problem {
 	return p
 }
 
-// shorten cuts a text that a template may have made arbitrarily long.
+// shorten cuts a text that a template may have made very long.
 func shorten(text string) string {
 	if len(text) <= maxText {
 		return text

@@ -8,7 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// ambiguous adds a scalar at a place, if it is ambiguous.
+// ambiguous records an ambiguity at a place; nil is none.
 func (d *Doc) ambiguous(a *Ambiguity, pos problem.Pos) {
 	if a != nil && len(d.Ambiguous) < problem.OfFile {
 		a.Pos = pos
@@ -16,11 +16,11 @@ func (d *Doc) ambiguous(a *Ambiguity, pos problem.Pos) {
 	}
 }
 
-// maxAmbiguous is the length, in bytes, beyond which nobody takes a text for a number.
+// maxAmbiguous is the length, in bytes, beyond which no reader takes a text for a number.
 const maxAmbiguous = 64
 
-// valueAmbiguity is that of a plain scalar: Helm's meaning is not that of YAML 1.2, or not that of
-// other readers of YAML 1.1, or a number that lost a part of its text. It is nil if there is none.
+// valueAmbiguity returns the ambiguity of a plain scalar, nil if there is none. YAML 1.2 or other
+// readers of YAML 1.1 read it otherwise than Helm, or a number loses a part of its text.
 func valueAmbiguity(text string, means scalar) *Ambiguity {
 	if isSmallInteger(text) || text == "" || len(text) > maxAmbiguous {
 		return nil
@@ -33,16 +33,16 @@ func valueAmbiguity(text string, means scalar) *Ambiguity {
 	return &a
 }
 
-// nameLike are numbers that may be meant as names: integers, commits as 1234e56, of which Git
-// writes four characters and more, and versions as 1.10. Nobody means a name by 1e3, 0x1f or 1.0.
+// nameLike are numbers that may be meant as names: integers, commits such as 1234e56 (Git writes
+// four characters and more), and versions such as 1.10. 1e3, 0x1f and 1.0 are not names.
 var nameLike = regexp.MustCompile(`^[-+]?(?:[0-9]+|[0-9]{2,}[eE][0-9]+|[0-9]+[eE][0-9]{2,}|[0-9]+\.[0-9]*[1-9]0+)$`)
 
-// lostText reports whether a number that may be meant as a name has another text as JSON.
+// lostText reports whether a number that may be meant as a name has a different text in JSON.
 func lostText(text, literal string) bool {
 	return nameLike.MatchString(text) && strings.TrimLeft(text, "+-") != strings.TrimLeft(literal, "-")
 }
 
-// keyAmbiguity is valueAmbiguity for a key, which is a text after all.
+// keyAmbiguity returns the ambiguity of a key, which is always a text; nil if there is none.
 func keyAmbiguity(text, means string) *Ambiguity {
 	if isSmallInteger(text) || len(text) > maxAmbiguous {
 		return nil
@@ -69,18 +69,17 @@ func sameText(s scalar, text string) bool {
 	return err1 == nil && err2 == nil && a == b
 }
 
-// otherInYAML11 are booleans of YAML 1.1 of which Helm's parser reads some as text, and integers
+// otherInYAML11 are booleans of YAML 1.1, some of which Helm's parser reads as text, and integers
 // with a leading zero or underscores (YAML 1.1 types bool and int).
 var otherInYAML11 = regexp.MustCompile(`^(?:y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF|[-+]?0[0-9_]+|[-+]?0b[01_]+|[-+]?[0-9][0-9_]*_[0-9_]*)$`)
 
-// The numbers of YAML 1.2 (1.2.2, section 10.3.2). Infinities and what is no number are left out:
-// JSON has none.
+// The numbers of YAML 1.2 (1.2.2, section 10.3.2). Infinities and NaN are left out: JSON has none.
 var (
 	coreDecimal = regexp.MustCompile(`^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$`)
 	coreBased   = regexp.MustCompile(`^0(?:o[0-7]+|x[0-9a-fA-F]+)$`)
 )
 
-// coreScalar is what YAML 1.2 takes a plain scalar for; a Number's text is decimal.
+// coreScalar returns a plain scalar as YAML 1.2 reads it; a Number's text is decimal.
 func coreScalar(text string) scalar {
 	switch text {
 	case "", "~", "null", "Null", "NULL":

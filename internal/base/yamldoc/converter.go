@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// converted is a node with its number of nodes, the bytes of their texts and their depth. Aliases
-// count as often as they are used.
+// converted is a node with its number of nodes, the bytes of their texts and their depth. Each use
+// of an alias counts.
 type converted struct {
 	node   *Node
 	size   int
@@ -19,7 +19,7 @@ type converted struct {
 	height int
 }
 
-// hold adds the counts of a value inside this one.
+// hold adds the counts of a value inside c.
 func (c *converted) hold(below converted) {
 	c.size += below.size
 	c.text += below.text
@@ -28,7 +28,7 @@ func (c *converted) hold(below converted) {
 
 type converter struct {
 	doc        *Doc
-	done       map[*yaml.Node]converted // anchored nodes; a zero value marks one that is being converted
+	done       map[*yaml.Node]converted // anchored nodes; a zero value marks a node that is being converted
 	problems   bounded
 	duplicates bounded
 	overridden bounded
@@ -109,7 +109,7 @@ func (c *converter) alias(n *yaml.Node, depth int) converted {
 		return c.node(n.Alias, depth) // the anchor is at a key
 	}
 	if depth+target.height > MaxDepth {
-		c.tooDeep(n) // a tower of aliases is as deep as its value
+		c.tooDeep(n) // nested aliases are as deep as their value
 	}
 	if !ok || target.node == nil {
 		c.fail(n, problem.InvalidYAML, fmt.Sprintf("alias %q", n.Value), "refers to a value that contains it", "an anchor defined before")
@@ -118,8 +118,8 @@ func (c *converter) alias(n *yaml.Node, depth int) converted {
 	return target
 }
 
-// mapping converts a map. Fields are gathered in the order they are written, because a merge key
-// sets what comes after and overrides what came before it (yaml.v2, decode.go, mapping and merge).
+// mapping converts a map. It collects fields in the order of the file: fields after a merge key win
+// over it, and it wins over fields before it (yaml.v2, decode.go, mapping and merge).
 func (c *converter) mapping(n *yaml.Node, out *converted, depth int) {
 	fields := make([]Field, 0, len(n.Content)/2)
 	index := make(map[string]int, len(n.Content)/2)
@@ -174,7 +174,7 @@ func isMerge(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Tag == "!!merge" || key.Tag == "" || key.ShortTag() == "!!merge") && key.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) == 0
 }
 
-// merge applies the value of a merge key: a map, or a list of maps of which earlier ones win.
+// merge applies the value of a merge key: a map, or a list of maps where earlier maps win.
 func (c *converter) merge(value *yaml.Node, set func(Field), out *converted, depth int) {
 	apply := func(n *yaml.Node) {
 		v := c.node(n, depth+1)
@@ -241,7 +241,7 @@ func (c *converter) scalar(n *yaml.Node, out *Node) {
 	}
 }
 
-// isText reports whether a scalar is a string by its style alone: quoted, or a block scalar,
+// isText reports whether the style of a scalar makes it a string: quoted, or a block scalar,
 // without a tag.
 func isText(n *yaml.Node) bool {
 	const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
@@ -253,14 +253,14 @@ func isText(n *yaml.Node) bool {
 
 var coreTag = regexp.MustCompile(`^!![a-z]+$`)
 
-// taggedSource is a scalar as it can be given to the oracle: plain, or behind its tag and quoted.
+// taggedSource returns a scalar in a form for the oracle: plain, or quoted behind its tag.
 func taggedSource(n *yaml.Node) string {
 	if n.Style&yaml.TaggedStyle == 0 {
 		return n.Value
 	}
 	tag := n.Tag
 	if !coreTag.MatchString(tag) {
-		tag = "!x" // all tags that YAML does not define mean the same, but may be hard to write
+		tag = "!x" // all tags that YAML does not define mean the same, and some are hard to write
 	}
 	return tag + " " + strconv.Quote(n.Value)
 }

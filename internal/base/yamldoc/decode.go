@@ -15,26 +15,27 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// NodeReader is a type that reads its own value. The error says what was found.
+// NodeReader is implemented by types that read their own value. The error says what was found.
 type NodeReader interface{ ReadNode(n *Node) error }
 
-// Extender is a struct that has keys which no field can say. It reads them itself.
+// Extender is implemented by structs with keys that fields cannot describe. They read these keys
+// themselves.
 type Extender interface{ MoreKeys() []string }
 
-// Checker is a struct with rules that its tags cannot say. Check is called once all of its keys
-// have been read.
+// Checker is implemented by structs with rules that tags cannot describe. Check is called when all
+// keys have been read.
 type Checker interface{ Check(at At) }
 
-// At is a map that is being decoded: what it has, and where it reports what is wrong.
+// At is a map that is being decoded. It reports problems with the map's keys.
 type At struct {
 	*Reader
 	Node   *Node
 	reason problem.Reason
-	path   string // of the map, in the file
+	path   string // the map's path of keys in the file
 }
 
-// Decode reads a map into a struct, by the tags that the package's comment describes. What names
-// the map in errors, and reason is the code of values that are not as the tags say.
+// Decode reads a map into a struct, by the tags that the package's comment describes. what names
+// the map in errors, and reason is the code of values that break a tag's rule.
 func (r *Reader) Decode(n *Node, what string, reason problem.Reason, into any) At {
 	at := At{Reader: r, reason: reason}
 	return at.structure(n, what, reflect.ValueOf(into).Elem())
@@ -43,19 +44,20 @@ func (r *Reader) Decode(n *Node, what string, reason problem.Reason, into any) A
 // Has reports whether the map has a key that is not null.
 func (a At) Has(key string) bool { return !a.Node.Get(key).IsNull() }
 
-// Pos is the place of a key, or of the map where it has no such key.
+// Pos returns the place of a key, or the map's if it has no such key.
 func (a At) Pos(key string) problem.Pos { return a.Keys().KeyPos(key) }
 
-// Keys reads keys one by one.
+// Keys returns a reader of single keys.
 func (a At) Keys() *MapReader { return &MapReader{r: a.Reader, node: a.Node} }
 
-// Below reads the map under a key into another struct, whose wrong values have a code of their own.
+// Below reads the map under a key into another struct, and reports its wrong values with another
+// reason.
 func (a At) Below(key string, reason problem.Reason, into any) At {
 	return At{a.Reader, nil, reason, a.key(key)}.structure(a.Node.Get(key), fmt.Sprintf("key %q", a.key(key)), reflect.ValueOf(into).Elem())
 }
 
-// Wrong reports the value of a key or of a path of keys, or the map where it has none. An empty key
-// is the map itself.
+// Wrong reports the value of a key or of a path of keys, or the map if the value is absent. An
+// empty key means the map itself.
 func (a At) Wrong(key, found, expected string, hints ...string) {
 	a.wrong(a.find(key), a.key(key), found, expected, hints...)
 }
@@ -70,8 +72,8 @@ func (a At) find(key string) *Node {
 	return n
 }
 
-// Fail reports why the value of a key is wrong; nil is right. Errors that are problems may have a
-// place, a subject and an expectation of their own.
+// Fail reports err as the reason why the value of a key is wrong, unless err is nil. An error that
+// is a problem may have its own place, subject and expectation.
 func (a At) Fail(key string, err error) { a.fail(err, a.find(key), a.key(key), "") }
 
 func (a At) fail(err error, n *Node, path, expected string) {
@@ -86,15 +88,15 @@ func (a At) fail(err error, n *Node, path, expected string) {
 	}
 }
 
-// In is the map under a key.
+// In returns the map under a key.
 func (a At) In(key string) At { return At{a.Reader, a.Node.Get(key), a.reason, a.key(key)} }
 
-// Item is an element of a list of maps.
+// Item returns an element of a list of maps.
 func (a At) Item(key string, i int) At {
 	return At{a.Reader, a.Node.Get(key).Items()[i], a.reason, fmt.Sprintf("%s[%d]", a.key(key), i)}
 }
 
-// key is the path of one of the map's keys.
+// key returns the path of one of the map's keys.
 func (a At) key(key string) string {
 	if a.path == "" || key == "" {
 		return a.path + key
@@ -106,7 +108,7 @@ func (a At) wrong(n *Node, path, found, expected string, hints ...string) {
 	a.Add(a.reason, n, fmt.Sprintf("key %q", path), found, expected, hints...)
 }
 
-// structure reads the keys of a struct, and has it check the rest.
+// structure reads the keys of a struct, and calls its Check.
 func (a At) structure(n *Node, what string, v reflect.Value) At {
 	m := a.Map(n, what)
 	if a.Node = m.node; !n.IsNull() && n.Kind != Map {
@@ -124,7 +126,7 @@ func (a At) structure(n *Node, what string, v reflect.Value) At {
 	}
 	before := len(a.problems)
 	m.Known(known...)
-	isMisspelt := len(a.problems) > before // what is missing may be there
+	isMisspelt := len(a.problems) > before // a missing key may be a misspelt one
 	for i := range all {
 		f := &all[i]
 		switch n := a.Node.Get(f.key); {
@@ -182,8 +184,7 @@ func (a At) value(f *field, n *Node, path string, v reflect.Value) {
 	}
 }
 
-// entries reads a map whose keys are names. A null takes an entry away that something else
-// declares.
+// entries reads a map whose keys are names. A null removes an entry that is declared elsewhere.
 func (a At) entries(f *field, n *Node, path string, v reflect.Value) {
 	below := At{a.Reader, a.Map(n, fmt.Sprintf("key %q", path)).node, a.reason, path}
 	v.Set(reflect.MakeMap(v.Type()))
@@ -243,12 +244,12 @@ func (a At) items(f *field, n *Node, path string, v reflect.Value) {
 	}
 }
 
-// scalar reads a text, a number or a truth.
+// scalar reads a text, a number or a boolean.
 func (a At) scalar(f *field, n *Node, path string, v reflect.Value) {
 	subject, text := fmt.Sprintf("key %q", path), n.Text()
 	_, isOwn := v.Addr().Interface().(encoding.TextUnmarshaler)
 	if v.Kind() == reflect.String && !isOwn {
-		v.SetString(text) // also one that is wrong: whose file it is may depend on it
+		v.SetString(text) // also a wrong text: it may tell whose file it is
 	}
 	switch {
 	case v.Kind() == reflect.Bool && f.words == nil:
@@ -300,7 +301,7 @@ func (a At) scalar(f *field, n *Node, path string, v reflect.Value) {
 	}
 }
 
-// set is the text as the type of the value has it. The error is what was found.
+// set parses the text as the value's type. The error says what was found.
 func (f *field) set(v reflect.Value, text string) error {
 	wrong := fmt.Errorf("%q", shorten(text))
 	switch into := v.Addr().Interface().(type) {
@@ -320,7 +321,7 @@ func (f *field) set(v reflect.Value, text string) error {
 		*into = d
 		return nil
 	}
-	switch v.Kind() { //nolint:exhaustive // the others are not in files
+	switch v.Kind() { //nolint:exhaustive // files have no other kinds
 	case reflect.Bool:
 		v.SetBool(text == f.words[len(f.words)-1])
 	case reflect.Int:
@@ -342,25 +343,25 @@ var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 func isName(text string) bool { return namePattern.MatchString(text) }
 
-// field is a key of a struct, as the tags say it.
+// field is a key of a struct, as the tags describe it.
 type field struct {
 	index                      []int
 	key, expect                string
 	words                      []string
 	pattern                    *regexp.Regexp
 	required, isName, isQuoted bool
-	isPlace                    bool // of the map, no key
-	once, orOne                bool // of a list: its elements, and whether one may stand alone
+	isPlace                    bool // the field holds the map's place, not a key
+	once, orOne                bool // for a list: its elements are unique; a single one needs no list
 	most                       int  // elements
 	longest                    time.Duration
 }
 
-// element is what the tags say of an element.
+// element returns the rules of the tags for an element of a list or map.
 func (f *field) element() *field {
 	return &field{key: f.key, expect: f.expect, words: f.words, pattern: f.pattern, isName: f.isName, isQuoted: f.isQuoted, longest: f.longest, required: true}
 }
 
-// choices are the words of a key, as an error has them.
+// choices returns the allowed words of a key for an error.
 func (f *field) choices() string {
 	switch {
 	case len(f.words) == 1:
@@ -371,9 +372,9 @@ func (f *field) choices() string {
 	return strings.Join(f.words, " or ")
 }
 
-var knownFields sync.Map // of fields, by the type of the struct
+var knownFields sync.Map // fields by the type of the struct
 
-// fieldsOf are the keys of a struct.
+// fieldsOf returns the keys of a struct.
 func fieldsOf(t reflect.Type) []field {
 	if known, ok := knownFields.Load(t); ok {
 		return known.([]field) //nolint:errcheck // nothing else is stored

@@ -1,26 +1,6 @@
 // Package yamldoc reads YAML so that every value keeps its place in the file, and writes merged
-// values back.
-//
-//  1. A scalar means exactly what Helm reads: sigs.k8s.io/yaml decides every plain scalar that is
-//     not obviously a string or a small integer. `yes` is true, `0123` is 83, and integers stay
-//     exact as far as Helm's do, up to 64 bits (H9). The one exception is the tag `!` alone, which
-//     the parser does not report: `! 12` is a number here. Where a text is expected, a scalar is
-//     what the file writes (Node.Text): an account 0123 keeps its zero.
-//  2. Duplicate keys are errors, each with its line (H9). ParseLenient reads them as Helm 3 does:
-//     the last one wins, and Doc.Duplicates lists them. Merge keys (`<<`) follow yaml.v2, hence
-//     Helm: keys are set in the order of the file.
-//  3. Doc.Ambiguous holds the plain scalars that YAML 1.2 reads otherwise than Helm, and numbers
-//     such as 1234e56 that may be meant as names (H9).
-//  4. The depth, the number of nodes, the bytes of text, and the problems kept of one file have
-//     limits. Aliases count as often as they are used. Problems beyond the limit are counted (H10).
-//  5. Only the first document of a stream counts, as with Helm 3 (helm v3.22.0,
-//     pkg/cli/values/options.go; Helm 4 merges all). Doc.Extra is the place of the second one.
-//  6. Docs and Nodes are immutable once parsed; values that are built from them share them.
-//  7. Places count lines as editors do, not as YAML 1.1 does (places.go).
-//
-// No other package imports a YAML library for documents.
-//
-// A file of Argosy's own is read by Reader.Decode into a struct whose tags say its keys:
+// values. No other package imports a YAML library for documents. A file of Argosy is decoded into a
+// struct whose tags describe its keys:
 //
 //	type Ring struct {
 //		Name     string        `json:"name" is:"name"`
@@ -30,30 +10,49 @@
 //		Checks   []Check       `json:"checks,omitempty" jsonschema:"maxItems=20"`
 //	}
 //
-// The tags json and jsonschema are those of docs/schemas:
+// The tags json and jsonschema are the tags of docs/schemas:
 //
-//	json:"key"                     required: there, not null, and no empty text, list or map of texts
+//	json:"key"                     required: not null, and not an empty text, list or map of texts
 //	json:"key,omitempty"           not required; null and an empty text leave the field as it is
 //	jsonschema:"enum=a,enum=b"     one of the words; a bool is true for the last, an int the index
-//	jsonschema:"minItems=1"        required; maxItems limits a list, uniqueItems has each text once
+//	jsonschema:"minItems=1"        required; maxItems limits a list, uniqueItems forbids doubles
 //	jsonschema:"oneof_type=string;array"  a text counts as a list of one
-//	is:"name"                      a DNS-1123 label: the text, each text of a list, each key of a map
-//	is:"quoted"                    no number and no boolean, as YAML reads 1.10 as 1.1
-//	is:"place"                     no key: a problem.Pos gets the place of the map
+//	is:"name"                      a DNS-1123 label: the text, each text of a list or key of a map
+//	is:"quoted"                    not a number or a boolean, as YAML reads 1.10 as 1.1
+//	is:"place"                     not a key: a problem.Pos gets the place of the map
 //	pattern:"^a"                   a text that matches
 //	longest:"1h"                   the limit of a duration
 //	expect:"a path"                what an error says was expected
 //
-// A text is what the file writes, also of a number. A truth is a boolean, or its text in quotes. A
-// time is a day. A field of type *Node gets the value itself. A type that implements NodeReader or
-// encoding.TextUnmarshaler reads its own value. A struct that implements Checker checks what is not
-// of one key, and one that implements Extender has further keys. Problems name the path of the key,
-// as in key "rings[0].soak". Beside a key that is not known, no other is reported as missing.
+// A text is what the file writes, also for a number. A boolean may be a text in quotes. A time is a
+// day. A field of type *Node gets the value itself. A type that implements NodeReader or
+// encoding.TextUnmarshaler reads its own value. Checker and Extender add rules and keys. Problems
+// name the path of the key, as in key "rings[0].soak". If a map has an unknown key, no key of it is
+// reported as missing.
+//
+// Callers may rely on:
+//
+//  1. A scalar means exactly what Helm reads: sigs.k8s.io/yaml decides every plain scalar that is
+//     not obviously a string or a small integer. `yes` is true, `0123` is 83, and integers stay
+//     exact as far as Helm's do, up to 64 bits. The one exception is the tag `!`, which the parser
+//     does not report: `! 12` is a number here. Where a text is expected, a scalar is what the file
+//     writes (Node.Text): an account 0123 keeps its zero.
+//  2. Duplicate keys are errors, each with its line. ParseLenient reads them as Helm 3 does: the
+//     last one wins, and Doc.Duplicates lists them. Merge keys (`<<`) follow yaml.v2, hence Helm:
+//     keys are set in the order of the file.
+//  3. Doc.Ambiguous holds the plain scalars that YAML 1.2 reads otherwise than Helm, and numbers
+//     such as 1234e56 that may be meant as names.
+//  4. The depth, the number of nodes, the bytes of text and the problems of one file have limits.
+//     Each use of an alias counts. Problems beyond the limit are counted.
+//  5. Only the first document of a stream counts, as with Helm 3 (helm v3.22.0,
+//     pkg/cli/values/options.go; Helm 4 merges all). Doc.Extra is the place of the second one.
+//  6. Docs and Nodes are immutable once parsed. Values that are built from them share them.
+//  7. Places count lines as editors do, not as YAML 1.1 does (places.go).
 package yamldoc
 
 import "github.com/argosy-hub/argosy/internal/base/problem"
 
-// Limits of one document (H10).
+// Limits of one document.
 const (
 	MaxDepth = 100
 	MaxNodes = 500_000
@@ -73,7 +72,7 @@ const (
 	List
 )
 
-// String is the kind's name as users know it.
+// String returns the kind's name as users know it.
 func (k Kind) String() string {
 	return [...]string{"null", "boolean", "number", "string", "map", "list"}[k]
 }
@@ -84,13 +83,13 @@ type Doc struct {
 	File string
 	// Root is the document's value; for an empty document a Null node.
 	Root *Node
-	// Duplicates are the first keys that a map has twice, as warnings in order; ParseLenient alone
+	// Duplicates are the first keys that a map has twice, as warnings in order; Only ParseLenient
 	// leaves any. At most problem.OfFile, and one more that counts the rest.
 	Duplicates []problem.Problem
-	// Overridden are the first keys that a merge key behind them sets again, as notes, at most
+	// Overridden are the first keys that a later merge key sets again, as notes: at most
 	// problem.OfFile, and one more that counts the rest.
 	Overridden []problem.Problem
-	// Ambiguous are the first scalars that may not be read as they are meant, at most
+	// Ambiguous are the first scalars that may be read otherwise than meant, at most
 	// problem.OfFile.
 	Ambiguous []Ambiguity
 	// Extra is the place of a second document, which is ignored; zero if there is none.
@@ -103,11 +102,11 @@ type Ambiguity struct {
 	Pos    problem.Pos
 	Text   string // as written
 	Means  string // as Helm reads it
-	Key    bool   // it stands as a key
+	Key    bool   // it is a key
 	Differ bool   // YAML 1.1 and 1.2 read it differently
 }
 
-// Pos is the place of a node of this document.
+// Pos returns the place of a node of this document.
 func (d *Doc) Pos(n *Node) problem.Pos {
 	if n == nil {
 		return problem.Pos{File: d.File}

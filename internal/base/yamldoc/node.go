@@ -11,17 +11,17 @@ import (
 
 // Node is a value with its place. Nodes are shared and must not be changed.
 //
-// A fleet is millions of nodes, most of them texts. A text, fields and items are therefore held as
-// where they begin and how many there are, and no node has room for all three: 32 bytes instead of
-// 88, which is a fifth of a state's memory.
+// A fleet has millions of nodes, most of them texts. So a text, fields or items are held as a
+// pointer and a length, and a node has room for only one of the three. It takes 32 bytes instead of
+// 88, which saves a fifth of a state's memory.
 type Node struct {
-	// Doc is the document the node was read from; nil for a node that was made.
+	// Doc is the document that the node was read from; nil for a node that code has made.
 	Doc     *Doc
 	held    unsafe.Pointer // the first byte of a text, field of a Map or item of a List
 	size    int32          // how many of them
 	Line    int32
 	Column  int32
-	literal uint16 // the bytes of a literal that is not the text: it stands behind the text
+	literal uint16 // the bytes of a literal that differs from the text and follows it in memory
 	Kind    Kind
 }
 
@@ -33,7 +33,7 @@ type Field struct {
 	Value  *Node
 }
 
-// Name is the key as the file writes it: of the key 0123 it is not 83.
+// Name returns the key as the file writes it: 0123, where Key is 83.
 func (f Field) Name() string {
 	if f.Value != nil && f.Value.Doc != nil {
 		for _, a := range f.Value.Doc.Ambiguous {
@@ -45,8 +45,8 @@ func (f Field) Name() string {
 	return f.Key
 }
 
-// Text is the text of a String, and a Number or Bool as the file writes it: 0123 and 1.10 as names
-// keep all of their digits. A node that is nil or of another kind has none.
+// Text returns the text of a String, and a Number or Bool as the file writes it: the names 0123 and
+// 1.10 keep all digits. It is empty for nil and other kinds.
 func (n *Node) Text() string {
 	if n == nil || n.Kind >= Map {
 		return ""
@@ -54,8 +54,8 @@ func (n *Node) Text() string {
 	return unsafe.String((*byte)(n.held), n.size) //nolint:gosec // set by setText
 }
 
-// Literal is the value as JSON has it: of the Number 0123 it is 83, of the Bool yes it is true.
-// That of a String is its text.
+// Literal returns a scalar as JSON has it: 83 for the Number 0123, true for the Bool yes. For a
+// String it returns the text.
 func (n *Node) Literal() string {
 	if n == nil || n.literal == 0 {
 		return n.Text()
@@ -63,7 +63,7 @@ func (n *Node) Literal() string {
 	return unsafe.String((*byte)(unsafe.Add(n.held, n.size)), n.literal) //nolint:gosec // set by setScalar
 }
 
-// Fields are a Map's entries, sorted by key; a node that is nil or no Map has none.
+// Fields returns a Map's entries, sorted by key; none for nil and other kinds.
 func (n *Node) Fields() []Field {
 	if n == nil || n.Kind != Map {
 		return nil
@@ -71,7 +71,7 @@ func (n *Node) Fields() []Field {
 	return unsafe.Slice((*Field)(n.held), n.size) //nolint:gosec // set by setFields
 }
 
-// Items are a List's elements; a node that is nil or no List has none.
+// Items returns a List's elements; none for nil and other kinds.
 func (n *Node) Items() []*Node {
 	if n == nil || n.Kind != List {
 		return nil
@@ -97,7 +97,7 @@ func MapAt(place *Node, fields []Field) *Node {
 
 func sortFields(fields []Field) {
 	byKey := func(a, b Field) int { return strings.Compare(a.Key, b.Key) }
-	if !slices.IsSortedFunc(fields, byKey) { // as those of a merge are
+	if !slices.IsSortedFunc(fields, byKey) { // a merge's fields are sorted
 		slices.SortFunc(fields, byKey)
 	}
 }
@@ -111,7 +111,7 @@ func ListAt(place *Node, items []*Node) *Node {
 
 func nullAt(place *Node) *Node { return &Node{Doc: place.Doc, Line: place.Line, Column: place.Column} }
 
-// setScalar sets a scalar with its text in the file.
+// setScalar sets a scalar and its text in the file.
 func (n *Node) setScalar(s scalar, written string) {
 	if s.text == written || s.kind == Null || s.kind == String {
 		n.setText(s.kind, s.text)
@@ -140,7 +140,7 @@ func (n *Node) hold(first unsafe.Pointer, size int) {
 	n.held, n.size = first, int32(size) //nolint:gosec // documents are bounded
 }
 
-// Pos is the place that the node was read from; zero for a node that was made.
+// Pos returns the place that the node was read from; zero for a node that code has made.
 func (n *Node) Pos() problem.Pos {
 	if n == nil || n.Doc == nil {
 		return problem.Pos{}
@@ -148,7 +148,7 @@ func (n *Node) Pos() problem.Pos {
 	return n.Doc.Pos(n)
 }
 
-// Get is the value of a Map's key, nil if there is none or the node is no Map.
+// Get returns the value of a Map's key, nil if there is none or the node is not a Map.
 func (n *Node) Get(key string) *Node {
 	if n == nil || n.Kind != Map {
 		return nil
@@ -159,7 +159,7 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// KeyPos is the place of a Map's key, or the map's if there is none.
+// KeyPos returns the place of a Map's key, or the map's if there is none.
 func (n *Node) KeyPos(key string) problem.Pos {
 	if i, ok := n.index(key); ok {
 		f := n.Fields()[i]
@@ -174,17 +174,17 @@ func (n *Node) KeyPos(key string) problem.Pos {
 	return n.Pos()
 }
 
-// NodeMemory is about what a node without a text takes in memory, in bytes.
+// NodeMemory is about how many bytes of memory a node without a text takes.
 const NodeMemory = 96
 
-// Memory estimates what a node takes with all that is in it, in bytes.
+// Memory estimates how many bytes of memory a node takes with all that is in it.
 func (n *Node) Memory() int {
 	nodes, text := n.Size()
 	return nodes*NodeMemory + text
 }
 
-// Size is the number of nodes, and the bytes of their texts and keys. Aliases count as often as
-// they are used.
+// Size returns the number of nodes, and the bytes of their texts and keys. Each use of an alias
+// counts.
 func (n *Node) Size() (nodes, text int) {
 	if n == nil {
 		return 0, 0
@@ -201,8 +201,8 @@ func (n *Node) Size() (nodes, text int) {
 	return nodes, text
 }
 
-// WrittenSize estimates how many bytes the node takes as block YAML in a JSON string, from above.
-// Each line is indented by its depth: a short file may be deep, and long when it is written.
+// WrittenSize returns an upper estimate of the node's bytes as block YAML in a JSON string. Each
+// line is indented by its depth: a short file may be deep, and long when it is written.
 func (n *Node) WrittenSize() int { return n.writtenAt(0) }
 
 func (n *Node) writtenAt(depth int) int {
@@ -223,10 +223,10 @@ func (n *Node) writtenAt(depth int) int {
 const (
 	writtenLine = 4   // a dash or a colon, a space, and the line's end as JSON has it
 	foldedAt    = 80  // the column beyond which a text is folded, at its next space
-	longKey     = 128 // bytes of a key from which on it has a line of its own
+	longKey     = 128 // bytes from which a key has its own line
 )
 
-// writtenText is what a key or text takes beside its line.
+// writtenText estimates the bytes of a key or text.
 func writtenText(text string, depth int) int {
 	indented := 2*depth + writtenLine
 	folds := strings.Count(text, " ")
@@ -251,7 +251,7 @@ func writtenText(text string, depth int) int {
 }
 
 // WithoutNulls removes the keys of maps that are null. In a merged value such a key has removed the
-// values of lower layers (H2) and has no value of its own: a decoder must not read it as empty.
+// values of lower layers. A decoder must not read it as an empty value.
 func (n *Node) WithoutNulls() *Node {
 	if n == nil || !slices.ContainsFunc(n.Fields(), holdsNulls) && !slices.ContainsFunc(n.Items(), (*Node).nullBelow) {
 		return n
@@ -286,7 +286,7 @@ func (n *Node) index(key string) (int, bool) {
 	return i, i < len(fields) && fields[i].Key == key
 }
 
-// IsMap reports whether the node is a Map; a nil node is none.
+// IsMap reports whether the node is a Map; false for nil.
 func (n *Node) IsMap() bool { return n != nil && n.Kind == Map }
 
 // IsNull reports whether the node is absent or null.

@@ -16,14 +16,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// Parse reads the first document of data, which must not be changed any more: the document's texts
-// are parts of it. All duplicate keys and values that JSON cannot hold are reported together, as a
-// problem.List; a syntax error is reported alone, as a problem.Problem.
+// Parse reads the first document of data, which must not be changed afterwards: the document's
+// texts are parts of it. All duplicate keys and values that JSON cannot hold are reported together,
+// as a problem.List. A syntax error is the only error, a problem.Problem.
 func Parse(file string, data []byte) (*Doc, error) { return ParseLines(file, data, nil) }
 
-// ParseLines is Parse for a text that was made from the file: lines[i] is the file's line that the
-// text's line i+1 comes from; nil when they are the same. Places in the document, and in errors,
-// are the file's.
+// ParseLines does what Parse does for a text that was made from the file. lines[i] is the file's
+// line that the text's line i+1 comes from; nil when they are the same. Places in the document, and
+// in errors, are the file's.
 func ParseLines(file string, data []byte, lines []int) (*Doc, error) {
 	d, err := ParseLenient(file, data, lines)
 	if err != nil {
@@ -35,14 +35,14 @@ func ParseLines(file string, data []byte, lines []int) (*Doc, error) {
 	return d, nil
 }
 
-// Parsing a large text takes up to a few hundred times its size for a moment. So one is parsed
-// after the other: how much memory that takes does not depend on the number of processors.
+// Parsing a large text takes up to a few hundred times its size for a moment. So large texts are
+// parsed one at a time: the memory does not depend on the number of processors.
 var largeTexts sync.Mutex
 
-// largeText is the size from which on a text is large, in bytes.
+// largeText is the size from which a text is large, in bytes.
 const largeText = 64 << 10
 
-// ParseLenient is ParseLines for which the last of duplicate keys wins, as in Helm 3.
+// ParseLenient does what ParseLines does, but the last of duplicate keys wins, as in Helm 3.
 func ParseLenient(file string, data []byte, lines []int) (*Doc, error) {
 	if len(data) > largeText {
 		largeTexts.Lock()
@@ -77,7 +77,8 @@ func ParseLenient(file string, data []byte, lines []int) (*Doc, error) {
 	return d, nil
 }
 
-// DuplicateErrors are the document's duplicate keys as an error, a problem.List; nil without any.
+// DuplicateErrors returns the document's duplicate keys as an error, a problem.List; nil without
+// any.
 func (d *Doc) DuplicateErrors() error {
 	if len(d.Duplicates) == 0 {
 		return nil
@@ -93,7 +94,7 @@ func asErrors(warnings []problem.Problem) []problem.Problem {
 	return out
 }
 
-// bounded keeps the first problems of a file, and counts the others (H10).
+// bounded keeps the first problems of a file, and counts the others.
 type bounded struct {
 	first    []problem.Problem
 	unlisted int
@@ -114,11 +115,11 @@ func (b *bounded) all(worst problem.Severity) []problem.Problem {
 	return append(b.first, problem.More(b.first[0], b.unlisted, worst))
 }
 
-// decode runs the YAML parser and finds the first document's root (nil when empty) and where a
-// second one starts.
+// decode runs the YAML parser. It returns the first document's root (nil when empty) and the place
+// where a second document starts.
 func decode(file string, data []byte) (root *yaml.Node, extra problem.Pos, err error) {
 	defer func() {
-		// The parser answers malformed input with an error, but has panicked on some in the past
+		// The parser returns an error for malformed input, but has panicked on some in the past
 		// (go-yaml#666).
 		if r := recover(); r != nil {
 			err = problem.Problem{
@@ -150,24 +151,24 @@ func decode(file string, data []byte) (root *yaml.Node, extra problem.Pos, err e
 
 var yamlErrorLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
 
-// conflictMark is the line that begins a conflict that a merge has left, as Git writes it.
+// conflictMark matches the line with which Git begins a merge conflict.
 var conflictMark = regexp.MustCompile(`(?m)^<<<<<<< `)
 
 const (
-	// maxSearched is the size of a file whose wrong line is searched for, maxOpen how many lines a
-	// value may take, and maxRead how many bytes are read for it in all, some 10 ms (H10).
+	// maxSearched is the size of a file up to which its wrong line is searched. maxOpen is how many
+	// lines a value may take, and maxRead how many bytes are read in all, about 10 ms.
 	maxSearched = 16 << 10
 	maxOpen     = 30
 	maxRead     = 96 << 10
 )
 
-// wrongLine is the line after the longest part of a text, in whole lines, that is YAML; 0 if it is
-// not found. The parser names the line where the block around the error begins, or none.
+// wrongLine returns the line after the longest valid beginning of a text, in whole lines; 0 if it
+// is not found. The parser names the line where the block around the error begins, or none.
 func wrongLine(data []byte) int {
 	if len(data) > maxSearched {
 		return 0
 	}
-	ends, read := []int{0}, 0 // of the first n lines
+	ends, read := []int{0}, 0 // ends[n] is the size of the first n lines
 	for line := range bytes.Lines(data) {
 		ends = append(ends, ends[len(ends)-1]+len(line))
 	}
@@ -210,7 +211,8 @@ func readable(data []byte) (ok bool) {
 	}
 }
 
-// syntaxError takes the line out of the parser's text ("yaml: line 3: ...").
+// syntaxError returns the problem of a parser's error, with the line in its text ("yaml: line 3:
+// ...").
 func syntaxError(file string, data []byte, err error) error {
 	if at := conflictMark.FindIndex(data); at != nil {
 		return problem.Problem{
@@ -233,8 +235,8 @@ func syntaxError(file string, data []byte, err error) error {
 	return p
 }
 
-// Separates reports whether a line ends a document: three hyphens, with a comment at most, as
-// Kubernetes' reader takes it (k8s.io/apimachinery/pkg/util/yaml).
+// Separates reports whether a line ends a document: three hyphens and at most a comment, as in
+// Kubernetes' reader (k8s.io/apimachinery/pkg/util/yaml).
 func Separates(line string) bool {
 	rest, is := strings.CutPrefix(line, "---")
 	rest = strings.TrimSpace(rest)

@@ -7,15 +7,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// places are where the parser's lines start in the file: by number of the line, from 0. The two
-// differ in a text that a template has written, and after U+0085, U+2028 and U+2029, which end a
-// line in YAML 1.1 and in no editor.
+// places are the starts of the parser's lines in the file, by line number from 0. The lines differ
+// in a text that a template has written. They also differ after U+0085, U+2028 and U+2029, which
+// end a line in YAML 1.1 but in no editor.
 type places []place
 
-// place is the line of a file, and the characters of it that belong to the parser's lines before.
+// place is a line of the file, and how many of its characters belong to earlier lines of the
+// parser.
 type place struct{ line, column int }
 
-// placesOf are nil where they are the parser's own. Lines are those of ParseLines.
+// placesOf returns the places of a text, nil where the parser's lines are the file's. lines has the
+// meaning of ParseLines' parameter.
 func placesOf(data []byte, lines []int) places {
 	if lines == nil && !bytes.ContainsAny(data, "\u0085\u2028\u2029") {
 		return nil
@@ -49,7 +51,7 @@ func placesOf(data []byte, lines []int) places {
 	return out
 }
 
-// of is the file's line and column of the parser's.
+// of converts the parser's line and column to the file's.
 func (ps places) of(line, column int) (int, int) {
 	if line < 1 || line > len(ps) {
 		return line, column

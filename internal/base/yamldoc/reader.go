@@ -8,8 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// Reader decodes a document and gathers all of its problems, so that one reading reports
-// everything.
+// Reader decodes a document and collects all of its problems.
 type Reader struct {
 	doc      *Doc
 	problems problem.List
@@ -20,8 +19,8 @@ type Reader struct {
 // NewReader reads from a document.
 func NewReader(doc *Doc) *Reader { return &Reader{doc: doc} }
 
-// Err holds all errors, as a problem.List in order of position; it is nil without any. Warnings are
-// not errors.
+// Err returns all errors as a problem.List in order of position, nil without any. Warnings are not
+// errors.
 func (r *Reader) Err() error {
 	errs := problem.Errors(r.Problems())
 	if len(errs) == 0 {
@@ -42,7 +41,7 @@ func (r *Reader) WarnAt(reason problem.Reason, pos problem.Pos, subject, found, 
 	})
 }
 
-// Problems are the problems so far, warnings included, in order of position.
+// Problems returns the problems so far, warnings included, in order of position.
 func (r *Reader) Problems() []problem.Problem {
 	out := problem.Sorted(r.problems)
 	if r.unlisted > 0 {
@@ -51,7 +50,7 @@ func (r *Reader) Problems() []problem.Problem {
 	return out
 }
 
-// keep remembers a problem as long as there are not too many (H10).
+// keep records a problem, or counts it beyond the limit of a file.
 func (r *Reader) keep(p problem.Problem) {
 	if len(r.problems) == problem.OfFile {
 		if r.unlisted++; r.worst != problem.Error {
@@ -67,7 +66,7 @@ func (r *Reader) Add(reason problem.Reason, at *Node, subject, found, expected s
 	r.AddAt(reason, r.pos(at), subject, found, expected, hints...)
 }
 
-// pos is the node's place. Nodes of a merged map come from several documents.
+// pos returns the node's place. Nodes of a merged map come from several documents.
 func (r *Reader) pos(n *Node) problem.Pos {
 	if n != nil && n.Doc != nil {
 		return n.Pos()
@@ -89,7 +88,7 @@ type MapReader struct {
 	what string
 }
 
-// Map reads a node that must be a map; null and nil count as empty. What names it in errors.
+// Map reads a node that must be a map; null and nil count as empty. what names it in errors.
 func (r *Reader) Map(n *Node, what string) *MapReader {
 	switch {
 	case n.IsNull():
@@ -101,13 +100,13 @@ func (r *Reader) Map(n *Node, what string) *MapReader {
 	return &MapReader{r: r, node: n, what: what}
 }
 
-// Node is the map itself.
+// Node returns the map itself.
 func (m *MapReader) Node() *Node { return m.node }
 
-// Has reports whether the key is there and not null.
+// Has reports whether the key exists and is not null.
 func (m *MapReader) Has(key string) bool { return !m.node.Get(key).IsNull() }
 
-// KeyPos is the place of the key, or of the map if it has none.
+// KeyPos returns the place of the key, or the map's if there is none.
 func (m *MapReader) KeyPos(key string) problem.Pos {
 	if len(m.node.Fields()) == 0 {
 		return m.r.pos(m.node)
@@ -115,7 +114,7 @@ func (m *MapReader) KeyPos(key string) problem.Pos {
 	return m.node.KeyPos(key)
 }
 
-// Known reports every key that is not among the given ones, with a suggestion.
+// Known reports every key that is not one of keys, with a suggestion.
 func (m *MapReader) Known(keys ...string) {
 	for _, f := range m.node.Fields() {
 		if slices.Contains(keys, f.Key) {
@@ -130,16 +129,15 @@ func (m *MapReader) Known(keys ...string) {
 	}
 }
 
-// Const reports a key that is there with another value than the one expected; an absent one is
-// accepted.
+// Const reports a key whose value differs from the expected one. An absent key is accepted.
 func (m *MapReader) Const(key, want string) {
 	if got := m.String(key); m.Has(key) && got != want {
 		m.r.Add(problem.InvalidValue, m.node.Get(key), fmt.Sprintf("key %q", key), fmt.Sprintf("%q", got), fmt.Sprintf("%q", want))
 	}
 }
 
-// String is the text of a key; numbers and booleans are taken as they are written, absent and null
-// are "".
+// String returns the text of a key; numbers and booleans as they are written, "" for absent and
+// null.
 func (m *MapReader) String(key string) string {
 	n := m.node.Get(key)
 	if n.IsNull() {
@@ -152,8 +150,8 @@ func (m *MapReader) String(key string) string {
 	return n.Text()
 }
 
-// Bool is the truth of a key: a boolean or its text in quotes ("true", "false"); absent is
-// fallback.
+// Bool returns the boolean of a key, also from its text in quotes ("true", "false"); fallback if
+// the key is absent.
 func (m *MapReader) Bool(key string, fallback bool) bool {
 	n := m.node.Get(key)
 	if n.IsNull() {
@@ -166,7 +164,7 @@ func (m *MapReader) Bool(key string, fallback bool) bool {
 	return fallback
 }
 
-// Truth is the node's boolean, given as such or as text: people write both (lesson 12).
+// Truth returns the node's boolean, written as such or as text: people write both.
 func (n *Node) Truth() (value, ok bool) {
 	if n == nil || n.Kind != Bool && n.Kind != String {
 		return false, false
@@ -180,7 +178,7 @@ func (n *Node) Truth() (value, ok bool) {
 	return false, false
 }
 
-// describe is the node's value in a few words.
+// describe returns the node's value in a few words.
 func (n *Node) describe() string {
 	switch n.Kind {
 	case Map, List, Null:
@@ -198,7 +196,7 @@ func shorten(s string) string {
 	return s
 }
 
-// StringMap is a map of texts under a key, with keys and texts as they are written.
+// StringMap returns the map of texts under a key, with keys and texts as they are written.
 func (m *MapReader) StringMap(key string) map[string]string {
 	sub := m.Map(key)
 	out := make(map[string]string, len(sub.node.Fields()))
@@ -208,12 +206,12 @@ func (m *MapReader) StringMap(key string) map[string]string {
 	return out
 }
 
-// Map is the map under a key; absent counts as empty.
+// Map returns the map under a key; absent counts as empty.
 func (m *MapReader) Map(key string) *MapReader {
 	return m.r.Map(m.node.Get(key), fmt.Sprintf("key %q", key))
 }
 
-// List are the elements under a key; absent is none.
+// List returns the elements under a key; none if it is absent.
 func (m *MapReader) List(key string) []*Node {
 	n := m.node.Get(key)
 	if n.IsNull() {

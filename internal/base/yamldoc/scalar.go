@@ -18,12 +18,11 @@ type scalar struct {
 	text string
 }
 
-// plainIsText reports whether a plain scalar can only be a string: yaml.v2 looks at the first byte
-// and tries anything else for these alone (resolve.go, resolveTable).
+// plainIsText reports whether a plain scalar can only be a string. yaml.v2 looks at the first byte,
+// and tries other types only for some bytes (resolve.go, resolveTable).
 //
-// A scalar that goes over several lines is text: its blank lines have become line breaks, which no
-// number has. So is one that is plain only where it stands, as "-" in a list or "1:" before a
-// colon.
+// A scalar of several lines is text: its blank lines have become line breaks, which no number has.
+// So is a scalar that is plain only in its place, such as "-" in a list or "1:" before a colon.
 func plainIsText(s string) bool {
 	if s == "" {
 		return false
@@ -41,8 +40,8 @@ func plainIsText(s string) bool {
 	return true
 }
 
-// oracle remembers how sigs.k8s.io/yaml reads scalars. A fleet has few distinct ones that need it;
-// the bounds keep hostile input from filling memory.
+// oracle remembers how sigs.k8s.io/yaml reads scalars. A fleet has few distinct scalars that need
+// it; the bounds keep hostile input from filling memory.
 type oracle[V any] struct {
 	mu      sync.RWMutex
 	answers map[string]V
@@ -51,7 +50,7 @@ type oracle[V any] struct {
 
 const (
 	oracleSize   = 1 << 16
-	oracleLength = 64 // bytes of a scalar that is remembered
+	oracleLength = 64 // the most bytes of a remembered scalar
 )
 
 var (
@@ -59,7 +58,7 @@ var (
 	keyOracle   = oracle[string]{answers: map[string]string{}, ask: askKey}
 )
 
-// of is the reading of a scalar, from memory when it is known.
+// of returns the reading of a scalar, from memory when it is known.
 func (o *oracle[V]) of(source string) (V, error) {
 	o.mu.RLock()
 	v, ok := o.answers[source]
@@ -80,7 +79,7 @@ func (o *oracle[V]) of(source string) (V, error) {
 	return v, nil
 }
 
-// resolve is Helm's reading of a plain scalar.
+// resolve returns Helm's reading of a plain scalar.
 func resolve(source string) (scalar, error) {
 	if isSmallInteger(source) {
 		return scalar{Number, source}, nil
@@ -88,7 +87,7 @@ func resolve(source string) (scalar, error) {
 	return valueOracle.of(source)
 }
 
-// resolveKey is Helm's reading of a plain scalar that is a key: JSON's keys are strings.
+// resolveKey returns Helm's reading of a plain scalar as a key: JSON's keys are strings.
 func resolveKey(source string) (string, error) { return keyOracle.of(source) }
 
 func askKey(source string) (string, error) {

@@ -10,12 +10,12 @@ import (
 	yamlv2 "go.yaml.in/yaml/v2"
 )
 
-// Any is the value as encoding/json would give it with UseNumber: maps, slices, strings, booleans,
+// Any returns the value as encoding/json with UseNumber does: maps, slices, strings, booleans,
 // json.Number, nil. The result is fresh and may be changed.
 func (n *Node) Any() any { return n.any(false) }
 
-// AnyAsWritten is Any for what is read as names and versions: a number that JSON has otherwise than
-// the file is the file's text.
+// AnyAsWritten does what Any does, for names and versions: a number that JSON writes differently
+// has the file's text.
 func (n *Node) AnyAsWritten() any { return n.any(true) }
 
 func (n *Node) any(asWritten bool) any {
@@ -48,8 +48,8 @@ func (n *Node) any(asWritten bool) any {
 	return nil
 }
 
-// YAML is the value as YAML text that Helm reads back as the same value: keys sorted, strings
-// quoted where YAML 1.1 would take them for something else. An empty map or null is "{}\n".
+// YAML returns the value as YAML text that Helm reads back as the same value. Keys are sorted, and
+// strings quoted where YAML 1.1 would read another type. An empty map or null is "{}\n".
 func (n *Node) YAML() ([]byte, error) {
 	if n.IsNull() || n.Kind == Map && len(n.Fields()) == 0 {
 		return []byte("{}\n"), nil
@@ -62,9 +62,9 @@ func (n *Node) YAML() ([]byte, error) {
 	return n.libraryYAML()
 }
 
-// libraryYAML is YAML with the library. It writes two values wrongly: it does not quote a key that
-// is the text "<<", which then reads as a merge key, and it writes the number -0.0 as the integer
-// -0. Both are marked, and the marks replaced in the text.
+// libraryYAML writes YAML with the library, which writes two values wrongly. It does not quote the
+// key "<<", which then reads as a merge key, and it writes the number -0.0 as the integer -0. Both
+// are marked, and the marks are replaced in the text.
 func (n *Node) libraryYAML() ([]byte, error) {
 	m := marker(n.unused("argosy"))
 	out, err := yamlv2.Marshal(m.plain(n))
@@ -77,7 +77,7 @@ func (n *Node) libraryYAML() ([]byte, error) {
 
 const mergeKey = "<<"
 
-// unused is a text with a beginning that no key and no text of the value holds.
+// unused returns a text with a beginning that no key and no text of the value contains.
 func (n *Node) unused(beginning string) string {
 	longest := 0
 	n.texts(func(text string) {
@@ -93,7 +93,7 @@ func (n *Node) unused(beginning string) string {
 	return beginning + strings.Repeat("0", longest+1)
 }
 
-// texts goes through all keys and texts of the value.
+// texts calls do for all keys and texts of the value.
 func (n *Node) texts(do func(string)) {
 	switch n.Kind {
 	case Map:
@@ -110,11 +110,11 @@ func (n *Node) texts(do func(string)) {
 	}
 }
 
-// marker marks values by a text that stands nowhere else, after a NUL character, which the library
+// marker marks values by a text that occurs nowhere else, after a NUL character, which the library
 // writes as "\0".
 type marker string
 
-// plain is Any with numbers in Go's own types, as the YAML writer needs them.
+// plain returns what Any does, with numbers in Go's own types for the YAML writer.
 func (m marker) plain(n *Node) any {
 	switch n.Kind {
 	case Map:
@@ -139,7 +139,7 @@ func (m marker) plain(n *Node) any {
 	return n.Any()
 }
 
-// number is a JSON number in the smallest of Go's types that holds it exactly, or the mark for
+// number returns a JSON number in the smallest of Go's types that holds it exactly, or the mark for
 // -0.0.
 func (m marker) number(text string) any {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
@@ -155,9 +155,9 @@ func (m marker) number(text string) any {
 	return f
 }
 
-// FromAny makes a node of a value as encoding/json gives it with UseNumber (other numbers and types
-// become strings as they print). The nodes have no place; doc, which may be nil, becomes their
-// document.
+// FromAny makes a node of a value that encoding/json returns with UseNumber (other numbers and
+// types become strings as they print). The nodes have no place; doc, which may be nil, becomes
+// their document.
 func FromAny(doc *Doc, v any) *Node {
 	switch v := v.(type) {
 	case nil:

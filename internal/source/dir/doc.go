@@ -1,5 +1,8 @@
 // Package dir makes snapshots of a repository in a folder of this machine, without Git.
 //
-// A poll lists the folder, reads the files that changed since the last poll, and gives the last
-// snapshot if none did. The rules are those of package source.
+//	f, err := dir.New("/srv/fleet", source.Limits{})
+//	s, err := f.Snapshot(ctx)
+//
+// A poll lists the folder, reads the files that have changed since the last poll, and returns the
+// last snapshot if none has. The promises of package source hold.
 package dir

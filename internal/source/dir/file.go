@@ -15,7 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/tree"
 )
 
-// snapshot makes a snapshot of the files, including those that links lead to.
+// snapshot makes a snapshot of the files, including the targets of links.
 func (w *walk) snapshot(files []tree.Placed, broken []*snapshot.File) (*snapshot.Snapshot, error) {
 	f := w.Folder
 	for _, p := range files {
@@ -43,7 +43,7 @@ func (w *walk) snapshot(files []tree.Placed, broken []*snapshot.File) (*snapshot
 		}
 		seen[p.Path] = w.found[p.Path]
 		if w.failed.err == nil && seen[p.Path].file == nil {
-			w.failed.note(p.Node.Path, fs.ErrNotExist) // it has grown meanwhile
+			w.failed.note(p.Node.Path, fs.ErrNotExist) // the repository has grown meanwhile
 		}
 	}
 	if w.failed.err != nil {
@@ -69,7 +69,7 @@ func (w *walk) snapshot(files []tree.Placed, broken []*snapshot.File) (*snapshot
 	return snapshot.Of(out, obstacles...).WithBeside(w.tree.Beside()), nil
 }
 
-// visit records a file as it is now. Below is its path from the open folder.
+// visit records a file as it is now. below is its path from the open folder.
 func (w *walk) visit(p tree.Placed, at *os.Root, below string) {
 	file, err := w.file(p, at, below)
 	if errors.Is(err, fs.ErrPermission) {
@@ -84,7 +84,7 @@ func (w *walk) visit(p tree.Placed, at *os.Root, below string) {
 	w.found[p.Path] = file
 }
 
-// file reads a file, or reuses the one of the last poll if it did not change.
+// file reads a file, or reuses the last poll's if it did not change.
 func (w *walk) file(p tree.Placed, at *os.Root, below string) (readFile, error) {
 	old, known := w.seen[p.Path]
 	if known && !old.racy {
@@ -93,7 +93,7 @@ func (w *walk) file(p tree.Placed, at *os.Root, below string) (readFile, error) 
 			return readFile{stat: old.stat, racy: old.stat.youngerThan(w.fresh), file: old.file}, nil
 		}
 	}
-	// Not blocking: a pipe could have taken its place.
+	// Not blocking: a pipe may have taken the file's place.
 	file, err := at.OpenFile(below, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return readFile{}, vanished(err)
@@ -120,7 +120,7 @@ func (w *walk) file(p tree.Placed, at *os.Root, below string) (readFile, error) 
 	return readFile{stat: stat, racy: stat.youngerThan(w.fresh), file: content}, nil
 }
 
-// count bounds the bytes of all files: it reports whether they are beyond the limit.
+// count adds a file's size, and reports whether all files are beyond the limit of bytes.
 func (w *walk) count(size int64) bool {
 	if size <= w.limits.FileSize {
 		w.bytes += size
@@ -128,7 +128,7 @@ func (w *walk) count(size int64) bool {
 	return w.bytes > w.limits.Bytes
 }
 
-// content reads a file of about a size.
+// content reads a file of about the given size.
 func (w *walk) content(p string, file io.Reader, size int64) (*snapshot.File, error) {
 	if size > w.limits.FileSize {
 		return snapshot.TooLarge(p, size, w.limits.FileSize), nil
@@ -141,8 +141,8 @@ func (w *walk) content(p string, file io.Reader, size int64) (*snapshot.File, er
 	return snapshot.NewFile(p, data.Bytes(), w.limits.FileSize), nil
 }
 
-// firstFailure keeps the failure of the first path in order: files come in no order, and a text
-// that names another one at each poll would be reported as a new error each time (G5).
+// firstFailure keeps the failure of the first path in order. Files come in no order, and an error
+// that names another file at each poll would be reported as new each time.
 type firstFailure struct {
 	path string
 	err  error

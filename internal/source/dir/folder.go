@@ -17,17 +17,17 @@ import (
 const (
 	folderInterval = time.Second
 	// After a change, Watch polls every quietStep until two polls agree, so that a checkout, which
-	// writes in many steps, arrives as one change. It polls at most quietSteps times.
+	// writes in many steps, is one change. It polls at most quietSteps times.
 	quietStep  = 150 * time.Millisecond
 	quietSteps = 5
-	// racy is how old a file's times must be at a poll for the next poll to trust them: a write
-	// within the clock's granularity of the file system leaves no trace in them.
+	// racy is how old a file's times must be at a poll for the next poll to trust them. A write
+	// within the granularity of the file system's clock does not change them.
 	racy = 2 * time.Second
-	// relist is how long listings are reused at most.
+	// relist is the longest time that listings are reused.
 	relist = time.Minute
-	// walkAttempts is how often a poll starts over when files vanish meanwhile.
+	// walkAttempts is how often a poll starts again when files vanish meanwhile.
 	walkAttempts = 3
-	// openFolders is how many folders inside each other are open at a time, at most.
+	// openFolders is how many nested folders are open at a time, at most.
 	openFolders = 32
 )
 
@@ -40,15 +40,15 @@ type Folder struct {
 
 	mu   sync.Mutex
 	last *snapshot.Snapshot
-	// listings are those of the last poll, dropped each relist: not every network file system keeps
-	// its folders' times.
+	// listings are the last poll's listings, dropped each relist: some network file systems do not
+	// keep the times of folders.
 	listings map[string]listing
 	relisted time.Time
 	seen     map[string]readFile // by path in the snapshot, of the last good poll
 	reads    int                 // files read so far; for tests
 }
 
-// seenFile is a file as it was when its content was last read.
+// readFile is a file as it was when its content was last read.
 type readFile struct {
 	stat fileStat
 	racy bool
@@ -61,7 +61,7 @@ type fileStat struct {
 	dev, inode   uint64
 }
 
-// New makes a source of a folder, which need not be there yet.
+// New makes a source of a folder, which need not exist yet.
 func New(dir string, limits source.Limits) (*Folder, error) {
 	name := fmt.Sprintf("folder %q", dir)
 	if dir == "" {
@@ -74,13 +74,13 @@ func New(dir string, limits source.Limits) (*Folder, error) {
 	return &Folder{Watcher: source.NewWatcher(folderInterval, false), dir: abs, name: name, limits: limits.WithDefaults()}, nil
 }
 
-// String is `folder "dir"`.
+// String returns `folder "dir"`.
 func (f *Folder) String() string { return f.name }
 
 // Close does nothing: a folder holds nothing.
 func (f *Folder) Close() error { return nil }
 
-// Snapshot reads what has changed since the last call.
+// Snapshot reads the files that have changed since the last call.
 func (f *Folder) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

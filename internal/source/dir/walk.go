@@ -16,36 +16,36 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/tree"
 )
 
-// walk is one poll of a folder. It opens what it reads below the root, and nothing that a link puts
-// outside of it (H8), and reads files while their folder is open. What it asks of names alone, such
-// as whether they have changed, it asks by path.
+// walk is one poll of a folder. It opens files below the root, never through a link that leads
+// outside, and reads them while their folder is open. It uses paths only for questions about names,
+// such as whether a file has changed.
 type walk struct {
 	*Folder
 	ctx      context.Context
 	root     *os.Root
 	real     string
-	clone    bool  // the folder is a clone, and no folder that clones are put together in
-	fresh    int64 // times from here on are not trusted by the next poll
+	clone    bool  // the folder is a clone, not a folder of several clones
+	fresh    int64 // the next poll does not trust times from here on
 	tree     *tree.Tree
 	listings map[string]listing
 	found    map[string]readFile // by path in the snapshot
 	failed   firstFailure
 	bytes    int64 // of all files
-	placed   bool  // which files are read is known
+	placed   bool  // the files to read are known
 }
 
-// listing is what a folder holds; it is valid as long as the folder's own times stay.
+// listing holds a folder's entries. It is valid as long as the folder's times stay the same.
 type listing struct {
 	stat fileStat
 	racy bool
 	dirs []string
-	// nodes are the files and links, odd what is none of both, such as a pipe.
+	// nodes are the files and links. odd are other entries, such as a pipe.
 	nodes     []tree.Node
 	odd       []string
 	submodule bool
 }
 
-// dir visits a folder. Below is its path from the open folder.
+// dir visits a folder. below is its path from the open folder.
 func (w *walk) dir(rel string, at *os.Root, below string) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
@@ -122,12 +122,12 @@ func (w *walk) cached(rel string) (listing, bool, error) {
 
 // list lists a folder that is open.
 func (w *walk) list(rel string, here *os.Root) (listing, error) {
-	info, err := here.Lstat(".") // before its entries: what comes later makes it differ
+	info, err := here.Lstat(".") // before its entries: a later change makes it differ
 	if err != nil {
 		return listing{}, err
 	}
 	stat := statOf(info)
-	// In order, so that the same folder gives the same snapshot beyond a limit, too (G6).
+	// In order, so that the same folder gives the same snapshot, even beyond a limit.
 	entries, err := fs.ReadDir(here.FS(), ".")
 	if err != nil {
 		return listing{}, err
@@ -161,8 +161,8 @@ func (w *walk) list(rel string, here *os.Root) (listing, error) {
 	return l, nil
 }
 
-// below turns an absolute link into one that counts from the root; outside reports that it leads
-// out of the folder.
+// below turns an absolute link into one relative to the root; outside reports that it leads out of
+// the folder.
 func (w *walk) below(target string) (rooted string, outside bool) {
 	for _, root := range []string{w.Folder.dir, w.real} {
 		if rest, ok := strings.CutPrefix(filepath.Clean(target), strings.TrimSuffix(root, "/")); ok && (rest == "" || rest[0] == '/') {
@@ -172,8 +172,8 @@ func (w *walk) below(target string) (rooted string, outside bool) {
 	return target, true
 }
 
-// vanished turns the error of a path of which something else has taken a part into fs.ErrNotExist:
-// a link, which leads out or nowhere, or what is no folder.
+// vanished returns fs.ErrNotExist for the error of a path in which a link or a file has replaced a
+// folder.
 func vanished(err error) error {
 	var system syscall.Errno
 	var own *source.Error

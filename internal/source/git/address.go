@@ -9,17 +9,17 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/githubapp"
 )
 
-// address is a repository's address, its credentials taken apart from it.
+// address is a repository's address, separate from its credentials.
 type address struct {
 	url      string // for git: never holds a password, nor any user information for HTTP
 	display  string // for people
 	scope    string // scheme://host[:port] for HTTP: where credentials may go; "" for others
 	ssh      bool
-	username string // from the URL (HTTP alone)
+	username string // from the URL (only HTTP)
 	password string
 }
 
-// parseAddress reads a location. Whatever follows "user:" in a URL stays out of display.
+// parseAddress reads a location. display never holds what follows "user:" in a URL.
 func parseAddress(location string) (address, string) {
 	if !IsURL(location) {
 		abs, err := filepath.Abs(location)
@@ -75,14 +75,13 @@ func parseAddress(location string) (address, string) {
 	}
 	a.display = u.String()
 	if a.scope != "" && (u.RawQuery != "" || u.Fragment != "") {
-		// Git hands the URL to git-remote-https as an argument, whatever way it has come by it, for
-		// all processes to read.
+		// Git passes the URL to git-remote-https as an argument, which all processes can read.
 		return a, "the URL has a query or a fragment, which stands on a command line of git's"
 	}
 	return a, ""
 }
 
-// credentials are the files of a credentials folder that are there.
+// credentials are the files that a credentials folder has.
 type credentials struct {
 	dir                                           string
 	username, password, identity, knownHosts, app bool
@@ -107,7 +106,7 @@ func findCredentials(dir string) (credentials, error) {
 	return c, nil
 }
 
-// check tells what is wrong with the credentials for an address, "" if nothing is.
+// check returns what is wrong with the credentials for an address, "" if nothing is.
 func (c credentials) check(a address) string {
 	switch {
 	case c.dir == "":
@@ -121,9 +120,9 @@ func (c credentials) check(a address) string {
 	return ""
 }
 
-// helper is a Git credential helper that hands out what stands in the credentials folder, or in the
-// environment. Its text holds no secret. read and printf are the shell's own: no secret gets onto a
-// command line, and an image needs no program but sh.
+// helper returns a Git credential helper that reads the credentials folder or the environment. Its
+// text holds no secret. read and printf are built into the shell: no secret is on a command line,
+// and an image needs no program but sh.
 func (c credentials) helper(a address) string {
 	switch {
 	case a.scope == "":
@@ -139,8 +138,8 @@ func (c credentials) helper(a address) string {
 	return ""
 }
 
-// sshCommand is the ssh command for Git: never asks, and takes identity and known hosts from the
-// folder, if given.
+// sshCommand returns the ssh command for Git. It never prompts, and uses the folder's identity and
+// known hosts, if any.
 func (c credentials) sshCommand(inherited string) string {
 	command := inherited
 	if command == "" {

@@ -20,25 +20,25 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/githubapp"
 )
 
-// passedVariables are Git's own variables that are passed on: how to reach a server, not what to do
-// with a repository.
+// passedVariables are Git's own variables that are passed on: they say how to reach a server, not
+// what to do with a repository.
 var passedVariables = []string{
 	"GIT_EXEC_PATH", "GIT_SSH", "GIT_SSH_VARIANT", "GIT_PROXY_COMMAND", "GIT_HTTP_PROXY_AUTHMETHOD", "GIT_ALLOW_PROTOCOL",
 	"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_NO_VERIFY", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_SSL_VERSION", "GIT_SSL_CIPHER_LIST",
 }
 
-// serviceVariables are those of others that git is given without the user's configuration.
+// serviceVariables are other variables that git gets, also without the user's configuration.
 var serviceVariables = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LD_LIBRARY_PATH", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
 	"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
 }
 
-// userVariables are those that are passed on besides with the user's configuration.
+// userVariables are passed on, too, if git uses the user's configuration.
 var userVariables = regexp.MustCompile(`^GIT_(CONFIG_(SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)|SSH_COMMAND)$`)
 
-// gitEnv is the environment of all git commands: the process's own without what would change Git's
-// behaviour. The service's git has little more than what leads to a server: a helper that is taken
-// over finds nothing there.
+// gitEnv returns the environment of all git commands: the process's own without variables that
+// change Git's behaviour. The service's git gets little more than what it needs to reach a server,
+// so a compromised helper finds little there.
 func gitEnv(base, config string, a address, c credentials, users bool) []string {
 	var env []string
 	for _, kv := range os.Environ() {
@@ -66,16 +66,16 @@ func gitEnv(base, config string, a address, c credentials, users bool) []string 
 	case c.password:
 		env = append(env, "ARGOSY_GIT_CREDENTIALS="+c.dir)
 	case c.app:
-		env = append(env, "ARGOSY_GIT_USERNAME="+githubapp.User) // and its token, by each command
+		env = append(env, "ARGOSY_GIT_USERNAME="+githubapp.User) // each command adds its token
 	default:
 		env = append(env, "ARGOSY_GIT_USERNAME="+a.username, "ARGOSY_GIT_PASSWORD="+a.password)
 	}
 	return env
 }
 
-// gitConfig is the one configuration file Git reads, which may begin with the user's. The folders
-// are repositories that may have another owner; hooks are off; what a server may not talk Git into
-// is off.
+// gitConfig returns the only configuration file that Git reads, which may begin with the user's.
+// The folders are repositories that may have another owner. Hooks are off, and so is what a server
+// must not make Git do.
 func gitConfig(a address, c credentials, users bool, folders ...string) []byte {
 	var b bytes.Buffer
 	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
@@ -129,8 +129,8 @@ func gitConfig(a address, c credentials, users bool, folders ...string) []byte {
 	return b.Bytes()
 }
 
-// userConfigFiles are the files of the user's configuration, the later wins; none of them has to be
-// there. (git-config(1), FILES)
+// userConfigFiles returns the files of the user's configuration; later files win, and none has to
+// exist. (git-config(1), FILES)
 func userConfigFiles() []string {
 	if file, is := os.LookupEnv("GIT_CONFIG_GLOBAL"); is {
 		return []string{file}
@@ -145,16 +145,16 @@ func userConfigFiles() []string {
 // command is one call of git.
 type command struct {
 	args   []string
-	env    []string // more variables
+	env    []string // additional variables
 	stdin  io.Reader
 	stdout func(io.Reader) error // reads all of the output; nil discards it
 }
 
-// stderrLimit is how much of git's messages a boundedBuffer keeps.
+// stderrLimit bounds git's messages in a boundedBuffer, in bytes.
 const stderrLimit = 16 << 10
 
-// run runs git in a session of its own, which ends with the context: without a terminal, nothing
-// can ask there.
+// run runs git in a separate session, which ends with the context. Without a terminal, nothing can
+// prompt there.
 func (r *Repository) run(ctx context.Context, c command) error {
 	cmd := exec.CommandContext(ctx, r.program, c.args...) //nolint:gosec // git, with arguments that are checked
 	cmd.Dir, cmd.Env, cmd.Stdin = r.base, slices.Concat(r.env, c.env), c.stdin
@@ -185,11 +185,11 @@ func (r *Repository) run(ctx context.Context, c command) error {
 	if readErr == nil {
 		_, _ = io.Copy(io.Discard, out)
 	} else {
-		_ = cmd.Cancel() // nobody reads the rest
+		_ = cmd.Cancel() // no one reads the rest
 	}
 	err = cmd.Wait()
 	if ctx.Err() != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what has not ended by itself
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // children that have not ended by themselves
 		return ctx.Err()
 	}
 	if e := r.resourceError(err, stderr.String()); e != nil {
@@ -204,7 +204,7 @@ func (r *Repository) run(ctx context.Context, c command) error {
 	return nil
 }
 
-// output is run for short outputs.
+// output runs git and returns its output of at most limit bytes.
 func (r *Repository) output(ctx context.Context, limit int64, args ...string) (string, error) {
 	var b []byte
 	err := r.run(ctx, command{args: args, stdout: func(out io.Reader) error {
@@ -230,12 +230,12 @@ func (r *Repository) startError(err error) error {
 	return &source.Error{Reason: source.GitFailed, Source: r.name, Detail: "git cannot be started"}
 }
 
-// gitExit is git ending with an error.
+// gitExit means that git ended with an error.
 type gitExit struct{ message, all string }
 
 func (e *gitExit) Error() string { return e.message }
 
-// tail keeps the first bytes written to it.
+// boundedBuffer keeps the first bytes written to it.
 type boundedBuffer struct {
 	bytes.Buffer
 	limit int

@@ -15,8 +15,8 @@ const (
 	maxCommit     = 64 << 10
 )
 
-// commitOf returns who made a commit and its subject. Only people read it, so an error leaves it
-// empty.
+// commitOf returns who made a commit and its subject. Only people read it, so it is empty after an
+// error.
 func (r *Repository) commitOf(ctx context.Context, commit string) (out snapshot.Commit) {
 	text, err := r.output(ctx, maxCommit, "--git-dir="+r.mirror, "show", "--no-patch", "--no-notes", "--no-show-signature", "--encoding=UTF-8", "--format=%an%x00%cI%x00%s", commit, "--")
 	author, rest, ok := strings.Cut(strings.TrimSuffix(text, "\n"), "\x00")

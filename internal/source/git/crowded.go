@@ -16,13 +16,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/tree"
 )
 
-// A commit may have any number of paths: ten folders in each of ten, twelve deep, are twelve
-// objects and 10^12 files, and Git lists them all. Where there are more than the limit, a crowd
-// counts each object once, and leaves out the folders with the most entries.
+// A commit may have any number of paths: twelve objects, each with ten times the next one, are
+// 10^12 files, and Git lists them all. Beyond the limit, a crowd counts each object once, and
+// leaves out the folders with the most entries.
 
 const (
-	// maxFolders bounds the bytes of the folders' objects that are counted, maxDepth their depth.
-	// What is beyond counts as endless.
+	// maxFolders bounds the bytes of the folders' objects that are counted, maxDepth their depth. A
+	// folder beyond a limit counts as endless.
 	maxFolders = 64 << 20
 	maxDepth   = 100
 )
@@ -37,7 +37,7 @@ const (
 	modeSubmodule = "160000"
 )
 
-// crowd is a commit with too many entries. Its maps are by the ids of folders' objects.
+// crowd is a commit with too many entries. Its maps have the ids of folders' objects as keys.
 type crowd struct {
 	*Repository
 	first   map[string]string // the first path
@@ -46,7 +46,7 @@ type crowd struct {
 	weights map[string]*tree.Weight // in entries
 }
 
-// listCrowded lists what of a commit is within the limit of entries.
+// listCrowded lists the part of a commit that is within the limit of entries.
 func (r *Repository) listCrowded(ctx context.Context, commit string) (*tree.Tree, error) {
 	root, err := r.output(ctx, 1<<10, "--git-dir="+r.mirror, "rev-parse", "--verify", commit+"^{tree}")
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *crowd) read(ctx context.Context, root string) error {
 	return nil
 }
 
-// affordable are those of the folders to be read that keep all of them within the limit of bytes.
+// affordable returns the folders to read that fit into the limit of bytes.
 func (c *crowd) affordable(ask []string) (out []string) {
 	weight := &tree.Weight{}
 	for id, size := range c.size {
@@ -108,7 +108,7 @@ func (c *crowd) affordable(ask []string) (out []string) {
 	return out
 }
 
-// weigh counts the entries of a folder, its folders among them. One that has not been read is
+// weigh counts the entries of a folder, including its folders. A folder that has not been read is
 // endless.
 func (c *crowd) weigh(id string) *tree.Weight {
 	if w := c.weights[id]; w != nil {
@@ -127,7 +127,7 @@ func (c *crowd) weigh(id string) *tree.Weight {
 	return w
 }
 
-// list adds the files and links of a folder, and of those below it that are not left out.
+// list adds the files and links of a folder, and of folders below it that are not left out.
 func (c *crowd) list(at, id string, t *tree.Tree) error {
 	for e := range c.entries(id) {
 		p := path.Join(at, e.name)
@@ -170,7 +170,7 @@ func (c *crowd) measure(ctx context.Context, nodes iter.Seq[*tree.Node]) error {
 	return err
 }
 
-// sizes are those of objects; of one that the mirror has not, snapshot.UnknownSize.
+// sizes finds the sizes of objects: snapshot.UnknownSize for an object that the mirror lacks.
 func (r *Repository) sizes(ctx context.Context, ids []string, got func(id string, size int64)) error {
 	if len(ids) == 0 {
 		return nil
@@ -202,7 +202,8 @@ func (r *Repository) sizes(ctx context.Context, ids []string, got func(id string
 // gitEntry is an entry of a folder's object.
 type gitEntry struct{ mode, name, id string }
 
-// entries are those of a folder's object (gitformat-pack: mode, space, name, NUL, raw id).
+// entries returns the entries of a folder's object (gitformat-pack: mode, space, name, NUL, raw
+// id).
 func (c *crowd) entries(id string) iter.Seq[gitEntry] {
 	return func(yield func(gitEntry) bool) {
 		for data := c.content[id]; len(data) > 0; {
@@ -217,7 +218,7 @@ func (c *crowd) entries(id string) iter.Seq[gitEntry] {
 	}
 }
 
-// isPath reports whether a name in a folder makes a path that somebody could ask for.
+// isPath reports whether a name in a folder makes a path that a snapshot can have.
 func isPath(folder, name string) bool {
 	p := strings.TrimPrefix(folder+"/"+name, "/")
 	clean, err := snapshot.CleanPath(p)

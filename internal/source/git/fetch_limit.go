@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// maxMemory bounds the memory that a git process allocates: of two similar blobs of 500 MB a
+	// maxMemory bounds the memory that a git process allocates. Of two similar blobs of 500 MB a
 	// server sends 1 MB, and git needs both at once.
 	maxMemory = 384 << 20
-	// maxTrees is what a fetch may have beside files: commits, trees and indexes.
+	// maxTrees bounds the part of a fetch besides files: commits, trees and indexes.
 	maxTrees = 64 << 20
-	// damagedSuffix marks a mirror in whose place a new one is made.
+	// damagedSuffix marks a mirror that a new one replaces.
 	damagedSuffix = ".damaged"
 )
 
-// maxFile bounds a file that git writes, 0 for any size. It ends a fetch that limitGrowth has not
-// seen grow.
+// maxFile returns the limit of a file that git writes, 0 for any size. It ends a fetch that grows
+// faster than limitGrowth measures.
 func (r *Repository) maxFile() int64 {
 	if r.maxFetch == 0 {
 		return 0
@@ -31,7 +31,7 @@ func (r *Repository) maxFile() int64 {
 	return r.maxFetch + maxTrees
 }
 
-// limitGrowth runs a fetch, and ends it when the mirror has grown by more than it may.
+// limitGrowth runs a fetch, and ends it when the mirror grows beyond its limit.
 func (r *Repository) limitGrowth(ctx context.Context, fetch func(context.Context) error) error {
 	if r.maxFetch == 0 {
 		return fetch(ctx)
@@ -73,7 +73,8 @@ func (r *Repository) limitGrowth(ctx context.Context, fetch func(context.Context
 	return err
 }
 
-// sizeBelow is how many bytes the files of a folder have; what vanishes meanwhile has none.
+// sizeBelow returns the bytes of the files in a folder. A file that vanishes meanwhile counts as
+// empty.
 func sizeBelow(dir string) (size int64) {
 	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
@@ -86,7 +87,7 @@ func sizeBelow(dir string) (size int64) {
 	return size
 }
 
-// removeTemporary removes what a fetch has left that was ended: each further one would add to it.
+// removeTemporary removes the files of a fetch that was ended: each further one would add more.
 func (r *Repository) removeTemporary() {
 	for _, pattern := range []string{"pack/tmp_*", "pack/.tmp-*", "tmp_objdir-*", "incoming-*", "??/tmp_obj_*"} {
 		left, _ := filepath.Glob(filepath.Join(r.mirror, "objects", pattern))
@@ -96,8 +97,8 @@ func (r *Repository) removeTemporary() {
 	}
 }
 
-// rebuild repeats what has found the mirror damaged, with a new mirror. If that fails, the old one
-// comes back: it may have the last good commit.
+// rebuild runs again with a new mirror, after the old one was found damaged. If that fails, it
+// restores the old one, which may have the last good commit.
 func (r *Repository) rebuild(again func() error) error {
 	old := r.mirror + damagedSuffix
 	if err := errors.Join(os.RemoveAll(old), os.Rename(r.mirror, old)); err != nil {
@@ -105,7 +106,7 @@ func (r *Repository) rebuild(again func() error) error {
 	}
 	err := again()
 	if err == nil {
-		_ = os.RemoveAll(old) // the next one removes what is left
+		_ = os.RemoveAll(old) // the next rebuild removes what is left
 		return nil
 	}
 	if failed := os.RemoveAll(r.mirror); failed == nil {

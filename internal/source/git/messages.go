@@ -15,7 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// message is the line of git's messages that tells most.
+// message returns the most useful line of git's messages.
 func message(stderr string) string {
 	last := ""
 	for line := range strings.Lines(stderr) {
@@ -32,14 +32,14 @@ func message(stderr string) string {
 	return last
 }
 
-// known is a message with a reason of its own.
+// known is a message with its own reason.
 type known struct {
 	pattern      *regexp.Regexp
 	reason       source.Reason
 	detail, hint string
 }
 
-// messages are those of git, curl and ssh, searched in this order.
+// messages are messages of git, curl and ssh, searched in this order.
 var messages = []known{
 	{regexp.MustCompile(`(?i)UNPROTECTED PRIVATE KEY|bad permissions`), source.Authentication, "ssh refuses the identity file", "make it readable for its owner alone (mode 0400)"},
 	{regexp.MustCompile(`(?i)Host key verification failed`), source.Authentication, "the server's ssh host key is not known", "add it to known_hosts"},
@@ -53,8 +53,8 @@ var messages = []known{
 	{regexp.MustCompile(`(?i)Connection refused|Failed to connect|Couldn't connect|No route to host|Network is unreachable|Connection reset|Connection closed by|unable to connect|Empty reply|connection abort|proxy|Could not read from remote|hung up|early EOF|RPC failed|returned error: (5\d\d|429)`), source.Unreachable, "the server cannot be reached", ""},
 }
 
-// resources are git's messages about memory and disk. What they end is neither the server's fault
-// nor damage of the mirror.
+// resources are git's messages about memory and disk. They mean neither a fault of the server nor a
+// damaged mirror.
 var resources = []known{
 	{regexp.MustCompile(`died of signal 9\b`), source.Unreadable, "git was killed", "the service's container may need more memory"},
 	{regexp.MustCompile(`(?i)out of memory|cannot allocate memory|malloc failed|realloc failed|mmap failed|unable to create (load )?thread|died of signal (6|11)\b`), source.LimitExceeded, "git needs more memory than it may have", "keep large files out of the repository, or let the server filter them (uploadpack.allowFilter)"},
@@ -62,7 +62,8 @@ var resources = []known{
 	{regexp.MustCompile(`(?i)no space left on device|disk quota exceeded`), source.Unreadable, "the disk of the state is full", "make room, or give it a larger one"},
 }
 
-// resourceError is the error of a command that memory or disk has ended, nil for any other.
+// resourceError returns the error of a command that ended for lack of memory or disk, nil for any
+// other.
 func (r *Repository) resourceError(err error, stderr string) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -79,14 +80,14 @@ func (r *Repository) resourceError(err error, stderr string) error {
 	return nil
 }
 
-// remoteError turns the end of a command that talked to the server into an Error. Local reports
-// that no known failure of the server explains it, so that the mirror may be damaged.
+// remoteError turns the failure of a command that talked to the server into an Error. local reports
+// that no known failure of the server explains it, so the mirror may be damaged.
 func (r *Repository) remoteError(ctx context.Context, err error) (e error, local bool) { //nolint:revive // local is about the error
 	var exit *gitExit
 	switch {
 	case err == nil:
 		return nil, false
-	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // the conversation's own bound
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // the conversation's own timeout
 		return &source.Error{Reason: source.Unreachable, Source: r.name, Detail: "the server does not answer in time"}, false
 	case !errors.As(err, &exit):
 		return err, false
@@ -107,7 +108,7 @@ var (
 	userinfo = regexp.MustCompile(`://[^/@\s]+@`)
 )
 
-// clean takes out of a message what must not be in it: paths of the mirror, secrets, what varies.
+// clean removes paths of the mirror, secrets and varying parts from a message.
 func (r *Repository) clean(s string) string {
 	for _, secret := range r.secrets() {
 		s = strings.ReplaceAll(s, secret, "***")
@@ -123,13 +124,13 @@ func (r *Repository) clean(s string) string {
 	return problem.Truncate(s, detailLimit+len("..."))
 }
 
-// secrets are the passwords in use, for clean.
+// secrets returns the passwords in use, for clean.
 func (r *Repository) secrets() []string {
 	var out []string
 	if r.address.password != "" {
 		out = append(out, r.address.password)
 	} else if r.address.username != "" {
-		out = append(out, r.address.username) // a token in the place of a name
+		out = append(out, r.address.username) // a token in place of a name
 	}
 	if r.app != nil && r.app.Token() != "" {
 		out = append(out, r.app.Token())

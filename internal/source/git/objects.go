@@ -14,13 +14,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/tree"
 )
 
-// errCorrupt means that the mirror is not what it should be.
+// errCorrupt means that the mirror is damaged.
 var errCorrupt = errors.New("the mirror is damaged")
 
 // maxTarget is the longest target of a symbolic link (Linux: PATH_MAX).
 const maxTarget = 4096
 
-// maxListed bounds the bytes of a list of entries, for each that there may be.
+// maxListed bounds the bytes of a list of entries, per entry of the limit.
 const maxListed = 256
 
 // load makes the snapshot of a target whose commit is in the mirror.
@@ -60,7 +60,7 @@ func (r *Repository) load(ctx context.Context, t target) (*snapshot.Snapshot, er
 	return s.WithBeside(tree.Beside()).WithObstacles(tree.Obstacles(r.last)).WithCommit(r.commitOf(ctx, commit)), nil
 }
 
-// tree is all that a commit has, with where its links lead.
+// tree lists all entries of a commit, and the targets of its links.
 func (r *Repository) tree(ctx context.Context, commit string) (*tree.Tree, error) {
 	t, err := r.listTree(ctx, commit)
 	if errors.Is(err, errCrowded) {
@@ -95,7 +95,7 @@ func (r *Repository) read(ctx context.Context, commit string, files []tree.Place
 	return snapshot.New(commit, out), nil
 }
 
-// file is the entry of a placed blob: the previous snapshot's own where it is the same.
+// file returns the entry of a placed blob: the previous snapshot's file if the blob is the same.
 func (r *Repository) file(p tree.Placed, contents map[string][]byte) *snapshot.File {
 	if r.ids[p.Path] == p.Node.ID {
 		if file := r.last.File(p.Path); file != nil {
@@ -113,8 +113,8 @@ func (r *Repository) file(p tree.Placed, contents map[string][]byte) *snapshot.F
 	return snapshot.NewFile(p.Path, contents[p.Node.ID], r.limits.FileSize)
 }
 
-// listTree lists all files and links of a commit. Folders count as entries, too, and so does what
-// nothing could ask for.
+// listTree lists all files and links of a commit. Folders count as entries, too, and so do paths
+// that a snapshot cannot have.
 func (r *Repository) listTree(ctx context.Context, commit string) (*tree.Tree, error) {
 	t := tree.New(r.name, r.limits, r.last.Len())
 	var missing []string
@@ -165,8 +165,8 @@ func (r *Repository) listTree(ctx context.Context, commit string) (*tree.Tree, e
 	return t, nil
 }
 
-// parseEntry reads one line of ls-tree: "mode type id size<TAB>path". Paths that nothing could ask
-// for give nil. Folders and submodules (tree, commit) have a path alone.
+// parseEntry reads one line of ls-tree: "mode type id size<TAB>path". It returns nil for paths that
+// a snapshot cannot have. Folders and submodules (tree, commit) have only a path.
 func parseEntry(line string) (n *tree.Node, kind string, _ error) {
 	head, p, ok := strings.Cut(line, "\t")
 	fields := strings.Fields(head)
@@ -174,7 +174,7 @@ func parseEntry(line string) (n *tree.Node, kind string, _ error) {
 		return nil, "", errCorrupt
 	}
 	if clean, err := snapshot.CleanPath(p); err != nil || clean != p {
-		return nil, "", nil //nolint:nilerr // nothing could ask for it
+		return nil, "", nil //nolint:nilerr // no snapshot has such a path
 	}
 	if fields[1] != "blob" {
 		return &tree.Node{Path: p}, fields[1], nil
@@ -216,7 +216,7 @@ func (r *Repository) readLinks(ctx context.Context, t *tree.Tree) error {
 	return nil
 }
 
-// sizeOnce says how many bytes of a file are read, the first time that it is asked for a blob.
+// sizeOnce returns a function that returns a file's bytes to read, and 0 for a repeated blob.
 func (r *Repository) sizeOnce() func(tree.Placed) int64 {
 	counted := map[string]bool{}
 	return func(p tree.Placed) int64 {
@@ -228,7 +228,7 @@ func (r *Repository) sizeOnce() func(tree.Placed) int64 {
 	}
 }
 
-// bytesOf are the bytes of all files.
+// bytesOf returns the bytes of all files.
 func (r *Repository) bytesOf(files []tree.Placed) (total int64) {
 	size := r.sizeOnce()
 	for _, p := range files {
@@ -256,7 +256,7 @@ func (r *Repository) readContents(ctx context.Context, files []tree.Placed) (map
 	return contents, err
 }
 
-// readObjects reads objects of a kind from the mirror, in one go.
+// readObjects reads objects of a kind from the mirror, with one git command.
 func (r *Repository) readObjects(ctx context.Context, kind string, ids []string, limit int64, got func(id string, data []byte)) error {
 	if len(ids) == 0 {
 		return nil
@@ -296,7 +296,7 @@ func (r *Repository) readObjects(ctx context.Context, kind string, ids []string,
 	return localError(err)
 }
 
-// localError is the error of a command that reads the mirror: if git failed, the mirror is damaged.
+// localError returns the error of a command that reads the mirror: errCorrupt if git failed.
 func localError(err error) error {
 	var exit *gitExit
 	if errors.As(err, &exit) {

@@ -17,29 +17,29 @@ type Options struct {
 	Location string
 	Limits   source.Limits
 
-	// The fields below concern Git alone.
+	// The fields below concern only Git.
 
 	// Ref is a branch, a tag or a whole commit id. A name beginning with "refs/" and "HEAD" are
-	// taken as they are; any other one must not be a branch and a tag. Default "main".
+	// used as they are; any other name must not be both a branch and a tag. Default "main".
 	Ref string
 	// Interval is the time between two polls of the server; default one minute.
 	Interval time.Duration
 	// StateDir keeps the mirror across restarts. Without it, the mirror is temporary.
 	StateDir string
-	// Credentials is a folder with the files username and password (or password alone, for tokens),
+	// Credentials is a folder with the files username and password (or only password, for tokens),
 	// githubAppID, githubAppInstallationID and githubAppPrivateKey, or identity and known_hosts for
-	// ssh; a mounted Secret. The files are read anew each time they are needed.
+	// ssh; a mounted Secret. The files are read each time they are needed.
 	Credentials string
-	// Signers is a file of allowed signers (ssh-keygen(1)): only commits that one of them has
-	// signed are served, themselves or by the tag that Ref is. Without it, any commit is.
+	// Signers is a file of allowed signers (ssh-keygen(1)). With it, only commits are served that
+	// one of them has signed, directly or by the tag that Ref is. Without it, any commit is.
 	Signers string
 	// Timeout bounds one conversation with the server; a fetch may take five times as long. Default
 	// two minutes.
 	Timeout time.Duration
 }
 
-// Name returns how errors name the repository, without its credentials, and its ref. It refuses
-// what New refuses of the two.
+// Name returns the repository's name in errors, without credentials, and the ref. It rejects
+// locations and refs that New rejects.
 func (o Options) Name() (name, ref string, err error) {
 	a, ref, err := o.parse()
 	return nameOf(a), ref, err
@@ -63,8 +63,8 @@ func (o Options) parse() (address, string, error) {
 	return a, ref, nil
 }
 
-// IsURL reports whether Git would take the location for the address of a server: one with a scheme,
-// the short form [user@]host:path, or helper::address.
+// IsURL reports whether Git would take the location for the address of a server: a URL with a
+// scheme, the short form [user@]host:path, or helper::address.
 func IsURL(location string) bool {
 	if strings.Contains(location, "://") {
 		return true

@@ -2,8 +2,8 @@ package git
 
 import "golang.org/x/sys/unix"
 
-// limitProcess bounds the memory that a process and its children allocate, each for itself, and the
-// size of each file that they write; 0 for any. Git starts its children long after.
+// limitProcess bounds the memory of a process and of each of its children, and the size of each
+// file that they write; 0 for any. Git starts its children long after this call.
 func limitProcess(pid int, memory, file int64) error {
 	for resource, limit := range map[int]int64{unix.RLIMIT_DATA: memory, unix.RLIMIT_FSIZE: file} {
 		if limit == 0 {

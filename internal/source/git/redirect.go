@@ -13,14 +13,14 @@ import (
 var (
 	// redirected is git's message for a redirect that it does not follow.
 	redirected = regexp.MustCompile(`The requested URL returned error: 30\d`)
-	// redirectsTo is the redirect in a trace of git's.
+	// redirectsTo matches the redirect in a trace of git.
 	redirectsTo = regexp.MustCompile(`(?im)<= Recv header: location: (\S+)`)
-	// requests are what git adds to a repository's URL.
+	// requests matches what git appends to a repository's URL.
 	requests = regexp.MustCompile(`/(info/refs|git-upload-pack)$`)
 )
 
-// redirectError says where a server redirects a command to. Git, which follows no redirect, does
-// not tell, so it runs again with a trace.
+// redirectError says where a server redirects a command to. Git does not follow redirects and does
+// not print the target, so it runs again with a trace.
 func (r *Repository) redirectError(ctx context.Context, args []string) error {
 	e := &source.Error{
 		Reason: source.Unreachable, Source: r.name, Detail: "the server redirects to another address, which is not followed",

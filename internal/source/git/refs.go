@@ -17,7 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// target is what a ref stands for at the server now.
+// target is what a ref points to at the server now.
 type target struct {
 	id     string // of a commit, or of an annotated tag; may be abbreviated for a commit
 	remote string // the full name of the ref, "" for a commit id
@@ -36,10 +36,10 @@ var (
 	refName  = regexp.MustCompile(`^refs/(heads|tags)/`)
 )
 
-// validRef reports whether a name may be that of a ref (git-check-ref-format) or a commit id.
+// validRef reports whether a name may name a ref (git-check-ref-format) or a commit id.
 func validRef(ref string) bool { return ref != "" && len(ref) <= 250 && !badRef.MatchString(ref) }
 
-// namesOf are the refs that a name may mean, by Git's rules (gitrevisions(7)).
+// namesOf returns the refs that a name may mean, by Git's rules (gitrevisions(7)).
 func namesOf(ref string) []string {
 	if ref == "HEAD" || strings.HasPrefix(ref, "refs/") {
 		return []string{ref}
@@ -47,7 +47,7 @@ func namesOf(ref string) []string {
 	return []string{tags + ref, branches + ref, "refs/" + ref}
 }
 
-// kindOf says what a ref is.
+// kindOf returns what a ref is: a branch, a tag or another ref.
 func kindOf(name string) string {
 	switch {
 	case strings.HasPrefix(name, tags):
@@ -62,11 +62,12 @@ func kindOf(name string) string {
 	return "ref " + name
 }
 
-// resolve asks the server where the ref is. A name that is a tag and a branch is refused, and so is
-// a branch in place of a tag that was served: who can push a branch moves no tag.
+// resolve asks the server for the ref's target. It rejects a name that is both a tag and a branch,
+// and a branch in place of a tag that was served. A user who can push a branch must not replace a
+// tag.
 func (r *Repository) resolve(ctx context.Context) (target, error) {
 	if commitID.MatchString(r.ref) {
-		return target{id: r.ref}, nil // whatever branch has that name
+		return target{id: r.ref}, nil // even if a branch has that name
 	}
 	names := namesOf(r.ref)
 	refs, err := r.listRefs(ctx, names...)
@@ -90,7 +91,7 @@ func (r *Repository) resolve(ctx context.Context) (target, error) {
 	return target{}, r.unknownRef(ctx)
 }
 
-// ambiguous is the error of a name that means several refs, with what to write instead.
+// ambiguous returns the error of a name that means several refs, with the names to write instead.
 func (r *Repository) ambiguous(ref string, names, instead []string) error {
 	kinds := make([]string, len(names))
 	for i, name := range names {
@@ -102,7 +103,7 @@ func (r *Repository) ambiguous(ref string, names, instead []string) error {
 	}
 }
 
-// listRefs is `git ls-remote`: names to object ids.
+// listRefs returns object ids by names of refs, from `git ls-remote`.
 func (r *Repository) listRefs(ctx context.Context, patterns ...string) (map[string]string, error) {
 	out, err := r.askServer(ctx, r.timeout, append([]string{"ls-remote", "--quiet", "--", r.address.url}, patterns...)...)
 	if err != nil {
@@ -133,7 +134,7 @@ func (r *Repository) askServer(ctx context.Context, timeout time.Duration, args 
 	return out, err
 }
 
-// unknownRef is the error of a ref that is not there, with a hint at those that are.
+// unknownRef returns the error of a ref that does not exist, with a hint at refs that do.
 func (r *Repository) unknownRef(ctx context.Context) error {
 	e := &source.Error{Reason: source.UnknownRef, Source: r.name, Detail: fmt.Sprintf("no branch, tag or commit %q", r.ref)}
 	if hexID.MatchString(r.ref) && !commitID.MatchString(r.ref) && !r.userConfig {
@@ -162,7 +163,7 @@ func (r *Repository) unknownRef(ctx context.Context) error {
 	return e
 }
 
-// fetch gets a target into the mirror.
+// fetch fetches a target into the mirror.
 func (r *Repository) fetch(ctx context.Context, t target) (target, error) {
 	byID := t.remote == ""
 	if !byID || commitID.MatchString(t.id) {
@@ -184,8 +185,8 @@ func (r *Repository) fetch(ctx context.Context, t target) (target, error) {
 			return t, err
 		}
 	}
-	// A commit that no ref points at: servers may refuse to send it by id, and cannot by an
-	// abbreviated one.
+	// No ref points at the commit: servers may refuse to send it by id, and cannot by an
+	// abbreviated id.
 	if err := r.fetchRefs(ctx, false, "+refs/heads/*:refs/argosy/all/heads/*", "+refs/tags/*:refs/argosy/all/tags/*"); err != nil {
 		return t, err
 	}
@@ -195,7 +196,7 @@ func (r *Repository) fetch(ctx context.Context, t target) (target, error) {
 	return t, r.unknownRef(ctx)
 }
 
-// fetchRefs is `git fetch`: of the newest commit alone, or of all history.
+// fetchRefs runs `git fetch`: of only the newest commit, or of all history.
 func (r *Repository) fetchRefs(ctx context.Context, shallow bool, refspecs ...string) error {
 	args := []string{"--git-dir=" + r.mirror, "fetch", "--quiet", "--no-tags", "--force", "--no-write-fetch-head", "--no-recurse-submodules"}
 	if shallow {
@@ -225,7 +226,7 @@ func (r *Repository) fetchRefs(ctx context.Context, shallow bool, refspecs ...st
 	return e
 }
 
-// detailOf is an error's detail without the source's name.
+// detailOf returns an error's detail without the source's name.
 func detailOf(err error) string {
 	var e *source.Error
 	if errors.As(err, &e) {
@@ -234,12 +235,12 @@ func detailOf(err error) string {
 	return err.Error()
 }
 
-// commit is the id of the commit that a name means in the mirror, "" when there is none.
+// commit returns the id of the commit that a name means in the mirror, "" when there is none.
 func (r *Repository) commit(ctx context.Context, name string) string {
 	return r.idOf(ctx, name+"^{commit}")
 }
 
-// idOf is the id of any object.
+// idOf returns the id of any object.
 func (r *Repository) idOf(ctx context.Context, name string) string {
 	out, err := r.output(ctx, 1<<10, "--git-dir="+r.mirror, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
 	if err != nil {
@@ -253,7 +254,7 @@ func (r *Repository) lockMirror(ctx context.Context) error {
 	for {
 		err := syscall.Flock(int(r.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil || !errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil // a file system without locks has to do without
+			return nil // the file system has no locks
 		}
 		select {
 		case <-ctx.Done():

@@ -15,8 +15,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// The limits of what is read of remote repositories: of a fetch, of a part and of a file, in bytes;
-// of a part's files; and how long a conversation takes.
+// Limits of remote repositories: bytes of a fetch, of a part and of a file; files of a part; and
+// the time of a conversation.
 const (
 	maxRemoteFetch = 512 << 20
 	maxRemotePart  = 100 << 20
@@ -26,9 +26,9 @@ const (
 	growthInterval = 100 * time.Millisecond // between two measurements of a mirror's size
 )
 
-// Remote is a revision of a remote repository, one that is not the fleet's: charts and manifests
-// are read from it, by folders. Its mirror stays on disk, and git has the configuration of the user
-// and of the system, with its credential helpers (rule 4).
+// Remote is a revision of a remote repository, from which charts and manifests are read by folders.
+// Its mirror stays on disk. Git uses the configuration of the user and of the system, with its
+// credential helpers.
 type Remote struct {
 	repository *Repository
 	revision   string
@@ -36,10 +36,10 @@ type Remote struct {
 	commit     string // once it has been found
 }
 
-// NewRemote makes one. Revision is what Argo CD takes: a branch, a tag, a commit id, a range of
-// versions, which is the highest such tag, or nothing for HEAD. Dir is the folder of mirrors.
-// Offline reads the mirror alone and contacts no server. Git speaks https and ssh; insecure allows
-// http, git and file, too.
+// NewRemote makes a Remote. revision is what Argo CD takes: a branch, a tag, a commit id, a range
+// of versions (the highest such tag), or nothing for HEAD. dir is the folder of mirrors. With
+// offline, only the mirror is read, and no server is contacted. Git uses https and ssh; insecure
+// also allows http, git and file.
 func NewRemote(location, revision, dir string, offline, insecure bool) (*Remote, error) {
 	o := &Remote{revision: cmp.Or(revision, "HEAD"), offline: offline}
 	ref := o.revision
@@ -64,14 +64,14 @@ func NewRemote(location, revision, dir string, offline, insecure bool) (*Remote,
 	return o, nil
 }
 
-// String is `git "url"`, without credentials.
+// String returns `git "url"`, without credentials.
 func (r *Remote) String() string { return r.repository.name }
 
-// Close gives back what it holds. The mirror stays.
+// Close releases the lock of the mirror, which stays on disk.
 func (r *Remote) Close() error { return r.repository.Close() }
 
-// Part is what is at a path and below: a folder's files, whatever their names, or a file. Nothing
-// there is the error Empty. All parts are of the commit that the revision was at the first time.
+// Part returns the files at a path and below: a folder's files of any name, or one file. It returns
+// the error Empty if there are none. All parts are from the commit of the first call.
 func (r *Remote) Part(ctx context.Context, at string) (*snapshot.Snapshot, error) {
 	g := r.repository
 	select {
@@ -86,7 +86,7 @@ func (r *Remote) Part(ctx context.Context, at string) (*snapshot.Snapshot, error
 	defer g.unlockMirror()
 	g.fresh = false
 	now := time.Now()
-	_ = os.Chtimes(g.lock.Name(), now, now) // the removal of old mirrors reads the time of their last use
+	_ = os.Chtimes(g.lock.Name(), now, now) // the removal of old mirrors uses this time of their last use
 	s, err := r.part(ctx, at)
 	if errors.Is(err, errCorrupt) && !r.offline && ctx.Err() == nil {
 		err = g.rebuild(func() error {
@@ -130,7 +130,7 @@ func (r *Remote) resolve(ctx context.Context) error {
 	if r.offline {
 		r.commit = g.commit(ctx, g.good)
 		if r.commit == "" && len(r.revision) >= 40 && hexID.MatchString(r.revision) {
-			r.commit = g.commit(ctx, r.revision) // fetched as something else
+			r.commit = g.commit(ctx, r.revision) // fetched by another name
 		}
 		if r.commit == "" {
 			return &source.Error{Reason: source.UnknownRef, Source: g.name, Detail: fmt.Sprintf("revision %q is not in the mirror", r.revision)}
@@ -164,14 +164,14 @@ func (r *Remote) target(ctx context.Context) (target, error) {
 		switch {
 		case tag != "":
 			return target{id: refs[tag], remote: tag}, nil
-		case !validRef(r.revision): // else a branch may be called that
+		case !validRef(r.revision): // else a branch may have that name
 			return target{}, &source.Error{Reason: source.UnknownRef, Source: g.name, Detail: fmt.Sprintf("no tag is a version of %q", r.revision)}
 		}
 	}
 	return g.resolve(ctx)
 }
 
-// rangeOf is a revision as a range of versions, nil if it is none. (argo-cd v2.14,
+// rangeOf returns a revision as a range of versions, nil if it is not one. (argo-cd v2.14,
 // util/git/client.go, resolveSemverRevision)
 func rangeOf(revision string) *semver.Constraints {
 	if _, err := semver.NewVersion(revision); err == nil {
@@ -184,7 +184,7 @@ func rangeOf(revision string) *semver.Constraints {
 	return within
 }
 
-// highestTag is the tag of the highest version of a range, "" if there is none.
+// highestTag returns the tag of the highest version in a range, "" if there is none.
 func highestTag(refs map[string]string, within *semver.Constraints) string {
 	best, found := "", (*semver.Version)(nil)
 	for name := range refs {

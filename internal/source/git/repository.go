@@ -27,21 +27,21 @@ const (
 	defaultTimeout  = 2 * time.Minute
 	// fetchTimes is how many times as long as another conversation a fetch may take.
 	fetchTimes = 5
-	// localTimeout bounds reading the mirror when the caller's time has been used up by the server.
+	// localTimeout bounds reading the mirror when the server has used up the caller's time.
 	localTimeout = 20 * time.Second
 )
 
-// Repository is a repository that is reached by the git command, mirrored on disk.
+// Repository is a repository that the git command reads from a server into a mirror on disk.
 //
-// The mirror holds one commit's files and no history: each fetch is shallow. Two refs in it tell
-// how far it got: refs/argosy/fetched/<ref> came from the server, refs/argosy/good/<ref> has also
-// been read completely, and is the start of the next process while the server is away.
+// The mirror holds one commit's files and no history: each fetch is shallow. Two refs in it record
+// the progress: refs/argosy/fetched/<ref> came from the server. refs/argosy/good/<ref> has also
+// been read completely; the next process starts from it while the server cannot be reached.
 type Repository struct {
 	source.Watcher
 	name        string
 	address     address
 	ref         string
-	userConfig  bool   // git has the configuration of user and system, too
+	userConfig  bool   // git also uses the configuration of user and system
 	signers     string // file of allowed signers, "" for any commit
 	maxFetch    int64  // bytes of one fetch, 0 for any number
 	maxMemory   int64  // bytes of memory of a git process, 0 for any number
@@ -64,7 +64,7 @@ type Repository struct {
 	lock    *os.File
 	last    *snapshot.Snapshot
 	served  string                    // the full name of the ref that was served last, "" for none
-	object  string                    // what it was: the commit, or the tag of the commit, of last
+	object  string                    // the id of last's commit, or of its tag
 	ids     map[string]string         // path to blob id, of the last snapshot
 	blobs   map[string]*snapshot.File // blob id to a file with that content, of the last snapshot
 	targets map[string]string         // blob id of a link to its target, of the last snapshot
@@ -80,7 +80,8 @@ type Repository struct {
 // command, every poll fails with the reason git-missing.
 func New(o Options) (*Repository, error) { return newRepository(o, false) }
 
-// newRepository is New; with userConfig, git reads the configuration of user and system, too.
+// newRepository does what New does. With userConfig, git also reads the configuration of user and
+// system.
 func newRepository(o Options, userConfig bool) (*Repository, error) {
 	a, ref, err := o.parse()
 	if err != nil {
@@ -125,7 +126,7 @@ func newRepository(o Options, userConfig bool) (*Repository, error) {
 	return g, nil
 }
 
-// prepare makes the state directory ready: all but the mirror itself.
+// prepare prepares the state directory, except for the mirror itself.
 func (r *Repository) prepare(state string) error {
 	var err error
 	unusable := func(err error) error {
@@ -168,11 +169,11 @@ func (r *Repository) prepare(state string) error {
 	return nil
 }
 
-// servedFile keeps the full name of the ref over a restart. A Remote needs none: Argo CD remembers
-// nothing, either.
+// servedFile returns the path of the file that keeps the full name of the ref over a restart. A
+// Remote has no such file: Argo CD remembers nothing, either.
 func (r *Repository) servedFile() string { return filepath.Join(r.base, "ref-"+digest(r.ref)) }
 
-// String is `git "url"`, without credentials.
+// String returns `git "url"`, without credentials.
 func (r *Repository) String() string { return r.name }
 
 // Close removes the mirror if it is temporary.
@@ -191,8 +192,8 @@ func (r *Repository) Watch(ctx context.Context, update func(*snapshot.Snapshot, 
 	r.Poll(ctx, r.Snapshot, update)
 }
 
-// Snapshot asks the server where the ref is now, and fetches what is new. When that fails, the
-// snapshot next to the error is the last one, or after a start the last one of the process before.
+// Snapshot asks the server for the ref's target, and fetches it if it is new. If that fails, it
+// returns the last snapshot next to the error; after a start, the last one of the previous process.
 func (r *Repository) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	select {
 	case r.slot <- struct{}{}:
@@ -219,7 +220,7 @@ func (r *Repository) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	return r.last, err
 }
 
-// lastGood is the snapshot of the commit that was good last, nil if there is none.
+// lastGood returns the snapshot of the last good commit, nil if there is none.
 func (r *Repository) lastGood(ctx context.Context) *snapshot.Snapshot {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), localTimeout)
 	defer cancel()
@@ -234,7 +235,7 @@ func (r *Repository) lastGood(ctx context.Context) *snapshot.Snapshot {
 	return s
 }
 
-// poll is one poll of the repository, with a second try on a new mirror if the mirror is damaged.
+// poll polls the repository, and tries again with a new mirror if the mirror is damaged.
 func (r *Repository) poll(ctx context.Context) (*snapshot.Snapshot, error) {
 	if r.app != nil {
 		if err := r.app.Renew(ctx); ctx.Err() != nil {
@@ -253,7 +254,7 @@ func (r *Repository) poll(ctx context.Context) (*snapshot.Snapshot, error) {
 			s, t, err = r.snapshotOf(ctx, t)
 			return err
 		})
-	} else if err == nil && r.fresh && r.maxFetch > 0 && sizeBelow(r.mirror) > r.maxFetch { // gc keeps for ever what a fetch with a filter brings
+	} else if err == nil && r.fresh && r.maxFetch > 0 && sizeBelow(r.mirror) > r.maxFetch { // gc never removes objects of a fetch with a filter
 		_ = r.rebuild(func() error { _, _, again := r.snapshotOf(ctx, t); return again })
 	}
 	switch {
@@ -268,7 +269,7 @@ func (r *Repository) poll(ctx context.Context) (*snapshot.Snapshot, error) {
 	return s, nil
 }
 
-// remember keeps what is served now for the next process. That it fails is not worth an error now.
+// remember records the served target for the next process. It ignores failures.
 func (r *Repository) remember(ctx context.Context, t target) {
 	if r.served != t.remote {
 		r.served = t.remote
@@ -278,7 +279,7 @@ func (r *Repository) remember(ctx context.Context, t target) {
 		return
 	}
 	r.object = t.id
-	if r.local(ctx, "update-ref", r.good, t.id) != nil { // a lock is of a process that was killed
+	if r.local(ctx, "update-ref", r.good, t.id) != nil { // a lock belongs to a process that was killed
 		_ = os.Remove(filepath.Join(r.mirror, r.good+".lock"))
 		_ = r.local(ctx, "update-ref", r.good, t.id)
 	}
@@ -294,7 +295,7 @@ func (r *Repository) snapshotOf(ctx context.Context, t target) (*snapshot.Snapsh
 	return s, t, err
 }
 
-// ensureCommit completes a target by its commit, fetched unless the mirror has it.
+// ensureCommit sets a target's commit, and fetches it unless the mirror has it.
 func (r *Repository) ensureCommit(ctx context.Context, t target) (target, error) {
 	if err := r.ensureMirror(ctx); err != nil {
 		return t, err
@@ -307,7 +308,7 @@ func (r *Repository) ensureCommit(ctx context.Context, t target) (target, error)
 	}
 	fetched, err := r.fetch(ctx, t)
 	if errors.Is(err, source.LimitExceeded) {
-		r.refused.id, r.refused.err = t.id, err // until the ref is at another one
+		r.refused.id, r.refused.err = t.id, err // until the ref points to another target
 	}
 	return fetched, err
 }
@@ -328,7 +329,7 @@ func (r *Repository) ensureMirror(ctx context.Context) error {
 	return err
 }
 
-// local runs a command on the mirror.
+// local runs a git command on the mirror.
 func (r *Repository) local(ctx context.Context, args ...string) error {
 	_, err := r.output(ctx, 1<<20, append([]string{"--git-dir=" + r.mirror}, args...)...)
 	return localError(err)

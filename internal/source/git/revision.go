@@ -16,22 +16,22 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// Revision is the snapshot of one revision of a local repository: a branch, a tag, a commit,
-// HEAD~1, origin/main, or whatever else `git rev-parse` takes for a commit. Dir is the root of a
-// working tree, or a bare repository. Neither the working tree nor the index is read or touched.
-// A name of a tag and a branch is an error.
+// Revision returns the snapshot of one revision of a local repository. rev is a branch, a tag, a
+// commit, HEAD~1, origin/main, or anything else that `git rev-parse` takes for a commit. dir is the
+// root of a working tree, or a bare repository. Neither the working tree nor the index is read or
+// changed. A name of both a tag and a branch is an error.
 func Revision(ctx context.Context, dir, rev string, limits source.Limits) (*snapshot.Snapshot, error) {
 	return FirstRevision(ctx, dir, limits, rev)
 }
 
-// InClone are the names by which a clone may have a revision of its server: a branch may be a
-// remote one there.
+// InClone returns the names that a revision of a server may have in a clone: a branch may be a
+// remote branch there.
 func InClone(rev string) []string {
 	return []string{rev, originBranches + strings.TrimPrefix(rev, branches)}
 }
 
-// FirstRevision is Revision of the first of several names that there is. They stand for one
-// revision of a server: a tag and a branch among them are an error, too.
+// FirstRevision returns the Revision of the first of several names that exists. The names stand for
+// one revision of a server: a tag and a branch among them are an error, too.
 func FirstRevision(ctx context.Context, dir string, limits source.Limits, revs ...string) (*snapshot.Snapshot, error) {
 	g := &Repository{name: fmt.Sprintf("repository %q", dir), limits: limits.WithDefaults(), program: "git", slot: make(chan struct{}, 1)}
 	if err := g.prepare(""); err != nil {
@@ -78,14 +78,14 @@ func (r *Repository) firstRevision(ctx context.Context, dir string, revs []strin
 	return rev, nil, r.unknownRevision(ctx, revs[0])
 }
 
-// originBranches are a clone's names of its server's branches.
+// originBranches is the prefix of a clone's refs for its server's branches.
 const originBranches = "refs/remotes/origin/"
 
-// abbreviatedID are names that may be the beginning of an object's id.
+// abbreviatedID matches names that may be the beginning of an object's id.
 var abbreviatedID = regexp.MustCompile(`^[0-9a-f]{4,39}$`)
 
-// unambiguous refuses names that several refs have, or that are a ref and the beginning of the id
-// of another commit: Git takes one of them, with a warning. (gitrevisions(7))
+// unambiguous returns an error for names that several refs have, or that are a ref and the
+// beginning of another commit's id. Git takes one of them, with a warning. (gitrevisions(7))
 func (r *Repository) unambiguous(ctx context.Context, revs []string) error {
 	var all []string
 	for _, rev := range revs {
@@ -101,7 +101,7 @@ func (r *Repository) unambiguous(ctx context.Context, revs []string) error {
 		if err != nil {
 			return localError(err)
 		}
-		found := strings.Fields(out) // refs below these, too
+		found := strings.Fields(out) // also refs below these names
 		names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(found, n) })
 		if len(names) == 1 && abbreviatedID.MatchString(name) {
 			if id := r.commit(ctx, "id-g"+name); id != "" && id != r.commit(ctx, names[0]) {
@@ -127,10 +127,10 @@ func (r *Repository) partial(ctx context.Context) bool {
 	return err == nil && out != ""
 }
 
-// adopt takes a local repository for the mirror, to be read alone. Git would fetch what a partial
-// clone lacks, by the commands that the repository's own configuration names: it may be somebody
-// else's, so no server is asked. (Git before 2.45 knows GIT_NO_LAZY_FETCH not, but does nothing
-// without an allowed protocol.) The commit is that of a revision, empty if there is none.
+// adopt uses a local repository as the mirror, read-only. Git would fetch what a partial clone
+// lacks, by commands in the repository's own configuration. The repository may not be the user's,
+// so no server is asked. (Git before 2.45 ignores GIT_NO_LAZY_FETCH, but cannot fetch without an
+// allowed protocol.) It returns the commit of a revision, "" if there is none.
 func (r *Repository) adopt(ctx context.Context, dir, rev string) (commit string, _ error) {
 	r.env = append(r.env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
 	abs, err := filepath.Abs(dir)
@@ -151,7 +151,7 @@ func (r *Repository) adopt(ctx context.Context, dir, rev string) (commit string,
 	where := []string{"-C", abs, "rev-parse", "--absolute-git-dir", "--show-prefix"}
 	out, err := r.output(ctx, 64<<10, append(slices.Clone(where), "--verify", "--quiet", "--end-of-options", rev+"^{commit}")...)
 	var exit *gitExit
-	if errors.As(err, &exit) { // most likely for the revision
+	if errors.As(err, &exit) { // most likely because of the revision
 		out, err = r.output(ctx, 64<<10, where...)
 	}
 	switch {
@@ -174,7 +174,7 @@ func (r *Repository) adopt(ctx context.Context, dir, rev string) (commit string,
 	return commit, nil
 }
 
-// Names are the branches, tags and remote branches of a local repository, in Git's short form.
+// Names returns the branches, tags and remote branches of a local repository, in Git's short form.
 func Names(ctx context.Context, dir string) ([]string, error) {
 	g := &Repository{name: fmt.Sprintf("repository %q", dir), program: "git", slot: make(chan struct{}, 1)}
 	if err := g.prepare(""); err != nil {
@@ -193,8 +193,8 @@ func (r *Repository) refNames(ctx context.Context) ([]string, error) {
 	return strings.Fields(out), err
 }
 
-// unknownRevision is the error of a revision that is not there, with a hint at what may have been
-// meant.
+// unknownRevision returns the error of a revision that does not exist, with a hint at a similar
+// one.
 func (r *Repository) unknownRevision(ctx context.Context, rev string) error {
 	e := &source.Error{Reason: source.UnknownRef, Source: r.name, Detail: fmt.Sprintf("no revision %q", rev)}
 	names, err := r.refNames(ctx)
@@ -223,11 +223,11 @@ func (r *Repository) unknownRevision(ctx context.Context, rev string) error {
 	return e
 }
 
-// generations are the part of a revision that counts back from a commit: HEAD~2, main^, main^^.
+// generations matches a revision that counts back from a commit: HEAD~2, main^, main^^.
 var generations = regexp.MustCompile(`^([^~^]+)(?:~([0-9]*)|(\^+))$`)
 
-// fetchHint says how to fetch a revision that a clone of a part of the history, or of one branch,
-// may lack; empty for any other.
+// fetchHint says how to fetch a revision that a shallow clone, or a clone of one branch, may lack;
+// empty for any other.
 func (r *Repository) fetchHint(ctx context.Context, rev string) string {
 	out, _ := r.output(ctx, 1<<10, "--git-dir="+r.mirror, "rev-parse", "--is-shallow-repository")
 	shallow := strings.TrimSpace(out) == "true"
@@ -242,7 +242,7 @@ func (r *Repository) fetchHint(ctx context.Context, rev string) string {
 		}
 		return fmt.Sprintf("the clone is shallow, its history does not go so far back: git fetch --deepen=%d", n)
 	}
-	// What is fetched is one commit with its files: a plan needs no history.
+	// The command fetches only one commit: a plan needs no history.
 	if remote, branch, ok := strings.Cut(rev, "/"); ok && r.hasRemote(ctx, remote) && plainRevision.MatchString(branch) && !strings.ContainsAny(branch, "~^") {
 		return fmt.Sprintf("if %s has it: git fetch %s%s %s:refs/remotes/%s/%s", remote, depth, remote, branch, remote, branch)
 	}
@@ -252,7 +252,7 @@ func (r *Repository) fetchHint(ctx context.Context, rev string) string {
 	return "the clone is shallow, and may lack it: git fetch --unshallow --tags gets all of its history"
 }
 
-// plainRevision are names that need no quotes in a shell.
+// plainRevision matches names that need no quotes in a shell.
 var plainRevision = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/~^-]*$`)
 
 func (r *Repository) hasRemote(ctx context.Context, name string) bool {

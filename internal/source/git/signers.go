@@ -9,9 +9,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// verify refuses what no allowed signer has signed by ssh: the commit, or the tag that the ref is.
-// Signatures of other kinds would depend on the keys that git finds on the machine. A tag counts
-// under its own name alone: no old one takes the place of a new one.
+// verify returns an error unless an allowed signer has signed the commit, or the tag that the ref
+// is, with ssh. Signatures of other kinds would depend on the keys that git finds on the machine. A
+// tag counts only under its own name, so an old tag cannot replace a new one.
 func (r *Repository) verify(ctx context.Context, t target) error {
 	if r.signers == "" {
 		return nil
@@ -41,7 +41,7 @@ func (r *Repository) verify(ctx context.Context, t target) error {
 	return err
 }
 
-// verified runs one of git's commands that verify, with the allowed signers and no other keys.
+// verified runs one of git's verify commands, with only the allowed signers' keys.
 func (r *Repository) verified(ctx context.Context, args ...string) (string, error) {
 	return r.output(ctx, 64<<10, append([]string{
 		"--git-dir=" + r.mirror, "-c", "gpg.ssh.allowedSignersFile=" + r.signers, "-c", "gpg.minTrustLevel=fully",

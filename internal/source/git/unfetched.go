@@ -13,15 +13,16 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/disk"
 )
 
-// unfetchedFile lists the blobs that a server has left out of a mirror for their size, one a line.
+// unfetchedFile lists the blobs that a server has left out of a mirror for their size, one per
+// line.
 const unfetchedFile = "argosy-unfetched"
 
-// filterOf has a server leave out blobs beyond a limit of bytes. One that knows no filters sends
-// all; then the limits of a git process hold.
+// filterOf returns the option that makes a server leave out blobs beyond a limit of bytes. A server
+// without filters sends all; then the limits of a git process apply.
 func filterOf(limit int64) string { return "--filter=blob:limit=" + strconv.FormatInt(limit+1, 10) }
 
-// acceptMissing accepts that the mirror lacks blobs: after a fetch, the server has left them out,
-// and they are listed. Any other one that is missing has been lost.
+// acceptMissing accepts that the mirror lacks blobs: after a fetch it lists them, because the
+// server has left them out. Any other missing blob means damage.
 func (r *Repository) acceptMissing(ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -50,8 +51,8 @@ func (r *Repository) acceptMissing(ids []string) error {
 	return disk.Write(path, ".new-", []byte(strings.Join(append(listed, more...), "\n")+"\n"))
 }
 
-// forgetPromise takes out of the mirror's configuration that a server would send what is missing:
-// git would ask for it whenever it reads a tree.
+// forgetPromise removes the promise that a server sends missing objects from the mirror's
+// configuration: git would request them whenever it reads a tree.
 func (r *Repository) forgetPromise() error {
 	path := filepath.Join(r.mirror, "config")
 	data, err := os.ReadFile(path)

@@ -1,4 +1,8 @@
-// Package githubapp gets tokens by which an installation of a GitHub App reads a repository.
+// Package githubapp gets tokens with which an installation of a GitHub App reads a repository.
+//
+//	app := githubapp.New("/etc/git-credentials", "github.com")
+//	err := app.Renew(ctx)
+//	token := app.Token() // the password of the user x-access-token
 package githubapp
 
 import (
@@ -19,8 +23,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// The files of a GitHub App in a credentials folder are named as the keys of Argo CD's repository
-// Secrets, so that one Secret serves both. The last one is optional.
+// The files of a GitHub App in a credentials folder have the names of keys in Argo CD's repository
+// Secrets. So one Secret serves both. The last file is optional.
 const (
 	IDFile           = "githubAppID"
 	InstallationFile = "githubAppInstallationID"
@@ -28,31 +32,31 @@ const (
 	URLFile          = "githubAppEnterpriseBaseUrl"
 )
 
-// User is the user that GitHub expects with a token.
+// User is the user name that GitHub expects with a token.
 const User = "x-access-token"
 
 // timeout bounds a request for a token.
 const timeout = 15 * time.Second
 
-// App has the tokens of an installation. A token lasts for an hour; one is asked for a minute
-// before the last one ends, or when that is refused.
+// App gets the tokens of an installation. A token lasts for an hour. Renew requests a new one a
+// minute before the last one expires, or after Forget.
 type App struct {
 	dir, host string
-	files     [4]string // that transport was made of
+	files     [4]string // contents that transport was made from
 	transport *ghinstallation.Transport
 	token     string
 }
 
-// New makes one of the files in a folder, for repositories of a host.
+// New makes an App from the files in a folder, for repositories of a host.
 func New(dir, host string) *App { return &App{dir: dir, host: host} }
 
-// Token is the one that Renew has got, "" for none.
+// Token returns the token of the last Renew, "" for none.
 func (a *App) Token() string { return a.token }
 
-// Forget has the next Renew ask for another token: GitHub may have revoked this one.
+// Forget makes the next Renew request another token: GitHub may have revoked this one.
 func (a *App) Forget() { a.transport = nil }
 
-// Renew has a token that is good for a poll. The files may have changed since the last one.
+// Renew gets a token that lasts for a poll. The files may have changed since the last call.
 func (a *App) Renew(ctx context.Context) error {
 	var files [4]string
 	for i, name := range []string{IDFile, InstallationFile, KeyFile, URLFile} {
@@ -100,8 +104,8 @@ func newTransport(files [4]string, host string) (*ghinstallation.Transport, erro
 	return transport, nil
 }
 
-// apiOf is the address of GitHub's API for the repositories of a host. (docs.github.com, "Getting
-// started with the REST API" of GitHub.com and of GitHub Enterprise Server)
+// apiOf returns the address of GitHub's API for the repositories of a host. (docs.github.com,
+// "Getting started with the REST API" of GitHub.com and of GitHub Enterprise Server)
 func apiOf(host string) string {
 	switch {
 	case host == "github.com":
@@ -112,7 +116,7 @@ func apiOf(host string) string {
 	return "https://" + host + "/api/v3"
 }
 
-// tokenError says why there is no token, without the request's text.
+// tokenError returns why there is no token, without the request's text.
 func tokenError(err error) error {
 	var refused *ghinstallation.HTTPError
 	if errors.As(err, &refused) && refused.Response != nil {

@@ -13,30 +13,30 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// startTime is how long a client waits for a process that has never answered: at a start both
-// begin at once. retryTime is when it asks again one that was away.
+// startTime is how long a client waits for a server that has never answered: both processes start
+// at the same time. retryTime is the pause before it retries a server that could not be reached.
 const (
 	startTime = 5 * time.Second
 	retryTime = time.Second
 	dialPause = 50 * time.Millisecond
 )
 
-// subject and hint are those of errors about the server.
+// subject and hint are parts of errors about the server.
 const (
 	subject = "Git's own process "
 	hint    = "see the log of generator-plugin git"
 )
 
-// Options say whom a client asks. All but Limits are required.
+// Options configure a Client. All but Limits are required.
 type Options struct {
 	Socket   string
-	Name     string // the repository's, as its source's String
+	Name     string // the repository's name, as its source's String
 	Ref      string
 	Interval time.Duration
 	Limits   source.Limits
 }
 
-// Client is a source whose Git is another process.
+// Client is a source whose Git runs in another process.
 type Client struct {
 	source.Watcher
 	o       Options
@@ -47,19 +47,19 @@ type Client struct {
 	last     *snapshot.Snapshot
 }
 
-// New makes a client. The server need not be there yet.
+// New makes a client. The server need not run yet.
 func New(o Options) *Client {
 	o.Limits = o.Limits.WithDefaults()
 	return &Client{Watcher: source.NewWatcher(o.Interval, true), o: o, silence: silence, slot: make(chan struct{}, 1)}
 }
 
-// String names the repository.
+// String returns the repository's name.
 func (c *Client) String() string { return c.o.Name }
 
 // Close does nothing: the mirror is the server's.
 func (c *Client) Close() error { return nil }
 
-// Watch polls at each interval, and a server that was away sooner.
+// Watch polls at each interval, and sooner after a server that could not be reached.
 func (c *Client) Watch(ctx context.Context, update func(*snapshot.Snapshot, error)) {
 	c.Poll(ctx, func(ctx context.Context) (*snapshot.Snapshot, error) {
 		s, err := c.Snapshot(ctx)
@@ -70,7 +70,7 @@ func (c *Client) Watch(ctx context.Context, update func(*snapshot.Snapshot, erro
 	}, update)
 }
 
-// Snapshot has the server poll. Beside an error, the snapshot is the last one that was received.
+// Snapshot makes the server poll. Next to an error, it returns the last snapshot that was received.
 func (c *Client) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	select {
 	case c.slot <- struct{}{}:
@@ -85,7 +85,7 @@ func (c *Client) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	return c.last, c.errorOf(ctx, err)
 }
 
-// errorOf is a conversation's error as one of a source.
+// errorOf turns a conversation's error into an error of a source.
 func (c *Client) errorOf(ctx context.Context, err error) error {
 	var polled *source.Error
 	var wrong nonsense
@@ -109,7 +109,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// ask has one conversation.
+// ask runs one conversation.
 func (c *Client) ask(ctx context.Context) (*snapshot.Snapshot, error) {
 	bounded, cancel := context.WithTimeout(ctx, maxPoll)
 	defer cancel()
@@ -148,7 +148,7 @@ func (c *Client) read(r io.Reader) (*snapshot.Snapshot, error) {
 	return s, nil
 }
 
-// dial connects. At a start it waits a little for a server that begins at the same time.
+// dial connects. At a start it waits for a server that starts at the same time.
 func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	for until := time.Now().Add(startTime); ; {
 		conn, err := (&net.Dialer{Timeout: c.silence}).DialContext(ctx, "unix", c.o.Socket)
@@ -183,7 +183,7 @@ func readStart(in *bufio.Reader) (*start, error) {
 	}
 }
 
-// patientConn gives up when the other side says or reads nothing for long.
+// patientConn times out when the other side sends or reads nothing for long.
 type patientConn struct {
 	net.Conn
 	ctx     context.Context // of the conversation

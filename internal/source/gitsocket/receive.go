@@ -17,10 +17,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/tree"
 )
 
-// receiver puts a snapshot together of the frames of a response (rule 3).
+// receiver builds a snapshot from the frames of a response, and trusts none of them.
 type receiver struct {
 	limits source.Limits
-	last   *snapshot.Snapshot // the client's, nil for none
+	last   *snapshot.Snapshot // the client's last snapshot, nil for none
 	files  map[string]*snapshot.File
 	frames int
 	blobs  map[string]*snapshot.File // received contents, by digest
@@ -30,7 +30,7 @@ type receiver struct {
 	obstacles []*snapshot.File
 }
 
-// receive reads the files that follow a start; nil if there is no snapshot.
+// receive reads the files that follow a start. It returns nil if there is no snapshot.
 func (c *Client) receive(in *bufio.Reader, begin *start) (*snapshot.Snapshot, error) {
 	r := receiver{limits: c.o.Limits, last: c.last, files: map[string]*snapshot.File{}, blobs: map[string]*snapshot.File{}}
 	switch {
@@ -104,7 +104,7 @@ func (r *receiver) add(in io.Reader, f frame) error {
 		return nil
 	}
 	if old := r.last.File(p); old != nil && old.Digest == got.Digest {
-		got = old // an unchanged file stays the same one (rule 3 of package source)
+		got = old // an unchanged file keeps its *snapshot.File
 	}
 	if r.files[p] = got; len(r.files) > r.limits.Files {
 		return invalid("more than %d files", r.limits.Files)
@@ -112,7 +112,7 @@ func (r *receiver) add(in io.Reader, f frame) error {
 	return nil
 }
 
-// content reads what follows a file's frame. It checks the size before it reserves memory.
+// content reads the content after a file's frame. It checks the size before it reserves memory.
 func (r *receiver) content(in io.Reader, p string, f *file) (*snapshot.File, error) {
 	if f.Fault != nil {
 		if f.Size != 0 || !isReason(string(f.Fault.Reason)) {
@@ -146,7 +146,7 @@ func (r *receiver) content(in io.Reader, p string, f *file) (*snapshot.File, err
 	return got, nil
 }
 
-// snapshot is the whole, within the limits of one.
+// snapshot returns the whole snapshot, if it is within the limits.
 func (r *receiver) snapshot(revision string) (*snapshot.Snapshot, error) {
 	if len(r.files) == 0 {
 		return nil, invalid("no file")
@@ -177,10 +177,10 @@ func (r *receiver) snapshot(revision string) (*snapshot.Snapshot, error) {
 	return snapshot.New(revision, r.files).WithObstacles(obstacles), nil
 }
 
-// maxTexts bounds the bytes of all names and faults: no snapshot has as many.
+// maxTexts returns the limit of the bytes of all names and faults, which no snapshot reaches.
 func maxTexts(l source.Limits) int64 { return 64<<10 + int64(l.Files)*maxTextsOfFile }
 
-// textsOf are the bytes of a file's name and fault.
+// textsOf returns the bytes of a file's name and fault.
 func textsOf(f *snapshot.File) int64 {
 	n := len(f.Path)
 	var p problem.Problem

@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	// maxClients bounds the conversations at a time. The service has one.
+	// maxClients bounds the conversations at a time. The service needs one.
 	maxClients = 4
-	// requestTime is the time that a client has for its request.
+	// requestTime is how long a client may take to send its request.
 	requestTime = 10 * time.Second
 )
 
-// Server answers clients of one source.
+// Server serves the snapshots of one source to clients.
 type Server struct {
-	Source source.Source // String names the repository
+	Source source.Source // its String names the repository
 	Ref    string
 	Log    *slog.Logger
 
 	mu   sync.Mutex
-	last *snapshot.Snapshot // what a client has got last, and what a difference begins with
+	last *snapshot.Snapshot // the last snapshot that a client got, the base of a difference
 }
 
-// Listen opens the socket, in place of one that an earlier process has left.
+// Listen opens the socket. It replaces a socket that an earlier process has left.
 func Listen(ctx context.Context, path string) (net.Listener, error) {
 	if conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path); err == nil {
 		_ = conn.Close()
@@ -55,8 +55,8 @@ func Listen(ctx context.Context, path string) (net.Listener, error) {
 	return l, nil
 }
 
-// Serve answers clients until the context ends. It closes the listener. Where a connection cannot
-// be accepted, as there are no file descriptors left, the client asks again, and so does Serve.
+// Serve serves clients until the context ends, and closes the listener. If a connection cannot be
+// accepted, for example without free file descriptors, Serve and the client try again.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
@@ -80,7 +80,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 		select {
 		case free <- struct{}{}:
-		default: // one that hangs keeps no other from its place for ever: it ends by its deadlines
+		default: // a client that hangs frees its place by its deadlines
 			_ = conn.Close()
 			continue
 		}
@@ -94,7 +94,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 }
 
-// answer has one conversation.
+// answer runs one conversation.
 func (s *Server) answer(ctx context.Context, conn net.Conn) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -106,7 +106,7 @@ func (s *Server) answer(ctx context.Context, conn net.Conn) error {
 	var r request
 	if err := readLine(in, &r); err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil // somebody looked whether there is a process
+			return nil // a probe of whether the server runs
 		}
 		return fmt.Errorf("read a request: %w", err)
 	}
@@ -117,7 +117,7 @@ func (s *Server) answer(ctx context.Context, conn net.Conn) error {
 	if err := conn.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
-	go func() { // a client that goes away has no use for the poll; it sends nothing more
+	go func() { // stops the poll of a client that goes away; it sends nothing more
 		_, _ = in.ReadByte()
 		cancel()
 	}()
@@ -128,7 +128,7 @@ func (s *Server) answer(ctx context.Context, conn net.Conn) error {
 	return s.send(out, r.Have, snap, err)
 }
 
-// check refuses a client that expects another repository: it would take one for the other.
+// check rejects a client that expects another repository or ref.
 func (s *Server) check(r request) *failure {
 	name := s.Source.String()
 	switch {
@@ -140,7 +140,7 @@ func (s *Server) check(r request) *failure {
 	return nil
 }
 
-// poll polls the source, and meanwhile says that it does.
+// poll polls the source, and sends busy frames meanwhile.
 func (s *Server) poll(ctx context.Context, out *bufio.Writer) (snap *snapshot.Snapshot, err, gone error) {
 	done := make(chan struct{})
 	go func() {
@@ -161,8 +161,8 @@ func (s *Server) poll(ctx context.Context, out *bufio.Writer) (snap *snapshot.Sn
 	}
 }
 
-// send sends the result of a poll. A client that has a snapshot gets none beside an error: its own
-// stays.
+// send sends the result of a poll. A client that has a snapshot gets none next to an error: it
+// keeps its own.
 func (s *Server) send(out *bufio.Writer, have string, snap *snapshot.Snapshot, err error) error {
 	var begin start
 	if err != nil {
@@ -194,7 +194,7 @@ func (s *Server) send(out *bufio.Writer, have string, snap *snapshot.Snapshot, e
 	for _, path := range snapshot.Changed(base, snap) {
 		f := snap.File(path)
 		if folder := snap.BrokenFolder(path); folder != nil && folder.Path != path {
-			f = nil // the folder's own entry stands for it
+			f = nil // the folder's entry covers it
 		}
 		if err := sendFile(out, path, f); err != nil {
 			return err
@@ -230,7 +230,7 @@ func sendFile(out *bufio.Writer, path string, f *snapshot.File) error {
 	return err
 }
 
-// patientWriter gives up when the other side reads nothing for long.
+// patientWriter times out when the other side reads nothing for long.
 type patientWriter struct{ net.Conn }
 
 func (w *patientWriter) Write(p []byte) (int, error) {

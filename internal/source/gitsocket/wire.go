@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// protocol is the version that both sides have to speak: they are of one image.
+	// protocol is the version that both sides must have: they are from one image.
 	protocol = 2
 	// maxLine bounds a request and a frame, in bytes.
 	maxLine = 128 << 10
 	// maxText bounds a text for people, in bytes; problems and errors are shorter.
 	maxText = 1 << 10
-	// maxTextsOfFile bounds a file's name and fault, in bytes on average.
+	// maxTextsOfFile bounds the average size of a file's name and fault, in bytes.
 	maxTextsOfFile = snapshot.MaxPath + 1<<9
 	// maxReason bounds a reason; the longest has 19 bytes.
 	maxReason = 40
@@ -34,12 +34,12 @@ const (
 
 // The times of a conversation.
 const (
-	busyInterval = 2 * time.Second  // a server that polls says so this often
-	silence      = 30 * time.Second // after so long without a byte, a process is taken for hanging
+	busyInterval = 2 * time.Second  // how often a polling server sends a busy frame
+	silence      = 30 * time.Second // after so long without a byte, a process counts as hanging
 	maxPoll      = time.Hour        // more than a poll takes, with every repetition of its fetches
 )
 
-// request is what a client says: the one line that it sends.
+// request is the one line that a client sends.
 type request struct {
 	Protocol int    `json:"protocol"`
 	Source   string `json:"source"` // the name of the repository that the client expects
@@ -59,9 +59,9 @@ type frame struct {
 // start begins the result of a poll. Without a revision there is no snapshot, only an error.
 type start struct {
 	Revision string   `json:"revision,omitempty"`
-	Base     string   `json:"base,omitempty"` // the revision that the files are the difference to
+	Base     string   `json:"base,omitempty"` // the revision that the files are a difference to
 	Error    *failure `json:"error,omitempty"`
-	// Commit is who made the revision, for people.
+	// Commit says who made the revision, for people.
 	Commit snapshot.Commit `json:"commit,omitzero"`
 }
 
@@ -72,19 +72,19 @@ type failure struct {
 	Hint   string        `json:"hint,omitempty"`
 }
 
-// file is a file of the snapshot; Size bytes follow the frame. One with a fault has no content, and
-// may stand for a whole folder that cannot be read. A path is bytes: Git's may be of any encoding.
+// file is a file of the snapshot; Size bytes follow the frame. A file with a fault has no content,
+// and may stand for a whole folder that cannot be read. A path is bytes: in Git it may have any
+// encoding.
 type file struct {
 	Path   []byte `json:"path"`
 	Size   int64  `json:"size,omitempty"`
 	Folder bool   `json:"folder,omitempty"`
 	Fault  *fault `json:"fault,omitempty"`
-	// Obstacle says that it is no file of the snapshot: what is there and cannot be what its name
-	// says.
+	// Obstacle says that this is not a file of the snapshot but an obstacle (package snapshot).
 	Obstacle bool `json:"obstacle,omitempty"`
 }
 
-// fault is why a file has no content: what of a problem.Problem its source says.
+// fault says why a file has no content: the parts of a problem.Problem that its source sets.
 type fault struct {
 	Reason   problem.Reason `json:"reason"`
 	Subject  string         `json:"subject,omitempty"`
@@ -106,8 +106,8 @@ func writeLine(w io.Writer, value any) error {
 	return err
 }
 
-// readLine reads one line into a value, which has to have all of its fields. The reader's buffer
-// bounds the line.
+// readLine reads one line into a value, and rejects fields that the value does not have. The
+// reader's buffer bounds the line.
 func readLine(r *bufio.Reader, value any) error {
 	line, err := r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -127,7 +127,7 @@ func readLine(r *bufio.Reader, value any) error {
 	return nil
 }
 
-// nonsense says what is wrong with what the other side has sent.
+// nonsense is the error of an invalid message from the other side.
 type nonsense string
 
 func (n nonsense) Error() string { return string(n) }
@@ -141,7 +141,7 @@ var (
 
 func isReason(s string) bool { return len(s) <= maxReason && reasonCode.MatchString(s) }
 
-// text makes a text fit for people: printable, and of bounded length.
+// text makes a text printable, and bounds its length.
 func text(s string) string {
 	s = problem.Truncate(strings.ToValidUTF8(s, "?"), maxText)
 	return strings.Map(func(r rune) rune {
@@ -152,7 +152,7 @@ func text(s string) string {
 	}, s)
 }
 
-// problem makes the problem with a file, its texts fit for people.
+// problem returns the problem of a file, with printable texts.
 func (f fault) problem(path string) problem.Problem {
 	var hints []string
 	for _, hint := range f.Hints[:min(len(f.Hints), maxHints)] {
@@ -164,7 +164,7 @@ func (f fault) problem(path string) problem.Problem {
 	}
 }
 
-// faultOf is the fault of a file that has no content.
+// faultOf returns the fault of a file that has no content.
 func faultOf(err error) *fault {
 	var p problem.Problem
 	if !errors.As(err, &p) {

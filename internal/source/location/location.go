@@ -1,4 +1,7 @@
-// Package location makes the source of a location: a folder, a bare repository or the URL of one.
+// Package location makes the source of a location: a folder, a bare repository or a repository's
+// URL.
+//
+//	s, err := location.Open(git.Options{Location: "https://git.example/fleet.git", Ref: "main"})
 package location
 
 import (
@@ -7,7 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/git"
 )
 
-// Open makes the source of o.Location: a git.Repository for URLs and bare repositories, a
+// Open returns the source of o.Location: a git.Repository for URLs and bare repositories, a
 // dir.Folder for any other path. It does not read the repository yet.
 func Open(o git.Options) (source.Source, error) {
 	if git.IsURL(o.Location) || git.IsBareRepository(o.Location) {

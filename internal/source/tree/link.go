@@ -26,7 +26,7 @@ type target struct {
 	err  error
 }
 
-// target follows a link, once.
+// target follows a link, and remembers the result.
 func (t *Tree) target(link string) (string, error) {
 	known, ok := t.targets[link]
 	if !ok {
@@ -36,7 +36,7 @@ func (t *Tree) target(link string) (string, error) {
 	return known.path, known.err
 }
 
-// addLink adds what a link places to the weight of its folder.
+// addLink adds the entries that a link adds to a snapshot to the weight of its folder.
 func (t *Tree) addLink(weight *Weight, link *Node) {
 	if Hidden(link.Path) {
 		return
@@ -48,8 +48,8 @@ func (t *Tree) addLink(weight *Weight, link *Node) {
 	}
 }
 
-// weighLink counts the entries of the folder that a link leads to, with those that further links in
-// it lead to; 0 for another link.
+// weighLink returns the number of entries in the folder that a link leads to, through further
+// links, too; 0 for a link to a file.
 func (t *Tree) weighLink(link *Node) int64 {
 	final, err := t.target(link.Path)
 	if err != nil || t.nodes[final] != nil || contains(final, link.Path) {
@@ -58,7 +58,7 @@ func (t *Tree) weighLink(link *Node) int64 {
 	if known, ok := t.weights[final]; ok {
 		return known
 	}
-	t.weights[final] = Endless // while it is counted: a link in it that leads back has no end
+	t.weights[final] = Endless // while it is counted: a link in it that leads back is endless
 	count := int64(len(below(t.paths, final)))
 	for _, p := range below(t.links, final) {
 		count = plus(count, t.weighLink(t.nodes[p]))
@@ -67,8 +67,8 @@ func (t *Tree) weighLink(link *Node) int64 {
 	return count
 }
 
-// contains reports whether a link is below the folder that it leads to: it adds nothing, because
-// the snapshot has the folder's files already.
+// contains reports whether a link is below the folder that it leads to. Such a link adds nothing:
+// the snapshot already has the folder's files.
 func contains(final, link string) bool { return final == "" || strings.HasPrefix(link, final+"/") }
 
 // placeLink adds the file, or the files of the folder, that a link leads to, at a path.
@@ -110,14 +110,14 @@ func (t *Tree) placeLink(files []Placed, broken []*snapshot.File, at string, lin
 	return files, broken
 }
 
-// follow resolves a path: the file or folder it leads to, by way of any links.
+// follow returns the file or folder that a path leads to, through any links.
 func (t *Tree) follow(p string) (string, error) {
 	at, rest, hops := "", strings.Split(p, "/"), 0
 	for len(rest) > 0 {
 		part := rest[0]
 		rest = rest[1:]
 		if !t.dirs[at] {
-			return "", errMissing // a part of the way is a file
+			return "", errMissing // a part of the path is a file
 		}
 		if part == "" || part == "." {
 			continue
@@ -138,8 +138,8 @@ func (t *Tree) follow(p string) (string, error) {
 				case t.LeavesOut(at):
 					return "", errLeftOut
 				case climbs(at, rest):
-					// It is missing, and may still be known to be outside: a/../../x from a link in
-					// the root.
+					// A missing path may still be known to be outside: a/../../x from a link in the
+					// root.
 					return "", errOutside
 				}
 				return "", errMissing
@@ -160,13 +160,12 @@ func (t *Tree) follow(p string) (string, error) {
 	return at, nil
 }
 
-// climbs reports whether the rest of a path leads above the root, seen from at, by its letters
-// alone.
+// climbs reports whether the rest of a path, seen from at, leads above the root, by its text only.
 func climbs(at string, rest []string) bool {
 	return strings.HasPrefix(path.Join(append([]string{at}, rest...)...), "..")
 }
 
-// below are those of sorted paths that are below a folder.
+// below returns the paths below a folder; paths must be sorted.
 func below(paths []string, folder string) []string {
 	prefix := folder + "/"
 	from := sort.SearchStrings(paths, prefix)
@@ -174,7 +173,7 @@ func below(paths []string, folder string) []string {
 	return paths[from:to]
 }
 
-// brokenLink is the entry of a link to nothing or in a circle.
+// brokenLink returns the entry of a link to nothing or in a circle.
 func brokenLink(p, target string, err error) *snapshot.File {
 	short, digest := snapshot.Target(target)
 	return &snapshot.File{Path: p, Digest: "broken-link:" + err.Error() + ":" + digest, Err: problem.Problem{

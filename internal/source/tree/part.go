@@ -11,7 +11,7 @@ import (
 )
 
 // Part returns the files at a path and below it, whatever their names, with links followed. A file
-// over the size limit is part of it only if its name is one that snapshots with charts hold.
+// over the size limit is part of it only if snapshots with charts hold files of its name.
 func (t *Tree) Part(at string) (files []Placed, broken []*snapshot.File, err error) {
 	within := func(p string) bool { return at == "." || p == at || strings.HasPrefix(p, at+"/") }
 	limits := t.limits
@@ -40,7 +40,7 @@ func (t *Tree) Part(at string) (files []Placed, broken []*snapshot.File, err err
 	return files, broken, nil
 }
 
-// Nearest suggests the path that may have been meant, as a hint.
+// Nearest returns a hint with the path that may have been meant.
 func (t *Tree) Nearest(at string) string {
 	if t.dirs == nil {
 		t.index()

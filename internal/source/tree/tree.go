@@ -18,14 +18,14 @@ type Node struct {
 	Link bool
 	// Target is where a link leads, as written; from "/" it counts from the repository's root.
 	Target string
-	// Outside is set for a link whose target is known to be out of the repository.
+	// Outside is set for a link whose target is known to be outside the repository.
 	Outside bool
-	// ID and Size are those of the blob (Git alone).
+	// ID and Size are the id and size of the blob (only Git).
 	ID   string
 	Size int64
 }
 
-// Tree is all nodes of a repository. Folders follow from the paths of their files.
+// Tree holds all nodes of a repository. Folders follow from the paths of their files.
 type Tree struct {
 	source string
 	limits source.Limits
@@ -34,13 +34,14 @@ type Tree struct {
 
 	dirs  map[string]bool // filled by index
 	paths []string        // sorted, filled by index
-	links []string        // those of paths that are symbolic links
+	links []string        // the paths that are symbolic links
 
 	targets map[string]target // by the path of a link
 	weights map[string]int64  // by the folder that a link leads to
-	// leftOut are the entries of folders of which nothing is known.
+	// leftOut are the entries of folders whose contents are unknown.
 	leftOut map[string]*snapshot.File
-	// obstacles are those that are no nodes: submodules, and folders with the name of a file.
+	// obstacles are the obstacles that are not nodes: submodules, and folders with the name of a
+	// file.
 	obstacles []*snapshot.File
 }
 
@@ -52,11 +53,11 @@ func New(source string, limits source.Limits, size int) *Tree {
 	}
 }
 
-// nameOfEntry is how many bytes the paths of all entries may have for each that there may be.
+// nameOfEntry bounds the bytes of all paths, per entry of the limit.
 const nameOfEntry = 128
 
-// Add adds a node. Beyond the limit of entries, or of what their paths take, the folders with the
-// most are left out. The error means that there is no such folder.
+// Add adds a node. Beyond the limit of entries, or of the bytes of their paths, it leaves out the
+// folders with the most. It returns an error if there is no such folder.
 func (t *Tree) Add(n *Node) error {
 	if t.LeavesOut(n.Path) {
 		return nil
@@ -75,11 +76,11 @@ func (t *Tree) Add(n *Node) error {
 	for p := range t.nodes {
 		weight.AddBelow(parent(p), weigh(p))
 	}
-	return t.leaveOutExcess(weight, int64(limit)*3/4, what, int64(limit)) // with room for those still to come
+	return t.leaveOutExcess(weight, int64(limit)*3/4, what, int64(limit)) // with room for further entries
 }
 
-// LeaveOutExcess leaves out the folders that have too many entries, by a weight in entries. The
-// error means that there is no such folder.
+// LeaveOutExcess leaves out the folders that have too many entries, by a weight in entries. It
+// returns an error if there is no such folder.
 func (t *Tree) LeaveOutExcess(weight *Weight) error {
 	limit := int64(t.limits.Entries())
 	return t.leaveOutExcess(weight, limit, "entries", limit)
@@ -103,12 +104,12 @@ func (t *Tree) leaveOutExcess(weight *Weight, share int64, what string, limit in
 	return nil
 }
 
-// IsFull reports whether the tree has as many entries, or as long ones, as it may have.
+// IsFull reports whether the tree has reached the limit of entries or of the bytes of their paths.
 func (t *Tree) IsFull() bool {
 	return len(t.nodes) >= t.limits.Entries() || t.names+snapshot.MaxPath > nameOfEntry*t.limits.Entries()
 }
 
-// Nodes are all that have been added and not left out, in any order.
+// Nodes returns all nodes that have been added and not left out, in any order.
 func (t *Tree) Nodes() iter.Seq[*Node] { return maps.Values(t.nodes) }
 
 // LeaveOut leaves out a folder that has too many entries, or that cannot be read.
@@ -148,9 +149,9 @@ type Placed struct {
 	Node *Node
 }
 
-// Place follows all links and returns the files of a snapshot by path, and the entries of what
-// cannot be read: links that lead nowhere or out of the repository, and folders that have more than
-// their share of the limits.
+// Place follows all links and returns the files of a snapshot by path. broken are the entries that
+// cannot be read: links to nothing or out of the repository, and folders beyond their share of the
+// limits.
 func (t *Tree) Place() (files []Placed, broken []*snapshot.File, err error) {
 	weight := &Weight{}
 	for p, n := range t.nodes {
@@ -185,8 +186,8 @@ func (t *Tree) Place() (files []Placed, broken []*snapshot.File, err error) {
 	return files, broken, nil
 }
 
-// Spare leaves out those files of a snapshot that are beyond the limit of bytes, by the folders
-// with the most. It asks for the sizes in the order of paths.
+// Spare leaves out files of a snapshot beyond the limit of bytes: the folders with the most. It
+// calls size in the order of paths.
 func (t *Tree) Spare(files []Placed, size func(Placed) int64) (kept []Placed, broken []*snapshot.File, err error) {
 	weight := &Weight{}
 	for _, p := range slices.SortedFunc(slices.Values(files), func(a, b Placed) int { return strings.Compare(a.Path, b.Path) }) {
@@ -200,7 +201,7 @@ func (t *Tree) Spare(files []Placed, size func(Placed) int64) (kept []Placed, br
 	return kept, tooHeavy(excess, "bytes of files", t.limits.Bytes), nil
 }
 
-// AddSubmodule adds the place of another repository, whose files are left out.
+// AddSubmodule records the place of another repository, whose files are left out.
 func (t *Tree) AddSubmodule(p string) {
 	const found = "is a submodule or another clone, whose files are not read"
 	if t.limits.Wanted(p) {
@@ -210,26 +211,25 @@ func (t *Tree) AddSubmodule(p string) {
 	}
 }
 
-// AddFolder notes a folder.
+// AddFolder records a folder.
 func (t *Tree) AddFolder(p string) {
 	if source.IsResolverFile(p) {
 		t.obstacles = append(t.obstacles, snapshot.NoFile(p, "is a folder"))
 	}
 }
 
-// AddOdd notes what is no file, link or folder.
+// AddOdd records an entry that is not a file, link or folder.
 func (t *Tree) AddOdd(p string) {
 	if t.limits.Wanted(p) && !Hidden(p) {
 		t.obstacles = append(t.obstacles, snapshot.NoFile(p, "is a pipe, a socket or a device"))
 	}
 }
 
-// maxPlain is how many files that nobody reads count as obstacles: those of other repositories'
-// objects, which have names like folders, are far more than a fleet has by mistake.
+// maxPlain bounds the files that the resolver does not read and that count as obstacles. Objects of
+// other repositories, whose names look like folders, are far more than a fleet has by mistake.
 const maxPlain = 10_000
 
-// Obstacles are those of the snapshot, by path (rule 6 of package snapshot). Those of the last one
-// are kept.
+// Obstacles returns the obstacles of the snapshot, by path. It reuses obstacles of the last one.
 func (t *Tree) Obstacles(last *snapshot.Snapshot) []*snapshot.File {
 	out := slices.Clone(t.obstacles)
 	var plain []*snapshot.File
@@ -258,11 +258,11 @@ func (t *Tree) Obstacles(last *snapshot.Snapshot) []*snapshot.File {
 	return out
 }
 
-// folderName is a name that a level's folder may have: one of a cluster, a tenant, a component.
+// folderName matches the names that a level's folder may have: of a cluster, a tenant, a component.
 var folderName = regexp.MustCompile(`^[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`)
 
-// Beside lists what the repository has besides the files that Place returns. Charts and folders are
-// rendered with it.
+// Beside returns what the repository has besides the files of Place, for rendering charts and
+// folders.
 func (t *Tree) Beside() (b snapshot.Beside) {
 	if !t.limits.Charts {
 		return b
@@ -313,5 +313,5 @@ func parent(p string) string {
 	return ""
 }
 
-// Hidden reports whether a path has a part beginning with ".." (rule 5).
+// Hidden reports whether a path has a part beginning with "..".
 func Hidden(p string) bool { return strings.HasPrefix(p, "..") || strings.Contains(p, "/..") }

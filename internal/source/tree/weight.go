@@ -14,19 +14,19 @@ import (
 const Endless = math.MaxInt64
 
 // Weight is how much of something (entries, files, bytes) a folder has. Folders may share one
-// Weight, as trees of Git with one id do: what weighs endlessly then costs no more than one visit.
+// Weight, as Git's trees with one id do: an endless folder then costs only one visit.
 type Weight struct {
 	own, total int64
 	below      map[string]*Weight
 }
 
-// Add adds to the folder itself.
+// Add adds n to the folder itself.
 func (w *Weight) Add(n int64) {
 	w.own = plus(w.own, n)
 	w.total = plus(w.total, n)
 }
 
-// Put adds a folder of a name.
+// Put adds a folder with a name.
 func (w *Weight) Put(name string, folder *Weight) {
 	if w.below == nil {
 		w.below = map[string]*Weight{}
@@ -35,7 +35,7 @@ func (w *Weight) Put(name string, folder *Weight) {
 	w.total = plus(w.total, folder.total)
 }
 
-// AddBelow adds to a folder below.
+// AddBelow adds n to a folder below.
 func (w *Weight) AddBelow(folder string, n int64) {
 	for at := folder; ; {
 		w.total = plus(w.total, n)
@@ -62,14 +62,14 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
-// leastShare is the part of a limit below which a folder is left out as a whole, instead of parts
-// of it: so few are left out, whatever there is.
+// leastShare is the part of a limit below which a folder is left out as a whole instead of in
+// parts. So only few folders are left out.
 const leastShare = 1000
 
-// Excess finds the folders to leave out, so that a repository stays within a limit, and what each
-// weighs. The limit is shared out from the root down: at each folder the light parts get what they
+// Excess returns the folders to leave out, so that a repository stays within a limit, and their
+// weights. It divides the limit from the root down. At each folder the light parts get what they
 // need, and the heavy ones equal shares of the rest. So a folder is left out for its own weight,
-// and never for that of a neighbour. The root itself, "", means that nothing can be spared.
+// never for a neighbour's. The root itself, "", means that nothing can be left out.
 func (w *Weight) Excess(limit int64) map[string]int64 {
 	out := map[string]int64{}
 	w.share("", limit, max(1, limit/leastShare), out)
@@ -118,7 +118,7 @@ func join(folder, name string) string {
 	return folder + "/" + name
 }
 
-// tooHeavy are the entries of folders that are left out, by path.
+// tooHeavy returns the entries of folders that are left out, by path.
 func tooHeavy(excess map[string]int64, what string, limit int64) []*snapshot.File {
 	out := make([]*snapshot.File, 0, len(excess))
 	for _, p := range slices.Sorted(maps.Keys(excess)) {
