@@ -40,12 +40,12 @@ func newAdopt(o *options) *cobra.Command {
 		Use:   "adopt --applicationset NAME --context HUB",
 		Short: "Hand the Applications of an ApplicationSet over to the fleet",
 		Long: `Adopt hands the Applications of one plain ApplicationSet on a live hub over to the fleet's ApplicationSet
-that makes the same. No deployed object is deleted or changed: of Applications with another name, tracking
-ids alone. Before it begins, the Applications must be equal, as verify sees them.
+that makes the same. It deletes and changes no deployed object, except the tracking ids of Applications with
+another name. The Applications must first be equal, as verify compares them.
 
-It prints the steps. With --apply it carries them out, after a question. Each step waits for its conditions.
-A run that was interrupted is resumed by the same command: the hub has the state, with a record in the
-ConfigMap argosy-adopt-NAME. With --undo it gives the Applications back, from any state.
+It prints the steps. With --apply it asks, and carries them out. Each step waits for its conditions. The
+same command resumes an interrupted run: the hub has the state, with a record in the ConfigMap
+argosy-adopt-NAME. With --undo it gives the Applications back, from any state.
 
 Exit status 0: done, or the steps printed. 1: the ApplicationSet cannot be handed over, and nothing was
 changed. 2: wrong usage, or a step that failed or took too long.`,
@@ -58,7 +58,7 @@ changed. 2: wrong usage, or a step that failed or took too long.`,
 	existingFlags(cmd, &a.from)
 	cmd.Flags().StringVar(&a.set, "applicationset", "", "the `name` of the ApplicationSet on the hub (required)")
 	cmd.Flags().StringVar(&a.hubName, "hub", "", "the hub's name in the fleet; the default is the fleet's only one")
-	cmd.Flags().StringVar(&a.names, "names", "", "a `file` that maps names of live Applications to those of Argosy")
+	cmd.Flags().StringVar(&a.names, "names", "", "a `file` that maps names of live Applications to Argosy's names")
 	cmd.Flags().BoolVar(&a.apply, "apply", false, "carry out the steps")
 	cmd.Flags().BoolVar(&a.yes, "yes", false, "with --apply: do not ask")
 	cmd.Flags().BoolVar(&a.undo, "undo", false, "give the Applications back")

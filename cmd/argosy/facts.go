@@ -38,15 +38,15 @@ func newFactsExport() *cobra.Command {
 		Use:   "export",
 		Short: "Write the facts of a live hub to a file",
 		Long: `Export queries a hub's API server once for the facts of its clusters, and writes them as a file of kind
-Facts, for --facts of other commands and of the service, where the hub cannot be reached: on a laptop, in a
-pipeline, in a review.
+Facts. --facts of other commands and of the service reads it where the hub cannot be reached: on a laptop,
+in a pipeline, in a review.
 
-It reads metadata alone: labels and annotations of Argo CD's cluster Secrets. Their data, the credentials,
+It reads only metadata: labels and annotations of Argo CD's cluster Secrets. Their data, the credentials,
 never leaves the API server. Export leaves out annotations that repeat an object's content and, with a
 warning, values that look like secrets by their key or format.
 
-With such a file, only clusters with a Secret count as registered, as with the hub itself (closed: true).
-The same facts give the same bytes. The file is written as a whole or not at all.`,
+With such a file, only clusters with a Secret count as registered, as on the hub (closed: true). The same
+facts give the same bytes. The file is written completely or not at all.`,
 		Example: `  argosy facts export --context hub-eu > facts.yaml
   argosy facts export --context hub-eu --out facts/hub-eu.yaml
   argosy facts export --applications --flux-namespace flux-system --out facts.yaml
@@ -62,10 +62,10 @@ The same facts give the same bytes. The file is written as a whole or not at all
 	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "`file` with the hub's configuration; default: KUBECONFIG, or ~/.kube/config")
 	cmd.Flags().StringVar(&f.context, "context", "", "`name` of the context in it; default: the current one")
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "argocd", "`namespace` of Argo CD")
-	cmd.Flags().BoolVar(&f.also.Applications, "applications", false, "also the facts of Argo CD's Applications, by which responses mark those being removed")
+	cmd.Flags().BoolVar(&f.also.Applications, "applications", false, "also the facts of Argo CD's Applications, with which responses mark removals")
 	cmd.Flags().StringVar(&f.also.FluxNamespace, "flux-namespace", "", "also the facts of Flux's HelmReleases and Kustomizations in this `namespace`")
 	cmd.Flags().StringVar(&f.out, "out", "", "`file` to write; default: standard output")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "how long the API server may take for all of it")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", time.Minute, "how long the API server may take in all")
 	return cmd
 }
 

@@ -20,9 +20,9 @@ func existingFlags(cmd *cobra.Command, s *existing.Source) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.From, "from", "", "the repository of the ApplicationSets and their value files: a folder, or a Git `URL`")
 	flags.StringVar(&s.Ref, "from-ref", "", "of a Git URL: branch, tag or commit; default: main")
-	flags.StringVar(&s.URL, "from-url", "", "the `URL` by which ApplicationSets name the repository of --from; default: the one that they name")
-	flags.StringArrayVar(&s.Repositories, "repository", nil, "another repository that is read: `URL=DIR`; may be repeated")
-	flags.StringArrayVar(&s.Clusters, "clusters", nil, "a `file` of cluster Secrets (kubectl get secrets -o yaml), of which the credentials are not read; may be repeated")
+	flags.StringVar(&s.URL, "from-url", "", "the `URL` by which ApplicationSets name the repository of --from; default: the one in them")
+	flags.StringArrayVar(&s.Repositories, "repository", nil, "another repository to read: `URL=DIR`; may be repeated")
+	flags.StringArrayVar(&s.Clusters, "clusters", nil, "a `file` of cluster Secrets (kubectl get secrets -o yaml), without reading their credentials; may be repeated")
 	factsFlag(cmd, &s.Facts)
 	flags.StringVar(&s.Context, "context", "", "the kubeconfig's context of a live hub, for its cluster Secrets")
 	flags.StringVar(&s.Kubeconfig, "kubeconfig", "", "with --context: the `file`; default: KUBECONFIG, or ~/.kube/config")
@@ -37,13 +37,12 @@ func newImport(o *options) *cobra.Command {
 	var live bool
 	cmd := &cobra.Command{
 		Use:   "import --from DIR --hub HUB --out DIR",
-		Short: "Make a fleet of what runs on ApplicationSets",
+		Short: "Make a fleet of existing ApplicationSets",
 		Long: `Import runs the ApplicationSets of a repository by Argo CD's own code, and writes a fleet that makes the
-same Applications: members, a catalog, and values that stand once at the level that they hold for. It
-changes nothing that it reads.
+same Applications: members, a catalog, and each value once, at its level. It changes nothing that it reads.
 
-Before it writes, it compares the fleet's Applications with the original ones. It reports each
-difference, and what cannot be expressed, with the line of the ApplicationSet (docs/reference/import.md).
+Before it writes, it compares the fleet's Applications with the original ones. It reports each difference,
+and everything that it cannot express, with the line of the ApplicationSet (docs/reference/import.md).
 
 Exit status 0: all Applications are equal in spec. 1: the fleet is written, and something is reported.
 2: nothing is written.`,
@@ -112,11 +111,11 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 	}
 	existingFlags(cmd, &from)
 	cmd.Flags().StringVar(&options.Hub, "hub", "", "the `name` of the hub, whose Argo CD runs the ApplicationSets (required)")
-	cmd.Flags().StringVar(&options.Group, "group", "addons", "the `name` of the group that the components are in")
+	cmd.Flags().StringVar(&options.Group, "group", "addons", "the `name` of the components' group")
 	cmd.Flags().StringVar(&out, "out", "", "the new `folder` of the fleet (required)")
-	cmd.Flags().StringArrayVar(&exported, "applicationsets", nil, "a `file` of ApplicationSets to read instead of those in the repository (kubectl get applicationsets -o yaml); may be repeated")
-	cmd.Flags().BoolVar(&options.Factor, "factor", false, "write each value once at the level that it holds for, although the repository's value files form a hierarchy")
-	cmd.Flags().BoolVar(&live, "live", false, "with --context: read the hub's ApplicationSets instead of those in the repository")
+	cmd.Flags().StringArrayVar(&exported, "applicationsets", nil, "a `file` of ApplicationSets to read instead of the repository's (kubectl get applicationsets -o yaml); may be repeated")
+	cmd.Flags().BoolVar(&options.Factor, "factor", false, "write each value once, at its level, although the repository's value files form a hierarchy")
+	cmd.Flags().BoolVar(&live, "live", false, "with --context: read the hub's ApplicationSets instead of the repository's")
 	cmd.Flags().StringVar(&generated, "generated", "", "a `file` with the parameter sets of generators that need a service: a map with a list for each ApplicationSet")
 	return cmd
 }

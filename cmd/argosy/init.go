@@ -17,12 +17,12 @@ func newInit(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init --hub NAME --repo-url URL",
 		Short: "Write a fleet to begin with into an empty repository",
-		Long: `Init writes a fleet that works into an empty folder or a Git repository without files: the layout, a hub,
-one tenant with one cluster, the hub's own installation, and one component. Every URL is your own. It pins
-Argosy's charts to the version of this program.
+		Long: `Init writes a working fleet into an empty folder or Git repository: the layout, a hub, one tenant with one
+cluster, the hub's own installation, and one component. Every URL is your own. It pins Argosy's charts to
+the version of this program.
 
-With --minimal it writes the shortest fleet: one catalog, one ApplicationSet, and clusters that Argo CD has
-already. It needs neither External Secrets nor releases.
+With --minimal it writes the shortest fleet: one catalog, one ApplicationSet, and existing clusters of Argo
+CD. It needs neither External Secrets nor releases.
 
 Init builds and lints the fleet first. It writes all files or none, and says what to do next.`,
 		Example: `  argosy init --hub hub --repo-url https://git.example.com/platform/fleet.git

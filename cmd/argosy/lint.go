@@ -28,16 +28,16 @@ func newLint(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint",
 		Short: "Report every problem of the repository",
-		Long: `Lint reads the whole repository as the service would and reports every problem: errors, which keep a
-cluster or the whole fleet from being computed, and warnings, which are most likely mistakes. A note
-tells what a reader may not expect, and counts as no problem.
+		Long: `Lint reads the whole repository as the service would and reports every problem: errors, which keep a cluster
+or the whole fleet from being computed, and warnings, which are most likely mistakes. A note reports what a
+reader may not expect. It is not a problem.
 
-Every finding has a place, a stable reason code in brackets, and where possible a hint. The codes
-are described in docs/reference/problems.md. With any problem the exit status is 1.`,
+Every finding has a place, a stable reason code in brackets (docs/reference/problems.md), and where possible
+a hint. With any problem the exit status is 1.`,
 		Example: `  argosy lint
   argosy lint --repo ../fleet -o json
   argosy lint -o sarif > argosy.sarif      # for code scanning
-  argosy lint --severity error             # warnings alone are good enough
+  argosy lint --severity error             # only errors count
   argosy lint --records records            # also what Terraform is about to write into the secret manager`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -69,8 +69,8 @@ the files first, and writes them only if the fleet has no further error. It neve
   argosy new hub --name hub-us --repo-url https://git.example.com/platform/fleet.git --hub-environment staging`,
 	}
 	hubFlags(cmd, &h, "name", "")
-	cmd.Flags().Lookup("repo-url").Usage += " (default that of another hub)"
-	cmd.Flags().Lookup("revision").Usage += " (default that of another hub)"
+	cmd.Flags().Lookup("repo-url").Usage += " (default another hub's)"
+	cmd.Flags().Lookup("revision").Usage += " (default another hub's)"
 	return draft.Command(o.write, cmd, &h, scaffold.NewHub, "name")
 }
 
@@ -104,8 +104,8 @@ func (o *options) memberFlags(cmd *cobra.Command, m *scaffold.Member) {
 	flags.StringVar(&m.Hub, "hub", "", "the hub that manages the cluster")
 	flags.StringVar(&m.Name, "name", "", "the cluster's name, also the file's")
 	flags.StringVar(&m.Tenant, "tenant", "", "whose cluster it is")
-	flags.StringVar(&m.Environment, "environment", "", "its environment, for example dev, staging or prod; none has no level and no label of it")
-	flags.StringVar(&m.Agent, "agent", "", "the cluster has an engine of its own: argocd or flux")
+	flags.StringVar(&m.Environment, "environment", "", "its environment, for example dev, staging or prod; without one, no level and no label of it")
+	flags.StringVar(&m.Agent, "agent", "", "the cluster's own engine: argocd or flux")
 	flags.StringSliceVar(&m.EnableRemote, "enable-remote", nil, "with --agent: the `groups` that the cluster's engine owns")
 	flags.StringArrayVar(&m.Labels, "label", nil, "a label of the cluster, `key=value`; may be repeated")
 	flags.StringArrayVar(&m.Annotations, "annotation", nil, "an annotation of the cluster, `key=value`; may be repeated")
@@ -138,12 +138,12 @@ func newCluster(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster --class CLASS --version VERSION --hub HUB --name NAME --tenant TENANT",
 		Short: "Write the file of a cluster that the hub makes",
-		Long: `New cluster writes the member file of a cluster that the hub provisions: one file says what the cluster is,
-registers it and places it in the hierarchy. It builds the fleet with the file first, and refuses a class
-that is not offered, a version that the class does not offer, and a second cluster of a name.
+		Long: `New cluster writes the member file of a cluster that the hub provisions: one file describes the cluster,
+registers it and places it in the hierarchy. It builds the fleet with the file first. It refuses a class or
+version that is not offered, and a second cluster of a name.
 
-After the merge the hub makes the cluster, registers it by the kubeconfig that the class writes, and
-deploys the components that the command names.`,
+After the merge the hub makes the cluster, registers it by the class's kubeconfig, and deploys the
+components that the command names.`,
 		Example: `  argosy new cluster --class eks-kro --version 1.33 --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod --label region=eu-west-1 \
       --account 111122223333 --region eu-west-1 --input nodeCount=3`,
 	}
@@ -151,7 +151,7 @@ deploys the components that the command names.`,
 	flags := cmd.Flags()
 	flags.StringVar(&m.Class, "class", "", "the class of the cluster, a component of the group provisioning")
 	flags.StringVar(&m.Version, "version", "", "Kubernetes' `version` of the control plane")
-	flags.StringVar(&m.NodesVersion, "nodes-version", "", "that of the nodes (default the control plane's)")
+	flags.StringVar(&m.NodesVersion, "nodes-version", "", "Kubernetes' version of the nodes (default the control plane's)")
 	flags.StringVar(&m.Account, "account", "", "the cloud account (default the class's)")
 	flags.StringVar(&m.Region, "region", "", "the cloud region (default the class's)")
 	flags.StringArrayVar(&m.Inputs, "input", nil, "an input of the class, `key=value`; may be repeated")
@@ -167,7 +167,7 @@ func newTenant(o *options) *cobra.Command {
 		Use:   "tenant --name NAME",
 		Short: "Write a tenant's project in Argo CD",
 		Long: `New tenant writes the Argo CD project of a tenant, in fleet/bootstrap/HUB. The tenant's Applications reach
-the project's clusters and no others. It refuses a tenant that the hub has, and clusters of another tenant.`,
+only the project's clusters. It refuses an existing tenant, and clusters of another tenant.`,
 		Example: `  argosy new tenant --name logistics
   argosy new tenant --hub hub-eu --name logistics --cluster legacy-7 --cluster 'logistics-*'`,
 	}
@@ -184,9 +184,8 @@ func newTeam(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "team --name NAME --tenant TENANT --owner GROUP --repository URL",
 		Short: "Write the file of a team",
-		Long: `New team writes the file of a team, fleet/teams/NAME.yaml: who owns it, on which of its tenant's clusters it
-is, in which namespaces, and from where it may deploy. It builds the fleet with the file first, and
-refuses a namespace that is another's.`,
+		Long: `New team writes the file of a team, fleet/teams/NAME.yaml: its owners, clusters, namespaces and
+repositories. It builds the fleet with the file first, and refuses another team's namespace.`,
 		Example: `  argosy new team --name checkout --tenant payments --owner payments-checkout --repository https://git.example.com/checkout/app
   argosy new team --name checkout --tenant payments --owner payments-checkout --viewer payments --clusters environment=dev \
       --namespace checkout --namespace checkout-cards=isolated --repository 'https://git.example.com/checkout/*'`,
@@ -209,9 +208,9 @@ func newComponent(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "component --name NAME --repo-url URL --version VERSION",
 		Short: "Add a component to a group's catalog",
-		Long: `New component adds an entry, switched on, to the last catalog that the layout names for the group, or
-without one to the catalog of the first level. It builds the fleet with the entry first, refuses a component
-that a catalog has, and names the clusters that get it. Everything else in the file stays as it is.`,
+		Long: `New component adds an enabled entry to the last catalog that the layout names for the group, or without one
+to the catalog of the first level. It builds the fleet with the entry first, refuses a component that a
+catalog has, and names the clusters that get it. It changes nothing else in the file.`,
 		Example: `  argosy new component --name podinfo --repo-url https://stefanprodan.github.io/podinfo --version 6.9.0
   argosy new component --name quotas --repo-url https://git.example.com/platform/quotas.git --path base --manifests --version v1.2.0`,
 	}

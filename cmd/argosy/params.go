@@ -30,9 +30,9 @@ func newParams(o *options) *cobra.Command {
 		Long: `Params prints the response of the generator plugin to the same query, byte for byte. On a terminal it
 shows the sets as a table.
 
-Views: members (one set for each spoke of the hub), releases (one for each release of a group that
-is in use), components (one for each cluster and enabled component) and agents (one for each member
-with an engine of its own).
+Views: members (one set for each spoke of the hub), releases (one for each used release of a group),
+components (one for each cluster and enabled component) and agents (one for each member with its own
+engine).
 
 If the fleet cannot be computed, nothing is printed: the problems go to stderr and the exit status
 is 1. An invalid query (an unknown hub, a missing group) gives 2.`,
@@ -77,10 +77,10 @@ is 1. An invalid query (an unknown hub, a missing group) gives 2.`,
 	flags.StringVar(&r.Hub, "hub", "", "the requester's hub; may be left out if the fleet has one")
 	flags.StringVar(&view, "view", "", "the view: "+strings.Join(query.Views, ", "))
 	flags.StringVar(&r.Group, "group", "", "the group, for the views releases and components")
-	flags.StringVar(&r.Component, "component", "", "one component of the group alone")
+	flags.StringVar(&r.Component, "component", "", "only one component of the group")
 	flags.StringVar(&r.Release, "release", "", "only clusters on this release of the group")
 	flags.StringVar(&r.Owner, "owner", "", "the requester's engine: hub, or a member's name (default hub)")
-	flags.StringVar(&selector, "selector", "", "only clusters with these labels, as kubectl has it: `k=v,...`")
+	flags.StringVar(&selector, "selector", "", "only clusters with these labels, as for kubectl: `k=v,...`")
 	flags.StringVar(&base, "base", "", "a catalog entry for the component, a YAML or JSON `file`; - is stdin")
 	factsFlag(cmd, &factsFrom)
 	outputFlag(cmd, &output, "json", "yaml", "table")

@@ -98,7 +98,7 @@ func newPlan(o *options) *cobra.Command {
 	cmd.Flags().StringSliceVar(&q.Bounds.NewCluster, "only-new-cluster", nil, "end with status 1 unless all that happens is one new cluster of these classes, `CLASS,...`; "+pipeline.Existing+" is one that the hub does not make")
 	cmd.Flags().IntVar(&maxChanges, "max-changes", -1, "end with status 1 if there are more changes; default: any number")
 	cmd.Flags().StringArrayVar(&o.repo.MountBase, "mount-base", nil, "the revision of a mount's folder that the base has: `PATH=REV`, may be repeated")
-	cmd.Flags().StringVar(&q.Hub, "hub", "", "show this hub alone")
+	cmd.Flags().StringVar(&q.Hub, "hub", "", "show only this hub")
 	factsFlag(cmd, &factsFrom)
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with status 1 if there are changes")
 	cmd.Flags().BoolVar(&detailed, "detailed-exit-code", false, "end with status 3 if there are changes, 4 if there are removals beyond the budget")

@@ -22,19 +22,19 @@ func newRender(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render --hub HUB --out DIR",
 		Short: "Write the objects of a hub's pipeline as static files",
-		Long: `Render follows the pipeline of a hub to its end, as plan does, and writes the objects that it makes: the
-Applications, and other objects of the roots (projects). They equal those of the plugin. They serve an
-Argo CD without plugins, as Amazon EKS's managed one, and reviews in a branch of rendered files. For an
-engine that is Flux, they are the objects of its artifact.
+		Long: `Render follows the pipeline of a hub to its end, as plan does, and writes its objects: the Applications, and
+other objects of the roots (projects). They equal the plugin's. Use them for an Argo CD without plugins, as
+Amazon EKS's managed one, and for reviews in a branch of rendered files. For Flux, they are the objects of
+its artifact.
 
 With --form applicationsets, render writes Applications as ApplicationSets with a list generator, one for
-each ApplicationSet that makes them, with its policy and its rollout steps. With --form pipeline, it leaves
-nothing out: the roots and all ApplicationSets and Applications, each as the API server gets it. That is for
-comparing with a hub or another revision; applied, each Application would have two owners.
+each ApplicationSet that makes them, with its policy and its rollout steps. With --form pipeline, it writes
+everything: the roots and all ApplicationSets and Applications, each as the API server gets it. Use it to
+compare with a hub or another revision; applied, each Application would have two owners.
 
-Render writes the folder as a whole or not at all. With any error, such as facts that name the clusters of
-other hubs alone, it writes nothing, and the exit status is 1. It replaces a folder that render wrote, and
-refuses any other that is not empty. It works in a folder .argosy-new-* beside it, which a killed render leaves.`,
+Render writes the folder completely or not at all. With any error, such as facts that name only other hubs'
+clusters, it writes nothing, and the exit status is 1. It replaces only a folder that render wrote, or an
+empty one. It works in a folder .argosy-new-* beside it, which a killed render leaves.`,
 		Example: `  argosy render --hub hub-eu --out rendered/hub-eu
   argosy render --hub hub-eu --out rendered/hub-eu --form applicationsets --revision release-next=origin/release-next`,
 		Args: cobra.NoArgs,

@@ -123,9 +123,9 @@ func newRoot(charts source.Charts) *cobra.Command {
 	o := &options{charts: charts}
 	root := &cobra.Command{
 		Use:   "argosy",
-		Short: "Compute the workloads of every cluster of a fleet from one Git repository",
-		Long: `Argosy computes, from one Git repository, the workloads of every cluster of a fleet. This command
-shows, checks and compares them. Only adopt --apply changes a cluster, and asks before it does.
+		Short: "See, review and safely roll out what runs on every cluster, from one Git repository",
+		Long: `See, review and safely roll out what runs on every cluster, from one Git repository. Only adopt --apply
+changes a cluster, and asks first.
 
 Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 ended by a signal.`,
 		Example: `  argosy lint
@@ -145,7 +145,7 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 	root.SetVersionTemplate("argosy {{.Version}}\n")
 	root.PersistentFlags().StringVar(&o.repo.Ref, "ref", "", "of a Git URL or a bare repository: branch, tag or whole commit id, in full (refs/tags/v1) if the name is a tag and a branch; default: main, or HEAD of a bare repository")
 	o.completeRevisions(root, "ref")
-	root.PersistentFlags().StringVar(&o.repo.Layout, "layout", "", "a `file` to read instead of fleet/layout.yaml, of whatever revision; to try a layout before it is committed")
+	root.PersistentFlags().StringVar(&o.repo.Layout, "layout", "", "a `file` to read instead of fleet/layout.yaml of any revision; to try a layout before a commit")
 	root.PersistentFlags().StringArrayVar(&o.repo.Mounts, "mount", nil, "read a mount of the layout from a folder: `PATH=DIR`, or PATH=git for its own branch; may be repeated")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		o.repo.Warn = notices(cmd.ErrOrStderr())

@@ -29,7 +29,7 @@ func newVerify(o *options) *cobra.Command {
 file or folder of exported ones, or on a live hub. It compares what Argo CD deploys: value files, values
 and parameters count as the values that Helm merges of them. Names, labels and annotations do not count.
 
-Applications belong together by --names, by their name, or by their cluster and chart. Each difference has
+Verify matches Applications by --names, by their name, or by their cluster and chart. Each difference has
 the file and line that cause it.
 
 Exit status 0: all are equal. 1: something differs. 2: nothing could be compared.`,
@@ -76,8 +76,8 @@ Exit status 0: all are equal. 1: something differs. 2: nothing could be compared
 	existingFlags(cmd, &from)
 	cmd.Flags().StringVar(&hubName, "hub", "", "the hub; the default is the fleet's only one")
 	cmd.Flags().StringVar(&against, "against", "", "a `file` or folder of exported Applications (kubectl get applications -o yaml)")
-	cmd.Flags().StringVar(&names, "names", "", "a `file` that maps names of live Applications to those of Argosy")
-	cmd.Flags().StringArrayVar(&ignore, "ignore", nil, "the `name` of a live Application that is not compared; may be repeated")
+	cmd.Flags().StringVar(&names, "names", "", "a `file` that maps names of live Applications to Argosy's names")
+	cmd.Flags().StringArrayVar(&ignore, "ignore", nil, "the `name` of a live Application to leave out; may be repeated")
 	outputFlag(cmd, &output, "text", "json", "yaml")
 	o.completeFleet(cmd, "hub", hubs)
 	return cmd

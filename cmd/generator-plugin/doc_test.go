@@ -16,7 +16,7 @@ func TestServiceDocIsUpToDate(t *testing.T) {
 	const path = "../../docs/reference/service.md"
 	var b strings.Builder
 	b.WriteString("<!-- Generated from the command: go test ./cmd/generator-plugin -update -->\n# The command generator-plugin\n\n" +
-		"The service. What it answers is in the [HTTP API](api.md); which files of tokens look how, [there](api.md#tokens). Exit status: 0\n" +
+		"The service. The [HTTP API](api.md) has its responses and the files of [tokens](api.md#tokens). Exit status: 0\n" +
 		"good, 2 wrong usage or failing input or output.\n\n")
 	table := func(fs *pflag.FlagSet) {
 		b.WriteString("| flag | meaning | default |\n|---|---|---|\n")

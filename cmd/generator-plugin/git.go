@@ -46,7 +46,7 @@ func newGitCommand(f *gitFlags, serve func(context.Context) error) *cobra.Comman
 	fs := cmd.Flags()
 	fs.StringVar(&f.repository.Location, "source", "", "the fleet's repository: a Git `URL` (required)")
 	registerGit(fs, &f.repository)
-	fs.StringVar(&f.repository.StateDir, "state-dir", "", "`folder` of the Git mirror; without it, the mirror is made anew at each start")
+	fs.StringVar(&f.repository.StateDir, "state-dir", "", "`folder` of the Git mirror; without it, each start makes the mirror again")
 	fs.StringVar(&f.socket, "socket", "", "unix `socket` to listen on (required); who can open it can read the repository")
 	fs.StringArrayVar(&f.mounts, "mount", nil, "a repository that the layout mounts: `PATH=URL`, with #REF if it is not main; may be repeated")
 	fs.StringArrayVar(&f.mountCredentials, "mount-credentials", nil, "the credentials of a mount, as --git-credentials: `PATH=DIR`, may be repeated")

@@ -27,10 +27,10 @@ type webFlags struct {
 }
 
 func (w *webFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&w.address, "web-addr", "", "`address` to serve the pages on that show the fleet; without it, there are none")
-	fs.StringVar(&w.sourceURL, "web-source-url", "", "`URL` of a line in the repository, for links in the pages, with {file}, {line} and {revision}; default: that of GitHub, GitLab, Gitea, Forgejo or Bitbucket, by --source")
+	fs.StringVar(&w.address, "web-addr", "", "`address` to serve the fleet's pages on; without it, there are none")
+	fs.StringVar(&w.sourceURL, "web-source-url", "", "`URL` of a line in the repository, for links in the pages, with {file}, {line} and {revision}; default: by --source, for GitHub, GitLab, Gitea, Forgejo or Bitbucket")
 	fs.StringSliceVar(&w.proxies, "web-trusted-proxy", nil, "`addresses` or networks of proxies that sign users in, and name their groups in --web-proxy-header; may be repeated; default: none")
-	fs.DurationVar(&w.probeInterval, "web-probe-interval", liveness.DefaultInterval, "`time` between two looks whether the API server of a member responds, whose address is known; 0 for never: pages and rollouts then repeat what the engine says")
+	fs.DurationVar(&w.probeInterval, "web-probe-interval", liveness.DefaultInterval, "`time` between two probes of members' API servers with a known address; 0 for never: pages and rollouts then repeat what the engine says")
 	fs.StringVar(&w.proxyHeader, "web-proxy-header", web.DefaultProxyHeader, "`header` in which a trusted proxy names a user's groups: the first that is a token's name in --tokens-file gives its scope")
 }
 

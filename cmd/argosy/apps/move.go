@@ -11,7 +11,7 @@ import (
 func NewMove(write draft.Write, complete Complete, none cobra.PositionalArgs) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "move",
-		Short:   "Change where something of the fleet is",
+		Short:   "Move parts of the fleet",
 		Example: "  argosy move app checkout-api --from payments-dev-eu-1 --to payments-staging-eu-1",
 		Args:    none,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -25,8 +25,8 @@ func moveApp(write draft.Write, complete Complete) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "app NAME [--from CLUSTER] [--to CLUSTER]",
 		Short: "Add, update, remove or move a team's application on a cluster",
-		Long: `Move app says on which clusters a team's application is, in the catalog files of these clusters' own levels.
-It edits them in place: comments, order and everything else stay.
+		Long: `Move app sets the clusters of a team's application, in the catalog files of these clusters' own levels. It
+edits them in place: comments, order and everything else stay.
 
   --to C             moves it to C from the one cluster that has it; where none has it, adds it
   --to C --keep      adds it to C

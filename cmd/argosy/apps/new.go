@@ -26,7 +26,7 @@ cluster's facts: overlays/{{ .environment }} is a folder for each environment.
 
 The application is on all clusters of its team, or with --cluster on some of them. A chart also gets a file
 with its values for the team's tenant. The command builds the fleet with the files first. It refuses an
-application that is there, a cluster that is not the team's and a namespace that is not the team's.`,
+existing application, and a cluster or namespace that is not the team's.`,
 		Example: `  argosy new app storefront-web --team storefront --repo-url https://git.example.com/storefront/web --path chart --version main
   argosy new app checkout-api --team checkout --namespace checkout --cluster payments-dev-eu-1 \
       --repo-url https://git.example.com/checkout/api --path 'overlays/{{ .environment }}' --manifests --version main`,

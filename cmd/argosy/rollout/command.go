@@ -18,8 +18,8 @@ func New(write draft.Write) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollout",
 		Short: "See and steer rollouts in rings",
-		Long: `Rollout shows what each ring of a rollout policy has and waits for, and writes what steers it into the
-policy's file. Nothing changes before that is committed.`,
+		Long: `Rollout shows the revision of each ring of a rollout policy and what it waits for. It steers by writing the
+policy's file. Nothing changes before a commit.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -40,7 +40,7 @@ func command(write draft.Write, cmd *cobra.Command, change *scaffold.RolloutChan
 func newPause(write draft.Write) *cobra.Command {
 	return command(write, &cobra.Command{
 		Use: "pause [NAME]", Short: "Stop all rings of a rollout",
-		Long:    "Pause writes `paused: true` into the policy. No ring takes another revision until it is resumed.",
+		Long:    "Pause writes `paused: true` into the policy. No ring takes another revision until argosy rollout resume.",
 		Example: "  argosy rollout pause prod",
 	}, &scaffold.RolloutChange{Pause: true})
 }
@@ -49,10 +49,10 @@ func newResume(write draft.Write) *cobra.Command {
 	change := &scaffold.RolloutChange{Resume: true}
 	cmd := &cobra.Command{
 		Use: "resume [NAME]", Short: "Let the rings of a rollout go on",
-		Long:    "Resume takes back a pause and a rollback: it sets `paused: false` and removes the pins.\nWith --ring it removes the pins of that ring alone.",
+		Long:    "Resume ends a pause and a rollback: it sets `paused: false` and removes the pins.\nWith --ring it removes only that ring's pins.",
 		Example: "  argosy rollout resume prod\n  argosy rollout resume prod --ring canary",
 	}
-	cmd.Flags().StringVar(&change.Ring, "ring", "", "remove the pins of this `ring` alone")
+	cmd.Flags().StringVar(&change.Ring, "ring", "", "remove only the pins of this `ring`")
 	return command(write, cmd, change)
 }
 
@@ -88,7 +88,7 @@ func newRollback(write draft.Write) *cobra.Command {
 	p := &rollout.Pin{}
 	cmd := &cobra.Command{
 		Use: "rollback [NAME] --ring RING --revision REVISION --reason TEXT", Short: "Put a ring back to a revision and keep it there",
-		Long: `Rollback writes a pin into the policy: the ring is answered from the revision until the pin is removed
+		Long: `Rollback writes a pin into the policy: the ring stays on the revision until the pin is removed
 (argosy rollout resume --ring RING).`,
 		Example: "  argosy rollout rollback prod --ring eu --revision 8b1e0d2 --reason 'errors since 14:00'",
 	}

@@ -30,7 +30,7 @@ func newStatus() *cobra.Command {
 	var service, tokenFile, output string
 	cmd := &cobra.Command{
 		Use: "status [NAME] --service URL --token-file FILE", Short: "Show what each ring has and waits for",
-		Long:    "Status asks the service of a hub which revision each ring has, and what it waits for, since when and until when.",
+		Long:    "Status queries a hub's service: which revision each ring has, what it waits for, since when and until when.",
 		Example: "  argosy rollout status --service http://127.0.0.1:4355 --token-file token",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
