@@ -21,14 +21,13 @@ func newExplain(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain {CLUSTER GROUP/COMPONENT | --app NAME} [PATH]",
 		Short: "Show where each value of a component on a cluster comes from",
-		Long: `Explain shows, for one component on one cluster: whether it runs there, who enabled it, who owns it,
-its chart, the files that its values are merged from, and for each value the level, file, line and
-column that set it and the values it overrode.
+		Long: `Explain shows for one component on one cluster whether it runs there, who enabled it, who owns it, its chart
+and the files of its values. For each value it shows the level, file, line and column that set it, and the
+values it overrode.
 
-The release names the revision of the component's catalog. Explain reads a catalog of this repository
-at another revision from the clone, and its places are COMMIT:FILE, as git show takes them;
---revision NAME=REV takes another revision for it. A catalog that the clone lacks is named, and the
-one of this revision is shown.
+The release names the revision of the component's catalog. Explain reads a catalog of this repository at
+another revision from the clone. Its places are COMMIT:FILE, as git show takes them; --revision NAME=REV
+takes another revision for it. If the clone lacks a catalog, explain names it and shows this revision's.
 
 With --app, explain finds the component by the name of its Application, HelmRelease or Kustomization.
 

@@ -38,8 +38,8 @@ func newFactsExport() *cobra.Command {
 		Use:   "export",
 		Short: "Write the facts of a live hub to a file",
 		Long: `Export queries a hub's API server once for the facts of its clusters, and writes them as a file of kind
-Facts. --facts of other commands and of the service reads it where the hub cannot be reached: on a laptop,
-in a pipeline, in a review.
+Facts. Other commands and the service read it with --facts where the hub cannot be reached: on a laptop, in
+a pipeline, in a review.
 
 It reads only metadata: labels and annotations of Argo CD's cluster Secrets. Their data, the credentials,
 never leaves the API server. Export leaves out annotations that repeat an object's content and, with a

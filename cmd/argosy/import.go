@@ -39,7 +39,8 @@ func newImport(o *options) *cobra.Command {
 		Use:   "import --from DIR --hub HUB --out DIR",
 		Short: "Make a fleet of existing ApplicationSets",
 		Long: `Import runs the ApplicationSets of a repository by Argo CD's own code, and writes a fleet that makes the
-same Applications: members, a catalog, and each value once, at its level. It changes nothing that it reads.
+same Applications. The fleet has members, a catalog, and each value once, at its level. Import changes
+nothing that it reads.
 
 Before it writes, it compares the fleet's Applications with the original ones. It reports each difference,
 and everything that it cannot express, with the line of the ApplicationSet (docs/reference/import.md).

@@ -28,9 +28,9 @@ func newLint(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint",
 		Short: "Report every problem of the repository",
-		Long: `Lint reads the whole repository as the service would and reports every problem: errors, which keep a cluster
-or the whole fleet from being computed, and warnings, which are most likely mistakes. A note reports what a
-reader may not expect. It is not a problem.
+		Long: `Lint reads the whole repository as the service would and reports every problem. An error keeps a cluster or
+the whole fleet from being computed. A warning is most likely a mistake. A note reports what a reader may
+not expect. It is not a problem.
 
 Every finding has a place, a stable reason code in brackets (docs/reference/problems.md), and where possible
 a hint. With any problem the exit status is 1.`,

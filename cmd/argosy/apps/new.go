@@ -20,9 +20,9 @@ func New(write draft.Write, complete Complete) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "app NAME --team TEAM --repo-url URL --version VERSION",
 		Short: "Add a team's application to the catalog of the group workloads",
-		Long: `New app adds an application to the catalog of the group workloads: a chart, a folder with a chart (--path), or
-a folder of manifests or a kustomization (--path with --manifests). The path is a template over the
-cluster's facts: overlays/{{ .environment }} is a folder for each environment.
+		Long: `New app adds an application to the catalog of the group workloads. It is a chart, a folder with a chart
+(--path), or a folder of manifests or a kustomization (--path with --manifests). The path is a template over
+the cluster's facts: overlays/{{ .environment }} is a folder for each environment.
 
 The application is on all clusters of its team, or with --cluster on some of them. A chart also gets a file
 with its values for the team's tenant. The command builds the fleet with the files first. It refuses an
