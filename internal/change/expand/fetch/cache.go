@@ -3,108 +3,103 @@ package fetch
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"sort"
 	"strings"
+	"time"
 
 	"github.com/Masterminds/semver/v3"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/repo"
 
 	"github.com/argosy-hub/argosy/internal/base/disk"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// cache is the folder of all charts: DIR/<chart>-<digest of repository and
-// chart>/<version>@<SHA-256>.tgz.
-type cache struct{ dir string }
-
-// shelf is the folder of one chart.
-type shelf struct{ dir string }
-
+// The cache is a folder: <chart>-<digest of repository and chart>/<version>@<SHA-256>.tgz for
+// charts, and two folders of others: values and mirrors.
 const (
 	temporary = ".new-"
 	ending    = ".tgz"
 )
 
-func (c cache) shelf(r source.Reference) shelf {
+// maxKept bounds what is left in the cache at the end of a run, in bytes; inUse is how long what
+// has been used stays, because another run may still use it (rule 7).
+const (
+	maxKept = 2 << 30
+	inUse   = time.Hour
+)
+
+// ours are the files and folders of the cache; whatever else is in it is somebody else's.
+var ours = regexp.MustCompile(`^([^/]+-[0-9a-f]{16}/([^/]+@[0-9a-f]{64}\.tgz|\.new-[^/]*)|` +
+	files + `/([0-9a-f]{64}|\.new-[^/]*)|` + mirrors + `/git-[0-9a-f]{16})$`)
+
+// shelf is the folder of one chart.
+type shelf struct{ dir string }
+
+func (c *Charts) shelf(r source.Reference) shelf {
 	sum := sha256.Sum256([]byte(strings.TrimSuffix(r.RepoURL, "/") + "\x00" + r.Name))
-	return shelf{filepath.Join(c.dir, url.PathEscape(r.Name)+"-"+hex.EncodeToString(sum[:8]))}
-}
-
-// kept is a chart of the cache.
-type kept struct{ path, version, digest string }
-
-// all are the charts of a shelf.
-func (s shelf) all() ([]kept, error) {
-	entries, err := os.ReadDir(s.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var out []kept
-	for _, e := range entries {
-		version, digest, ok := strings.Cut(strings.TrimSuffix(e.Name(), ending), "@")
-		if version, err = url.PathUnescape(version); ok && err == nil && len(digest) == sha256.Size*2 {
-			out = append(out, kept{filepath.Join(s.dir, e.Name()), version, digest})
-		}
-	}
-	return out, nil
+	return shelf{filepath.Join(c.o.Dir, url.PathEscape(r.Name)+"-"+hex.EncodeToString(sum[:8]))}
 }
 
 // find is the chart of a version, or of a range the highest; nil if there is none that is as it was
 // written.
-func (s shelf) find(version string) (*kept, error) {
-	all, err := s.all()
+func (s shelf) find(version string) (*source.Archive, error) {
+	paths, err := filepath.Glob(filepath.Join(s.dir, "*@*"+ending))
 	if err != nil {
 		return nil, err
 	}
-	versions := make([]string, len(all))
-	for i, k := range all {
-		versions[i] = k.version
+	var all repo.ChartVersions
+	for _, path := range paths {
+		name, digest, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ending), "@")
+		if name, err = url.PathUnescape(name); err == nil && len(digest) == sha256.Size*2 {
+			all = append(all, &repo.ChartVersion{Metadata: &chart.Metadata{Version: name}, URLs: []string{path}, Digest: digest})
+		}
 	}
-	if exact(version) && !slices.Contains(versions, version) {
-		return nil, nil // not another build of it, which is equal as a version
-	}
-	i, err := highest(versions, version)
-	if err != nil || i < 0 {
+	found, err := highest(all, version)
+	if found == nil || err != nil || exact(version) && found.Version != version { // another build of it is equal as a version
 		return nil, err
 	}
-	if _, err := all[i].read(); err != nil {
-		return nil, os.Remove(all[i].path) // damaged: it is fetched anew
+	path, now := found.URLs[0], time.Now()
+	kept := &source.Archive{Digest: found.Digest, Version: found.Version, Open: func() ([]byte, error) { return read(path, found.Digest) }}
+	if _, err := kept.Open(); err != nil {
+		return nil, os.Remove(path) // damaged: it is fetched anew
 	}
-	touch(all[i].path)
-	return &all[i], nil
+	_ = os.Chtimes(path, now, now)
+	return kept, nil
 }
 
 // read reads a chart and checks it.
-func (k *kept) read() ([]byte, error) {
-	data, err := os.ReadFile(k.path)
-	if err != nil {
-		return nil, err
+func read(path, digest string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err == nil && digestOf(data) != digest {
+		err = fmt.Errorf("%s in the cache is damaged", filepath.Base(path))
 	}
-	if digestOf(data) != k.digest {
-		return nil, fmt.Errorf("%s in the cache is damaged", filepath.Base(k.path))
-	}
-	return data, nil
+	return data, err
 }
 
 // keep puts a chart on the shelf, if it can be unpacked.
-func (s shelf) keep(version string, data []byte) (*kept, error) {
+func (s shelf) keep(version string, data []byte) (*source.Archive, error) {
 	if err := source.CheckArchive(data); err != nil {
 		return nil, err
 	}
 	digest := digestOf(data)
-	k := &kept{filepath.Join(s.dir, url.PathEscape(version)+"@"+digest+ending), version, digest}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, err
+	path := filepath.Join(s.dir, url.PathEscape(version)+"@"+digest+ending)
+	return &source.Archive{Digest: digest, Version: version, Open: func() ([]byte, error) { return read(path, digest) }}, write(path, data)
+}
+
+// write puts a file into the cache, all of it or nothing.
+func write(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
 	}
-	return k, disk.Write(k.path, temporary, data)
+	return disk.Write(path, temporary, data)
 }
 
 func digestOf(data []byte) string {
@@ -112,27 +107,75 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// highest is the version that is asked for: itself, or of a range the highest, as Helm and Argo CD
-// choose; -1 if there is none.
-func highest(versions []string, wanted string) (int, error) {
-	if wanted == "" {
-		wanted = "*"
+// exact reports whether a version is one and no range.
+func exact(version string) bool {
+	_, err := semver.StrictNewVersion(strings.TrimPrefix(version, "v"))
+	return err == nil
+}
+
+// highest is the version that is asked for: itself, or of a range the highest, as Helm chooses; nil
+// if there is none.
+func highest(all repo.ChartVersions, wanted string) (*repo.ChartVersion, error) {
+	if _, err := semver.NewConstraint(wanted); wanted != "" && err != nil {
+		return nil, fmt.Errorf("version %q is no version and no range", wanted)
 	}
-	constraint, err := semver.NewConstraint(wanted)
+	all = slices.Clone(all)
+	sort.Sort(sort.Reverse(all))
+	found, err := repo.IndexFile{Entries: map[string]repo.ChartVersions{"": all}}.Get("", wanted)
 	if err != nil {
-		return -1, fmt.Errorf("version %q is no version and no range", wanted)
+		return nil, nil //nolint:nilerr,nilnil // there is none
 	}
-	for i, v := range versions {
-		if v == wanted {
-			return i, nil
+	return found, nil
+}
+
+// noVersion says which versions there are.
+func noVersion(all repo.ChartVersions) error {
+	if len(all) == 0 {
+		return &source.Unavailable{Detail: "there is no version of it"}
+	}
+	sort.Sort(all)
+	return &source.Unavailable{Detail: "there is no such version", Hint: fmt.Sprintf("there are %d; the highest is %s", len(all), all[len(all)-1].Version)}
+}
+
+// prune removes what has not been used for longest, until there is no more than the limit. What
+// cannot be removed stays.
+func (c *Charts) prune(limit int64) {
+	type entry struct {
+		path string
+		size int64
+		last time.Time
+	}
+	var all []entry
+	var total int64
+	paths, _ := filepath.Glob(filepath.Join(c.o.Dir, "*", "*"))
+	for _, path := range paths {
+		if name, err := filepath.Rel(c.o.Dir, path); err != nil || !ours.MatchString(filepath.ToSlash(name)) {
+			continue
+		}
+		x := entry{path: path}
+		_ = filepath.WalkDir(path, func(at string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			info, err := e.Info()
+			if err != nil {
+				return err
+			}
+			if x.size += info.Size(); at == path || at == filepath.Join(path, "lock") { // a mirror is as old as its lock
+				x.last = info.ModTime()
+			}
+			return nil
+		})
+		all, total = append(all, x), total+x.size
+	}
+	slices.SortFunc(all, func(a, b entry) int { return a.last.Compare(b.last) })
+	for _, x := range all {
+		if total <= limit || time.Since(x.last) < inUse {
+			return
+		}
+		if os.RemoveAll(x.path) == nil {
+			total -= x.size
+			_ = os.Remove(filepath.Dir(x.path)) // a shelf that is empty now
 		}
 	}
-	best, found := -1, (*semver.Version)(nil)
-	for i, text := range versions {
-		v, err := semver.NewVersion(text)
-		if err == nil && constraint.Check(v) && (found == nil || v.GreaterThan(found)) {
-			best, found = i, v
-		}
-	}
-	return best, nil
 }

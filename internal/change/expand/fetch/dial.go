@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -18,29 +19,71 @@ import (
 // maxRedirects bounds the redirects of one request.
 const maxRedirects = 10
 
-// transport sends requests by https alone, unless more is allowed, and to public addresses alone,
-// unless the policy trusts the host. It judges every connection by the address that it is made to:
-// after each redirect, and whatever a name stands for by then.
+// transport makes connections to public addresses alone, unless the policy trusts the host. It
+// judges every connection by the address that it is made to: after each redirect, and whatever a
+// name stands for by then.
 func (c *Charts) transport(config *tls.Config) http.RoundTripper {
-	return checked{c, &http.Transport{
-		Proxy: c.proxy, DialContext: c.dial, TLSClientConfig: config, ForceAttemptHTTP2: true,
+	return &http.Transport{
+		Proxy: c.proxy, DialContext: c.dial, TLSClientConfig: config, ForceAttemptHTTP2: true, DisableCompression: true,
 		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 30 * time.Second, MaxIdleConns: 100,
-	}}
+	}
 }
 
-// checked refuses requests by another scheme than the policy's.
-type checked struct {
+// bounded sends the requests for one file: by https alone, unless more is allowed, and no more
+// bytes are read than the limit, nor than that of the run.
+type bounded struct {
 	charts *Charts
-	next   http.RoundTripper
+	of     *url.URL          // of the repository,
+	own    http.RoundTripper // with its certificates
+	what   string
+	limit  int64
+	read   int64
 }
 
-func (t checked) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Scheme != "https" && !(r.URL.Scheme == "http" && t.charts.policy.allows("http://"+r.URL.Host)) {
+// client is a client that leaves credentials behind.
+func (c *Charts) client(b *bounded) *http.Client {
+	b.charts = c
+	return &http.Client{Transport: b, CheckRedirect: leaveCredentials}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme != "https" && !(r.URL.Scheme == "http" && b.charts.policy.allows("http://"+r.URL.Host)) {
 		return nil, &source.Unavailable{
 			Detail: fmt.Sprintf("the server leads to %s by %s; only https is followed", r.URL.Host, r.URL.Scheme), Hint: fmt.Sprintf("--allow %s://%s allows it", r.URL.Scheme, r.URL.Host),
 		}
 	}
-	return t.next.RoundTrip(r)
+	send := b.own
+	if b.of != nil && !sameHost(r.URL, b.of) {
+		send = b.charts.plain
+	}
+	resp, err := send.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if resp.ContentLength > b.limit-b.read && r.Method != http.MethodHead {
+		resp.Body.Close()
+		return nil, &source.Unavailable{Detail: fmt.Sprintf("%s has %d bytes; the limit is %d", b.what, resp.ContentLength, b.limit)}
+	}
+	resp.Body = boundedBody{resp.Body, b}
+	return resp, nil
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	*bounded
+}
+
+// Read implements io.Reader.
+func (b boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.read += int64(n); b.read > b.limit {
+		return 0, &source.Unavailable{Detail: fmt.Sprintf("%s has more than %d bytes, which is the limit", b.what, b.limit)}
+	}
+	if total := b.charts.total.Add(int64(n)); total > maxTotal {
+		return 0, &source.Unavailable{Detail: fmt.Sprintf("this run has fetched %d bytes; the limit is %d", total, int64(maxTotal))}
+	}
+	return n, err
 }
 
 func (c *Charts) dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -113,7 +156,7 @@ func isPublic(a netip.Addr) bool {
 // host.
 func leaveCredentials(r *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
-		return fmt.Errorf("the server redirects more than %d times, which is the limit", maxRedirects)
+		return &source.Unavailable{Detail: fmt.Sprintf("the server redirects more than %d times, which is the limit", maxRedirects)}
 	}
 	// Each redirect starts with the headers of the first request: one host elsewhere on the way
 	// is enough.

@@ -13,14 +13,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/Masterminds/semver/v3"
+	"helm.sh/helm/v3/pkg/repo"
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
 )
 
-// The limits (rule 4), in bytes but for the last four. Those of Git repositories are
+// The limits (rule 3), in bytes but for the last four. Those of Git repositories are
 // internal/source's.
 const (
 	maxArchive  = 20 << 20
@@ -38,10 +38,9 @@ type Options struct {
 	// Dir is made unless Offline.
 	Dir     string
 	Offline bool
-	// Repositories, Registry and Docker are the files with credentials; default those that Helm and
-	// Docker use.
-	Repositories, Registry, Docker string
-	// Allowed are what the flag --allow names (rule 9).
+	// Repositories is the file with credentials of repositories; default the one that Helm uses.
+	Repositories string
+	// Allowed are what the flag --allow names (rule 8).
 	Allowed []string
 }
 
@@ -49,15 +48,13 @@ type Options struct {
 type Charts struct {
 	ctx   context.Context // of the run: expand's interfaces have none
 	o     Options
-	cache cache
-	lock  *os.File // of the cache
 	slots chan struct{}
 	end   time.Time
 	total atomic.Int64
 
 	mu      sync.Mutex
 	charts  map[source.Reference]func() (source.Archive, error)
-	indexes map[string]func() (index, error)
+	indexes map[string]func() (*repo.IndexFile, error)
 	others  map[[2]string]func() (*git.Remote, error)
 	places  map[source.Place]func() (*snapshot.Snapshot, error)
 	values  map[string]func() ([]byte, error)
@@ -70,8 +67,8 @@ type Charts struct {
 // New makes one for a run, which ends with the context.
 func New(ctx context.Context, o Options) (*Charts, error) {
 	c := &Charts{
-		ctx: ctx, o: o, cache: cache{o.Dir}, slots: make(chan struct{}, maxAtOnce), end: time.Now().Add(maxRun),
-		charts: map[source.Reference]func() (source.Archive, error){}, indexes: map[string]func() (index, error){},
+		ctx: ctx, o: o, slots: make(chan struct{}, maxAtOnce), end: time.Now().Add(maxRun),
+		charts: map[source.Reference]func() (source.Archive, error){}, indexes: map[string]func() (*repo.IndexFile, error){},
 		others: map[[2]string]func() (*git.Remote, error){}, places: map[source.Place]func() (*snapshot.Snapshot, error){},
 		values: map[string]func() ([]byte, error){},
 		policy: policy{allowed: o.Allowed, named: map[string]bool{}, hosts: map[string]bool{}},
@@ -84,7 +81,6 @@ func New(ctx context.Context, o Options) (*Charts, error) {
 		}
 		_ = os.MkdirAll(o.Dir, 0o700) // that it cannot be made is said when something is to be kept
 	}
-	c.lock = c.cache.use()
 	return c, nil
 }
 
@@ -97,7 +93,7 @@ func (c *Charts) Close() {
 			_ = other.Close() // of a file that nothing has been written to
 		}
 	}
-	c.cache.prune(c.lock, maxKept)
+	c.prune(maxKept)
 }
 
 // Chart is a chart's archive, without a check of the address. Its error is a *source.Unavailable.
@@ -111,7 +107,7 @@ func (c *Charts) Chart(r source.Reference) (source.Archive, error) {
 	})
 }
 
-// once returns the value of a key, which it finds once; other callers wait meanwhile (rule 5).
+// once returns the value of a key, which it finds once; other callers wait meanwhile (rule 4).
 func once[K comparable, V any](c *Charts, in map[K]func() (V, error), key K, find func() (V, error)) (V, error) {
 	c.mu.Lock()
 	known := in[key]
@@ -123,28 +119,28 @@ func once[K comparable, V any](c *Charts, in map[K]func() (V, error), key K, fin
 	return known()
 }
 
-// exact reports whether a version is one and no range.
-func exact(version string) bool {
-	_, err := semver.StrictNewVersion(strings.TrimPrefix(version, "v"))
-	return err == nil
-}
-
 func (c *Charts) chart(r source.Reference) (source.Archive, error) {
-	where, err := locate(r)
+	get, err := c.locate(r)
 	if err != nil {
 		return source.Archive{}, err
 	}
-	shelf := c.cache.shelf(r)
+	var kept *source.Archive
+	s := c.shelf(r)
 	if exact(r.Version) || c.o.Offline {
-		kept, err := shelf.find(r.Version)
-		if kept != nil || err != nil || c.o.Offline {
-			return c.archive(kept, err)
-		}
+		kept, err = s.find(r.Version)
 	}
-	ctx, done := c.slot(maxChart)
-	defer done()
-	kept, err := where.get(ctx, c, r, shelf)
-	return c.archive(kept, err)
+	if kept == nil && err == nil && c.o.Offline {
+		err = notKept()
+	}
+	if kept == nil && err == nil {
+		ctx, done := c.slot(maxChart)
+		defer done()
+		kept, err = get(ctx, s)
+	}
+	if err != nil {
+		return source.Archive{}, err
+	}
+	return *kept, nil
 }
 
 // slot waits for its turn to query a server, which takes so long at most.
@@ -157,52 +153,31 @@ func (c *Charts) slot(limit time.Duration) (ctx context.Context, done func()) {
 	}
 }
 
-func (c *Charts) archive(kept *kept, err error) (source.Archive, error) {
-	if err != nil {
-		return source.Archive{}, err
-	}
-	if kept == nil {
-		return source.Archive{}, notKept()
-	}
-	return source.Archive{Digest: kept.digest, Version: kept.version, Open: kept.read}, nil
-}
-
 // notKept is why there is nothing offline.
 func notKept() error {
 	return &source.Unavailable{Detail: "it is not in the cache, and nothing is fetched with --offline", Hint: "once without --offline fetches it"}
 }
 
-// place is where a chart is.
-type place interface {
-	// get finds a version and keeps it; the shelf may have it already.
-	get(ctx context.Context, c *Charts, r source.Reference, s shelf) (*kept, error)
-}
-
 // locate tells Helm repositories from registries as Argo CD does (argo-cd v2.14,
-// util/helm/client.go, IsHelmOciRepo).
-func locate(r source.Reference) (place, error) {
-	scheme, rest, found := strings.Cut(r.RepoURL, "://")
+// util/helm/client.go, IsHelmOciRepo). What it returns finds a version and keeps it; the shelf may
+// have it already.
+func (c *Charts) locate(r source.Reference) (get func(context.Context, shelf) (*source.Archive, error), err error) {
+	at := strings.TrimSuffix(r.RepoURL, "/")
+	scheme, rest, found := strings.Cut(at, "://")
 	switch {
 	case !found:
-		return registry{strings.TrimSuffix(r.RepoURL, "/")}, nil
+		rest = at
+		fallthrough
 	case scheme == "oci":
-		return registry{strings.TrimSuffix(rest, "/")}, nil
+		return func(ctx context.Context, s shelf) (*source.Archive, error) { return c.fromRegistry(ctx, rest, r, s) }, nil
 	case scheme == "http", scheme == "https":
-		u, err := url.Parse(strings.TrimSuffix(r.RepoURL, "/"))
+		u, err := url.Parse(at)
 		if err != nil { // its text quotes the URL
 			return nil, errors.New("the repository's URL cannot be parsed")
 		}
-		return repository{u}, nil
+		return func(ctx context.Context, s shelf) (*source.Archive, error) { return c.fromRepository(ctx, u, r, s) }, nil
 	}
 	return nil, fmt.Errorf("charts are not fetched by %s", scheme)
-}
-
-// spend counts bytes that are fetched.
-func (c *Charts) spend(n int) error {
-	if total := c.total.Add(int64(n)); total > maxTotal {
-		return fmt.Errorf("this run has fetched %d bytes; the limit is %d", total, int64(maxTotal))
-	}
-	return nil
 }
 
 // explained is an error for people. Of what the network says, the URL is left out: it may be one

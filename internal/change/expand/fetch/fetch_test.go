@@ -17,9 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"helm.sh/helm/v3/pkg/chart"
-	"helm.sh/helm/v3/pkg/repo"
-
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
@@ -53,7 +50,7 @@ func charts(ctx context.Context, t *testing.T, repositories string) *Charts {
 	if err := os.WriteFile(path, []byte(repositories), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := New(ctx, Options{Dir: filepath.Join(dir, "charts"), Repositories: path, Registry: filepath.Join(dir, "none"), Docker: filepath.Join(dir, "none"), Allowed: []string{"http://127.0.0.1"}})
+	c, err := New(ctx, Options{Dir: filepath.Join(dir, "charts"), Repositories: path, Allowed: []string{"http://127.0.0.1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,10 +65,10 @@ func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 }
 
 func indexOf(url string) string {
-	return "apiVersion: v1\nentries: {web: [{version: 1.0.0, urls: [" + url + "]}]}\n"
+	return "apiVersion: v1\nentries: {web: [{name: web, version: 1.0.0, urls: [" + url + "]}]}\n"
 }
 
-// Rule 6: credentials go to the repository's host alone, unless Helm is set otherwise, and no
+// Rule 5: credentials go to the repository's host alone, unless Helm is set otherwise, and no
 // message has them, nor a URL that a server redirected to.
 func TestCredentials(t *testing.T) {
 	t.Parallel()
@@ -126,7 +123,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// Rules 2 and 5: however many need it at once, a chart is fetched once; another run finds it
+// Rules 1 and 4: however many need it at once, a chart is fetched once; another run finds it
 // and asks nobody.
 func TestFetchedOnce(t *testing.T) {
 	t.Parallel()
@@ -151,7 +148,7 @@ func TestFetchedOnce(t *testing.T) {
 	}
 	wg.Wait()
 	for range 2 {
-		a, err := (&Charts{ctx: t.Context(), o: Options{Offline: true}, cache: c.cache, charts: map[source.Reference]func() (source.Archive, error){}}).Chart(ref)
+		a, err := (&Charts{ctx: t.Context(), o: Options{Dir: c.o.Dir, Offline: true}, charts: map[source.Reference]func() (source.Archive, error){}}).Chart(ref)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +159,7 @@ func TestFetchedOnce(t *testing.T) {
 	if n := asked.Load(); n != 2 {
 		t.Errorf("%d requests; want 2", n)
 	}
-	left, _ := filepath.Glob(filepath.Join(c.cache.dir, "*", "*"))
+	left, _ := filepath.Glob(filepath.Join(c.o.Dir, "*", "*"))
 	if len(left) != 1 {
 		t.Errorf("in the cache: %v", left)
 	}
@@ -171,7 +168,7 @@ func TestFetchedOnce(t *testing.T) {
 	}
 }
 
-// Rule 4: what is beyond a limit, or ends too early, is refused, and nothing of it is kept.
+// Rule 3: what is beyond a limit, or ends too early, is refused, and nothing of it is kept.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	bomb := archive(t, map[string][]byte{"web/charts/zeros": make([]byte, 50<<20+1)})
@@ -212,32 +209,47 @@ func TestRefused(t *testing.T) {
 			if !errors.As(err, &refused) || refused.Detail != tt.want {
 				t.Errorf("%v; want %s", err, tt.want)
 			}
-			if left, _ := filepath.Glob(filepath.Join(c.cache.dir, "*", "*")); len(left) > 0 {
+			if left, _ := filepath.Glob(filepath.Join(c.o.Dir, "*", "*")); len(left) > 0 {
 				t.Errorf("kept: %v", left)
 			}
 		})
 	}
 }
 
-// Versions are chosen as Helm chooses them of an index.
-func TestVersionsAsHelm(t *testing.T) {
+// Rules 2, 3 and 5: of a registry nothing is kept that is not what its manifest says, or too large,
+// and no memory is taken for it; no message has the URL that it redirects to.
+func TestRegistryIsNotTrusted(t *testing.T) {
 	t.Parallel()
-	versions := []string{"2.0.0-rc.1", "1.10.0", "1.9.3", "v1.9.0", "1.2.0+b", "0.9.0", "latest"}
-	file := repo.NewIndexFile()
-	for _, v := range versions {
-		file.Entries["web"] = append(file.Entries["web"], &repo.ChartVersion{Metadata: &chart.Metadata{Name: "web", Version: v}})
-	}
-	file.SortEntries()
-	for _, wanted := range []string{"1.9.0", "v1.9.0", "1.9", "1", "^1.2", "~1.9.0", ">=1", ">=1-0", "*", "", "x", "3", "1.2.0", "1.2.0+b", "2.0.0-rc.1", "latest", ">1.9 <1.10", "1.9.3 || 0.9.0"} {
-		want, got := "", ""
-		if found, err := file.Get("web", wanted); err == nil {
-			want = found.Version
+	data := archive(t, small)
+	for name, tt := range map[string]struct {
+		digest string
+		size   int64
+		want   string
+	}{
+		"as it says":    {digestOf(data), int64(len(data)), ""},
+		"another":       {digestOf(nil), int64(len(data)), "its digest or size is not what the registry says of it"},
+		"shorter":       {digestOf(data), int64(len(data)) + 1, "its digest or size is not what the registry says of it"},
+		"beyond memory": {digestOf(data), 1 << 50, "its archive has 1125899906842624 bytes; the limit is 20971520"},
+	} {
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/manifests/1.0.0"):
+				w.Header().Set("Content-Type", "application/vnd.oci.image.manifest.v1+json")
+				fmt.Fprintf(w, `{"schemaVersion": 2, "layers": [{"mediaType": "application/vnd.cncf.helm.chart.content.v1.tar+gzip", "digest": "sha256:%s", "size": %d}]}`, tt.digest, tt.size)
+			case r.URL.Path == "/there":
+				_, _ = w.Write(data)
+			default:
+				http.Redirect(w, r, "/there?signature=s3cret", http.StatusFound)
+			}
+		})
+		c := charts(t.Context(), t, "{}")
+		_, err := c.Chart(source.Reference{RepoURL: strings.TrimPrefix(s.URL, "http://"), Name: "web", Version: "1.0.0"})
+		if got := fmt.Sprint(err); err != nil && got != tt.want || err == nil && tt.want != "" {
+			t.Errorf("%s: %s; want %s", name, got, tt.want)
 		}
-		if i, err := highest(versions, wanted); err == nil && i >= 0 {
-			got = versions[i]
-		}
-		if got != want {
-			t.Errorf("%q: %q; Helm has %q", wanted, got, want)
+		left, _ := filepath.Glob(filepath.Join(c.o.Dir, "*", "*"))
+		if (len(left) > 0) != (tt.want == "") {
+			t.Errorf("%s: kept: %v", name, left)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -12,118 +11,63 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 
 	"helm.sh/helm/v3/pkg/helmpath"
+	"helm.sh/helm/v3/pkg/repo"
 	"oras.land/oras-go/v2/registry/remote/auth"
-	"oras.land/oras-go/v2/registry/remote/credentials"
-	"sigs.k8s.io/yaml"
 )
 
-// logins are the credentials that Helm has (rule 6).
+// logins are the credentials that Helm has (rule 5).
 type logins struct {
-	repositories []*login
+	repositories []*repo.Entry
 	registry     auth.CredentialFunc
 }
 
-// login is a repository of Helm's repositories.yaml.
-type login struct {
-	URL      string `json:"url"`
-	Username string `json:"username"`
-	Password string `json:"password"`
-	CertFile string `json:"certFile"`
-	KeyFile  string `json:"keyFile"`
-	CAFile   string `json:"caFile"`
-	Insecure bool   `json:"insecure_skip_tls_verify"`
-	PassAll  bool   `json:"pass_credentials_all"`
-
-	once   sync.Once
-	own    http.RoundTripper
-	failed error
-}
-
 // readLogins reads the files that Helm and Docker keep; none of them has to be there.
-func readLogins(o Options) (logins, error) {
-	var out logins
+func readLogins(o Options) (out logins, err error) {
 	path := cmp.Or(o.Repositories, os.Getenv("HELM_REPOSITORY_CONFIG"), helmpath.ConfigPath("repositories.yaml"))
-	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return out, fmt.Errorf("repositories of Helm: %w", err)
-	}
-	var file struct {
-		Repositories []*login `json:"repositories"`
-	}
-	if yaml.Unmarshal(data, &file) != nil { // its text may quote what is in the file
+	file, err := repo.LoadFile(path)
+	var unreadable *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case errors.As(err, &unreadable):
+		return out, fmt.Errorf("repositories of Helm: %w", unreadable)
+	case err != nil: // its text may quote what is in the file
 		return out, fmt.Errorf("repositories of Helm: %s cannot be read", path)
+	default:
+		out.repositories = file.Repositories
 	}
-	out.repositories = file.Repositories
-	helm, err := credentials.NewStore(cmp.Or(o.Registry, os.Getenv("HELM_REGISTRY_CONFIG"), helmpath.ConfigPath("registry", "config.json")), credentials.StoreOptions{})
-	if err != nil {
-		return out, errors.New("credentials of Helm for registries cannot be read")
-	}
-	docker, err := credentials.NewStoreFromDocker(credentials.StoreOptions{})
-	if o.Docker != "" {
-		docker, err = credentials.NewStore(o.Docker, credentials.StoreOptions{})
-	}
-	if err != nil {
-		return out, errors.New("credentials of Docker cannot be read")
-	}
-	find := credentials.Credential(credentials.NewStoreWithFallbacks(helm, docker))
-	out.registry = func(ctx context.Context, host string) (auth.Credential, error) {
-		c, err := find(ctx, host)
-		if err != nil { // its text is a helper's
-			return auth.EmptyCredential, fmt.Errorf("credentials for %s cannot be had", host)
-		}
-		return c, nil
-	}
-	return out, nil
+	out.registry, err = registryLogins()
+	return out, err
 }
 
-// of is what is known of a repository, which may be nothing. Credentials of the URL itself come
-// first.
-func (l logins) of(u *url.URL) *login {
-	bare := *u
+// login is what Helm knows of a repository, which may be nothing. Credentials of the URL itself
+// come first.
+func (c *Charts) login(of *url.URL) (out repo.Entry) {
+	bare := *of
 	bare.User = nil
-	for _, has := range l.repositories {
+	for _, has := range c.logins.repositories {
 		if has != nil && strings.TrimSuffix(has.URL, "/") == bare.String() {
-			return has
+			out = *has
+			break
 		}
 	}
-	return &login{}
-}
-
-// authorize gives credentials to a request to the repository's own host, or wherever the user said
-// that they go, unless a server redirected there.
-func (l *login) authorize(req *http.Request, of *url.URL, redirected bool) {
-	username, password := l.Username, l.Password
 	if of.User != nil {
-		username = of.User.Username()
-		password, _ = of.User.Password()
+		out.Username = of.User.Username()
+		out.Password, _ = of.User.Password()
 	}
-	if username+password != "" && (l.PassAll && !redirected || sameHost(req.URL, of)) {
-		req.SetBasicAuth(username, password)
-	}
+	return out
 }
 
 func sameHost(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
 
-// transport has the repository's certificates.
-func (l *login) transport(c *Charts) (http.RoundTripper, error) {
-	l.once.Do(func() {
-		l.own = c.plain
-		if l.CertFile+l.KeyFile+l.CAFile != "" || l.Insecure {
-			var config *tls.Config
-			if config, l.failed = l.tls(); l.failed == nil {
-				l.own = c.transport(config)
-			}
-		}
-	})
-	return l.own, l.failed
-}
-
-func (l *login) tls() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: l.Insecure} //nolint:gosec // as the user set it for Helm
-	if l.CertFile != "" || l.KeyFile != "" {
+// transportOf has the repository's certificates.
+func (c *Charts) transportOf(l repo.Entry) (http.RoundTripper, error) {
+	if l.CertFile+l.KeyFile+l.CAFile == "" && !l.InsecureSkipTLSverify {
+		return c.plain, nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: l.InsecureSkipTLSverify} //nolint:gosec // as the user set it for Helm
+	if l.CertFile+l.KeyFile != "" {
 		pair, err := tls.LoadX509KeyPair(l.CertFile, l.KeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("the certificate that Helm has for the repository: %w", err)
@@ -139,5 +83,5 @@ func (l *login) tls() (*tls.Config, error) {
 			return nil, fmt.Errorf("the authority that Helm has for the repository: %s has no certificate", l.CAFile)
 		}
 	}
-	return config, nil
+	return c.transport(config), nil
 }

@@ -16,7 +16,7 @@ import (
 
 // policy judges addresses, and hosts by the addresses that have passed.
 type policy struct {
-	// allowed are the addresses that flags name (rule 9): a URL with all that is below it, a host
+	// allowed are the addresses that flags name (rule 8): a URL with all that is below it, a host
 	// with all its ports or one of them, or "*" for every host with a public address.
 	allowed []string
 	mu      sync.Mutex

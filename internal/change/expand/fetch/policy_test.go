@@ -12,7 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// Rule 9: only addresses of the internet are public, however they are written.
+// Rule 8: only addresses of the internet are public, however they are written.
 func TestPublicAddresses(t *testing.T) {
 	t.Parallel()
 	for _, private := range []string{
@@ -30,7 +30,7 @@ func TestPublicAddresses(t *testing.T) {
 	}
 }
 
-// Rule 9: an address is judged by scheme, host and path, not by how it is written.
+// Rule 8: an address is judged by scheme, host and path, not by how it is written.
 func TestAddressKeys(t *testing.T) {
 	t.Parallel()
 	for _, same := range [][]string{
@@ -60,7 +60,7 @@ func TestAddressKeys(t *testing.T) {
 	}
 }
 
-// Rule 9: an address whose host is not certain is not fetched, whatever the base names.
+// Rule 8: an address whose host is not certain is not fetched, whatever the base names.
 func TestAddressWithoutACertainHostIsRefused(t *testing.T) {
 	t.Parallel()
 	c, err := New(t.Context(), Options{Dir: t.TempDir(), Offline: true, Allowed: []string{"*", "good.example"}})
@@ -79,13 +79,13 @@ func TestAddressWithoutACertainHostIsRefused(t *testing.T) {
 	}
 }
 
-// Rule 9: a query is no user: it does not make an address that the base names of another host.
+// Rule 8: a query is no user: it does not make an address that the base names of another host.
 func TestHeadFetchesOnlyFromTheHostThatTheBaseNames(t *testing.T) {
 	t.Parallel()
 	asked := false
 	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
 	defer s.Close()
-	c, err := New(t.Context(), Options{Dir: t.TempDir(), Repositories: "/dev/null", Registry: t.TempDir() + "/a.json", Docker: t.TempDir() + "/b.json"})
+	c, err := New(t.Context(), Options{Dir: t.TempDir(), Repositories: "/dev/null"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestHeadFetchesOnlyFromTheHostThatTheBaseNames(t *testing.T) {
 	}
 }
 
-// Rule 9: a flag allows a repository and what is below it, a host with all its ports, or one,
+// Rule 8: a flag allows a repository and what is below it, a host with all its ports, or one,
 // and no scheme but the secure ones unless it names that.
 func TestAllowedByFlag(t *testing.T) {
 	t.Parallel()
@@ -150,7 +150,7 @@ func TestAllowedByFlag(t *testing.T) {
 	}
 }
 
-// Rule 9: every host with a public address is not every host: a private address needs its name.
+// Rule 8: every host with a public address is not every host: a private address needs its name.
 func TestAnyHostIsNoPrivateOne(t *testing.T) {
 	t.Parallel()
 	asked := false
@@ -164,14 +164,14 @@ func TestAnyHostIsNoPrivateOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.download(t.Context(), at, at, "it", 1000)
+	_, err = c.download(t.Context(), at, "x", "it", 1000)
 	var away *source.Unavailable
 	if !errors.As(err, &away) || !strings.Contains(away.Detail, "private address") || asked {
 		t.Errorf("%v, asked: %t", err, asked)
 	}
 }
 
-// Rule 6: no credentials, and no address, go to where a registry redirects.
+// Rule 5: no credentials, and no address, go to where a registry redirects.
 func TestRedirectLeavesCredentials(t *testing.T) {
 	t.Parallel()
 	for to, kept := range map[string]bool{"https://a.example/y": true, "https://b.example/y": false, "https://sub.a.example/y": false, "http://a.example/y": false, "https://a.example:8443/y": false} {

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,122 +9,95 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"slices"
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/helmpath"
+	helmregistry "helm.sh/helm/v3/pkg/registry"
+	"helm.sh/helm/v3/pkg/repo"
+	"oras.land/oras-go/v2"
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/credentials"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// registry is an OCI registry, with the folder that charts are in.
-type registry struct{ host string }
-
-// The media types of a chart in a manifest: Helm's, and the one before it.
-var chartLayers = []string{"application/vnd.cncf.helm.chart.content.v1.tar+gzip", "application/tar+gzip"}
-
-// maxTags bounds what a registry lists of a chart.
-const maxTags = 100_000
-
-func (p registry) get(ctx context.Context, c *Charts, r source.Reference, s shelf) (*kept, error) {
-	repo, err := remote.NewRepository(p.host + "/" + r.Name)
-	if err != nil {
+// fromRegistry gets a chart of an OCI registry, with the folder that charts are in.
+func (c *Charts) fromRegistry(ctx context.Context, at string, r source.Reference, s shelf) (*source.Archive, error) {
+	from, err := remote.NewRepository(at + "/" + r.Name)
+	if err != nil { // its text quotes the URL
 		return nil, fmt.Errorf("%q is no chart of a registry", r.Name)
 	}
-	repo.PlainHTTP = loopback(repo.Reference.Registry) && c.policy.allows("http://"+repo.Reference.Registry)
-	repo.MaxMetadataBytes = maxManifest
-	repo.Client = &auth.Client{Client: &http.Client{Transport: c.plain, CheckRedirect: leaveCredentials}, Cache: auth.NewCache(), Credential: c.logins.registry}
-	version, err := p.version(ctx, repo, r.Version)
-	if err != nil {
-		return nil, refused(err)
-	}
-	if !exact(r.Version) {
+	from.PlainHTTP = loopback(from.Reference.Registry) && c.policy.allows("http://"+from.Reference.Registry)
+	from.Client = &auth.Client{Client: c.client(&bounded{own: c.plain, what: "its archive", limit: maxArchive + maxManifest}), Cache: auth.NewCache(), Credential: c.logins.registry}
+	version := r.Version
+	if !exact(version) {
+		if version, err = highestTag(ctx, from, version); err != nil {
+			return nil, refused(err)
+		}
 		if kept, err := s.find(version); kept != nil || err != nil {
 			return kept, err
 		}
 	}
-	data, err := pull(ctx, c, repo, strings.ReplaceAll(version, "+", "_")) // Helm's way: a tag has no plus sign
+	data, err := pull(ctx, from, strings.ReplaceAll(version, "+", "_")) // Helm's way: a tag has no plus sign
 	if err != nil {
 		return nil, refused(err)
 	}
 	return s.keep(version, data)
 }
 
-// version is the version itself, or the highest tag of a range.
-func (p registry) version(ctx context.Context, repo *remote.Repository, wanted string) (string, error) {
-	if exact(wanted) {
-		return wanted, nil
-	}
-	var versions []string
-	err := repo.Tags(ctx, "", func(tags []string) error {
+// highestTag is the highest version of a range.
+func highestTag(ctx context.Context, from *remote.Repository, wanted string) (string, error) {
+	var all repo.ChartVersions
+	err := from.Tags(ctx, "", func(tags []string) error {
 		for _, t := range tags {
-			versions = append(versions, strings.ReplaceAll(t, "_", "+"))
-		}
-		if len(versions) > maxTags {
-			return fmt.Errorf("the registry lists more than %d versions, which is the limit", maxTags)
+			all = append(all, &repo.ChartVersion{Metadata: &chart.Metadata{Version: strings.ReplaceAll(t, "_", "+")}})
 		}
 		return nil
 	})
 	if err != nil {
 		return "", err
 	}
-	i, err := highest(versions, wanted)
+	found, err := highest(all, wanted)
+	if err == nil && found == nil {
+		err = noVersion(all)
+	}
 	if err != nil {
 		return "", err
 	}
-	if i < 0 {
-		return "", noVersion(versions)
-	}
-	return versions[i], nil
+	return found.Version, nil
 }
 
 // pull reads a chart's archive: its manifest by the tag, then the layer. Both are checked against
 // their digests.
-func pull(ctx context.Context, c *Charts, repo *remote.Repository, tag string) ([]byte, error) {
-	desc, body, err := repo.Manifests().FetchReference(ctx, tag)
+func pull(ctx context.Context, from *remote.Repository, tag string) ([]byte, error) {
+	_, data, err := oras.FetchBytes(ctx, from, tag, oras.FetchBytesOptions{MaxBytes: maxManifest})
 	if err != nil {
 		return nil, err
 	}
-	defer body.Close()
-	if desc.Size > maxManifest {
-		return nil, tooLarge("its manifest", desc.Size, maxManifest)
-	}
-	data, err := content.ReadAll(body, desc)
-	if err != nil {
-		return nil, fmt.Errorf("its manifest: %w", err)
-	}
-	var manifest struct {
-		Layers []ocispec.Descriptor `json:"layers"`
-	}
-	if err := json.Unmarshal(data, &manifest); err != nil {
+	var manifest ocispec.Manifest
+	if json.Unmarshal(data, &manifest) != nil {
 		return nil, errors.New("its manifest cannot be read")
 	}
-	i := slices.IndexFunc(manifest.Layers, func(l ocispec.Descriptor) bool { return slices.Contains(chartLayers, l.MediaType) })
+	i := slices.IndexFunc(manifest.Layers, func(l ocispec.Descriptor) bool {
+		return l.MediaType == helmregistry.ChartLayerMediaType || l.MediaType == helmregistry.LegacyChartLayerMediaType
+	})
 	if i < 0 {
 		return nil, errors.New("it is no chart: its manifest has no layer with one")
 	}
 	layer := manifest.Layers[i]
-	if layer.Size > maxArchive {
-		return nil, tooLarge("its archive", layer.Size, maxArchive)
+	if layer.Size > maxArchive { // as much memory is taken for it
+		return nil, fmt.Errorf("its archive has %d bytes; the limit is %d", layer.Size, maxArchive)
 	}
-	blob, err := repo.Blobs().Fetch(ctx, layer)
-	if err != nil {
-		return nil, err
-	}
-	defer blob.Close()
-	archive, err := content.ReadAll(blob, layer)
-	switch {
-	case errors.Is(err, content.ErrMismatchedDigest), errors.Is(err, content.ErrTrailingData), errors.Is(err, content.ErrInvalidDescriptorSize), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, &source.Unavailable{Detail: "its digest or size is not what its manifest has, " + layer.Digest.String(), Hint: "nothing of it is used"}
-	case err != nil:
-		return nil, err
-	}
-	return archive, c.spend(len(archive))
+	return content.FetchAll(ctx, from.Blobs(), layer)
 }
 
 // refused says what a registry answers, without its URLs.
@@ -136,17 +110,39 @@ func refused(err error) error {
 		return &source.Unavailable{Detail: "the registry has no such chart, or no such version of it"}
 	case errors.As(err, &answer):
 		return fmt.Errorf("the registry answers %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
+	case errors.Is(err, errdef.ErrSizeExceedsLimit):
+		return fmt.Errorf("its manifest has more than %d bytes, which is the limit", maxManifest)
+	case errors.As(err, new(*source.Unavailable)), errors.As(err, new(*url.Error)):
+		return err
+	case errors.Is(err, content.ErrMismatchedDigest), errors.Is(err, content.ErrTrailingData), errors.Is(err, io.ErrUnexpectedEOF), strings.Contains(err.Error(), "://"):
+		return &source.Unavailable{Detail: "its digest or size is not what the registry says of it", Hint: "nothing of it is used"}
 	}
 	return err
+}
+
+// registryLogins are the credentials of Helm, and then of Docker.
+func registryLogins() (auth.CredentialFunc, error) {
+	helm, err := credentials.NewStore(cmp.Or(os.Getenv("HELM_REGISTRY_CONFIG"), helmpath.ConfigPath("registry", "config.json")), credentials.StoreOptions{})
+	if err != nil {
+		return nil, errors.New("credentials of Helm for registries cannot be read")
+	}
+	docker, err := credentials.NewStoreFromDocker(credentials.StoreOptions{})
+	if err != nil {
+		return nil, errors.New("credentials of Docker cannot be read")
+	}
+	find := credentials.Credential(credentials.NewStoreWithFallbacks(helm, docker))
+	return func(ctx context.Context, host string) (auth.Credential, error) {
+		c, err := find(ctx, host)
+		if err != nil { // its text is a helper's
+			return auth.EmptyCredential, fmt.Errorf("credentials for %s cannot be had", host)
+		}
+		return c, nil
+	}, nil
 }
 
 // loopback reports whether a registry is on this machine: as with Docker, that is asked without
 // TLS, where that is allowed.
 func loopback(hostport string) bool {
-	host := hostport
-	if h, _, err := net.SplitHostPort(hostport); err == nil {
-		host = h
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	host := (&url.URL{Host: hostport}).Hostname()
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }

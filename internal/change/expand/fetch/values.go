@@ -8,8 +8,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
-	"github.com/argosy-hub/argosy/internal/base/disk"
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
@@ -35,7 +35,8 @@ func (c *Charts) valuesAt(at string) ([]byte, error) {
 	path := filepath.Join(c.o.Dir, files, hex.EncodeToString(sum[:]))
 	if c.o.Offline {
 		data, err := os.ReadFile(path)
-		touch(path)
+		now := time.Now()
+		_ = os.Chtimes(path, now, now)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, notKept()
 		}
@@ -47,17 +48,13 @@ func (c *Charts) valuesAt(at string) ([]byte, error) {
 	}
 	ctx, done := c.slot(maxChart)
 	defer done()
-	data, err := c.download(ctx, u, u, "the file", snapshot.MaxFileSize)
+	data, err := c.download(ctx, u, at, "the file", snapshot.MaxFileSize)
 	var refused *source.Unavailable
-	switch {
-	case errors.As(err, &refused):
+	if errors.As(err, &refused) && refused.Hint == helmCredentials {
 		refused.Hint = "Argo CD reads it without credentials, but those of the URL"
-		return nil, refused
-	case err != nil:
+	}
+	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	return data, disk.Write(path, temporary, data)
+	return data, write(path, data)
 }
