@@ -3,8 +3,9 @@ package web
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/argosy-hub/argosy/internal/service/access"
 	"strings"
+
+	"github.com/argosy-hub/argosy/internal/service/access"
 
 	"github.com/argosy-hub/argosy/internal/base/planpage"
 	"github.com/argosy-hub/argosy/internal/fleet"

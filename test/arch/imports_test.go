@@ -31,13 +31,6 @@ func below(imported, prefix string) bool {
 	return imported == prefix || strings.HasPrefix(imported, prefix+"/")
 }
 
-// internalName is the name of the package below internal/ that an import path is, or is inside of.
-func internalName(imported string) (string, bool) {
-	rest, ok := strings.CutPrefix(imported, module+"/internal/")
-	name, _, _ := strings.Cut(rest, "/")
-	return name, ok
-}
-
 // sources are all Go files of the module.
 func sources(t *testing.T) []source {
 	t.Helper()

@@ -2,10 +2,11 @@ package board
 
 import (
 	"cmp"
-	"github.com/argosy-hub/argosy/internal/service/access"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/service/access"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleet/rollout"

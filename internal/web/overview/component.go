@@ -2,9 +2,10 @@ package overview
 
 import (
 	"cmp"
-	"github.com/argosy-hub/argosy/internal/service/access"
 	"slices"
 	"strings"
+
+	"github.com/argosy-hub/argosy/internal/service/access"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/resolve/explain"

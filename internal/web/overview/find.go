@@ -3,9 +3,10 @@ package overview
 import (
 	"cmp"
 	"encoding/json"
-	"github.com/argosy-hub/argosy/internal/service/access"
 	"slices"
 	"strings"
+
+	"github.com/argosy-hub/argosy/internal/service/access"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/hierarchy"

@@ -151,7 +151,7 @@ const (
 	clusterGone = "remove"
 )
 
-// compare compares a cluster of two states. Was or is is nil where the cluster does not exist.
+// compare compares a cluster of two states. A row is nil where the cluster does not exist.
 func (c *commit) compare(before, after *Index, was, is *row, resolved *int) clusterChange {
 	var out clusterChange
 	cellOf := func(x *Index, r *row, name Component) Cell {

@@ -2,9 +2,10 @@ package overview
 
 import (
 	"cmp"
-	"github.com/argosy-hub/argosy/internal/service/access"
 	"slices"
 	"strings"
+
+	"github.com/argosy-hub/argosy/internal/service/access"
 
 	"github.com/Masterminds/semver/v3"
 
