@@ -85,10 +85,10 @@ metadata: {name: dns-c, labels: {argosy.dev/cluster: c, argosy.dev/group: addons
 spec: {project: default, destination: {name: c, namespace: default}, source: {repoURL: https://charts.example.com, chart: dns, targetRevision: 1.0.0}}
 `
 
-// slowTemplate takes as long as a template may: with it at two levels, two members take seconds.
-const slowTemplate = `zone: {{ .annotations.zone }}
-{{- range until 60 }}{{ $numbers := seq 100000 }}{{ end }}
-`
+// slowTemplate takes nearly as long as a template may: with it at four levels, two members take
+// seconds.
+var slowTemplate = "zone: {{ .annotations.zone }} of {{ .cluster }}\n" +
+	"{{- range until 9 }}{{ range until 1000 }}{{ if eq 1 " + strings.Repeat("2 ", 100) + "}}{{ end }}{{ end }}{{ end }}\n"
 
 func (m *monitored) causes(t *testing.T) []cause {
 	t.Helper()
@@ -118,7 +118,7 @@ func (m *monitored) causes(t *testing.T) []cause {
 			name: "a commit takes long to compute",
 			begin: func(t *testing.T) {
 				t.Helper()
-				for _, level := range []string{"addons/tenants/t/defaults", "addons/tenants/t/environments/dev"} {
+				for _, level := range []string{"addons/defaults", "addons/tenants/defaults", "addons/tenants/t/defaults", "addons/tenants/t/environments/dev"} {
 					m.write(t, level+"/addons/dns/values.yaml.gotmpl", slowTemplate)
 				}
 				m.push(t)
