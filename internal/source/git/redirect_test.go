@@ -26,13 +26,13 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 		w.WriteHeader(http.StatusNotFound)
 	}))
 	defer other.Close()
-	var to func(*http.Request) (code int, location string)
+	var to atomic.Pointer[func(*http.Request) (code int, location string)]
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if strings.HasPrefix(q.URL.Path, "/final.git/") {
 			elsewhere.Add(1)
 		}
-		if to != nil {
-			if code, location := to(q); code != 0 {
+		if f := to.Load(); f != nil {
+			if code, location := (*f)(q); code != 0 {
 				w.Header().Set("Location", location)
 				w.WriteHeader(code)
 				return
@@ -63,12 +63,13 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 		{"a later request", "/git-upload-pack", other.URL + "/x.git/git-upload-pack", other.URL + "/x.git, which is not followed; write the URL of the repository itself"},
 	} {
 		for _, code := range []int{301, 302, 303, 307, 308} {
-			to = func(q *http.Request) (int, string) {
+			answer := func(q *http.Request) (int, string) {
 				if !strings.HasSuffix(q.URL.Path, c.path) {
 					return 0, ""
 				}
 				return code, c.location
 			}
+			to.Store(&answer)
 			s, err := g.Snapshot(sourcetest.Context(t))
 			if want := fmt.Sprintf("git %q: the server redirects to %s", front.URL+"/.git", c.want); !errors.Is(err, source.Unreachable) || err.Error() != want || s == nil || s.Revision != first {
 				t.Errorf("%s, %d: %v, %v; want %s", c.what, code, s, err, want)
