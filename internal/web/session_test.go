@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 	"github.com/argosy-hub/argosy/internal/web"
 )
@@ -112,9 +113,9 @@ func TestSessionKeyIsRandom(t *testing.T) {
 		}
 	}
 
-	store, _ := storetest.New()
+	kept, _ := storetest.New()
 	begin := func() (at string, end func()) {
-		s, err := web.New(web.Options{Fleet: wide(t), Tokens: tokensOf(t), Now: func() time.Time { return now }, Store: store})
+		s, err := web.New(web.Options{Fleet: wide(t), Tokens: tokensOf(t), Now: func() time.Time { return now }, Store: kept})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +135,14 @@ func TestSessionKeyIsRandom(t *testing.T) {
 	}
 	at, end := begin()
 	cookie = signedIn(at)
-	end() // writes
+	isWritten := func() bool {
+		_, _, err := kept.Read(t.Context(), store.Name("session-key", 1))
+		return err == nil
+	}
+	for until := time.Now().Add(time.Minute); !isWritten() && time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		continue // a process that ends before it has reached the store writes nothing
+	}
+	end()
 	at, end = begin()
 	defer end()
 	code := 0
