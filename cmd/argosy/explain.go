@@ -61,7 +61,7 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 				var ok bool
 				about.Cluster = args[0]
 				if about.Group, about.Component, ok = strings.Cut(args[1], "/"); !ok || about.Group == "" || about.Component == "" {
-					return problem.Usage([]string{"for example addons/external-dns"}, "%q is no GROUP/COMPONENT", args[1])
+					return problem.Usage([]string{"for example addons/external-dns"}, "%q is not GROUP/COMPONENT", args[1])
 				}
 				args = args[2:]
 			}

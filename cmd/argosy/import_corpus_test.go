@@ -113,7 +113,7 @@ func TestImportCorpus(t *testing.T) {
 			if unlisted := r.Applications - r.Equal; unlisted > len(r.Problems) {
 				t.Errorf("%d Applications differ, and %d problems are listed", unlisted, len(r.Problems))
 			}
-			for _, kept := range r.Kept { // rule 6: no value file moves, and none changes
+			for _, kept := range r.Kept { // no value file moves, and none changes
 				if was := append(fileOf(a, "repo/"+kept), fileOf(a, "other/"+kept)...); !bytes.Equal(r.Files[kept], was) {
 					t.Errorf("%s is\n%s\nand was\n%s", kept, r.Files[kept], was)
 				}

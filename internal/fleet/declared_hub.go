@@ -20,7 +20,7 @@ func (p layoutParser) hubs(l *Layout) map[string]*Member {
 		subject := fmt.Sprintf("hub %q", f.Key)
 		switch {
 		case !labels.IsName(f.Key):
-			hubs.AddAt(problem.InvalidLayout, hubs.Pos(f.Key), subject, "is no DNS-1123 label", "lower case letters, digits and inner hyphens")
+			hubs.AddAt(problem.InvalidLayout, hubs.Pos(f.Key), subject, "is not a DNS-1123 label", "lower case letters, digits and inner hyphens")
 		case l.Hub != "" && f.Key != l.Hub:
 			hubs.AddAt(problem.InvalidLayout, hubs.Pos(f.Key), subject, "is not the hub that all members have", fmt.Sprintf("%q, as the key \"hub\" says", l.Hub))
 		default:

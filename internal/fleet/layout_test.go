@@ -127,7 +127,7 @@ func TestLayoutErrors(t *testing.T) {
 		{"upwards", "levels: [{name: a, dir: '../x'}]\n", `invalid-layout fleet/layout.yaml:1:25: key "levels[0].dir": path "../x" leads upwards (..): paths stay inside the repository`},
 		{"absolute", "versions: {applicationSets: /etc/passwd}\n", `invalid-layout fleet/layout.yaml:1:29: key "versions.applicationSets": absolute path "/etc/passwd": paths are relative to the repository's root`},
 		{"root upwards", "groups: {addons: {root: ../x}}\n", `invalid-layout fleet/layout.yaml:1:25: key "groups.addons.root": path "../x" leads upwards (..): paths stay inside the repository`},
-		{"group name", "groups: {Apps: {root: x}}\n", `invalid-layout fleet/layout.yaml:1:10: key "groups.Apps": is no DNS-1123 label; expected lower case letters, digits and inner hyphens, at most 63`},
+		{"group name", "groups: {Apps: {root: x}}\n", `invalid-layout fleet/layout.yaml:1:10: key "groups.Apps": is not a DNS-1123 label; expected lower case letters, digits and inner hyphens, at most 63`},
 		{"group key", "groups: {apps: {rot: x}}\n", `unknown-key fleet/layout.yaml:1:17: key "rot": not known in key "groups.apps"; did you mean "root"?`},
 		{"values without component", "files: {values: '{{ .group }}/values.yaml'}\n", `invalid-layout fleet/layout.yaml:1:17: key "files.values": "{{ .group }}/values.yaml" does not use {{ .component }}; expected a path that differs for each component`},
 		{"catalog without group", "files: {catalog: catalog.yaml}\n", `invalid-layout fleet/layout.yaml:1:18: key "files.catalog": "catalog.yaml" does not use {{ .group }}; expected a path that differs for each group`},

@@ -244,7 +244,7 @@ func (mr *memberReader) identity() {
 	}
 	for _, n := range []struct{ what, name string }{{"hub", out.Hub}, {"cluster", out.Name}} {
 		if !labels.IsName(n.name) {
-			mr.at.AddAt(problem.InvalidMember, out.Pos, fmt.Sprintf("%s %q", n.what, n.name), "the path's name is no DNS-1123 label", "lower case letters, digits and inner hyphens, at most 63")
+			mr.at.AddAt(problem.InvalidMember, out.Pos, fmt.Sprintf("%s %q", n.what, n.name), "the path's name is not a DNS-1123 label", "lower case letters, digits and inner hyphens, at most 63")
 		}
 	}
 	for _, n := range []struct{ key, fact, name string }{{keyClusterName, "cluster", declared}, {"tenant", "tenant", out.Tenant}, {"environment", "environment", out.Environment}} {

@@ -112,8 +112,8 @@ func TestMemberErrors(t *testing.T) {
 		{"another name", "clusterName: d\ntenant: t\nenvironment: e\n", `name-mismatch P:1:14: key "clusterName": "d"; expected "c", as the file is named`},
 		{"environment on", "clusterName: c\ntenant: t\nenvironment: on\n", `invalid-member P:3:14: key "environment": is a boolean; expected text; put it in quotes: YAML reads on as true`},
 		{"tenant number", "clusterName: c\ntenant: 12\nenvironment: e\n", `invalid-member P:2:9: key "tenant": is a number; expected text; put it in quotes`},
-		{"tenant upwards", "clusterName: c\ntenant: ../x\nenvironment: e\n", `invalid-member P:2:9: key "tenant": "../x" is no DNS-1123 label; expected lower case letters, digits and inner hyphens, at most 63`},
-		{"tenant in capitals", "clusterName: c\ntenant: Retail\nenvironment: e\n", `invalid-member P:2:9: key "tenant": "Retail" is no DNS-1123 label; expected lower case letters, digits and inner hyphens, at most 63`},
+		{"tenant upwards", "clusterName: c\ntenant: ../x\nenvironment: e\n", `invalid-member P:2:9: key "tenant": "../x" is not a DNS-1123 label; expected lower case letters, digits and inner hyphens, at most 63`},
+		{"tenant in capitals", "clusterName: c\ntenant: Retail\nenvironment: e\n", `invalid-member P:2:9: key "tenant": "Retail" is not a DNS-1123 label; expected lower case letters, digits and inner hyphens, at most 63`},
 		{"reserved tenant", "clusterName: c\ntenant: defaults\nenvironment: e\n", `reserved-name P:2:9: tenant "defaults": a folder of the hierarchy is called so; expected another name`},
 		{"kind", identity + "fleet_member: hub\n", `invalid-member P:4:15: key "fleet_member": "hub"; expected spoke or hub-cluster`},
 		{"lifecycle", identity + "lifecycle: retird\n", `invalid-member P:4:12: key "lifecycle": "retird"; expected active or draining or retired; did you mean "retired"?`},
@@ -154,7 +154,7 @@ func TestMemberErrors(t *testing.T) {
 	}
 	long := strings.Repeat("x", 64)
 	f := load(t, map[string]string{"fleet/fleet-members/Hub_/" + long + ".yaml": "clusterName: " + long + "\ntenant: t\nenvironment: e\n"})
-	if got := texts(f.Member("Hub_", long).Problems); strings.Count(got, "the path's name is no DNS-1123 label") != 2 {
+	if got := texts(f.Member("Hub_", long).Problems); strings.Count(got, "the path's name is not a DNS-1123 label") != 2 {
 		t.Error(got)
 	}
 	if got := texts(load(t, map[string]string{"fleet/fleet-members/h/hub.yaml": "clusterName: hub\ntenant: t\nenvironment: e\n"}).Member("h", "hub").Problems); !strings.HasPrefix(got, "reserved-name ") {

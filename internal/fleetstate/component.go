@@ -274,7 +274,7 @@ func (b *Resolver) MergeEntry(catalogs []hierarchy.Layer, component string) (out
 		if !labels.IsName(component) {
 			return out, []problem.Problem{{
 				Reason: problem.InvalidValue, Severity: problem.Error, Pos: l.Root.Pos(), Subject: fmt.Sprintf("component %q", component),
-				Found: "is no DNS-1123 label", Expected: "lower case letters, digits and inner hyphens",
+				Found: "is not a DNS-1123 label", Expected: "lower case letters, digits and inner hyphens",
 			}}
 		}
 	}

@@ -89,7 +89,7 @@ func New(o Options) (*Guard, error) {
 }
 
 // Response returns the state's response to a query of Argo CD. The error is the state's own
-// *queryerr.Error, or a *Refusal.
+// *problem.QueryError, or a *Refusal.
 func (g *Guard) Response(st *fleetstate.State, r query.Query) (*response.Response, error) {
 	response, err := g.o.Respond(st, r)
 	if err != nil {

@@ -23,7 +23,7 @@ func has(want ...facts.Application) func(State) bool {
 	}
 }
 
-// Rule 7: what the labels and finalizers of Applications say. They are not sticky.
+// What the labels and finalizers of Applications say. They are not sticky.
 func TestHub_FactsOfApplications(t *testing.T) {
 	a := newAPI(t)
 	dns := []string{"cluster=one", "group=addons", "component=dns", "release=canary"}
@@ -63,7 +63,7 @@ func TestHub_FactsOfApplications(t *testing.T) {
 	}
 }
 
-// Rule 7: who controls an Application is a fact, and that nobody does any more.
+// Who controls an Application is a fact, and that nobody does any more.
 func TestHub_ControllersOfApplications(t *testing.T) {
 	a := newAPI(t)
 	const group, kind = "argoproj.io/v1alpha1", "ApplicationSet"
@@ -97,7 +97,7 @@ func TestHub_NoApplications(t *testing.T) {
 	await(t, states, "the first list", has())
 }
 
-// Rule 6: Argo CD writes an Application's status all the time; that is not reported.
+// Argo CD writes an Application's status all the time; that is not reported.
 func TestHub_StatusOfApplicationsIsNotTold(t *testing.T) {
 	a := newAPI(t)
 	a.write("applications", app("x", nil, "cluster=one"))
@@ -127,7 +127,7 @@ type logs struct {
 func (l *logs) Write(p []byte) (int, error) { l.mu.Lock(); defer l.mu.Unlock(); return l.b.Write(p) }
 func (l *logs) String() string              { l.mu.Lock(); defer l.mu.Unlock(); return l.b.String() }
 
-// Rule 8: where Applications may not be asked for, or do not exist, they are unknown, and the facts
+// Where Applications may not be asked for, or do not exist, they are unknown, and the facts
 // of Secrets go on. It is logged once, and tried again.
 func TestHub_ApplicationsUnknown(t *testing.T) {
 	for status, want := range map[int]string{
@@ -160,7 +160,7 @@ func TestHub_ApplicationsUnknown(t *testing.T) {
 	}
 }
 
-// Rule 8, G4: once known, Applications stay known, whatever the API server says later.
+// G4: once known, Applications stay known, whatever the API server says later.
 func TestApplicationsStayKnown(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusForbidden, http.StatusInternalServerError} {
@@ -183,7 +183,7 @@ func TestApplicationsStayKnown(t *testing.T) {
 	}
 }
 
-// Rule 5: nothing is known before the Applications are, if they can be.
+// Nothing is known before the Applications are, if they can be.
 func TestHub_SyncedWithApplications(t *testing.T) {
 	a := newAPI(t)
 	a.put(secret("one", nil))

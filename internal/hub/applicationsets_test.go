@@ -58,7 +58,7 @@ func plugin(configMap, parameters string) string {
 	return fmt.Sprintf(`{"plugin":{"configMapRef":{"name":%q},"input":{"parameters":%s}}}`, configMap, parameters)
 }
 
-// Rule 9: what is kept of ApplicationSets is what they ask our plugin, wherever the question
+// What is kept of ApplicationSets is what they ask our plugin, wherever the question
 // stands.
 func TestApplicationSets_Questions(t *testing.T) {
 	const ours = "generator-plugin"
@@ -153,7 +153,7 @@ func TestApplicationSets_Forbidden(t *testing.T) {
 	}
 }
 
-// Rule 9: one whose last question failed says so until it has succeeded.
+// One whose last question failed says so until it has succeeded.
 func TestApplicationSets_Failed(t *testing.T) {
 	a := &ApplicationSets{configMap: "generator-plugin"}
 	for conditions, want := range map[string]bool{

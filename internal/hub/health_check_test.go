@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestHealthCheckOfGrants: rule 16. The check is there with the text that charts/agent-grant has;
+// TestHealthCheckOfGrants: the check is there with the text that charts/agent-grant has;
 // what cannot be read is not taken for there; and nothing else is ever asked for.
 func TestHealthCheckOfGrants(t *testing.T) {
 	text, err := os.ReadFile("../../charts/agent-grant/health.lua")

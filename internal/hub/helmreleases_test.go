@@ -81,7 +81,7 @@ func releases(want ...facts.Application) func(FluxState) bool {
 	}
 }
 
-// Rule 10: what labels and annotations of HelmReleases say. A mark counts once kustomize-controller
+// What labels and annotations of HelmReleases say. A mark counts once kustomize-controller
 // may delete it, too.
 func TestFlux_FactsOfHelmReleases(t *testing.T) {
 	a := newAPI(t)
@@ -138,7 +138,7 @@ func onlyMetadata(accept string) bool {
 	return true
 }
 
-// Rule 10: Kustomizations are facts beside HelmReleases, of the same names even, and say the same
+// Kustomizations are facts beside HelmReleases, of the same names even, and say the same
 // of their end.
 func TestFlux_Kustomizations(t *testing.T) {
 	a := newAPI(t)
@@ -156,7 +156,7 @@ func TestFlux_Kustomizations(t *testing.T) {
 	becomes(t, states, "what is left", releases(dns, same, kept, zone))
 }
 
-// Rules 5, 8 and 10: half of what there is is not taken for all of it. Where Kustomizations cannot
+// Half of what there is is not taken for all of it. Where Kustomizations cannot
 // be asked for at present, nothing is known; where they may not be, or do not exist, HelmReleases
 // are all; once they may, they are known, too.
 func TestFlux_KustomizationsUnknown(t *testing.T) {
@@ -184,7 +184,7 @@ func TestFlux_KustomizationsUnknown(t *testing.T) {
 	}
 }
 
-// Rule 6: Flux writes a HelmRelease's status all the time; that is not reported.
+// Flux writes a HelmRelease's status all the time; that is not reported.
 func TestFlux_StatusIsNotTold(t *testing.T) {
 	a := newAPI(t)
 	a.write("helmreleases", release("x", nil, protected))
@@ -200,7 +200,7 @@ func TestFlux_StatusIsNotTold(t *testing.T) {
 	}
 }
 
-// Rule 8: where HelmReleases may not be asked for, or do not exist, they are unknown, which is no
+// Where HelmReleases may not be asked for, or do not exist, they are unknown, which is no
 // failure; once they may, they are known.
 func TestFlux_Unknown(t *testing.T) {
 	for status, want := range map[int]string{
@@ -225,7 +225,7 @@ func TestFlux_Unknown(t *testing.T) {
 	}
 }
 
-// Rules 5 and 8, G4: nothing is known before the first list; once known, HelmReleases stay known,
+// G4: nothing is known before the first list; once known, HelmReleases stay known,
 // whatever the API server says later.
 func TestHelmReleasesStayKnown(t *testing.T) {
 	t.Parallel()

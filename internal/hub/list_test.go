@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Rule 11: List says what a Hub would, and no more is asked for than metadata (rule 1).
+// List says what a Hub would, and no more is asked for than metadata.
 func TestList_SaysWhatAHubKnows(t *testing.T) {
 	a := newAPI(t)
 	applied := map[string]string{"kubectl.kubernetes.io/last-applied-configuration": password, "aws_region": "eu-west-1"}
@@ -52,7 +52,7 @@ func TestList_SaysWhatAHubKnows(t *testing.T) {
 	}
 }
 
-// Rule 11: what is asked for and cannot be had is an error, which says what would mend it.
+// What is asked for and cannot be had is an error, which says what would mend it.
 func TestList_Fails(t *testing.T) {
 	for name, c := range map[string]struct {
 		resource string

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Objects lists all pages, of the resource that it is asked for, by GET alone (rule 15). What the
+// Objects lists all pages, of the resource that it is asked for, by GET alone. What the
 // API server refuses is an error that names the permission.
 func TestObjects(t *testing.T) {
 	t.Parallel()

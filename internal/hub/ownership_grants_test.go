@@ -139,7 +139,7 @@ func grantsAre(t *testing.T, states <-chan OwnershipGrantsState, want ...facts.O
 	}
 }
 
-// TestGrantIsHeldUntilItIsReleased (rule 13): each grant of the member gets the finalizer as it
+// TestGrantIsHeldUntilItIsReleased: each grant of the member gets the finalizer as it
 // comes, and loses it when it is being deleted and has been released, and not before. The
 // finalizers of others stay. (M3)
 func TestGrantIsHeldUntilItIsReleased(t *testing.T) {
@@ -182,7 +182,7 @@ func TestGrantIsHeldUntilItIsReleased(t *testing.T) {
 	}
 }
 
-// TestGrantSaysHowHealthyItsGroupIs (rule 13): a held grant brings the revisions of its rings, and
+// TestGrantSaysHowHealthyItsGroupIs: a held grant brings the revisions of its rings, and
 // gets what the service says of the group once, until it says something else; one that is being
 // deleted gets nothing.
 func TestGrantSaysHowHealthyItsGroupIs(t *testing.T) {

@@ -87,7 +87,7 @@ func (a *mapsAPI) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	_ = json.NewEncoder(w).Encode(given)
 }
 
-// Rule 12: state that is larger than an object goes into ConfigMaps and comes out of them as it
+// State that is larger than an object goes into ConfigMaps and comes out of them as it
 // was; replicas that write at once get a conflict; what is not needed is removed, and nothing else
 // is asked for.
 func TestStateInConfigMaps(t *testing.T) {

@@ -66,7 +66,7 @@ type Removals struct {
 	q  query.Checked
 }
 
-// RemovalsOf returns the removals of a query. The error is a *queryerr.Error, as that of the
+// RemovalsOf returns the removals of a query. The error is a *problem.QueryError, as that of the
 // response.
 func RemovalsOf(st *fleetstate.State, r query.Query) (*Removals, error) {
 	q, failure := query.Check(st, r)

@@ -167,8 +167,8 @@ func composedKeyOf(q query.Query) composedKey {
 }
 
 // Compose returns the response to a query in which what waits stays as it was. What waits on one
-// cluster refuses nothing: the error, a *queryerr.Error, is that of a store that has not been read
-// yet.
+// cluster refuses nothing: the error, a *problem.QueryError, is that of a store that has not been
+// read yet.
 func (o *Order) Compose(st *fleetstate.State, q query.Query, desired *response.Response) (*response.Response, error) {
 	if q.View != query.Components {
 		return desired, nil

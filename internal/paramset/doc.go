@@ -1,6 +1,6 @@
 // Package paramset computes the parameter sets of a query.
 //
-//	Generate(state, query) -> []Set, or a *queryerr.Error
+//	Generate(state, query) -> []Set, or a *problem.QueryError
 //	OfCluster(state, query, cluster) -> ClusterSets
 //
 // Its rules:

@@ -1,6 +1,6 @@
 // Package response makes the bytes of responses, and remembers them.
 //
-//	Respond(state, query) -> Response, or a *queryerr.Error   the plugin's response
+//	Respond(state, query) -> Response, or a *problem.QueryError   the plugin's response
 //	Inputs(state, query) -> Response                          the same sets for Flux Operator
 //	Cache.Get(state, query) -> Response                       Respond from memory
 //

@@ -329,7 +329,7 @@ func TestNames(t *testing.T) {
 	}
 	for name := range all {
 		if len(name) > 63 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.HasSuffix(name, "-") || strings.HasPrefix(name, "-") {
-			t.Errorf("%q is no DNS-1123 label", name)
+			t.Errorf("%q is not a DNS-1123 label", name)
 		}
 	}
 }

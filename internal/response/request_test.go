@@ -29,7 +29,7 @@ func TestBadQueryNamesWhatIsExpected(t *testing.T) {
 		`{"view":"members","component":"dns"}`:                                             `component, base and release belong to view "components", not to "members"`,
 		`{"view":"releases","group":"addons","release":"canary"}`:                          `component, base and release belong to view "components", not to "releases"`,
 		`{"view":"components","group":"addons","base":{}}`:                                 "base needs a component: it is one component's catalog entry",
-		`{"view":"components","group":"addons","component":"A b"}`:                         `component "A b" is no DNS-1123 label`,
+		`{"view":"components","group":"addons","component":"A b"}`:                         `component "A b" is not a DNS-1123 label`,
 		`{"view":"components","group":"addons","component":"dsn"}`:                         `component "dsn" is in no catalog of group "addons"`,
 		`{"view":"members","owner":"onne"}`:                                                `owner "onne" is no member of hub "hub", did you mean "one"?`,
 		`{"view":"members","owner":"solo"}`:                                                `owner "solo" is no member of hub "hub"`,

@@ -19,7 +19,7 @@ import (
 // rings, as parameter sets do (rule 8).
 
 // Artifact returns what an engine with Flux is to run: OwnedBy and Build of package flux, with what
-// later rings have. The error is a *queryerr.Error or a problem.List.
+// later rings have. The error is a *problem.QueryError or a problem.List.
 func (r *Rings) Artifact(st *fleetstate.State, hub, owner string) (flux.Artifact, error) {
 	if len(st.Fleet.Rollouts) == 0 || hub != r.o.Hub || st.OwnerName(hub, owner) != engineOf(st) {
 		return flux.Build(st, hub, owner)

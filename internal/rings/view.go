@@ -277,7 +277,7 @@ func (v *view) isHeld(group string) bool {
 
 // Respond returns the response to a query in which later rings keep what their revisions answer.
 // What stays as it was is shared with the responses of the state before, however many of these are
-// remembered. The error is a *queryerr.Error.
+// remembered. The error is a *problem.QueryError.
 func (r *Rings) Respond(st *fleetstate.State, q query.Query) (*response.Response, error) {
 	if len(st.Fleet.Rollouts) == 0 || q.Hub != r.o.Hub || st.OwnerName(q.Hub, q.Owner) != engineOf(st) {
 		return r.o.Responses.Get(st, q)

@@ -192,7 +192,7 @@ func (a At) entries(f *field, n *Node, path string, v reflect.Value) {
 	element.isName, element.required = false, false
 	for _, e := range below.Node.Fields() {
 		if f.isName && !isName(e.Key) {
-			a.AddAt(a.reason, below.Node.KeyPos(e.Key), fmt.Sprintf("key %q", below.key(e.Key)), "is no DNS-1123 label", nameForm)
+			a.AddAt(a.reason, below.Node.KeyPos(e.Key), fmt.Sprintf("key %q", below.key(e.Key)), "is not a DNS-1123 label", nameForm)
 			continue
 		}
 		value := reflect.New(v.Type().Elem()).Elem()
@@ -279,7 +279,7 @@ func (a At) scalar(f *field, n *Node, path string, v reflect.Value) {
 	case text == "" && f.pattern == nil && !isOwn:
 		return
 	case f.isName && !isName(text):
-		a.wrong(n, path, fmt.Sprintf("%q is no DNS-1123 label", shorten(text)), nameForm)
+		a.wrong(n, path, fmt.Sprintf("%q is not a DNS-1123 label", shorten(text)), nameForm)
 		return
 	case f.words != nil && !slices.Contains(f.words, text):
 		if len(f.words) == 1 { // another version or kind of file

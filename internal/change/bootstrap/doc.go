@@ -2,7 +2,7 @@
 // the queries that ApplicationSets send, the projects, and the repositories that Argo CD reads.
 //
 //	roots := bootstrap.Of(hub)
-//	roots.MayAsk(query.Components, "addons") // whether some ApplicationSet queries for addons
+//	bootstrap.MayAsk(query.Components, "addons") // whether some ApplicationSet queries for addons
 //
 // Where something cannot be followed, the Roots are Open: it may create any ApplicationSet and
 // project. Callers must then not report anything as missing.

@@ -12,7 +12,7 @@
 //     written. An additional error refuses it.
 //  2. Nothing is overwritten. A catalog gets a new entry, or another value of one key; everything
 //     else in it, and its comments, stay.
-//  3. All new files are written or none, also when the process is killed (package atomicfile).
+//  3. All new files are written or none: an error undoes what was written (package disk).
 //     Changes of files come after them, one after the other; an error reverts all.
 //  4. A Draft names what it writes and what to do next.
 //  5. NewFleet writes examples/fleet, or examples/minimal with Minimal, with other names.

@@ -20,7 +20,7 @@ func (e *Entry) readCompanions(r *yamldoc.Reader, m *yamldoc.MapReader) {
 	for _, f := range all.Node().Fields() {
 		switch {
 		case !labels.IsName(f.Key):
-			r.AddAt(problem.InvalidValue, all.Node().KeyPos(f.Key), fmt.Sprintf("companion %q", f.Key), "is no DNS-1123 label", "lower case letters, digits and inner hyphens")
+			r.AddAt(problem.InvalidValue, all.Node().KeyPos(f.Key), fmt.Sprintf("companion %q", f.Key), "is not a DNS-1123 label", "lower case letters, digits and inner hyphens")
 			continue
 		case f.Key == KeyValues:
 			r.AddAt(problem.InvalidValue, all.Node().KeyPos(f.Key), `companion "values"`, "has the name of the component's own values file", "another name")

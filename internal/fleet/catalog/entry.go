@@ -239,7 +239,7 @@ func Problems(root *yamldoc.Node) []problem.Problem {
 	r := yamldoc.NewReader(entries.Doc)
 	for _, f := range entries.Fields() {
 		if !labels.IsName(f.Key) {
-			r.AddAt(problem.InvalidValue, entries.KeyPos(f.Key), fmt.Sprintf("component %q", f.Key), "is no DNS-1123 label", "lower case letters, digits and inner hyphens")
+			r.AddAt(problem.InvalidValue, entries.KeyPos(f.Key), fmt.Sprintf("component %q", f.Key), "is not a DNS-1123 label", "lower case letters, digits and inner hyphens")
 		}
 		if f.Value.IsNull() {
 			continue

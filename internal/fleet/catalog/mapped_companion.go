@@ -29,7 +29,7 @@ var mappableOfCompanions = []string{chartPrefix + "repoURL", chartPrefix + "name
 func (m *Mapping) readCompanions(r *yamldoc.Reader, all *yamldoc.MapReader) {
 	for _, f := range all.Node().Fields() {
 		if !labels.IsName(f.Key) || f.Key == KeyValues {
-			r.AddAt(problem.InvalidLayout, all.KeyPos(f.Key), `key "companions"`, "companion \""+f.Key+"\" is no DNS-1123 label, or \"values\"", "lower case letters, digits and inner hyphens")
+			r.AddAt(problem.InvalidLayout, all.KeyPos(f.Key), `key "companions"`, "companion \""+f.Key+"\" is not a DNS-1123 label, or \"values\"", "lower case letters, digits and inner hyphens")
 			continue
 		}
 		c := all.Map(f.Key)

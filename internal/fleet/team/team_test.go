@@ -41,7 +41,7 @@ func TestBadFiles(t *testing.T) {
 	for _, c := range []struct{ old, replacement, want string }{
 		{"name: cart\n", "name: card\n", `fleet/teams/cart.yaml:1:7: key "name": "card"; expected "cart"`},
 		{"name: cart\n", "", `key "name": missing or empty`},
-		{"tenant: shop", "tenant: Shop", `key "tenant": "Shop" is no DNS-1123 label`},
+		{"tenant: shop", "tenant: Shop", `key "tenant": "Shop" is not a DNS-1123 label`},
 		{"owners:", "owner:", `"owners"`},
 		{"[shop-cart]", "[]", `key "owners": missing or empty`},
 		{"[shop-cart]", `["a, proj:team-b:owner"]`, "is no group's name"},

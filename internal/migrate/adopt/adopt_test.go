@@ -152,7 +152,7 @@ var (
 
 func never() bool { return false }
 
-// Rule 1: killed before and after each of its writes, a handover comes to its end, and so does the
+// Killed before and after each of its writes, a handover comes to its end, and so does the
 // way back. No deployed object is deleted, no hook runs, and no two Applications compete.
 func TestKilledAtEveryWrite(t *testing.T) {
 	t.Parallel()
@@ -181,8 +181,8 @@ func TestKilledAtEveryWrite(t *testing.T) {
 	}
 }
 
-// Rules 3 to 8 hold under any order of Argo CD's controllers, kills at any writes, and changes of
-// direction in between; two ApplicationSets share the fleet's one.
+// A handover comes to its end under any order of Argo CD's controllers, kills at any writes, and
+// changes of direction in between; two ApplicationSets share the fleet's one.
 func TestAnyOrder(t *testing.T) {
 	t.Parallel()
 	kills := 0

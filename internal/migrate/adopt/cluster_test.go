@@ -46,7 +46,7 @@ func hubAPI(t *testing.T, status int) (*Live, *[]string) {
 	return live, &seen
 }
 
-// Rule 2: writes and deletions name the version that they were decided on; a conflict is an error
+// Writes and deletions name the version that they were decided on; a conflict is an error
 // of its own. A deletion leaves dependents.
 func TestWritesNameTheirVersion(t *testing.T) {
 	t.Parallel()

@@ -362,7 +362,7 @@ func TestCompanionIsAHelmReleaseBefore(t *testing.T) {
 	}
 }
 
-// Rule 10 on a hub: what it reads for a member has the credentials of that member, and what it
+// What it reads for a member has the credentials of that member, and what it
 // reads for another, for itself or to register a member has none of them.
 func TestHubReadsWithTheMembersCredentials(t *testing.T) {
 	const web = "web: {enabled: true, chart: {repoURL: https://git.example/shop/web, path: chart, version: main}}\n" +
@@ -433,7 +433,7 @@ func TestSourceSaysItsHost(t *testing.T) {
 	}
 }
 
-// TestVariablesAreInTheDigest is rule 12: what decides what manifests become includes their
+// TestVariablesAreInTheDigest: what decides what manifests become includes their
 // variables, and of others none.
 func TestVariablesAreInTheDigest(t *testing.T) {
 	t.Parallel()

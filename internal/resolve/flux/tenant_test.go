@@ -111,7 +111,7 @@ func TestTakenNameChangesNoArtifact(t *testing.T) {
 
 // TestNameThatComesLaterLeavesOutTheTenant: where another tenant's cluster comes, whose component
 // has the name of what a tenant runs already, the artifact has the former and leaves the latter's
-// cluster out, whichever comes first in it. (W1, rule 7)
+// cluster out, whichever comes first in it. (W1)
 func TestNameThatComesLaterLeavesOutTheTenant(t *testing.T) {
 	for name, entry := range map[string]string{
 		"of a component": "ext-dns-blue" + tenantChart,
@@ -143,7 +143,7 @@ func TestNameThatComesLaterLeavesOutTheTenant(t *testing.T) {
 }
 
 // TestPlatformsNameTwiceStopsItsCluster: a component of the platform that is called as what all of
-// a cluster's components share stops the artifact of no other cluster. (W1, rule 7)
+// a cluster's components share stops the artifact of no other cluster. (W1)
 func TestPlatformsNameTwiceStopsItsCluster(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, fluxFleet(fleettest.Tree{
 		"addons/tenants/defaults/application-sets/addons.yaml": "cluster-info: {enabled: true, selector: {matchLabels: {environment: dev}}, " + fleettest.DNSChart + "}\n" +
@@ -160,7 +160,7 @@ func TestPlatformsNameTwiceStopsItsCluster(t *testing.T) {
 
 // TestHubLeavesOutAMemberWithAnError: what Flux cannot express of one member is left out of the
 // hub's artifact, and no other member's objects change. Of the hub itself it refuses the artifact.
-// Lint names it beforehand. (W1, rule 7)
+// Lint names it beforehand. (W1)
 func TestHubLeavesOutAMemberWithAnError(t *testing.T) {
 	const hub = "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, remote_engine: flux}\n"
 	files := fleettest.Small().With(fleettest.Tree{fleettest.Member("hub"): hub})

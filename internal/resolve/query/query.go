@@ -199,7 +199,7 @@ func checkGroup(st *fleetstate.State, r Query) *problem.QueryError {
 	case r.Base != nil && r.Component == "":
 		return problem.BadRequest("base needs a component: it is one component's catalog entry")
 	case r.Component != "" && !labels.IsName(r.Component):
-		return problem.BadRequest("component %q is no DNS-1123 label", r.Component)
+		return problem.BadRequest("component %q is not a DNS-1123 label", r.Component)
 	}
 	return nil
 }

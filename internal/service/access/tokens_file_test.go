@@ -89,7 +89,7 @@ func TestTokensFileIsStrict(t *testing.T) {
 			`4:13: key "token": a token in the tokens file, which is no secret; expected files: a list of files below --tokens-dir that hold it`,
 		},
 		{"no name", head + "- {files: [a], allow: {routes: [getparams]}}\n", `4:3: key "tokens[0].name": missing or empty`},
-		{"bad name", head + entry("A_b", "a"), `key "tokens[0].name": "A_b" is no DNS-1123 label`},
+		{"bad name", head + entry("A_b", "a"), `key "tokens[0].name": "A_b" is not a DNS-1123 label`},
 		{"taken name", head + entry("token-file", "a"), `key "tokens[0].name": "token-file"; expected a name other than that of the token file`},
 		{"name twice", head + entry("a", "a") + entry("a", "b"), `7:3: token "a": listed twice, first at `},
 		{"no files", head + "- {name: a, allow: {routes: [getparams]}}\n", `key "tokens[0].files": missing or empty; expected files below --tokens-dir`},

@@ -171,7 +171,7 @@ func TestTokenDecidesWhetherNeverWhat(t *testing.T) {
 		{"tenant", `{"view":"members"}`, others},
 		{"tenant", `{"view":"components","group":"addons","selector":{"matchLabels":{"environment":"dev"}}}`, others},
 		{"tenant", `{"view":"components","group":"addons","owner":"f"}`, `owner "f"`},
-		{"tenant", `{"view":"components","group":"addons","owner":"nobody"}`, `owner "nobody"`}, // no difference (rule 4)
+		{"tenant", `{"view":"components","group":"addons","owner":"nobody"}`, `owner "nobody"`}, // no difference
 		{"tenant", `{"view":"releases","group":"addons","selector":{"matchLabels":{"tenant":"payments"}}}`, `view "releases" of owner "hub": its sets are of the hub, which is another tenant's`},
 		{"two", payments, ""},
 		{"two", retail, ""},
@@ -273,7 +273,7 @@ func TestScopesOfListings(t *testing.T) {
 		{"tenant", "cluster=c&component=addons/dns", ""},
 		{"tenant", "cluster=g&component=addons/dns", ""},
 		{"tenant", "cluster=b&component=addons/dns", `cluster "b"`},
-		{"tenant", "cluster=nobody&component=addons/dns", `cluster "nobody"`}, // no difference (rule 4)
+		{"tenant", "cluster=nobody&component=addons/dns", `cluster "nobody"`}, // no difference
 		{"tenant", "cluster=b&component=addons/nosuch", `cluster "b"`},
 		{"hub", "cluster=z&component=addons/dns", ""},
 		{"hub", "hub=hub-1&cluster=c&component=addons/dns", `hub "hub-1"`},

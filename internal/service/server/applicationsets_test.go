@@ -51,7 +51,7 @@ func (c *controller) next(t *testing.T) (name, revision string) {
 	}
 }
 
-// Rule 8: a refreshed ApplicationSet finds the new response; one whose response is the same is left
+// A refreshed ApplicationSet finds the new response; one whose response is the same is left
 // alone. Failures are counted, and tried again.
 func TestApplicationSetsAreRefreshed(t *testing.T) {
 	t.Parallel()

@@ -90,7 +90,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 
 const hook = "POST /api/v1/webhook HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 
-// Rule 13: of signed bodies that nobody is known to have sent few are read at once, not for long,
+// Of signed bodies that nobody is known to have sent few are read at once, not for long,
 // and no more than the limit. (H10)
 func TestSignedBodiesAreBounded(t *testing.T) {
 	s := serving(t, func(o *server.Options) { o.MaxWebhookBytes, o.WebhookTimeout = 1000, time.Second })
@@ -147,7 +147,7 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Rule 13: nothing is kept of a body whose sender is not known. (H10)
+// Nothing is kept of a body whose sender is not known. (H10)
 func TestSignedBodiesAreNotKept(t *testing.T) {
 	s := serving(t)
 	const size = server.DefaultMaxWebhookBytes

@@ -269,7 +269,7 @@ func TestRatesOfFailedAttempts(t *testing.T) {
 	}
 }
 
-// Rule 12: every answer says that it is data and not to be kept, whatever it is.
+// Every answer says that it is data and not to be kept, whatever it is.
 func TestHeadersOfEveryAnswer(t *testing.T) {
 	s := serving(t)
 	s.say(fluxFleet(nil))

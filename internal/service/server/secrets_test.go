@@ -18,7 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/location"
 )
 
-// Rule 6: what is or looks like a secret goes in by every door, and comes out by none: no answer,
+// What is or looks like a secret goes in by every door, and comes out by none: no answer,
 // no header, no line of the log at its most talkative, no metric.
 func TestSecretsStayInside(t *testing.T) {
 	const (

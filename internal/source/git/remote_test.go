@@ -31,7 +31,7 @@ func part(t *testing.T, o *Remote, at string) []string {
 	return slices.Sorted(maps.Keys(sourcetest.Contents(s)))
 }
 
-// Rule 11: a part is what stands at a path and below, whatever it is called and wherever links lead
+// A part is what stands at a path and below, whatever it is called and wherever links lead
 // in the repository.
 func TestRemotePartHoldsAllFilesBelow(t *testing.T) {
 	r := sourcetest.NewRepo(t)
@@ -62,7 +62,7 @@ func TestRemotePartHoldsAllFilesBelow(t *testing.T) {
 	}
 }
 
-// Rule 11: revisions are what Argo CD takes them for, each of one commit however long it is read;
+// Revisions are what Argo CD takes them for, each of one commit however long it is read;
 // without a server, the mirror has what has been read.
 func TestRemoteRevisionIsBranchTagCommitOrRange(t *testing.T) {
 	r := sourcetest.NewRepo(t)
@@ -110,7 +110,7 @@ func TestRemoteRevisionIsBranchTagCommitOrRange(t *testing.T) {
 	}
 }
 
-// Rule 11: a damaged mirror is fetched anew.
+// A damaged mirror is fetched anew.
 func TestDamagedRemoteMirrorIsFetchedAgain(t *testing.T) {
 	r := sourcetest.NewRepo(t)
 	r.Commit(map[string]string{"a.yaml": "a: 1\n"})
@@ -130,7 +130,7 @@ func TestDamagedRemoteMirrorIsFetchedAgain(t *testing.T) {
 	}
 }
 
-// Rule 11: what is too much is not fetched, and no larger file is read that nobody asks for.
+// What is too much is not fetched, and no larger file is read that nobody asks for.
 func TestRemoteFetchIsBounded(t *testing.T) {
 	r := sourcetest.NewRepo(t)
 	r.Commit(map[string]string{"c/a.yaml": "a: 1\n", "c/large.bin": strings.Repeat("0123456789abcdef", 100), "c/large.yaml": strings.Repeat("a", 1600)})
@@ -153,7 +153,7 @@ func TestRemoteFetchIsBounded(t *testing.T) {
 	}
 }
 
-// Rule 11: credentials are those that the user's git has; without any, nobody is asked.
+// Credentials are those that the user's git has; without any, nobody is asked.
 func TestRemoteUsesTheUsersCredentialHelper(t *testing.T) {
 	r := sourcetest.NewRepo(t)
 	r.Commit(map[string]string{"a.yaml": "a: 1\n"})

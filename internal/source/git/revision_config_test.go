@@ -10,7 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
-// Rule 8: what a repository's own configuration names is not executed, be it to fetch what a
+// What a repository's own configuration names is not executed, be it to fetch what a
 // partial clone lacks.
 func TestRevision_RunsNothingOfTheRepositorys(t *testing.T) {
 	r := sourcetest.NewRepo(t)

@@ -35,7 +35,7 @@ type ComponentCell struct {
 	Cell
 }
 
-// Cluster describes a cluster. The error is a *queryerr.Error.
+// Cluster describes a cluster. The error is a *problem.QueryError.
 func (x *Index) Cluster(scope access.Reader, complete bool, live Live, hub, name string) (ClusterPage, error) {
 	c, err := access.FindCluster(x.st, scope, hub, name)
 	if err != nil {

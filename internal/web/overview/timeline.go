@@ -222,7 +222,7 @@ type ChangedCluster struct {
 }
 
 // Step compares two revisions that were served, by default the newest two. The error is a
-// *queryerr.Error.
+// *problem.QueryError.
 func (h *History) Step(scope access.Reader, f Filter, base, head string) (Step, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
