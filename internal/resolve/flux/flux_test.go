@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,8 +108,8 @@ func TestFluxTakesNoForeignRepository(t *testing.T) {
 	}
 }
 
-// TestGoldens: an input is a repository; files below want/<owner>/ are the objects that
-// that owner's Flux gets.
+// TestGoldens: an input is a repository. Files below want/<owner>/ are objects that the owner's Flux
+// gets: kustomization.yaml, which names all of them, and the ones that the input is about.
 func TestGoldens(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/*.txtar")
@@ -123,7 +124,7 @@ func TestGoldens(t *testing.T) {
 				t.Fatal(err)
 			}
 			files, want := map[string]string{}, map[string]string{}
-			kept := archive.Files[:0]
+			var kept []txtar.File
 			for _, f := range archive.Files {
 				if strings.HasPrefix(f.Name, "want/") {
 					want[f.Name] = string(f.Data)
@@ -143,8 +144,10 @@ func TestGoldens(t *testing.T) {
 				rendered, problems := flux.Render(owned, flux.Options{})
 				for _, f := range rendered {
 					name := "want/" + owner + "/" + f.Name
-					got[name] = string(f.Data)
-					order = append(order, name)
+					if _, is := want[name]; is || f.Name == "kustomization.yaml" {
+						got[name] = string(f.Data)
+						order = append(order, name)
+					}
 				}
 				if len(problems) > 0 {
 					name := "want/" + owner + "/problems"
@@ -393,6 +396,71 @@ func TestHubReadsWithTheMembersCredentials(t *testing.T) {
 	}
 	if len(secrets) < 5 {
 		t.Errorf("%v", secrets)
+	}
+}
+
+// A member that pulls its credentials, or is given them, reads charts in Git with them: the Secret
+// for that very repository, or else the one for the longest URL above it. A deploy key has other
+// keys for Flux, the hub's own secrets are not the member's, and without credentials on the member
+// there are none to name.
+func TestMemberReadsChartsWithItsCredentials(t *testing.T) {
+	t.Parallel()
+	catalog := ""
+	for name, url := range map[string]string{
+		"app": "https://github.com/acme/charts", "fleet": "https://git.example/fleet", "keyed": "git@git.example:keyed/charts.git",
+		"other": "https://git.example/other", "public": "https://elsewhere.example/charts", "team": "https://git.example/team/charts",
+	} {
+		catalog += fmt.Sprintf("%s: {enabled: true, chart: {repoURL: %q, path: x, version: main}}\n", name, url)
+	}
+	st := state(t, fleetOf(map[string]string{
+		"one":   agent + "githubSecret: true\ngithubSecretName: app\n",
+		"two":   agent + "use_external_secrets: false\npush_argo_secrets: true\n",
+		"three": agent + "use_external_secrets: false\n",
+	}, catalog, map[string]string{"addons/defaults/fleet/fleet-secret/values.yaml": `github: {url: "https://github.com/acme"}
+gitCredentials:
+  fleet: {type: http, kind: repository, url: "https://git.example/fleet.git", secretName: s}
+  all: {type: http, url: "https://git.example", secretName: s}
+  team: {type: http, url: "https://git.example/team", secretName: s}
+  key: {type: ssh, kind: repository, url: "git@git.example:keyed/charts.git", secretName: s}
+  off: {type: http, kind: repository, url: "https://git.example/other", secretName: s, enabled: false}
+  elsewhere: {type: http, secretName: s}
+`}))
+	const key = ": are of type \"ssh\": Flux does not know its keys, and reads git@git.example:keyed/charts.git without"
+	for owner, want := range map[string]string{
+		"one":   "app=one-git-github fleet=one-git-fleet keyed= other=one-git-all public= team=one-git-team; one-git-key" + key,
+		"two":   "app= fleet=two-git-fleet keyed= other=two-git-all public= team=two-git-team; two-git-key" + key,
+		"three": "app= fleet= keyed= other= public= team=",
+	} {
+		owned, err := flux.OwnedBy(st, "hub", owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, problems := flux.Render(owned, flux.Options{})
+		var got []string
+		for _, f := range files {
+			for doc := range strings.SplitSeq(string(f.Data), "---\n") {
+				var o struct {
+					Kind     string
+					Metadata struct{ Name string }
+					Spec     struct{ SecretRef struct{ Name string } }
+				}
+				if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
+					t.Fatal(err)
+				}
+				if o.Kind == "GitRepository" {
+					got = append(got, strings.TrimSuffix(o.Metadata.Name, "-"+owner)+"="+o.Spec.SecretRef.Name)
+				}
+			}
+		}
+		slices.Sort(got)
+		text := strings.Join(got, " ")
+		for _, p := range problems {
+			said, _, _ := strings.Cut(p.Message(), "; expected")
+			text += "; " + strings.TrimPrefix(said, "Git credentials ")
+		}
+		if text != want {
+			t.Errorf("%s\ngot  %s\nwant %s", owner, text, want)
+		}
 	}
 }
 
