@@ -6,9 +6,11 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/tools/txtar"
+	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/cli/values"
@@ -55,14 +57,34 @@ func (l liveObjects) GetClientFor(apiVersion, kind string) (dynamic.Namespaceabl
 	return l.client.Resource(resource), kind != "Namespace", nil
 }
 
-// render renders a chart through Helm's library, schema validation included, and returns the
-// documents and the notes.
+// loadedCharts are the charts that have been loaded, by their folders.
+var loadedCharts sync.Map
+
+// load loads a chart, once if rendering cannot change it: Helm takes dependencies that are switched
+// off away.
+func load(chartDir string) (*chart.Chart, error) {
+	if known, is := loadedCharts.Load(chartDir); is {
+		return known.(*chart.Chart), nil //nolint:forcetypeassert // only charts are stored
+	}
+	loaded, err := loader.LoadDir(chartDir)
+	if err == nil && len(loaded.Metadata.Dependencies) == 0 && strings.HasPrefix(chartDir, repo) {
+		loadedCharts.Store(chartDir, loaded)
+	}
+	return loaded, err
+}
+
+// render renders a chart with value files and returns the documents and the notes.
 func (r rendering) render(chartDir string, valueFiles ...string) (docs []string, notes string, err error) {
-	chart, err := loader.LoadDir(chartDir)
+	merged, err := (&values.Options{ValueFiles: valueFiles}).MergeValues(nil)
 	if err != nil {
 		return nil, "", err
 	}
-	merged, err := (&values.Options{ValueFiles: valueFiles}).MergeValues(nil)
+	return r.with(chartDir, merged)
+}
+
+// with renders a chart through Helm's library, schema validation included.
+func (r rendering) with(chartDir string, merged map[string]any) (docs []string, notes string, err error) {
+	chart, err := load(chartDir)
 	if err != nil {
 		return nil, "", err
 	}

@@ -6,15 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
 	"testing"
 
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
-	"helm.sh/helm/v3/pkg/chart/loader"
-	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/cli/values"
-	"helm.sh/helm/v3/pkg/engine"
 	"sigs.k8s.io/yaml"
 )
 
@@ -26,35 +21,11 @@ const applicationSets = repo + "/charts/application-sets"
 
 // helmTemplate renders a chart as `helm template -f a -f b` does, values schema included.
 func helmTemplate(chartDir string, valueFiles ...string) (string, error) {
-	chart, err := loader.LoadDir(chartDir)
-	if err != nil {
+	docs, _, err := rendering{}.render(chartDir, valueFiles...)
+	if err != nil || len(docs) == 0 {
 		return "", err
 	}
-	merged, err := (&values.Options{ValueFiles: valueFiles}).MergeValues(nil)
-	if err != nil {
-		return "", err
-	}
-	release := chartutil.ReleaseOptions{Name: "test", Namespace: "argocd", Revision: 1, IsInstall: true}
-	vals, err := chartutil.ToRenderValues(chart, merged, release, chartutil.DefaultCapabilities)
-	if err != nil {
-		return "", err
-	}
-	files, err := engine.Render(chart, vals)
-	if err != nil {
-		return "", err
-	}
-	var names []string
-	for name := range files {
-		if strings.HasSuffix(name, ".yaml") && strings.TrimSpace(files[name]) != "" {
-			names = append(names, name)
-		}
-	}
-	sort.Strings(names)
-	var out strings.Builder
-	for _, name := range names {
-		out.WriteString(files[name])
-	}
-	return out.String(), nil
+	return "---\n" + strings.Join(docs, "---\n"), nil
 }
 
 // valuesFile writes values to a file of their own and returns its path.
