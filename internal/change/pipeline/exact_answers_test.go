@@ -9,10 +9,6 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
-	"github.com/argosy-hub/argosy/internal/change/expand"
-	"github.com/argosy-hub/argosy/internal/change/expand/argocd"
-	"github.com/argosy-hub/argosy/internal/change/expand/helm"
-	"github.com/argosy-hub/argosy/internal/change/expand/kustomize"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -46,7 +42,7 @@ type answered struct {
 
 func pipelines(t *testing.T, next fleettest.Tree) *Pipelines {
 	t.Helper()
-	p, err := New(context.Background(), Options{Tools: expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New(), Kustomizations: kustomize.Kustomizations{}}})
+	p, err := New(context.Background(), Options{Tools: tools})
 	if err != nil {
 		t.Fatal(err)
 	}

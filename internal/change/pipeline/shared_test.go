@@ -15,10 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
-	"github.com/argosy-hub/argosy/internal/change/expand"
-	"github.com/argosy-hub/argosy/internal/change/expand/argocd"
-	"github.com/argosy-hub/argosy/internal/change/expand/helm"
-	"github.com/argosy-hub/argosy/internal/change/expand/kustomize"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
@@ -158,7 +154,6 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 	}
 	live := facts.NewSet(true, facts.Cluster{Name: "hub-1"}, facts.Cluster{Name: "hub-2"}, facts.Cluster{Name: fleettest.Cluster(0)}, facts.Cluster{Name: fleettest.Cluster(1)}).
 		WithApplications(fleettest.Application(fleettest.Component(0), fleettest.Cluster(0), "default"), fleettest.Application(fleettest.Component(1), fleettest.Cluster(1), "canary"))
-	tools := expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New(), Kustomizations: kustomize.Kustomizations{}}
 	next := maps.Clone(original)
 	next[listed] = strings.ReplaceAll(strings.ReplaceAll(next[listed], fleettest.Component(0)+":", "unlisted:"), "enabled: false", "enabled: true")
 	quick, differing, refused := 0, 0, 0
@@ -267,7 +262,7 @@ func TestUnchangedClustersAreLookedInto(t *testing.T) {
 	for _, path := range []string{nested, "charts/leaf/templates/extra.yaml"} {
 		files := maps.Clone(original)
 		files[path] += "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: more}}\n"
-		p, err := New(context.Background(), Options{Tools: expand.Tools{ApplicationSets: argocd.New(), Charts: helm.New(), Kustomizations: kustomize.Kustomizations{}}})
+		p, err := New(context.Background(), Options{Tools: tools})
 		if err != nil {
 			t.Fatal(err)
 		}
