@@ -62,6 +62,7 @@ func (b *bystander) run(t *testing.T, seed uint64, n int) accidents.Report {
 
 // The same seed gives the same commits, another seed others (rule 1 of package accidents).
 func TestAccidentsComeFromTheSeed(t *testing.T) {
+	t.Parallel()
 	trees := func(seed uint64) string {
 		b := newBystander(t)
 		if r := b.run(t, seed, 3); r.Accidents() != 3 {
@@ -82,6 +83,7 @@ func TestAccidentsComeFromTheSeed(t *testing.T) {
 // release's, is none. What is not there once the good files are back is reported (rules 3 and 4 of
 // package accidents).
 func TestACampaignCountsWhatShouldExist(t *testing.T) {
+	t.Parallel()
 	b := newBystander(t)
 	b.takes = []string{"app-03"}
 	b.loses = []accidents.Loss{

@@ -97,6 +97,7 @@ func run(t *testing.T, maxRemovals, n int) accidents.Report {
 // Nothing is lost by accidents (D2, G1-G4), nor by a Git server that hangs while the service reads:
 // with a budget of no removals there is no wrong deletion at all.
 func TestNoAccidentDeletes(t *testing.T) {
+	t.Parallel()
 	for _, wrong := range run(t, 0, *count).Wrong {
 		t.Errorf("wrong deletion: %s", wrong)
 	}
@@ -105,6 +106,7 @@ func TestNoAccidentDeletes(t *testing.T) {
 // With the default budget, all that one commit takes from members is within it, whichever
 // ApplicationSet loses it (G3).
 func TestNoCommitPassesTheDefaultBudget(t *testing.T) {
+	t.Parallel()
 	for _, wrong := range run(t, defaultBudget, *count).Wrong {
 		t.Errorf("wrong deletion: %s", wrong)
 	}
@@ -113,6 +115,7 @@ func TestNoCommitPassesTheDefaultBudget(t *testing.T) {
 // Without the budget, the same accidents delete: a campaign can fail. It ends at the first
 // deletion, as each takes most Applications, and each comes back.
 func TestWithoutTheGuardAccidentsDelete(t *testing.T) {
+	t.Parallel()
 	c, argo := begin(t, 1000)
 	c.Enough = func(r accidents.Report) bool { return len(r.Wrong) > 0 }
 	if err := c.Run(100); err != nil {
