@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/diff"
 	"golang.org/x/tools/txtar"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
@@ -197,11 +198,13 @@ func all[T runtime.Object](objects []runtime.Object) []T {
 }
 
 // chartGoldens renders each testdata/<chart>/*.txtar and compares with its golden: files named
-// values*.yaml in, want.yaml or want-error out. Lines of the comment set the release:
-// `release: NAME`, `namespace: NAME`, `api: GROUP/VERSION`.
+// values*.yaml in order in; want.yaml, want.diff or want-error out. Lines of the comment say how:
+// `release: NAME`, `namespace: NAME`, `api: GROUP/VERSION`; `catalog: NAME` has a catalog of the
+// chart first; `beside: NAME` has a want.diff, in what it differs from the golden of that name.
 func chartGoldens(t *testing.T, chartDir string) {
 	t.Helper()
-	for _, path := range glob(t, "testdata/"+filepath.Base(chartDir)+"/*.txtar") {
+	folder := "testdata/" + filepath.Base(chartDir) + "/"
+	for _, path := range glob(t, folder+"*.txtar") {
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
 		t.Run(name, func(t *testing.T) {
 			archive, err := txtar.ParseFile(path)
@@ -209,6 +212,9 @@ func chartGoldens(t *testing.T, chartDir string) {
 				t.Fatal(err)
 			}
 			var how rendering
+			var inputs []txtar.File
+			var valueFiles []string
+			var beside string
 			for _, line := range strings.Split(string(archive.Comment), "\n") {
 				key, value, _ := strings.Cut(line, ": ")
 				switch key {
@@ -218,10 +224,12 @@ func chartGoldens(t *testing.T, chartDir string) {
 					how.Namespace = value
 				case "api":
 					how.APIVersions = append(how.APIVersions, value)
+				case "catalog":
+					valueFiles = append(valueFiles, catalog(value))
+				case "beside":
+					beside = folder + value + ".txtar"
 				}
 			}
-			var inputs []txtar.File
-			var valueFiles []string
 			wantName, want := "want.yaml", ""
 			for _, file := range archive.Files {
 				if strings.HasPrefix(file.Name, "values") {
@@ -237,8 +245,15 @@ func chartGoldens(t *testing.T, chartDir string) {
 			if err != nil {
 				gotName, got = "want-error", strings.TrimSpace(err.Error())+"\n"
 			} else {
-				decodeObjects(t, docs)
+				if chartDir == applicationSets {
+					decode(t, "---\n"+strings.Join(docs, "---\n"))
+				} else {
+					decodeObjects(t, docs)
+				}
 				got = canonical(t, "---\n"+strings.Join(docs, "---\n"))
+				if beside != "" {
+					gotName, got = "want.diff", changes(t, beside, got)
+				}
 			}
 			if bad := strings.HasPrefix(name, "bad-"); bad != (err != nil) {
 				t.Fatalf("error %v; only goldens named bad-* fail", err)
@@ -251,10 +266,37 @@ func chartGoldens(t *testing.T, chartDir string) {
 				return
 			}
 			if gotName != wantName || got != want {
-				t.Errorf("got %s:\n%s\nwant %s:\n%s", gotName, got, wantName, want)
+				t.Errorf("%s differs; -update rewrites it\ngot %s:\n%s\nwant %s:\n%s", path, gotName, got, wantName, want)
 			}
 		})
 	}
+}
+
+// changes are the lines in which a rendering differs from the one of a golden, each group after
+// the line before it.
+func changes(t *testing.T, golden, got string) string {
+	t.Helper()
+	archive, err := txtar.ParseFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := archive.Files[len(archive.Files)-1]
+	if base.Name != "want.yaml" {
+		t.Fatalf("%s has no want.yaml", golden)
+	}
+	lines := strings.Split(string(diff.Diff("a", base.Data, "b", []byte(got))), "\n")
+	isChange := func(line string) bool { return strings.HasPrefix(line, "+") || strings.HasPrefix(line, "-") }
+	var out strings.Builder
+	for i, line := range lines {
+		switch {
+		case i < 3: // the names
+		case strings.HasPrefix(line, "@@"):
+			out.WriteString("@@\n")
+		case isChange(line), i+1 < len(lines) && isChange(lines[i+1]):
+			out.WriteString(line + "\n")
+		}
+	}
+	return out.String()
 }
 
 // TestChartsLint runs Helm's own lint over the charts as they are, without values.
