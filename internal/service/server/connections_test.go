@@ -93,6 +93,7 @@ const hook = "POST /api/v1/webhook HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 // Of signed bodies that nobody is known to have sent few are read at once, not for long,
 // and no more than the limit. (H10)
 func TestSignedBodiesAreBounded(t *testing.T) {
+	t.Parallel()
 	s := serving(t, func(o *server.Options) { o.MaxWebhookBytes, o.WebhookTimeout = 1000, time.Second })
 	large := strings.Repeat("x", 1001)
 	head := hook + "X-Hub-Signature-256: " + signed(secret, large) + "\r\n"

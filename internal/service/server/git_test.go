@@ -80,6 +80,7 @@ func (s *service) arrives(commit string) refresh.Status {
 // A commit pushed to a real repository arrives by the webhook, a broken one does not change the
 // answers, and a restart while the server is away goes on from the state directory.
 func TestGitSource(t *testing.T) {
+	t.Parallel()
 	bare, state := filepath.Join(t.TempDir(), "fleet.git"), t.TempDir()
 	w := work{t, t.TempDir()}
 	w.git("init", "-q", "--bare", bare)
@@ -151,11 +152,13 @@ func TestGitSource(t *testing.T) {
 // Rule H10: a large file of one member quarantines that member, with the file and the limit; it is
 // not even fetched, and the others go on.
 func TestLargeFileQuarantinesItsMember(t *testing.T) {
+	t.Parallel()
 	unreadFile(t, "text: "+strings.Repeat("x", 2<<20)+"\n", "file of more than 1048576 bytes")
 }
 
 // A pointer of Git LFS is not taken for the content of its file, and says what it is.
 func TestLFSPointerQuarantinesItsMember(t *testing.T) {
+	t.Parallel()
 	unreadFile(t, "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n",
 		"Git LFS pointer; expected the content itself")
 }
@@ -180,6 +183,7 @@ func unreadFile(t *testing.T, content, problem string) {
 // Rule H10: links of one member's folder that lead to 2^30 files quarantine that member alone, and
 // the platform's next commit reaches the others.
 func TestEndlessFolderQuarantinesItsReaders(t *testing.T) {
+	t.Parallel()
 	w, s := servingGit(t)
 	const folder = "addons/tenants/retail/clusters/a"
 	links := map[string]string{folder + "/0/x.yaml": "x: 1\n", folder + "/addons/dns": "-> ../30"}
@@ -203,6 +207,7 @@ func TestEndlessFolderQuarantinesItsReaders(t *testing.T) {
 // Rule G4: a Git server that accepts connections and says nothing does not leave a restarted
 // service unready: it serves what it accepted before, and says so.
 func TestHangingGitServerServesRestoredState(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := start(t, storedIn(t, dir))
 	revision := first.say(repository(nil)).Revision

@@ -55,6 +55,7 @@ const beginning = "POST " + getparams + " HTTP/1.1\r\nHost: x\r\nAuthorization: 
 
 // H10
 func TestSlowHeadersEnd(t *testing.T) {
+	t.Parallel()
 	s := serving(t, func(o *server.Options) { o.ReadHeaderTimeout = soon })
 	if answer := s.sent(s.dial(), beginning); answer != "" { // the empty line never comes
 		t.Errorf("%q", answer)
@@ -66,6 +67,7 @@ func TestSlowHeadersEnd(t *testing.T) {
 
 // H10
 func TestSlowBodiesEnd(t *testing.T) {
+	t.Parallel()
 	s := serving(t, func(o *server.Options) { o.ReadTimeout = time.Second })
 	answer := s.sent(s.dial(), beginning+"Content-Length: 100\r\n\r\n{")
 	if !strings.HasPrefix(answer, "HTTP/1.1 400 ") || !strings.Contains(answer, "the request's body broke off") {
@@ -79,6 +81,7 @@ func TestSlowBodiesEnd(t *testing.T) {
 
 // H10
 func TestIdleConnectionsEnd(t *testing.T) {
+	t.Parallel()
 	s := serving(t, func(o *server.Options) { o.IdleTimeout = soon })
 	answer := s.sent(s.dial(), "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
 	if !strings.HasPrefix(answer, "HTTP/1.1 200 OK\r\n") || !strings.HasSuffix(answer, "{\"status\":\"ok\"}\n") {
@@ -102,6 +105,7 @@ func (a *awaited) Write(p []byte) (int, error) {
 
 // An answer that nobody reads is broken off, and cannot be taken for a whole one (G1). (H10)
 func TestUnreadResponseEnds(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"addons/defaults/addons/dns/values.yaml": "text: " + strings.Repeat("x", 512<<10) + "\n"}
 	for i := range 24 {
 		name := "m" + strconv.Itoa(i)
@@ -141,6 +145,7 @@ func TestUnreadResponseEnds(t *testing.T) {
 
 // H10
 func TestRequestSizesAreBounded(t *testing.T) {
+	t.Parallel()
 	s := serving(t, func(o *server.Options) { o.MaxRequestBytes, o.MaxHeaderBytes = 1000, 4<<10 })
 	large := strings.Repeat("x", 1001)
 	for what, request := range map[string]string{

@@ -250,6 +250,7 @@ func TestBrokenNewMemberIsLeftOutWithoutApplications(t *testing.T) {
 // A restart while a member is broken changes no byte of the answers, even when the server of the
 // repository is away and its history has been rewritten. (G4)
 func TestRestartKeepsABrokenMembersSets(t *testing.T) {
+	t.Parallel()
 	bare, state := filepath.Join(t.TempDir(), "fleet.git"), t.TempDir()
 	w := work{t, t.TempDir()}
 	w.git("init", "-q", "--bare", bare)

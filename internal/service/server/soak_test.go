@@ -92,6 +92,7 @@ func soakRevisions() (good []map[string]string, bad map[string]string) {
 // revision has by itself, byte for byte. ARGOSY_SOAK says for how long (2s); `ARGOSY_SOAK=10m go
 // test -race -run UnderLoad -timeout 15m ./internal/service/server`.
 func TestResponsesAreTheirRevisionsUnderLoad(t *testing.T) {
+	t.Parallel()
 	lasts := 2 * time.Second
 	if text := os.Getenv("ARGOSY_SOAK"); text != "" {
 		var err error

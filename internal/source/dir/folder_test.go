@@ -231,6 +231,7 @@ func TestFolder_ClonesBelow(t *testing.T) {
 // Changes are noticed within two seconds; what does not change the content is not reported; errors
 // are, once.
 func TestFolder_Watch(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "repo")
 	sourcetest.Write(t, dir, map[string]string{"a.yaml": "a: 1\n"})
 	updates := sourcetest.Watch(t, openFolder(t, dir))

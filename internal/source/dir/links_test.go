@@ -17,6 +17,7 @@ import (
 // H8, against the operating system's own way with links: whatever random links lead to, a snapshot
 // holds what reading the path gives if that is inside the folder, and an error if not.
 func TestLinksLeadWhereTheSystemFollowsThem(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	names := []string{"a", "b", "c.yaml", "d.yaml", "..", "."}
 	some := func(n int) string {
