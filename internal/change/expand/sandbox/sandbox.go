@@ -2,38 +2,31 @@ package sandbox
 
 import (
 	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
 	"runtime"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// The limits of one rendering, in bytes and time, and how many charts may exceed them.
+// The limits of one rendering, in bytes and time.
 const (
 	maxMemory = 1 << 30
 	maxMade   = 64 << 20
 	maxTime   = time.Minute
-	maxEnded  = 10
 )
 
 // Charts renders charts in child processes. It may be used by several goroutines.
 type Charts struct {
 	command func() (*exec.Cmd, error)
 	timeout time.Duration
-	slots   chan struct{}
-
-	mu     sync.Mutex
-	idle   []*child
-	ended  int
-	closed bool
+	busy    chan struct{} // one for each rendering; its capacity bounds the children
+	idle    chan *child
 }
 
 var _ source.Charts = (*Charts)(nil)
@@ -41,90 +34,82 @@ var _ source.Charts = (*Charts)(nil)
 // New makes the renderer. command makes the command of a child, which calls Serve; the sandbox sets
 // its environment and its files.
 func New(command func() (*exec.Cmd, error)) *Charts {
-	return &Charts{command: command, timeout: maxTime, slots: make(chan struct{}, min(runtime.GOMAXPROCS(0), 4))}
+	n := min(runtime.GOMAXPROCS(0), 4)
+	return &Charts{command: command, timeout: maxTime, busy: make(chan struct{}, n), idle: make(chan *child, n)}
 }
 
-// Close ends the children.
+// Close ends the idle children. No chart may be rendered any more.
 func (s *Charts) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.idle {
-		c.end()
+	for len(s.idle) > 0 {
+		(<-s.idle).end()
 	}
-	s.idle, s.closed = nil, true
 }
 
 // Template renders a chart in a child.
 func (s *Charts) Template(chart source.Chart) ([]manifest.Manifest, error) {
-	s.slots <- struct{}{}
-	defer func() { <-s.slots }()
-	c, err := s.take()
+	q := request{Chart: chart}
+	q.Chart.Own = nil
+	if chart.Archive != nil {
+		data, err := chart.Archive.Open()
+		if err != nil {
+			return nil, fmt.Errorf("chart %s: %w", chart.Name, err)
+		}
+		q.Chart.Archive, q.Archive = &source.Archive{Digest: chart.Archive.Digest}, data
+	}
+	s.busy <- struct{}{}
+	defer func() { <-s.busy }()
+	c, err := s.child()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the process that renders charts cannot be started: %w", err)
 	}
-	out, err := c.template(chart, s.timeout)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var over *endedError
-	if errors.As(err, &over) {
-		s.ended++
-		return nil, fmt.Errorf("chart %s: %w", chart.Name, err)
-	}
-	if s.closed {
+	late := time.AfterFunc(s.timeout, func() { _ = c.cmd.Process.Kill() })
+	r, err := c.exchange(q)
+	inTime := late.Stop()
+	if err != nil || !inTime { // a late child is being killed although it has responded
 		c.end()
-	} else {
-		s.idle = append(s.idle, c)
+		return nil, fmt.Errorf("chart %s: %w", chart.Name, c.ended(inTime, s.timeout))
 	}
-	return out, err
-}
-
-// take returns an idle child, or a new one.
-func (s *Charts) take() (*child, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended >= maxEnded {
-		return nil, fmt.Errorf("%d charts have passed the limits of rendering: no further one is rendered", s.ended)
+	defer func() { s.idle <- c }()
+	switch {
+	case r.Beyond != nil:
+		return nil, source.NotFollowed{Text: r.Failure, Hint: *r.Beyond}
+	case r.Failure != "":
+		return nil, errors.New(r.Failure)
 	}
-	if n := len(s.idle); n > 0 {
-		c := s.idle[n-1]
-		s.idle = s.idle[:n-1]
-		return c, nil
-	}
-	return s.start()
+	return c.manifests(r), nil
 }
 
 // child is a process that renders charts.
 type child struct {
-	cmd      *exec.Cmd
-	requests *gob.Encoder
-	in       io.WriteCloser
-	out      io.Reader
-	messages *messages
-	held     map[string]bool // request.Key of charts that it has
-	shared   map[string]manifest.Manifest
+	cmd         *exec.Cmd
+	in          io.WriteCloser
+	out         io.LimitedReader
+	requests    *gob.Encoder
+	responses   *json.Decoder
+	definitions map[string]manifest.Manifest // by digest
 }
 
-func (s *Charts) start() (*child, error) {
-	unstarted := func(err error) (*child, error) {
-		return nil, fmt.Errorf("the process that renders charts cannot be started: %w", err)
+// child returns an idle child, or starts one.
+func (s *Charts) child() (*child, error) {
+	select {
+	case c := <-s.idle:
+		return c, nil
+	default:
 	}
 	cmd, err := s.command()
 	if err != nil {
-		return unstarted(err)
+		return nil, err
 	}
-	c := &child{cmd: cmd, messages: &messages{}, held: map[string]bool{}, shared: map[string]manifest.Manifest{}}
-	cmd.Env, cmd.Dir, cmd.Stderr = []string{"TZ=UTC"}, "/", c.messages
+	c := &child{cmd: cmd, definitions: map[string]manifest.Manifest{}}
+	cmd.Env, cmd.Dir = []string{"TZ=UTC"}, "/"
 	if c.in, err = cmd.StdinPipe(); err != nil {
-		return unstarted(err)
+		return nil, err
 	}
-	if c.out, err = cmd.StdoutPipe(); err != nil {
-		return unstarted(err)
+	if c.out.R, err = cmd.StdoutPipe(); err != nil {
+		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return unstarted(err)
-	}
-	c.requests = gob.NewEncoder(c.in)
-	return c, nil
+	c.requests, c.responses = gob.NewEncoder(c.in), json.NewDecoder(&c.out)
+	return c, cmd.Start()
 }
 
 // end ends the process.
@@ -134,103 +119,40 @@ func (c *child) end() {
 	_ = c.cmd.Wait()
 }
 
-// endedError says why a child had to end, or ended by itself.
-type endedError struct{ text string }
-
-func (e *endedError) Error() string { return e.text }
-
-// template renders a chart. With an endedError, the child is gone.
-func (c *child) template(chart source.Chart, timeout time.Duration) ([]manifest.Manifest, error) {
-	late := time.AfterFunc(timeout, func() { _ = c.cmd.Process.Kill() })
-	r, err := c.respond(chart)
-	inTime := late.Stop()
-	switch {
-	case err != nil, !inTime: // a late child is being killed although it has responded
-		c.end()
-		return nil, c.ended(err, !inTime, timeout)
-	case r.Beyond != nil:
-		return nil, source.NotFollowed{Text: r.Failure, Hint: *r.Beyond}
-	case r.Failure != "":
-		return nil, errors.New(r.Failure)
-	}
-	return r.manifests(c.shared)
-}
-
-// respond sends a chart and reads the response.
-func (c *child) respond(chart source.Chart) (response, error) {
-	q := request{Chart: chart, Key: keyOf(chart)}
-	q.Chart.Files, q.Chart.Archive, q.Chart.Own = nil, nil, nil
-	if c.held[q.Key] {
-		r, err := c.exchange(q)
-		if err != nil || !r.Unknown {
-			return r, err
-		}
-	}
-	for _, f := range chart.Files {
-		q.Files = append(q.Files, chartFile{f.Path, f.Digest, f.Data})
-	}
-	if chart.Archive != nil {
-		data, err := chart.Archive.Open()
-		if err != nil {
-			return response{Failure: fmt.Sprintf("chart %s: %v", chart.Name, err)}, nil
-		}
-		q.Archive = data
-	}
-	q.Whole, c.held[q.Key] = true, true
-	return c.exchange(q)
-}
-
-func (c *child) exchange(q request) (response, error) {
+// exchange sends a chart and reads the response.
+func (c *child) exchange(q request) (r response, err error) {
+	c.out.N = maxMade
 	if err := c.requests.Encode(q); err != nil {
-		return response{}, err
+		return r, err
 	}
-	return read(c.out)
+	err = c.responses.Decode(&r)
+	return r, err
 }
 
 // ended says why a child is gone.
-func (c *child) ended(err error, late bool, timeout time.Duration) error {
+func (c *child) ended(inTime bool, timeout time.Duration) error {
 	switch {
-	case errors.Is(err, errTooMuch):
-		return &endedError{err.Error()}
-	case late:
-		return &endedError{fmt.Sprintf("rendering it takes more than %s, which is the limit", timeout)}
-	case c.messages.outOfMemory():
-		return &endedError{fmt.Sprintf("rendering it takes more than %d bytes of memory, which is the limit", maxMemory)}
+	case !inTime:
+		return fmt.Errorf("rendering it takes more than %s, which is the limit", timeout)
+	case c.out.N <= 0:
+		return fmt.Errorf("it makes more than %d bytes, which is the limit", maxMade)
 	}
-	return &endedError{fmt.Sprintf("rendering it ends the process that renders (%s); its limits are %d bytes of memory and %s", c.cmd.ProcessState, maxMemory, timeout)}
+	return fmt.Errorf("rendering it ends the process that renders (%s); its limits are %d bytes of memory and %s", c.cmd.ProcessState, maxMemory, timeout)
 }
 
-// keyOf returns the same key for charts with the same files.
-func keyOf(c source.Chart) string {
-	if c.Archive != nil {
-		return c.Archive.Digest
+// manifests returns the objects of a response.
+func (c *child) manifests(r response) []manifest.Manifest {
+	out := make([]manifest.Manifest, 0, len(r.Manifests))
+	for _, o := range r.Manifests {
+		m, known := c.definitions[o.Definition]
+		if !known {
+			m = manifest.New(o.Template, o.Tree, o.Size)
+		}
+		if o.Definition != "" {
+			c.definitions[o.Definition] = m
+		}
+		m.Template = o.Template
+		out = append(out, m)
 	}
-	parts := make([]any, 0, 2*len(c.Files))
-	for _, f := range c.Files {
-		parts = append(parts, f.Path, f.Digest)
-	}
-	return manifest.Digest(parts...)
-}
-
-// messages keeps the beginning of a child's messages.
-type messages struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (t *messages) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p[:min(len(p), 4096-len(t.text))]...)
-	return len(p), nil
-}
-
-// outOfMemory reports whether the child's messages say that it ran out of memory. Go's runtime has
-// several such messages, and sometimes ends with another one; ended then names the limit, too.
-func (t *messages) outOfMemory() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.ContainsFunc([]string{"out of memory", "cannot allocate memory", "goroutine stack exceeds", "pthread_create failed", "newosproc"}, func(s string) bool {
-		return strings.Contains(string(t.text), s)
-	})
+	return out
 }
