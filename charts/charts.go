@@ -50,14 +50,6 @@ func Catalogs() map[string][]byte {
 //go:embed fleet-secret/tenant.schema.json
 var FleetSecretTenantSchema []byte
 
-// FleetPoliciesValues are the values of charts/fleet-policies, FleetPoliciesPresets its presets.
-var (
-	//go:embed fleet-policies/values.yaml
-	FleetPoliciesValues []byte
-	//go:embed fleet-policies/presets.yaml
-	FleetPoliciesPresets []byte
-)
-
 // Two classes have one health check; a chart stands alone, hence a copy.
 //go:generate cp cluster-kro/health.lua cluster-crossplane/health.lua
 

@@ -142,7 +142,6 @@ const (
 	ReplacedLabel      Reason = "replaced-label"
 	ReservedLabel      Reason = "reserved-label"
 	ReservedName       Reason = "reserved-name"
-	SecretPolicy       Reason = "secret-policy"
 	TemplateFailed     Reason = "template-failed"
 	TenantBudget       Reason = "tenant-budget"
 	TypeConflict       Reason = "type-conflict"

@@ -50,7 +50,6 @@ func Run(st *fleetstate.State, tools expand.Tools) []problem.Problem {
 	l.teams()
 	l.rollouts()
 	l.apps()
-	l.secretPolicies()
 	l.tenants()
 	l.deployment()
 	l.problems = append(l.problems, st.TenantProblems()...)

@@ -250,31 +250,3 @@ func TestLintOfDependencies(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
-
-// TestSecretPoliciesJudgeAppsAndKinds: lint says what the policies say of a GitHub App's server and
-// of a Secret's kind.
-func TestSecretPoliciesJudgeAppsAndKinds(t *testing.T) {
-	for policies, want := range map[string]string{
-		"{hosts: [git.example]}":   `key "gitCredentials.app.data.githubAppEnterpriseBaseUrl"`,
-		"{hosts: ['git.example']}": `key "gitCredentials.app.data.githubAppBaseURL"`,
-		"{kinds: [repository]}":    `key "gitCredentials.app" of fleet-secret's values: is of the kind repo-creds`,
-		"{hosts: [evil.example]}":  `key "gitCredentials.host" of fleet-secret's values: https://git.example/ is at none of the allowed hosts`,
-	} {
-		got := querytest.Problems(lint.Run(querytest.Build(t, fleettest.Tree{
-			"fleet/layout.yaml":             "groups:\n  fleet: {root: addons, catalog: catalogs/fleet.yaml}\n",
-			"catalogs/fleet.yaml":           "fleet-policies: {enabled: true, chart: {repoURL: https://git.example/a, path: charts/fleet-policies, version: main}, namespace: argocd, selector: {matchLabels: {fleet_member: hub-cluster}}, values: {repositories: " + policies + "}}\n",
-			"versions/applicationSets.yaml": "releases: {}\n",
-			"versions/fleetSecrets.yaml":    "releases: [{type: default, chartRepo: r, ecrChartName: c, version: '1'}]\n",
-			fleettest.Member("hub"):         "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster}\n",
-			fleettest.Member("shop-1"):      "{clusterName: shop-1, tenant: shop, environment: prod, secretManagerSecretName: s}\n",
-			"addons/defaults/fleet/fleet-secret/values.yaml": "gitCredentials:\n  app: {type: githubApp, url: https://git.example/shop, secretName: s, data: {githubAppEnterpriseBaseUrl: https://evil.example/api/v3, githubAppBaseURL: https://evil.example/api/v3}}\n" +
-				"  host: {type: http, url: https://git.example, secretName: s}\n",
-		}), expand.Tools{}))
-		if strings.Contains(policies, "git.example") && strings.Contains(got, `"gitCredentials.host"`) {
-			t.Errorf("%s: the chart writes the host's address with a slash: %s", policies, got)
-		}
-		if !strings.Contains(got, "secret-policy ") || !strings.Contains(got, want) {
-			t.Errorf("%s: %s\nwant %s", policies, got, want)
-		}
-	}
-}

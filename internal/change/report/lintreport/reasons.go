@@ -64,7 +64,6 @@ var summaries = map[problem.Reason]string{
 	problem.ReplacedLabel:      "Git, or the member's identity, replaces a label or annotation of the live cluster Secret.",
 	problem.ReservedLabel:      "A reserved label is declared with another value.",
 	problem.ReservedName:       "A name collides with one that the hierarchy or the engine needs.",
-	problem.SecretPolicy:       "A Secret that a hub's secret policies refuse (charts/fleet-policies).",
 	problem.TemplateFailed:     "A template cannot be parsed or executed.",
 	problem.TenantBudget:       "A tenant's members take more than their budget in all, or are near to it.",
 	problem.TypeConflict:       "A map replaces a non-map, or the other way round.",
