@@ -54,7 +54,7 @@ func (r *renderedCharts) check() error {
 // called.
 func (r *renderedCharts) pipelines(ctx context.Context, shared *options, instead []string) (p *pipeline.Pipelines, done func(), err error) {
 	o := pipeline.Options{
-		Repository: shared.repo, Tools: shared.tools(), Secrets: externalsecrets.Reader{}, KubeVersion: r.kubeVersion, APIVersions: r.apiVersions, Instead: instead,
+		Repository: shared.repo, Tools: shared.tools(), Secrets: externalsecrets.Read, KubeVersion: r.kubeVersion, APIVersions: r.apiVersions, Instead: instead,
 	}
 	done = func() {}
 	if r.render {

@@ -75,8 +75,6 @@ type Layout struct {
 	Guard Guard
 	// SecretNames are the secrets that tenants may name.
 	SecretNames SecretNames
-	// SecretStores are ClusterSecretStores that exist although no object of the fleet makes them.
-	SecretStores []string
 	// Mounts are other repositories that are joined, by path.
 	Mounts []Mount
 	// Shape is the same for two layouts that find the same files for the same members.
@@ -153,7 +151,7 @@ func (p layoutParser) parse() *Layout {
 	}
 	l := &Layout{
 		Hub: d.Hub, ApplicationSets: string(d.Versions.ApplicationSets), FleetSecrets: string(d.Versions.FleetSecrets), CatalogValuesWin: d.CatalogValuesWin,
-		LintIgnore: d.Lint.Ignore, SecretStores: d.SecretStores, SecretNames: SecretNames{ClusterSecrets: d.SecretNames.Cluster, GitSecrets: d.SecretNames.Git},
+		LintIgnore: d.Lint.Ignore, SecretNames: SecretNames{ClusterSecrets: d.SecretNames.Cluster, GitSecrets: d.SecretNames.Git},
 		Guard:         Guard{MaxRemovals: d.Guard.MaxRemovals, Window: d.Guard.Window, Approvals: string(d.Guard.Approvals)},
 		DuplicateKeys: problem.Error,
 	}

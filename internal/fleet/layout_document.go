@@ -35,9 +35,7 @@ type LayoutDocument struct {
 	// TenantSchemas are the schemas of what tenants may set, by GROUP/COMPONENT.
 	TenantSchemas map[string]repositoryPath `json:"tenantSchemas,omitempty"`
 	// DuplicateKeys is the severity of a key that a map has twice; with warn, the last one wins.
-	DuplicateKeys bool `json:"duplicateKeys,omitempty" jsonschema:"type=string,enum=error,enum=warn"`
-	// SecretStores are ClusterSecretStores that exist although no object of the fleet makes them.
-	SecretStores   []string       `json:"secretStores,omitempty" is:"quoted" pattern:"^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$" expect:"the name of a ClusterSecretStore"`
+	DuplicateKeys  bool           `json:"duplicateKeys,omitempty" jsonschema:"type=string,enum=error,enum=warn"`
 	CatalogMapping CatalogMapping `json:"catalogMapping,omitempty"`
 	// CatalogValuesWin says whether the values of catalogs come before value files or beat them.
 	CatalogValuesWin bool       `json:"catalogValues,omitempty" jsonschema:"type=string,enum=first,enum=last"`

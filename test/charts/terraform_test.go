@@ -343,12 +343,10 @@ func TestNamesAreThoseOfTheContract(t *testing.T) {
 		}
 	}
 	type layout struct {
-		SecretStores []string
-		SecretNames  map[string][]string
+		SecretNames map[string][]string
 	}
-	var own, standard layout
+	var own layout
 	unmarshal("fleet/layout.yaml", &own)
-	unmarshal("internal/fleet/default_layout.yaml", &standard)
 	record := template.Replace(names["record"])
 	want := map[string][]string{
 		"cluster": {record, "arn:aws:secretsmanager:*:*:secret:" + record + "-??????"},
@@ -356,9 +354,6 @@ func TestNamesAreThoseOfTheContract(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, own.SecretNames); diff != "" {
 		t.Errorf("secretNames of fleet/layout.yaml (-convention):\n%s", diff)
-	}
-	if !slices.Equal(standard.SecretStores, []string{names["store"]}) {
-		t.Errorf("secretStores of the default layout: %v; expected %s", standard.SecretStores, names["store"])
 	}
 	type store struct {
 		SecretStore struct{ Name, Kind string }

@@ -148,7 +148,6 @@ const (
 	UnknownKey         Reason = "unknown-key"
 	UnknownQuery       Reason = "unknown-query"
 	UnknownRelease     Reason = "unknown-release"
-	UnknownStore       Reason = "unknown-store"
 	UnknownTenant      Reason = "unknown-tenant"
 	UnreachableFile    Reason = "unreachable-file"
 	UnsupportedEngine  Reason = "unsupported-engine"

@@ -20,7 +20,7 @@ type Pair struct {
 	// Left means that nothing makes the object any more, but it stays because its Application does
 	// not prune. It keeps making its own objects.
 	Left bool
-	// Implied means that the object comes, goes or moves with its Application. Compare visits such
+	// Implied means that the object comes or moves with its Application. Compare visits such
 	// objects only of External Secrets.
 	Implied bool
 }
@@ -63,9 +63,6 @@ type comparison struct {
 	seen           map[object.Key]*object.Object // without trees
 	// compared holds the responses of both revisions, apart for sets that may bring objects.
 	compared map[bool]*response.Outlines
-	// silent is the base without problems, for reading removed Applications: a failure there is not
-	// the change's fault.
-	silent *Hub
 }
 
 // lazyObject makes an object again when it is needed: a moved release removes and adds too many to
@@ -217,8 +214,8 @@ func (c *comparison) isHalfFollowed(b, a *object.Object, before, after []part) b
 func (c *comparison) movedSecrets(b, a *object.Object, before, after []part) {
 	for _, p := range after {
 		i := slices.IndexFunc(before, func(q part) bool { return q.key == p.key })
-		if names, err := c.after.namesSecrets(p); i < 0 || !names || err != nil {
-			continue // a part that cannot be fetched is reported where it is rendered
+		if i < 0 {
+			continue
 		}
 		olds, _ := c.before.objects(b, before[i])
 		news, _ := c.after.objects(a, p)
@@ -351,10 +348,15 @@ func (c *comparison) finish() {
 	for c.pairMoved() || c.open(c.before, c.removed, opened[c.before]) || c.open(c.after, c.added, opened[c.after]) || c.leaveBehind() {
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(c.removed), object.CompareKeys) {
-		c.single(c.before, c.removed[k].make(), func(o *object.Object, implied bool) { c.visit(Pair{Before: o, Implied: implied}) })
+		if o := c.removed[k].make(); c.isFirst(c.before, o) {
+			c.visit(Pair{Before: o})
+		}
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(c.added), object.CompareKeys) {
-		c.single(c.after, c.added[k].make(), func(o *object.Object, implied bool) { c.visit(Pair{After: o, Implied: implied}) })
+		if o := c.added[k].make(); c.isFirst(c.after, o) {
+			c.visit(Pair{After: o})
+			c.newSecrets(o)
+		}
 	}
 }
 
@@ -467,35 +469,31 @@ func cascades(o *object.Object) bool {
 	return o.HasFinalizer("resources-finalizer.argocd.argoproj.io")
 }
 
-// single visits an object of one revision, and the objects of External Secrets that come and go
-// with it.
-func (c *comparison) single(h *Hub, o *object.Object, visit func(o *object.Object, implied bool)) {
+// isFirst reports whether an object of one revision has not been compared yet.
+func (c *comparison) isFirst(h *Hub, o *object.Object) bool {
 	switch {
 	case o == nil, h == c.before && c.seen[o.Key()] != nil:
-		return
+		return false
 	case c.seen[o.Key()] != nil:
 		h.again(o, c.seen[o.Key()]) // beside the compared object
-		return
+		return false
 	}
 	if follows(o) {
 		c.seen[o.Key()] = o.Stub()
 	}
-	visit(o, false)
+	return true
+}
+
+// newSecrets visits the objects of External Secrets that come with a new Application.
+func (c *comparison) newSecrets(o *object.Object) {
 	if !o.Deploys() {
 		return
 	}
-	for _, p := range h.parts(o) {
-		if !p.lives() && h == c.before {
-			for _, x := range c.removedSecrets(o, p) {
-				visit(x, true)
-			}
-			continue
-		}
-		// objects reports a failure.
-		objects, _ := h.objects(o, p)
+	for _, p := range c.after.parts(o) {
+		objects, _ := c.after.objects(o, p) // reports a failure
 		for _, x := range objects {
-			if x.OfExternalSecrets() && (h == c.after || cascades(o)) {
-				visit(x, true)
+			if x.OfExternalSecrets() {
+				c.visit(Pair{After: x, Implied: true})
 			}
 		}
 	}

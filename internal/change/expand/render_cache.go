@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
-	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
 // The limits of the cache. An Application with its values takes a few kilobytes. A chart's objects
@@ -20,8 +19,7 @@ type RenderCache struct {
 	mu           sync.Mutex
 	applications map[string]manifest.Tree
 	charts       map[string][]manifest.Manifest
-	text         int             // of charts, in bytes
-	secrets      map[string]bool // by a packed chart's digest, the result of namesSecrets
+	text         int // of charts, in bytes
 	// rendered and templated count the Applications and charts that were not in the cache.
 	rendered, templated int
 }
@@ -53,11 +51,6 @@ func (m *RenderCache) chart(key string, render func() ([]manifest.Manifest, erro
 			m.charts, m.text = nil, size
 		}
 	})
-}
-
-// namesSecrets reports whether a packed chart may make objects of External Secrets.
-func (m *RenderCache) namesSecrets(a source.Archive) (bool, error) {
-	return cached(m, &m.secrets, a.Digest, a.NamesSecrets, func(bool) {})
 }
 
 // cached returns the value of a key, or finds it; it does not cache failures. If two goroutines

@@ -29,10 +29,6 @@ type traversal struct {
 	visit   func(*object.Object) bool
 	stopped bool
 	seen    map[object.Key]*object.Object
-	// only, if not nil, limits the visited Applications to these clusters. wanted selects further
-	// parts to visit.
-	only   map[string]bool
-	wanted func(o *object.Object, p part) bool
 }
 
 func (w *traversal) object(o *object.Object) {
@@ -52,7 +48,6 @@ func (w *traversal) object(o *object.Object) {
 	switch owner := flux.ArtifactOwner(o); {
 	case o.ApplicationSet():
 		sets, _ := w.h.sets(o)
-		sets = slices.DeleteFunc(sets, w.skips)
 		for some := range slices.Chunk(sets, batch) {
 			for _, a := range w.h.applications(o, some) {
 				if a != nil {
@@ -62,13 +57,12 @@ func (w *traversal) object(o *object.Object) {
 		}
 	case o.Deploys():
 		for _, p := range w.h.parts(o) {
-			wanted := w.all || w.wanted != nil && w.wanted(o, p)
-			if !wanted && !p.lives() {
+			if !w.all && !p.lives() {
 				continue
 			}
 			objects, _ := w.h.objects(o, p)
 			for _, x := range objects {
-				if wanted || follows(x) {
+				if w.all || follows(x) {
 					w.object(x)
 				}
 			}
@@ -78,12 +72,6 @@ func (w *traversal) object(o *object.Object) {
 			w.object(x)
 		}
 	}
-}
-
-// skips reports whether a parameter set belongs to a cluster that the traversal leaves out.
-func (w *traversal) skips(s set) bool {
-	cluster := object.EntryOf(s.parameters.Values).Cluster
-	return w.only != nil && cluster != "" && !w.only[cluster]
 }
 
 // applications renders several sets in parallel; a failed set is nil.

@@ -1,10 +1,13 @@
 package externalsecrets
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,146 +19,116 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/plan"
 )
 
-// Reader reads objects of External Secrets for a plan.
-type Reader struct{}
+var _ plan.SecretReader = Read
 
-var _ plan.SecretReader = Reader{}
-
-// Read decodes an object. The error is a *plan.SecretFault.
-func (Reader) Read(tree map[string]any) (plan.SecretObject, error) {
-	kind, _ := tree["kind"].(string)
-	switch kind {
+// Read returns what an object uses, and what External Secrets or the API server refuses of it.
+func Read(tree map[string]any) ([]plan.SecretUse, []plan.SecretFault) {
+	o := &object{}
+	switch kind, _ := tree["kind"].(string); kind {
 	case esv1.ExtSecretKind:
-		return read(tree, func(o *esv1.ExternalSecret) plan.SecretObject { return externalSecret(o.Spec, "spec") })
+		if x, ok := decode[esv1.ExternalSecret](o, tree); ok {
+			o.externalSecret(x.Spec, path{"spec"})
+		}
 	case esv1.ClusterExtSecretKind:
-		return read(tree, func(o *esv1.ClusterExternalSecret) plan.SecretObject {
-			return externalSecret(o.Spec.ExternalSecretSpec, "spec", "externalSecretSpec")
-		})
+		if x, ok := decode[esv1.ClusterExternalSecret](o, tree); ok {
+			o.externalSecret(x.Spec.ExternalSecretSpec, path{"spec", "externalSecretSpec"})
+		}
 	case "PushSecret":
-		return read(tree, func(o *esv1alpha1.PushSecret) plan.SecretObject { return pushSecret(o.Spec, "spec") })
+		if x, ok := decode[esv1alpha1.PushSecret](o, tree); ok {
+			o.pushSecret(x.Spec, path{"spec"})
+		}
 	case "ClusterPushSecret":
-		return read(tree, func(o *esv1alpha1.ClusterPushSecret) plan.SecretObject {
-			return pushSecret(o.Spec.PushSecretSpec, "spec", "pushSecretSpec")
-		})
-	case esv1.SecretStoreKind:
-		return read(tree, func(o *esv1.SecretStore) plan.SecretObject { return store(kind, o.Name, o.Spec) })
-	case esv1.ClusterSecretStoreKind:
-		return read(tree, func(o *esv1.ClusterSecretStore) plan.SecretObject { return store(kind, o.Name, o.Spec) })
+		if x, ok := decode[esv1alpha1.ClusterPushSecret](o, tree); ok {
+			o.pushSecret(x.Spec.PushSecretSpec, path{"spec", "pushSecretSpec"})
+		}
+	case esv1.SecretStoreKind, esv1.ClusterSecretStoreKind: // of one spec
+		if x, ok := decode[esv1.SecretStore](o, tree); ok {
+			o.store(plan.SecretStore{Kind: kind, Name: x.Name}, x.Spec.Provider)
+		}
 	}
-	return plan.SecretObject{}, nil
+	return o.uses, o.faults
 }
 
-// read decodes a tree as one of the types.
-func read[T any](tree map[string]any, uses func(*T) plan.SecretObject) (plan.SecretObject, error) {
-	var o T
+// object collects what an object uses, and its faults.
+type object struct {
+	uses   []plan.SecretUse
+	faults []plan.SecretFault
+}
+
+// path is a path in an object.
+type path []string
+
+func (p path) to(names ...string) path { return append(p[:len(p):len(p)], names...) }
+
+func (o *object) use(verb plan.SecretVerb, store plan.SecretStore, name string, at path) {
+	o.uses = append(o.uses, plan.SecretUse{Verb: verb, Store: store, Name: name, Path: at})
+}
+
+// decode decodes a tree as one of the types; a field of another type is a fault.
+func decode[T any](o *object, tree map[string]any) (x T, ok bool) {
 	text, err := json.Marshal(tree)
 	if err == nil {
-		err = k8sjson.Unmarshal(text, &o) // keys are case-sensitive, as in the API server
+		err = k8sjson.Unmarshal(text, &x) // keys are case-sensitive, as in the API server
 	}
-	if err != nil {
-		return plan.SecretObject{}, fault(err)
-	}
-	return uses(&o), nil
-}
-
-// fault returns why an object cannot be decoded.
-func fault(err error) *plan.SecretFault {
 	var mismatch *json.UnmarshalTypeError
-	if errors.As(err, &mismatch) {
-		return &plan.SecretFault{
-			Path: strings.Split(mismatch.Field, "."), Found: fmt.Sprintf("%s is a JSON %s", mismatch.Field, mismatch.Value), Expected: jsonName(mismatch.Type.Kind().String()),
+	switch {
+	case errors.As(err, &mismatch):
+		expected := map[string]string{"struct": "an object", "map": "an object", "slice": "a list", "array": "a list", "bool": "true or false", "string": "a string"}[mismatch.Type.Kind().String()]
+		o.faults = append(o.faults, plan.SecretFault{
+			Path: strings.Split(mismatch.Field, "."), Found: fmt.Sprintf("%s is a JSON %s", mismatch.Field, mismatch.Value), Expected: cmp.Or(expected, "a number"),
+		})
+	case err != nil:
+		o.faults = append(o.faults, plan.SecretFault{Path: path{"spec"}, Found: "cannot be decoded: " + err.Error()})
+	}
+	return x, err == nil
+}
+
+// externalSecret collects what an ExternalSecret reads. An entry's own store wins over the
+// object's.
+func (o *object) externalSecret(spec esv1.ExternalSecretSpec, at path) {
+	read := func(own *esv1.SecretStoreRef, name string, at path) {
+		if own == nil || own.Name == "" {
+			own = &spec.SecretStoreRef
 		}
+		o.use(plan.ReadSecret, plan.SecretStore{Kind: cmp.Or(own.Kind, esv1.SecretStoreKind), Name: own.Name}, name, at)
 	}
-	return &plan.SecretFault{Path: []string{"spec"}, Found: "cannot be decoded: " + err.Error()}
-}
-
-// jsonName returns JSON's word for a kind of Go type.
-func jsonName(kind string) string {
-	switch kind {
-	case "struct", "map":
-		return "an object"
-	case "slice", "array":
-		return "a list"
-	case "bool":
-		return "true or false"
-	case "string":
-		return "a string"
-	}
-	return "a number"
-}
-
-// object collects what an object uses. at is the path of the part that is being read.
-type object struct {
-	plan.SecretObject
-	at []string
-}
-
-func (o *object) below(path ...string) []string { return append(o.at[:len(o.at):len(o.at)], path...) }
-
-func (o *object) use(verb plan.SecretVerb, store plan.SecretStore, name string, path ...string) {
-	o.Uses = append(o.Uses, plan.SecretUse{Verb: verb, Store: store, Name: name, Path: o.below(path...)})
-}
-
-// externalSecret returns what an ExternalSecret reads. An entry's own store wins over the object's.
-func externalSecret(spec esv1.ExternalSecretSpec, at ...string) plan.SecretObject {
-	o := &object{at: at}
 	for i, d := range spec.Data { // External Secrets ignores a generator here
-		own := spec.SecretStoreRef
-		if ref := d.SourceRef; ref != nil && ref.SecretStoreRef.Name != "" {
-			own = ref.SecretStoreRef
+		var own *esv1.SecretStoreRef
+		if d.SourceRef != nil {
+			own = &d.SourceRef.SecretStoreRef
 		}
-		o.read(own, nil, d.RemoteRef.Key, "data", strconv.Itoa(i))
+		read(own, d.RemoteRef.Key, at.to("data", strconv.Itoa(i)))
 	}
 	for i, d := range spec.DataFrom {
-		o.validate(d, "dataFrom", strconv.Itoa(i))
-		own, generator := spec.SecretStoreRef, (*esv1.GeneratorRef)(nil)
-		if ref := d.SourceRef; ref != nil {
-			if ref.SecretStoreRef != nil && ref.SecretStoreRef.Name != "" {
-				own = *ref.SecretStoreRef
-			}
-			generator = ref.GeneratorRef
-		}
-		name := ""
+		at := at.to("dataFrom", strconv.Itoa(i))
+		o.validate(d, at)
+		own := cmp.Or(d.SourceRef, &esv1.StoreGeneratorSourceRef{})
 		switch { // External Secrets takes the first (v0.20.4, externalsecret_controller_secret.go)
 		case d.Find != nil:
-			name, generator = found(d.Find), nil
+			read(own.SecretStoreRef, found(d.Find), at)
 		case d.Extract != nil:
-			name, generator = d.Extract.Key, nil
+			read(own.SecretStoreRef, d.Extract.Key, at)
+		case own.GeneratorRef != nil:
+			o.use(plan.ReadSecret, plan.SecretStore{Kind: own.GeneratorRef.Kind, Name: own.GeneratorRef.Name}, "what it generates", at)
+		default:
+			read(own.SecretStoreRef, "", at)
 		}
-		o.read(own, generator, name, "dataFrom", strconv.Itoa(i))
 		for j, r := range d.Rewrite {
 			if r.Transform != nil {
-				o.parse(r.Transform.Template, "dataFrom", strconv.Itoa(i), "rewrite", strconv.Itoa(j), "transform", "template")
+				o.parse(r.Transform.Template, at.to("rewrite", strconv.Itoa(j), "transform", "template"))
 			}
 		}
 	}
-	o.template(spec.Target.Template, "target", "template")
-	return o.SecretObject
+	o.template(spec.Target.Template, at.to("target", "template"))
 }
 
 // validate checks an entry of dataFrom with External Secrets' webhook.
-func (o *object) validate(d esv1.ExternalSecretDataFromRemoteRef, path ...string) {
+func (o *object) validate(d esv1.ExternalSecretDataFromRemoteRef, at path) {
 	alone := &esv1.ExternalSecret{Spec: esv1.ExternalSecretSpec{DataFrom: []esv1.ExternalSecretDataFromRemoteRef{d}}}
 	if _, err := (&esv1.ExternalSecretValidator{}).ValidateCreate(context.Background(), alone); err != nil {
-		at := o.below(path...)
-		o.Faults = append(o.Faults, plan.SecretFault{Path: at, Found: strings.Join(at, ".") + ": " + strings.ReplaceAll(err.Error(), "\n", ", "), Expected: "an entry that External Secrets takes"})
+		found := strings.Join(at, ".") + ": " + strings.ReplaceAll(err.Error(), "\n", ", ")
+		o.faults = append(o.faults, plan.SecretFault{Path: at, Found: found, Expected: "an entry that External Secrets takes"})
 	}
-}
-
-func (o *object) read(store esv1.SecretStoreRef, generator *esv1.GeneratorRef, name string, path ...string) {
-	if generator != nil {
-		o.use(plan.ReadSecret, plan.SecretStore{Kind: generator.Kind, Name: generator.Name}, "what it generates", path...)
-		return
-	}
-	o.use(plan.ReadSecret, plan.SecretStore{Kind: storeKind(store.Kind), Name: store.Name}, name, path...)
-}
-
-// storeKind returns the kind of a store reference, SecretStore by default.
-func storeKind(kind string) string {
-	if kind == "" {
-		return esv1.SecretStoreKind
-	}
-	return kind
 }
 
 // found describes all names that a search may find.
@@ -168,30 +141,65 @@ func found(f *esv1.ExternalSecretFind) string {
 		parts = append(parts, "matching "+f.Name.RegExp)
 	}
 	if len(f.Tags) > 0 {
-		tags, err := json.Marshal(f.Tags) // sorted
-		if err == nil {
-			parts = append(parts, "with tags "+string(tags))
-		}
+		tags, _ := json.Marshal(f.Tags) // sorted
+		parts = append(parts, "with tags "+string(tags))
 	}
-	if len(parts) == 0 {
-		return "all names"
-	}
-	return "all names " + strings.Join(parts, ", ")
+	return strings.TrimSpace("all names " + strings.Join(parts, ", "))
 }
 
-// pushSecret returns what a PushSecret writes to each of its stores.
-func pushSecret(spec esv1alpha1.PushSecretSpec, at ...string) plan.SecretObject {
-	o := &object{at: at}
+// pushSecret collects what a PushSecret writes to each of its stores.
+func (o *object) pushSecret(spec esv1alpha1.PushSecretSpec, at path) {
 	for _, ref := range spec.SecretStoreRefs {
-		to := plan.SecretStore{Kind: storeKind(ref.Kind), Name: ref.Name}
+		to := plan.SecretStore{Kind: cmp.Or(ref.Kind, esv1.SecretStoreKind), Name: ref.Name}
 		// A selector wins over a name (v0.20.4, pushsecret_controller.go, GetSecretStores).
 		if ref.LabelSelector != nil {
 			to.Name, to.Labels = "", metav1.FormatLabelSelector(ref.LabelSelector)
 		}
 		for i, d := range spec.Data {
-			o.use(plan.WriteSecret, to, d.Match.RemoteRef.RemoteKey, "data", strconv.Itoa(i))
+			o.use(plan.WriteSecret, to, d.Match.RemoteRef.RemoteKey, at.to("data", strconv.Itoa(i)))
 		}
 	}
-	o.template(spec.Template, "template")
-	return o.SecretObject
+	o.template(spec.Template, at.to("template"))
+}
+
+// roleKeys are the fields of a provider that hold who the store is to it: a role, an identity or a
+// profile.
+var roleKeys = []string{"role", "additionalRoles", "vaultRole", "roleId", "roleArn", "identityId", "profile"}
+
+// store collects the roles of a store: whatever identifies it to its provider. A store that
+// authenticates only by a Secret has no roles.
+func (o *object) store(store plan.SecretStore, provider *esv1.SecretStoreProvider) {
+	var tree any
+	text, err := json.Marshal(provider) // only the fields that External Secrets knows
+	if err == nil && json.Unmarshal(text, &tree) == nil {
+		o.roles(store, tree, path{"spec", "provider"})
+	}
+}
+
+func (o *object) roles(store plan.SecretStore, provider any, at path) {
+	fields, _ := provider.(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		at := at.to(key)
+		account, _ := fields[key].(map[string]any)
+		switch {
+		case slices.Contains(roleKeys, key):
+			all, many := fields[key].([]any)
+			if !many {
+				all = []any{fields[key]}
+			}
+			for _, role := range all {
+				if name, _ := role.(string); name != "" {
+					o.use(plan.AssumeRole, store, name, at)
+				}
+			}
+		case key == "serviceAccountRef" || key == "serviceAccount":
+			name, _ := account["name"].(string)
+			namespace, _ := account["namespace"].(string)
+			if name != "" {
+				o.use(plan.AssumeRole, store, "ServiceAccount "+strings.TrimPrefix(namespace+"/"+name, "/"), at)
+			}
+		default:
+			o.roles(store, fields[key], at)
+		}
+	}
 }

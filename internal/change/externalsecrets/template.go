@@ -14,62 +14,47 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/plan"
 )
 
-// ownFunctions are External Secrets' functions besides sprig's (v0.19.2 and v0.20.4,
-// pkg/template/v2/template.go). That package is not linked: it brings the providers' certificates
-// and keys with it.
-var ownFunctions = []string{
-	"pkcs12key", "pkcs12keyPass", "pkcs12cert", "pkcs12certPass", "pemToPkcs12", "pemToPkcs12Pass", "fullPemToPkcs12", "fullPemToPkcs12Pass",
-	"pemTruststoreToPKCS12", "pemTruststoreToPKCS12Pass", "filterPEM", "filterCertChain", "jwkPublicKeyPem", "jwkPrivateKeyPem",
-	"toYaml", "fromYaml", "getSecretKey", "rsaDecrypt",
-}
-
-// Functions returns the functions that a template may call. None of them works: templates are only
-// parsed.
+// Functions returns the functions that a template may call: sprig's without those that read the
+// environment, and External Secrets' own (v0.19.2 and v0.20.4, pkg/template/v2/template.go, whose
+// package brings the providers' certificates and keys). Templates are only parsed: none works.
 var Functions = sync.OnceValue(func() template.FuncMap {
 	out := template.FuncMap{}
-	for name := range sprig.TxtFuncMap() {
-		out[name] = unused
+	for _, name := range append(slices.Collect(maps.Keys(sprig.TxtFuncMap())), strings.Fields(`
+		pkcs12key pkcs12keyPass pkcs12cert pkcs12certPass pemToPkcs12 pemToPkcs12Pass fullPemToPkcs12 fullPemToPkcs12Pass
+		pemTruststoreToPKCS12 pemTruststoreToPKCS12Pass filterPEM filterCertChain jwkPublicKeyPem jwkPrivateKeyPem
+		toYaml fromYaml getSecretKey rsaDecrypt`)...) {
+		out[name] = func() string { return "" }
 	}
 	delete(out, "env")
 	delete(out, "expandenv")
-	for _, name := range ownFunctions {
-		out[name] = unused
-	}
 	return out
 })
 
-func unused() string { return "" }
-
 // template parses all texts of a template. It skips the engine v1, which only old versions have and
 // which has other functions.
-func (o *object) template(t *esv1.ExternalSecretTemplate, path ...string) {
+func (o *object) template(t *esv1.ExternalSecretTemplate, at path) {
 	if t == nil || t.EngineVersion != "" && t.EngineVersion != esv1.TemplateEngineV2 {
 		return
 	}
-	for _, key := range slices.Sorted(maps.Keys(t.Data)) {
-		o.parse(t.Data[key], append(path[:len(path):len(path)], "data", key)...)
-	}
-	for _, in := range []struct {
-		name  string
-		texts map[string]string
-	}{{"annotations", t.Metadata.Annotations}, {"labels", t.Metadata.Labels}} {
-		for _, key := range slices.Sorted(maps.Keys(in.texts)) {
-			o.parse(in.texts[key], append(path[:len(path):len(path)], "metadata", in.name, key)...)
+	for _, texts := range []struct {
+		at path
+		of map[string]string
+	}{{at.to("data"), t.Data}, {at.to("metadata", "annotations"), t.Metadata.Annotations}, {at.to("metadata", "labels"), t.Metadata.Labels}} {
+		for _, key := range slices.Sorted(maps.Keys(texts.of)) {
+			o.parse(texts.of[key], texts.at.to(key))
 		}
 	}
 	for i, from := range t.TemplateFrom {
 		if from.Literal != nil {
-			o.parse(*from.Literal, append(path[:len(path):len(path)], "templateFrom", strconv.Itoa(i), "literal")...)
+			o.parse(*from.Literal, at.to("templateFrom", strconv.Itoa(i), "literal"))
 		}
 	}
 }
 
 // parse adds a fault if External Secrets cannot parse a text.
-func (o *object) parse(text string, path ...string) {
+func (o *object) parse(text string, at path) {
 	if _, err := template.New("").Funcs(Functions()).Parse(text); err != nil {
-		at := o.below(path...)
-		o.Faults = append(o.Faults, plan.SecretFault{
-			Path: at, Found: strings.Join(at, ".") + " does not parse: " + strings.Replace(err.Error(), "template: :", "line ", 1), Expected: "a template of External Secrets",
-		})
+		found := strings.Join(at, ".") + " does not parse: " + strings.Replace(err.Error(), "template: :", "line ", 1)
+		o.faults = append(o.faults, plan.SecretFault{Path: at, Found: found, Expected: "a template of External Secrets"})
 	}
 }

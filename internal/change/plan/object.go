@@ -64,7 +64,7 @@ func (p *Plan) Expand(before, after *expand.Hub, with ExpandOptions) {
 	hub := &p.Hubs[i]
 	x := &objects{before: before, after: after, changes: changesOf(*hub), components: componentsOf(hub.Clusters)}
 	steps, visited := rollouts{}, 0
-	secrets := newSecretComparison(with.Secrets, x)
+	secrets := secrets{with.Secrets, x, map[secretKey]secretSite{}, map[secretKey]secretSite{}}
 	for pair := range expand.Compare(before, after) {
 		steps.add(pair.After)
 		visited++

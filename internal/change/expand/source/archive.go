@@ -147,16 +147,6 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// NamesSecrets reports whether a chart may make objects of External Secrets: one of its files names
-// their API, or is packed itself.
-func (a Archive) NamesSecrets() (is bool, err error) {
-	err = a.each(func(name string, text []byte) bool {
-		is = isPackedChart(name) || NamesSecrets(text)
-		return !is
-	})
-	return is, err
-}
-
 // File returns a file of a chart by its path in the chart; nil if there is none.
 func (a Archive) File(path string) (file *snapshot.File, err error) {
 	err = a.each(func(name string, text []byte) bool {

@@ -23,9 +23,7 @@ type Folder struct {
 	helm, kustomize bool
 	// Followed means that its text names kinds that expansion follows.
 	Followed bool
-	// Secrets means that its text names the API of External Secrets.
-	Secrets bool
-	Exists  bool
+	Exists   bool
 }
 
 type folderKey struct {
@@ -59,7 +57,6 @@ func (x *Folders) Folder(snap *snapshot.Snapshot, dir string) *Folder {
 		f.kustomize = f.kustomize || slices.Contains(KustomizationFiles, relative)
 		if !strings.HasSuffix(p, ".md") {
 			f.Followed = f.Followed || IsFollowed(file.Data)
-			f.Secrets = f.Secrets || NamesSecrets(file.Data) || isPackedChart(p)
 		}
 	}
 	f.Digest = manifest.Digest(digests...)
@@ -113,12 +110,6 @@ func contains[T string | []byte](text T, part string) bool {
 	}
 	return strings.Contains(string(text), part)
 }
-
-// secretsAPI is the group of External Secrets in an apiVersion.
-const secretsAPI = "external-secrets.io/v1"
-
-// NamesSecrets reports whether a text may make objects of External Secrets: it names their API.
-func NamesSecrets(text []byte) bool { return bytes.Contains(text, []byte(secretsAPI)) }
 
 // ChartFiles returns a folder's files by paths relative to it.
 func ChartFiles(f *Folder) ([]*snapshot.File, error) {

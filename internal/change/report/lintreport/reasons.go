@@ -70,7 +70,6 @@ var summaries = map[problem.Reason]string{
 	problem.UnknownKey:         "A key that nobody reads.",
 	problem.UnknownQuery:       "A root queries for a view, a group or a hub that there is not.",
 	problem.UnknownRelease:     "A cluster is on a release that the versions file does not have.",
-	problem.UnknownStore:       "No object of the fleet makes a store that an object of External Secrets uses.",
 	problem.UnknownTenant:      "A member's tenant has no folder in the hierarchy while others have.",
 	problem.UnreachableFile:    "No cluster and no component can ever read this file.",
 	problem.UnsupportedEngine:  "A component that the member's engine cannot deploy as it is declared.",

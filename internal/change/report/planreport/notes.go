@@ -82,19 +82,16 @@ func unique(names []string) (out []string) {
 // members, errors, and what it does not follow. Equal findings share a line, because an error in a
 // shared file breaks many clusters.
 func (p Plan) lines(name string) ([]string, error) {
-	var errors, stores, others []Problem
+	var errors, others []Problem
 	for _, x := range p.Problems {
-		switch {
-		case x.Severity == problem.Error:
+		if x.Severity == problem.Error {
 			errors = append(errors, x)
-		case x.Reason == problem.UnknownStore:
-			stores = append(stores, x)
-		default:
+		} else {
 			others = append(others, x)
 		}
 	}
 	out, err := blocks(notes, name, map[string]any{
-		"Hubs": p.Hubs, "Stores": stores,
+		"Hubs":   p.Hubs,
 		"Broken": grouped(p.Broken, func(b plan.Broken) string { return fmt.Sprint(b.Hub, " ", b.Revision, " ", b.Kept) }),
 		"Errors": grouped(errors, func(x Problem) string {
 			return strings.Join([]string{x.Revision, x.Position.String(), withoutSubject(x)}, "\n")

@@ -1,8 +1,6 @@
 package planreport
 
 import (
-	"strings"
-
 	"github.com/argosy-hub/argosy/internal/base/planpage"
 	"github.com/argosy-hub/argosy/internal/change/plan"
 )
@@ -18,9 +16,6 @@ func secretLine(a plan.SecretAccess) planpage.Line {
 		return line(a.Action, access, a.Store.String(), nil, "assumes "+Named(a.Names), at(a.Position))
 	case plan.WriteSecret:
 		verb, store = "writes ", "to "+a.Store.String()
-	}
-	if len(a.Roles) > 0 {
-		store += " as " + strings.Join(a.Roles, ", ")
 	}
 	about := store + ", by " + a.Kind + " " + a.Name
 	if a.Namespace != "" {
