@@ -1,5 +1,5 @@
 // Package httpserver has the common parts of the API and the pages: a listener with its limits, a
-// type of failure, middleware, and a gate for tokens.
+// type of failure, middleware, TLS, and a gate for tokens.
 //
 //	server := httpserver.New(httpserver.Secured(policy, mux), nil, limits, log)
 //	err := server.Serve(listener) // nil after Stop
@@ -13,4 +13,7 @@
 //  3. Every response sets no-store and a Content-Security-Policy.
 //  4. One token gets half of the concurrent requests, and its own rate. Failed attempts share a
 //     rate of their own, so they never block a valid token.
+//  5. A renewed certificate needs no restart. A handshake succeeds without a client certificate, as
+//     the kubelet has none; Authorities.Verify refuses what needs one. A removed authority does not
+//     count on open connections either.
 package httpserver

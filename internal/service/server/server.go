@@ -26,7 +26,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/httpserver"
 	"github.com/argosy-hub/argosy/internal/service/notify"
 	"github.com/argosy-hub/argosy/internal/service/registry"
-	"github.com/argosy-hub/argosy/internal/service/tlsreload"
 )
 
 // Server responds from the newest valid state.
@@ -43,8 +42,8 @@ type Server struct {
 	guarding       func()                  // ends the guard, the order and the rings
 	tokens         *access.Tokens
 	gate           *httpserver.Gate
-	clients        *tlsreload.Authorities // nil if clients need no certificate
-	tlsConfig      *tls.Config            // nil without TLS
+	clients        *httpserver.Authorities // nil if clients need no certificate
+	tlsConfig      *tls.Config             // nil without TLS
 	metrics        *metrics
 	audit          *slog.Logger
 	webhooks       *semaphore.Weighted // bounds the signed bodies in progress
@@ -140,11 +139,11 @@ func (s *Server) tls() (config *tls.Config, err error) {
 		return nil, nil
 	}
 	if s.o.TLSClientCA != "" {
-		if s.clients, err = tlsreload.OpenAuthorities(s.o.TLSClientCA, s.o.Logger, s.rotated("file")); err != nil {
+		if s.clients, err = httpserver.OpenAuthorities(s.o.TLSClientCA, s.o.Logger, s.rotated("file")); err != nil {
 			return nil, err
 		}
 	}
-	return tlsreload.New(tlsreload.Options{Cert: s.o.TLSCert, Key: s.o.TLSKey, Clients: s.clients, Log: s.o.Logger, Rotated: s.rotated("file")})
+	return httpserver.TLS(httpserver.TLSOptions{Cert: s.o.TLSCert, Key: s.o.TLSKey, Clients: s.clients, Log: s.o.Logger, Rotated: s.rotated("file")})
 }
 
 // Start listens, and begins to watch the source. It returns when connections are accepted; /readyz

@@ -9,7 +9,6 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/service/access"
 	"github.com/argosy-hub/argosy/internal/service/httpserver"
-	"github.com/argosy-hub/argosy/internal/service/webhook"
 )
 
 // maxWebhooks bounds the signed bodies that are read at once. Any client may send one, and its
@@ -18,7 +17,7 @@ const maxWebhooks = 16
 
 // look makes the service poll the source now. Pushes during a poll cause only one more poll.
 func (s *Server) look(w http.ResponseWriter, r *http.Request) *failure {
-	event, push := webhook.Event(r.Header)
+	event, push := eventOf(r.Header)
 	info(r).request = cut(event)
 	code, message := http.StatusAccepted, "refresh triggered"
 	if push {
@@ -34,7 +33,7 @@ func (s *Server) look(w http.ResponseWriter, r *http.Request) *failure {
 // DevOps' password.
 func (s *Server) webhook(w http.ResponseWriter, r *http.Request) *failure {
 	token := cmp.Or(r.Header.Get("X-Gitlab-Token"), access.BearerToken(r))
-	signature, signed := webhook.Signature(r.Header)
+	signature, signed := signatureOf(r.Header)
 	if !signed && token == "" { // with a signature, user and password are for a proxy before us
 		_, token, _ = r.BasicAuth()
 	}
@@ -65,7 +64,7 @@ func (s *Server) signer(w http.ResponseWriter, r *http.Request, signature []byte
 		return nil, &failure{Code: http.StatusInternalServerError, Message: "the connection has no time limit", Cause: err.Error()}
 	}
 	secrets, bearers := s.tokens.Signing()
-	by, err := webhook.Signer(secrets, signature, http.MaxBytesReader(w, r.Body, limit))
+	by, err := signerOf(secrets, signature, http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):

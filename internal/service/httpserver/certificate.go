@@ -1,4 +1,4 @@
-package tlsreload
+package httpserver
 
 import (
 	"crypto/tls"
@@ -11,8 +11,9 @@ import (
 // maxFile bounds each PEM file.
 const maxFile = 1 << 20
 
-// Options name the PEM files to use. Cert and Key are required.
-type Options struct {
+// TLSOptions name the PEM files of a certificate and of client authorities. Cert and Key are
+// required.
+type TLSOptions struct {
 	Cert, Key string
 	// Clients are the authorities of clients' certificates. By default, clients need no
 	// certificate.
@@ -22,8 +23,9 @@ type Options struct {
 	Rotated func(kind string)
 }
 
-// New returns a server's TLS configuration. The files must be valid.
-func New(o Options) (*tls.Config, error) {
+// TLS returns a server's configuration, which reads the files again as they change. They must be
+// valid: a later invalid file leaves the last valid one in use.
+func TLS(o TLSOptions) (*tls.Config, error) {
 	pair, err := disk.Open(disk.Options[*tls.Certificate]{
 		Sources: []disk.Source{{Kind: "TLS certificate", Path: o.Cert, Limit: maxFile}, {Kind: "TLS key", Path: o.Key, Limit: maxFile}},
 		Parse: func(contents [][]byte) (*tls.Certificate, error) {

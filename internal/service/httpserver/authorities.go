@@ -1,4 +1,4 @@
-package tlsreload
+package httpserver
 
 import (
 	"bytes"
