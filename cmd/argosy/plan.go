@@ -10,7 +10,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/report"
 	"github.com/argosy-hub/argosy/internal/change/factsfile"
 	"github.com/argosy-hub/argosy/internal/change/pipeline"
-	"github.com/argosy-hub/argosy/internal/change/report/approval"
 	"github.com/argosy-hub/argosy/internal/change/report/planreport"
 )
 
@@ -79,7 +78,7 @@ func newPlan(o *options) *cobra.Command {
 				if p.Guard.Approval == nil {
 					return &problem.Failure{Findings: true, Err: errors.New("nothing to approve: the removals are within the removal budget")}
 				}
-				err = approval.Write(w, p.Guard.Approval)
+				err = planreport.WriteApproval(w, p.Guard.Approval)
 			default:
 				err = paged(cmd, func(w io.Writer, s report.Style) error { return planreport.Write(w, p, s, short) })
 			}

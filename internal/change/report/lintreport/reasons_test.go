@@ -10,11 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// Every reason code is documented, with an example and a way to mend it, and is a rule of SARIF.
+// Every reason code is documented, with an example and a way to fix it.
 func TestReasonsAreDocumented(t *testing.T) {
 	codes := reasons(t)
 	data, err := os.ReadFile("../../../../docs/reference/problems.md")
@@ -39,12 +37,6 @@ func TestReasonsAreDocumented(t *testing.T) {
 		if !regexp.MustCompile(`\n\n    (\S.*: )?(error|warning|note): `).MatchString(text) {
 			t.Errorf("%s: expected an example as lint prints it", code)
 		}
-		if summaries[problem.Reason(code)] == "" {
-			t.Errorf("%s: has no summary in reasons.go", code)
-		}
-	}
-	if len(summaries) != len(codes) {
-		t.Errorf("reasons.go has %d summaries, there are %d codes", len(summaries), len(codes))
 	}
 }
 

@@ -86,8 +86,7 @@ type sarifRegion struct {
 // helpURI is the address at which reasons are described, without the reason.
 const helpURI = "https://github.com/argosy-hub/argosy/blob/main/docs/reference/problems.md#"
 
-// NewSARIF converts a lint report to SARIF. Every reason is a rule, so that a rule keeps its index
-// from run to run.
+// NewSARIF converts a lint report to SARIF. The reasons of its findings are the rules.
 func NewSARIF(r Report, version string) SARIF {
 	run := sarifRun{
 		Tool: sarifTool{Driver: sarifDriver{
@@ -95,14 +94,15 @@ func NewSARIF(r Report, version string) SARIF {
 		}},
 		Results: []sarifResult{}, ColumnKind: "unicodeCodePoints",
 	}
-	ids := make([]string, 0, len(summaries))
-	for reason := range summaries {
-		ids = append(ids, string(reason))
+	var ids []string
+	for _, f := range r.Problems {
+		ids = append(ids, string(f.Reason))
 	}
 	slices.Sort(ids)
+	ids = slices.Compact(ids)
 	for _, id := range ids {
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
-			ID: id, ShortDescription: sarifText{summaries[problem.Reason(id)]}, HelpURI: helpURI + id,
+			ID: id, ShortDescription: sarifText{strings.ReplaceAll(id, "-", " ")}, HelpURI: helpURI + id,
 		})
 	}
 	for _, f := range r.Problems {

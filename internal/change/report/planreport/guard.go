@@ -8,7 +8,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/planpage"
 	"github.com/argosy-hub/argosy/internal/base/report"
 	"github.com/argosy-hub/argosy/internal/change/plan"
-	"github.com/argosy-hub/argosy/internal/change/report/approval"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/guard"
 )
@@ -91,7 +90,7 @@ func NewGuard(p *plan.Plan, all []guard.Decision, wanted []guard.NeededApproval,
 		}
 	}
 	if out.Over() {
-		out.Approval = approval.New(wanted, expires)
+		out.Approval = newApproval(wanted, expires)
 	}
 	return out
 }

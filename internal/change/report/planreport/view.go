@@ -15,7 +15,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/report"
 	"github.com/argosy-hub/argosy/internal/change/plan"
-	"github.com/argosy-hub/argosy/internal/change/report/approval"
 )
 
 const (
@@ -56,7 +55,7 @@ func (p Plan) view(most int) (planpage.Plan, error) {
 	}
 	if p.Guard.Approval != nil {
 		var b strings.Builder
-		_ = approval.Write(&b, p.Guard.Approval) // into memory
+		_ = WriteApproval(&b, p.Guard.Approval) // into memory
 		out.Approval = b.String()
 	}
 	for _, h := range p.Hubs {

@@ -1,9 +1,4 @@
-// Package approval writes removal approvals: the files by which people approve removals beyond the
-// removal budget.
-//
-//	a := approval.New(needed, "2026-12-06")
-//	err := approval.Write(os.Stdout, a)
-package approval
+package planreport
 
 import (
 	"fmt"
@@ -18,8 +13,8 @@ import (
 // reasonToGive is the placeholder for the author's reason.
 const reasonToGive = "TODO: why this may go"
 
-// New approves the wanted removals until a day.
-func New(wanted []guard.NeededApproval, expires string) *fleet.Approval {
+// newApproval approves the wanted removals until a day.
+func newApproval(wanted []guard.NeededApproval, expires string) *fleet.Approval {
 	a := &fleet.Approval{APIVersion: report.APIVersion, Kind: fleet.ApprovalKind, LastDay: expires}
 	for _, w := range wanted {
 		a.Removals = append(a.Removals, fleet.ApprovedRemoval{
@@ -29,8 +24,8 @@ func New(wanted []guard.NeededApproval, expires string) *fleet.Approval {
 	return a
 }
 
-// Write writes an approval as the file to commit.
-func Write(w io.Writer, a *fleet.Approval) error {
+// WriteApproval writes an approval as the file to commit.
+func WriteApproval(w io.Writer, a *fleet.Approval) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\nexpires: %s\nremovals:\n", a.APIVersion, a.Kind, a.LastDay)
 	list := func(key string, names []string) {
