@@ -18,19 +18,11 @@ func TestServiceDocIsUpToDate(t *testing.T) {
 	b.WriteString("<!-- Generated from the command: go test ./cmd/generator-plugin -update -->\n# The command generator-plugin\n\n" +
 		"The service. The [HTTP API](api.md) has its responses and the files of [tokens](api.md#tokens). Exit status: 0\n" +
 		"good, 2 wrong usage or failing input or output.\n\n")
-	table := func(fs *pflag.FlagSet) {
-		b.WriteString("| flag | meaning | default |\n|---|---|---|\n")
-		fs.VisitAll(func(f *pflag.Flag) {
-			name, text := pflag.UnquoteUsage(f)
-			b.WriteString("| `" + strings.TrimRight("--"+f.Name+" "+name, " ") + "` | " + text + " | " + code(f.DefValue) + " |\n")
-		})
-	}
-	table(newCommand(&flags{}, nil).Flags())
-	b.WriteString("\n## generator-plugin git\n\n" +
-		"Runs Git for the service, in a process that has Git's credentials and no token\n" +
-		"([why](../security.md#takeover-of-git)). The service finds it by `--git-socket`, needs no `git` command then, and has the\n" +
-		"same `--source` and `--ref`. Run the two as different users, or in two containers as the chart does.\n\n")
-	table(newGitCommand(&gitFlags{}, nil).Flags())
+	b.WriteString("| flag | meaning | default |\n|---|---|---|\n")
+	newCommand(&flags{}, nil).Flags().VisitAll(func(f *pflag.Flag) {
+		name, text := pflag.UnquoteUsage(f)
+		b.WriteString("| `" + strings.TrimRight("--"+f.Name+" "+name, " ") + "` | " + text + " | " + code(f.DefValue) + " |\n")
+	})
 	if *update {
 		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
 			t.Fatal(err)

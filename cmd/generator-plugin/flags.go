@@ -15,13 +15,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/hub"
 	"github.com/argosy-hub/argosy/internal/service/checks"
 	"github.com/argosy-hub/argosy/internal/service/liveness"
 	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
-	"github.com/argosy-hub/argosy/internal/source/gitsocket"
 	"github.com/argosy-hub/argosy/internal/source/location"
 )
 
@@ -30,7 +30,6 @@ type flags struct {
 	server.Options // from its own flags, then completed by open
 	repository     git.Options
 	layout         string
-	gitSocket      string
 	// mountCredentials are the folders of the credentials that the layout's mounts name.
 	mountCredentials []string
 
@@ -94,11 +93,12 @@ func noArguments(_ *cobra.Command, args []string) error {
 func (f *flags) register(fs *pflag.FlagSet) {
 	f.Options = server.Defaults()
 	fs.StringVar(&f.repository.Location, "source", "", "the fleet's repository: a `folder`, which is watched, or a Git URL (required)")
-	registerGit(fs, &f.repository)
+	fs.StringVar(&f.repository.Ref, "ref", "main", "branch, tag or whole commit id of a Git `source`; in full (refs/tags/v1) if the name is a tag and a branch")
+	fs.StringVar(&f.repository.Credentials, "git-credentials", "", "`folder` with the files username and password, a GitHub App's files, or identity and known_hosts")
+	fs.StringVar(&f.repository.Signers, "source-signers", "", "`file` of allowed signers (ssh-keygen(1)) of a Git source: only commits that one of them signed by ssh are served; without it, all are")
 	fs.StringVar(&f.layout, "layout", "", "a `file` to read at start instead of fleet/layout.yaml of every revision; to try a layout before a commit")
 	fs.DurationVar(&f.repository.Interval, "interval", time.Minute, "how often a Git source is polled")
-	fs.StringVar(&f.gitSocket, "git-socket", "", "`socket` of generator-plugin git, which runs Git for the service: with the same --source and --ref, its own credentials and --state-dir")
-	fs.StringArrayVar(&f.mountCredentials, "mount-credentials", nil, "credentials that a mount of the layout names, a folder as --git-credentials: `NAME=DIR`, may be repeated; with --git-socket, as for generator-plugin git")
+	fs.StringArrayVar(&f.mountCredentials, "mount-credentials", nil, "credentials that a mount of the layout names, a folder as --git-credentials: `NAME=DIR`, may be repeated")
 	fs.StringVar(&f.stateDir, "state-dir", "", "`folder` that survives a restart: the Git mirror, and the last accepted snapshot and responses; without it, all are lost")
 	fs.StringVar(&f.stateIn, "state", "", "where the last accepted snapshot, responses and facts are stored: kubernetes, in ConfigMaps that replicas share, or a `folder`, as --state-dir; default: --state-dir")
 	fs.StringVar(&f.stateNamespace, "state-namespace", "", "`namespace` of these ConfigMaps, with --state kubernetes; default: the pod's own")
@@ -134,13 +134,6 @@ func (f *flags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.auditLog, "audit-log", "", "`file` that gets one line of JSON for each request, rotated secret and used approval; - is standard output; default: none")
 	f.web.register(fs)
 	fs.Bool("version", false, "print the version and exit") // cobra looks it up
-}
-
-// registerGit adds the flags of a Git source, which both commands have.
-func registerGit(fs *pflag.FlagSet, o *git.Options) {
-	fs.StringVar(&o.Ref, "ref", "main", "branch, tag or whole commit id of a Git `source`; in full (refs/tags/v1) if the name is a tag and a branch")
-	fs.StringVar(&o.Credentials, "git-credentials", "", "`folder` with the files username and password, a GitHub App's files, or identity and known_hosts")
-	fs.StringVar(&o.Signers, "source-signers", "", "`file` of allowed signers (ssh-keygen(1)) of a Git source: only commits that one of them signed by ssh are served; without it, all are")
 }
 
 // normalize turns `--source git URL` into one argument, and one dash into two: only -h is a short
@@ -188,12 +181,6 @@ func (f *flags) validate() error {
 		return errors.New("--plugin-configmap is empty; expected the name that ApplicationSets have in plugin.configMapRef")
 	case f.repository.Interval <= 0:
 		return fmt.Errorf("--interval %s; expected more than nothing", f.repository.Interval)
-	case f.gitSocket != "" && !git.IsURL(f.repository.Location):
-		return errors.New("--git-socket needs the URL of a Git repository as --source")
-	case f.gitSocket != "" && len(f.mountCredentials) > 0:
-		return errors.New("--mount-credentials are for the process that runs Git: give them to generator-plugin git, not beside --git-socket")
-	case f.gitSocket != "" && f.repository.Credentials+f.repository.Signers != "":
-		return errors.New("--git-credentials and --source-signers are for generator-plugin git, where the service has a --git-socket")
 	case f.repository.Signers != "" && !git.IsURL(f.repository.Location) && !git.IsBareRepository(f.repository.Location):
 		return errors.New("--source-signers needs a Git repository as --source: a folder has no signatures")
 	}
@@ -243,7 +230,7 @@ func (f *flags) open(stdout, stderr io.Writer) (server.Options, error) {
 		o.Silent = f.prober.Failing
 	}
 	o.Mounts = f.openMount
-	if f.grants != "" && f.gitSocket == "" && git.IsURL(f.repository.Location) {
+	if f.grants != "" && git.IsURL(f.repository.Location) {
 		o.Revision = f.readRevision
 	}
 	if o.Source, err = f.openSource(); err != nil {
@@ -253,18 +240,24 @@ func (f *flags) open(stdout, stderr io.Writer) (server.Options, error) {
 	return o, nil
 }
 
-// openSource opens the repository, through the separate Git process or in this one.
+// openSource opens the repository.
 func (f *flags) openSource() (source.Source, error) {
 	repository := f.repository
 	repository.StateDir = f.stateDir
-	if f.gitSocket == "" {
-		return location.Open(repository)
-	}
-	name, ref, err := repository.Name()
+	return location.Open(repository)
+}
+
+// readRevision reads a commit of the repository into a mirror of its own: an agent's hub may have
+// announced a commit that no poll has seen.
+func (f *flags) readRevision(ctx context.Context, commit string) (*snapshot.Snapshot, error) {
+	o := f.repository
+	o.Ref, o.StateDir = commit, ""
+	repository, err := git.New(o)
 	if err != nil {
 		return nil, err
 	}
-	return gitsocket.New(gitsocket.Options{Socket: f.gitSocket, Name: name, Ref: ref, Interval: repository.Interval}), nil
+	s, err := repository.Snapshot(ctx)
+	return s, errors.Join(err, repository.Close())
 }
 
 // version is set by the linker (-X main.version=v1.2.3).

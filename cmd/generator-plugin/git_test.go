@@ -64,59 +64,9 @@ func process(t *testing.T, env []string, says string, args ...string) (p *exec.C
 	return nil, ""
 }
 
-// C11: the service runs no Git and has no credentials for it: Git is another process, which has
-// both, and no token. What becomes of that process changes no response, and /readyz and the metric
-// say it.
-func TestGitInAProcessOfItsOwn(t *testing.T) {
-	repo := sourcetest.NewRepo(t)
-	first := repo.Commit(fleettest.TwoHubs())
-	remote := repo.Server("fleet", "password-of-git", nil)
-	credentials := t.TempDir()
-	sourcetest.Write(t, credentials, map[string]string{"username": "fleet", "password": "password-of-git"})
-	dir, err := os.MkdirTemp("", "argosy-") //nolint:usetesting // the address of a socket has at most 108 bytes
-	sourcetest.Check(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	socket, mirror := filepath.Join(dir, "git.sock"), t.TempDir()
-	git := func() *exec.Cmd {
-		p, _ := process(t, []string{"PATH=" + os.Getenv("PATH")}, `^generator-plugin git: serving`, "git",
-			"--source", remote.URL, "--socket", socket, "--git-credentials", credentials, "--state-dir", mirror)
-		return p
-	}
-	running := git()
-	service, address := process(t, []string{"PATH=/nonexistent"}, `^generator-plugin: serving git ".*" at (http://127\.0\.0\.1:\d+), revision `+first,
-		"--source", remote.URL, "--git-socket", socket, "--hub", "hub-1", "--token-file", file(t, token+"\n"), "--listen", "127.0.0.1:0", "--interval", "50ms", "--drain-delay", "0s")
-
-	probe := func(path string) string { return probe(t, address, path) }
-	serves := func(commit, member string) {
-		t.Helper()
-		if code, body := query(t, address, "members"); code != http.StatusOK || !strings.Contains(body, `"revision":"`+commit) || !strings.Contains(body, `"name":"`+member+`"`) {
-			t.Errorf("%d %.300s; want %s of %s", code, body, member, commit)
-		}
-	}
-	serves(first, "a")
-
-	sourcetest.Check(t, running.Process.Kill())
-	_ = running.Wait()
-	second := repo.Commit(map[string]string{"fleet/fleet-members/hub-1/c.yaml": "clusterName: c\ntenant: retail\nenvironment: dev\nsecretManagerSecretName: hub-1/c\n"})
-	until(t, address, "degraded", func() bool {
-		return strings.Contains(probe("/readyz"), `"reason":"git-away"`) && strings.Contains(probe("/metrics"), `reason="git-away"`)
-	})
-	serves(first, "a")
-	git()
-	until(t, address, "at the second commit", func() bool { return strings.Contains(probe("/readyz"), `"revision":"`+second) })
-	serves(second, "c")
-	if strings.Contains(probe("/readyz"), "git-away") {
-		t.Error("it still says that Git is away")
-	}
-	sourcetest.Check(t, service.Process.Signal(os.Interrupt))
-	if err := service.Wait(); err != nil {
-		t.Errorf("the service ended with %v", err)
-	}
-}
-
-// C11: the service serves a repository that only a token, an SSH key or a GitHub App reads. Git's
-// process has the folder of a Secret with one of them, as the chart mounts it. Real Git asks a
-// server that refuses everybody else.
+// C11: the service serves a repository that only a token, an SSH key or a GitHub App reads. It
+// has the folder of a Secret with one of them, as the chart mounts it. Real Git asks a server that
+// refuses everybody else.
 func TestServesWhatATokenAnSSHKeyOrAGitHubAppReads(t *testing.T) {
 	t.Parallel()
 	repo := sourcetest.NewRepo(t)
@@ -143,14 +93,8 @@ func TestServesWhatATokenAnSSHKeyOrAGitHubAppReads(t *testing.T) {
 			for file, text := range c.secret {
 				sourcetest.Check(t, os.WriteFile(filepath.Join(credentials, file), []byte(text), 0o400))
 			}
-			dir, err := os.MkdirTemp("", "argosy-") //nolint:usetesting // the address of a socket has at most 108 bytes
-			sourcetest.Check(t, err)
-			t.Cleanup(func() { _ = os.RemoveAll(dir) })
-			socket := filepath.Join(dir, "git.sock")
-			process(t, []string{"PATH=" + os.Getenv("PATH")}, `^generator-plugin git: serving`, "git",
-				"--source", c.source, "--socket", socket, "--git-credentials", credentials, "--state-dir", t.TempDir())
-			_, address := process(t, []string{"PATH=/nonexistent"}, `^generator-plugin: serving git ".*" at (http://127\.0\.0\.1:\d+), revision `+commit,
-				"--source", c.source, "--git-socket", socket, "--hub", "hub-1", "--token-file", file(t, token+"\n"), "--listen", "127.0.0.1:0", "--drain-delay", "0s")
+			_, address := process(t, []string{"PATH=" + os.Getenv("PATH")}, `^generator-plugin: serving git ".*" at (http://127\.0\.0\.1:\d+), revision `+commit,
+				"--source", c.source, "--git-credentials", credentials, "--hub", "hub-1", "--token-file", file(t, token+"\n"), "--listen", "127.0.0.1:0", "--drain-delay", "0s")
 			if code, body := query(t, address, "members"); code != http.StatusOK || !strings.Contains(body, `"revision":"`+commit) {
 				t.Errorf("%d %.300s; want %s", code, body, commit)
 			}
@@ -181,27 +125,14 @@ func TestReadsACommitThatNoPollHasSeen(t *testing.T) {
 }
 
 func TestGitUsageErrors(t *testing.T) {
-	service := []string{"--hub", "h", "--token-file", file(t, token), "--git-socket", "s", "--source"}
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"git"}, "--source is required"},
-		{[]string{"git", "--source", "https://example.org/x"}, "--socket is required"},
-		{[]string{"git", "--source", ".", "--socket", "s"}, `--source "."; expected the URL of a Git repository`},
-		{[]string{"git", "--source", "https://example.org/x", "--socket", "s", "more"}, `unexpected argument "more"`},
-		{[]string{"git", "--source", "https://example.org/x", "--socket", "s", "--log-format", "xml"}, `--log-format "xml"`},
-		{[]string{"git", "--source", "https://example.org/x?token=hidden", "--socket", "s"}, `git "https://example.org/x?...": the URL has a query`},
-		{[]string{"git", "--source", "https://example.org/x", "--socket", "/nosuch/s"}, "--socket: "},
-		{append(service, "."), "--git-socket needs the URL of a Git repository as --source"},
-		{append(service, "https://example.org/x", "--git-credentials", "c"), "--git-credentials and --source-signers are for generator-plugin git"},
-		{append(service, "https://example.org/x", "--source-signers", "c"), "--git-credentials and --source-signers are for generator-plugin git"},
-		{append(service, "https://example.org/x?token=hidden"), `git "https://example.org/x?...": the URL has a query`},
-		{append(service, "https://example.org/x", "--ref", "a b"), `ref "a b" is no valid name`},
+	for want, args := range map[string][]string{
+		`git "https://example.org/x?...": the URL has a query`: {"https://example.org/x?token=hidden"},
+		`ref "a b" is no valid name`:                           {"https://example.org/x", "--ref", "a b"},
 	} {
 		var stdout, stderr strings.Builder
-		if code := run(t.Context(), c.args, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), c.want) || strings.Contains(stderr.String(), "hidden") {
-			t.Errorf("%v: %d, %s; want %q", c.args, code, stderr.String(), c.want)
+		args = append([]string{"--hub", "h", "--token-file", file(t, token), "--source"}, args...)
+		if code := run(t.Context(), args, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), want) || strings.Contains(stderr.String(), "hidden") {
+			t.Errorf("%v: %d, %s; want %q", args, code, stderr.String(), want)
 		}
 	}
 }

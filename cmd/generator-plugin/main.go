@@ -40,11 +40,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return f.serve(ctx, stderr, options)
 	})
-	g := &gitFlags{}
-	cmd.AddCommand(newGitCommand(g, func(ctx context.Context) error {
-		valid = true
-		return g.serve(ctx, stderr)
-	}))
 	cmd.SetArgs(normalize(args))
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)

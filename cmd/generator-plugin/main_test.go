@@ -423,7 +423,7 @@ func TestSignersNeedAGitSource(t *testing.T) {
 	}
 }
 
-// The service, as Git's own process, refuses mistyped credentials of mounts at its start.
+// The service refuses mistyped credentials of mounts at its start.
 func TestMistypedMountCredentialsAreRefused(t *testing.T) {
 	for _, wrong := range [][]string{{"payments:/secrets"}, {"=x"}, {"a=x", "a=y"}} {
 		args := []string{"--source", "https://example.org/x", "--hub", "h", "--token-file", "t"}

@@ -26,69 +26,35 @@ func mountingFleet(url string) map[string]string {
 	}
 }
 
-// U2: the service reads a mount with credentials of its own, by itself or by Git's own process. A
-// server that refuses it leaves the mount on its last known good commit, which /readyz and a metric
-// say, and the mount's next commit is served when it can be read again.
+// U2: the service reads a mount with credentials of its own. A server that refuses it leaves the
+// mount on its last known good commit, which /readyz and a metric say, and the mount's next commit
+// is served when it can be read again.
 func TestMountWithCredentialsOfItsOwn(t *testing.T) {
-	for _, name := range []string{"in the service", "in a process of its own"} {
-		t.Run(name, func(t *testing.T) {
-			cart, repo := sourcetest.NewRepo(t), sourcetest.NewRepo(t)
-			values := func(text string) map[string]string {
-				return map[string]string{"defaults/application-sets/workloads.yaml": "cart-web: {enabled: true}\n", "defaults/workloads/cart-web/values.yaml": text}
-			}
-			one := cart.Commit(values("replicas: 1\n"))
-			cartServer := cart.Server("cart", "password-of-cart", nil)
-			repo.Commit(mountingFleet(cartServer.URL))
-			server := repo.Server("fleet", "password-of-fleet", nil)
-			dir, err := os.MkdirTemp("", "argosy-") //nolint:usetesting // the address of a socket has at most 108 bytes
-			sourcetest.Check(t, err)
-			t.Cleanup(func() { _ = os.RemoveAll(dir) })
-			sourcetest.Write(t, dir, map[string]string{"fleet/username": "fleet", "fleet/password": "password-of-fleet", "cart/username": "cart", "cart/password": "password-of-cart"})
-			service := []string{"--source", server.URL, "--hub", "hub-1", "--token-file", file(t, token+"\n"), "--listen", "127.0.0.1:0", "--interval", "50ms", "--drain-delay", "0s"}
-			if name == "in the service" {
-				service = append(service, "--git-credentials", filepath.Join(dir, "fleet"), "--mount-credentials", "of-cart="+filepath.Join(dir, "cart"))
-			} else {
-				socket := filepath.Join(dir, "git.sock")
-				process(t, []string{"PATH=" + os.Getenv("PATH")}, `^generator-plugin git: serving git "`+server.URL, "git",
-					"--source", server.URL, "--socket", socket, "--git-credentials", filepath.Join(dir, "fleet"),
-					"--mount", "apps/cart="+cartServer.URL, "--mount-credentials", "apps/cart="+filepath.Join(dir, "cart"),
-					"--mount", "apps/other="+cartServer.URL, "--mount-credentials", "apps/other="+filepath.Join(dir, "none")) // which stops nobody
-				service = append(service, "--git-socket", socket)
-			}
-			_, address := process(t, []string{"PATH=" + os.Getenv("PATH")}, `^generator-plugin: serving git ".*" at (http://127\.0\.0\.1:\d+), revision `, service...)
-			is := func(state string) {
-				t.Helper()
-				until(t, address, state, func() bool { return strings.Contains(probe(t, address, "/readyz"), state) })
-			}
-			served := func(revision string) string { return `"team":"cart","revision":"` + revision + `"` }
-			is(served(one) + "}")
-			sourcetest.Write(t, dir, map[string]string{"cart/password": "changed"})
-			is(served(one) + `,"reason":"authentication"`)
-			if got := probe(t, address, "/metrics"); !strings.Contains(got, `argosy_mount_stale_since_timestamp_seconds{mount="apps/cart",reason="authentication"} 1.`) {
-				t.Error("no metric says that the mount is stale")
-			}
-			two := cart.Commit(values("replicas: 2\n"))
-			sourcetest.Write(t, dir, map[string]string{"cart/password": "password-of-cart"})
-			is(served(two) + "}")
-		})
+	cart, repo := sourcetest.NewRepo(t), sourcetest.NewRepo(t)
+	values := func(text string) map[string]string {
+		return map[string]string{"defaults/application-sets/workloads.yaml": "cart-web: {enabled: true}\n", "defaults/workloads/cart-web/values.yaml": text}
 	}
-}
-
-func TestMountUsageErrors(t *testing.T) {
-	git := []string{"git", "--source", "https://example.org/x", "--socket", filepath.Join(t.TempDir(), "s")}
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{append(git, "--mount", "apps/cart"), `--mount "apps/cart"; expected NAME=VALUE`},
-		{append(git, "--mount", "apps/cart=."), "expected the URL of a Git repository"},
-		{append(git, "--mount-credentials", "apps/cart=x"), "there is no --mount apps/cart"},
-		{append(git, "--mount", "apps/cart=https://example.org/y?token=hidden"), "the URL has a query"},
-		{[]string{"--source", "https://example.org/x", "--hub", "h", "--token-file", file(t, token), "--git-socket", "s", "--mount-credentials", "x=y"}, "give them to generator-plugin git"},
-	} {
-		var stdout, stderr strings.Builder
-		if code := run(t.Context(), c.args, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), c.want) || strings.Contains(stderr.String(), "hidden") {
-			t.Errorf("%v: %d, %s; want %q", c.args, code, stderr.String(), c.want)
-		}
+	one := cart.Commit(values("replicas: 1\n"))
+	cartServer := cart.Server("cart", "password-of-cart", nil)
+	repo.Commit(mountingFleet(cartServer.URL))
+	server := repo.Server("fleet", "password-of-fleet", nil)
+	dir := t.TempDir()
+	sourcetest.Write(t, dir, map[string]string{"fleet/username": "fleet", "fleet/password": "password-of-fleet", "cart/username": "cart", "cart/password": "password-of-cart"})
+	_, address := process(t, []string{"PATH=" + os.Getenv("PATH")}, `^generator-plugin: serving git ".*" at (http://127\.0\.0\.1:\d+), revision `,
+		"--source", server.URL, "--hub", "hub-1", "--token-file", file(t, token+"\n"), "--listen", "127.0.0.1:0", "--interval", "50ms", "--drain-delay", "0s",
+		"--git-credentials", filepath.Join(dir, "fleet"), "--mount-credentials", "of-cart="+filepath.Join(dir, "cart"))
+	is := func(state string) {
+		t.Helper()
+		until(t, address, state, func() bool { return strings.Contains(probe(t, address, "/readyz"), state) })
 	}
+	served := func(revision string) string { return `"team":"cart","revision":"` + revision + `"` }
+	is(served(one) + "}")
+	sourcetest.Write(t, dir, map[string]string{"cart/password": "changed"})
+	is(served(one) + `,"reason":"authentication"`)
+	if got := probe(t, address, "/metrics"); !strings.Contains(got, `argosy_mount_stale_since_timestamp_seconds{mount="apps/cart",reason="authentication"} 1.`) {
+		t.Error("no metric says that the mount is stale")
+	}
+	two := cart.Commit(values("replicas: 2\n"))
+	sourcetest.Write(t, dir, map[string]string{"cart/password": "password-of-cart"})
+	is(served(two) + "}")
 }

@@ -25,8 +25,6 @@ const (
 	Unstable       Reason = "unstable"        // files vanish while they are being read
 	GitMissing     Reason = "git-missing"     // no git command
 	GitFailed      Reason = "git-failed"      // any other error of git
-	GitAway        Reason = "git-away"        // Git's own process cannot be reached, or hangs
-	GitRefused     Reason = "git-refused"     // Git's own process sends an invalid snapshot
 	InvalidOptions Reason = "invalid-options" // options that New rejects
 	Canceled       Reason = "canceled"        // the caller's context has ended
 )
@@ -37,7 +35,7 @@ func (r Reason) Error() string { return string(r) }
 func (r Reason) IsKnown() bool {
 	switch r {
 	case Unreachable, Authentication, NotFound, UnknownRef, AmbiguousRef, Unreadable, Empty, Unsigned, LimitExceeded, Unstable,
-		GitMissing, GitFailed, GitAway, GitRefused, InvalidOptions, Canceled:
+		GitMissing, GitFailed, InvalidOptions, Canceled:
 		return true
 	}
 	return false

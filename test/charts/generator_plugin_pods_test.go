@@ -84,6 +84,11 @@ func TestGeneratorPluginRBAC(t *testing.T) {
 	}
 }
 
+// hasToken reports whether the service gets the ServiceAccount's token.
+func hasToken(pod corev1.PodSpec) bool {
+	return pod.AutomountServiceAccountToken != nil && *pod.AutomountServiceAccountToken
+}
+
 // Where the engine is Flux, the service may read HelmReleases in Flux's namespace, and nothing
 // else; elsewhere, and where it is not to watch, it may not, and has no token. Without a Role it is
 // set to watch all the same: somebody else may allow it.

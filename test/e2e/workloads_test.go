@@ -104,7 +104,7 @@ func (w *workloadsFlow) onboard(t *testing.T, catalog, layout string) {
 	mark := w.ledger.mark()
 	w.write(t, "fleet/teams/store.yaml", fmt.Sprintf(storeTeam, w.repo.URL))
 	w.write(t, "fleet/workloads.yaml", catalog+fmt.Sprintf("  %s: {team: store, kind: manifests, chart: {repoURL: %q, path: 'overlays/{{ .environment }}', version: main}, namespace: store}\n", workload, w.repo.URL))
-	w.write(t, "fleet/layout.yaml", layout+fmt.Sprintf("\nmounts:\n  %s: {url: %q, team: store}\n", w.repo.Mount, w.repo.URL))
+	w.write(t, "fleet/layout.yaml", layout+fmt.Sprintf("\nmounts:\n  %s: {url: %q, team: store, credentials: %s}\n", w.repo.Mount, w.repo.URL, w.repo.Secret))
 	w.write(t, "fleet/registration/"+prod+"/fleet/fleet-secret/values.yaml",
 		fmt.Sprintf("gitCredentials:\n  storefront: {type: http, kind: repository, url: %q, secretName: %s}\n", w.repo.URL, hub.StorefrontKey))
 	began := w.push(t, "Onboard the team store with its repository")
@@ -129,7 +129,7 @@ func (w *workloadsFlow) onboard(t *testing.T, catalog, layout string) {
 	})
 	must(t, w.Plugin.Sync(t.Context())) // as the kubelet does within a minute
 	w.eventually(t, "the mount is read", func() string {
-		must(t, w.Plugin.Pushed(t.Context())) // Git's container looks for credentials every half a minute
+		must(t, w.Plugin.Pushed(t.Context())) // the service looks for credentials at intervals
 		return w.stale(t)
 	})
 	w.timed("workloads", "push to the team and its repository", began)

@@ -229,15 +229,12 @@ annotations:
 {{- if and (eq $v.dnsPolicy "None") (not (get ($v.dnsConfig | default dict) "nameservers")) -}}
 {{- fail "dnsConfig.nameservers is required with dnsPolicy: None" -}}
 {{- end -}}
-{{- $paths := list -}}
-{{- range $mount := $v.source.git.mounts -}}
-{{- if regexMatch "^https?://[^/]*@" $mount.url -}}
-{{- fail (printf "source.git.mounts: the url of %s holds credentials, and values are stored in plain text: use credentialsSecret" $mount.path) -}}
+{{- $mounts := list -}}
+{{- range $v.source.git.mountCredentials -}}
+{{- if has .name $mounts -}}
+{{- fail (printf "source.git.mountCredentials: %s is there twice" .name) -}}
 {{- end -}}
-{{- if has $mount.path $paths -}}
-{{- fail (printf "source.git.mounts: %s is there twice" $mount.path) -}}
-{{- end -}}
-{{- $paths = append $paths $mount.path -}}
+{{- $mounts = append $mounts .name -}}
 {{- end -}}
 {{- $names := list "token-file" -}}
 {{- range $token := $v.tokens -}}
@@ -278,19 +275,10 @@ annotations:
 {{- if and (include "generator-plugin.localCluster" .) (not $v.owner) -}}
 {{- fail "localCluster.create needs owner: the name that the cluster gets" -}}
 {{- end -}}
-{{- range $arg := $v.source.git.container.extraArgs -}}
-{{- $flag := regexFind "^--?[a-z-]+" $arg | trimPrefix "-" | trimPrefix "-" -}}
-{{- if has $flag (list "source" "ref" "git-credentials" "socket" "state-dir" "log-format" "log-level") -}}
-{{- fail (printf "source.git.container.extraArgs: --%s is set by the chart: use its value" $flag) -}}
-{{- end -}}
-{{- end -}}
 {{- range $arg := $v.extraArgs -}}
 {{- $flag := regexFind "^--?[a-z-]+" $arg | trimPrefix "-" | trimPrefix "-" -}}
-{{- if has $flag (list "source" "ref" "interval" "git-socket" "hub" "listen" "token-file" "tokens-file" "tokens-dir" "token-rate" "token-burst" "failure-rate" "failure-burst" "tls-client-ca" "facts" "namespace" "flux-namespace" "grants" "grants-namespace" "refresh-applicationsets" "plugin-configmap" "state-dir" "state" "state-namespace" "state-keys-file" "git-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
+{{- if has $flag (list "source" "ref" "interval" "hub" "listen" "token-file" "tokens-file" "tokens-dir" "token-rate" "token-burst" "failure-rate" "failure-burst" "tls-client-ca" "facts" "namespace" "flux-namespace" "grants" "grants-namespace" "refresh-applicationsets" "plugin-configmap" "state-dir" "state" "state-namespace" "state-keys-file" "git-credentials" "mount-credentials" "tls-cert" "tls-key" "drain-delay" "log-format" "log-level") -}}
 {{- fail (printf "extraArgs: --%s is set by the chart: use its value" $flag) -}}
-{{- end -}}
-{{- if and (eq $flag "source-signers") $v.source.git.url -}}
-{{- fail "extraArgs: --source-signers is for Git's container: use source.git.container.extraArgs, with extraVolumes and source.git.container.extraVolumeMounts" -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -310,14 +298,15 @@ annotations:
 {{- .Values.state.namespace | default .Release.Namespace -}}
 {{- end -}}
 
-{{/* What Go may use of a container's memory limit, in tenths of it; nothing without a limit in Mi or Gi, or where its own
-environment has a GOMEMLIMIT. */}}
+{{/* What Go may use of the container's memory limit: eight tenths of what Git leaves, which has at most 384 MiB, and four
+tenths of a small limit; nothing without a limit in Mi or Gi, or where extraEnv has a GOMEMLIMIT. */}}
 {{- define "generator-plugin.memoryLimit" -}}
-{{- $limit := toString (dig "limits" "memory" "" (.resources | default dict)) -}}
+{{- $limit := toString (dig "limits" "memory" "" (.Values.resources | default dict)) -}}
 {{- $own := false -}}
-{{- range .env }}{{ if eq .name "GOMEMLIMIT" }}{{ $own = true }}{{ end }}{{ end -}}
+{{- range .Values.extraEnv }}{{ if eq .name "GOMEMLIMIT" }}{{ $own = true }}{{ end }}{{ end -}}
 {{- if and (not $own) (regexMatch "^[0-9]+(Mi|Gi)$" $limit) -}}
 {{- $mebibytes := mul (trimSuffix "Mi" (trimSuffix "Gi" $limit) | int64) (hasSuffix "Gi" $limit | ternary 1024 1) -}}
-{{- printf "%dMiB" (div (mul $mebibytes .tenths) 10) -}}
+{{- $git := .Values.source.git.url | empty | ternary 0 384 -}}
+{{- printf "%dMiB" (max (div (mul (sub $mebibytes $git) 8) 10) (div (mul $mebibytes 4) 10)) -}}
 {{- end -}}
 {{- end -}}

@@ -94,7 +94,7 @@ func (h *Hub) Mount(ctx context.Context) error {
 	layout += "\n# Repositories of others: each says where and how applications of its team run, and nothing else.\nmounts:\n"
 	for _, name := range slices.Sorted(maps.Keys(h.Teams)) {
 		r := h.Teams[name]
-		layout += fmt.Sprintf("  %s: {url: %q, team: %s}\n", r.Mount, r.URL, r.Team)
+		layout += fmt.Sprintf("  %s: {url: %q, team: %s%s}\n", r.Mount, r.URL, r.Team, credentialsOf(r))
 	}
 	if err := h.Fleet.Write("fleet/layout.yaml", layout); err != nil {
 		return err
@@ -106,9 +106,19 @@ func (h *Hub) Mount(ctx context.Context) error {
 // mounts are the values of charts/generator-plugin.
 func (h *Hub) mounts() (out []map[string]string) {
 	for _, r := range h.Teams {
-		out = append(out, map[string]string{"path": r.Mount, "url": r.URL, "credentialsSecret": r.Secret})
+		if r.Secret != "" {
+			out = append(out, map[string]string{"name": r.Secret, "secret": r.Secret})
+		}
 	}
 	return out
+}
+
+// credentialsOf names a private repository's in the layout.
+func credentialsOf(r *TeamRepository) string {
+	if r.Secret == "" {
+		return ""
+	}
+	return ", credentials: " + r.Secret
 }
 
 // Credentials are what a private repository of a team asks for, as the secret store has them.

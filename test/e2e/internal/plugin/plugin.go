@@ -1,11 +1,10 @@
 // Package plugin runs generator-plugin as charts/generator-plugin ships it.
 //
-//  1. There is no kubelet here, so this package stands in for one, and for nothing else: a program
-//     is started with the arguments of each of a Deployment's containers, the service's and Git's.
-//     Their volumes become folders with what the Secrets and ConfigMaps hold, the listening address
-//     a port of 127.0.0.1, and the ServiceAccount's token reaches a container that mounts it as a
-//     kubeconfig. So what a program may see of a cluster is what the RBAC there allows, and no
-//     more. The service finds no git command.
+//  1. There is no kubelet here, so this package stands in for one, and for nothing else: the
+//     program is started with the arguments of the Deployment's container. Its volumes become
+//     folders with what the Secrets and ConfigMaps hold, the listening address a port of 127.0.0.1,
+//     and the ServiceAccount's token a kubeconfig, if the pod mounts it. So what the program may
+//     see of a cluster is what the RBAC there allows, and no more.
 //  2. On a hub (Start) the chart's objects are applied by this package, all but the Deployment, as
 //     somebody's Helm would.
 //  3. On a member (Delivered) nothing is applied: the Deployment, its RBAC, Secrets and ConfigMaps
@@ -41,9 +40,7 @@ const (
 	release     = "generator-plugin"
 	tokenSecret = "generator-plugin-token"
 	tokenKey    = "token"
-	// gitContainer is the container that runs Git.
-	gitContainer = "git"
-	readyWithin  = time.Minute
+	readyWithin = time.Minute
 
 	waitInterval   = 200 * time.Millisecond
 	followInterval = 5 * time.Second
@@ -67,7 +64,7 @@ type Chart struct {
 	Folder string              // of charts/generator-plugin
 	Hub    string              // name of the hub
 	GitURL string              // of the fleet's repository
-	Mounts []map[string]string // values of source.git.mounts; may be missing
+	Mounts []map[string]string // values of source.git.mountCredentials; may be missing
 }
 
 // Plugin is the running service.
@@ -170,23 +167,12 @@ func (p *Plugin) mount(ctx context.Context, deployment *unstructured.Unstructure
 }
 
 func (p *Plugin) start(ctx context.Context) error {
-	path := "PATH=" + os.Getenv("PATH")
-	if p.pod.git.Name != "" {
-		spec := process.Spec{Name: p.o.Name + "-git", Path: p.o.Binary, Dir: p.o.Dir, Env: append(p.pod.git.env(), path), ReadyLog: "generator-plugin git: serving"}
-		for _, a := range p.pod.git.args() {
-			spec.Args = append(spec.Args, p.shortSocket(a, "--socket="))
-		}
-		if _, err := p.o.Group.Start(ctx, spec); err != nil {
-			return err
-		}
-		path = "PATH=/nonexistent"
-	}
 	spec := process.Spec{
 		Name: p.o.Name, Path: p.o.Binary, Dir: p.o.Dir, Ports: []int{p.port},
 		Ready: process.WaitHTTP(p.URL+"/readyz", http.DefaultClient), ReadyTimeout: readyWithin,
-		Env: append(p.pod.service.env(), path),
+		Env: append(p.pod.service.env(), "PATH="+os.Getenv("PATH")),
 	}
-	if p.pod.hasToken(p.pod.service) {
+	if mounts := p.pod.spec.AutomountServiceAccountToken; mounts != nil && *mounts {
 		kubeconfig := filepath.Join(p.o.Dir, "kubeconfig")
 		if err := p.o.Cluster.ServiceAccountKubeconfig(ctx, p.o.Namespace, p.pod.spec.ServiceAccountName, kubeconfig); err != nil {
 			return err
@@ -200,29 +186,18 @@ func (p *Plugin) start(ctx context.Context) error {
 		if file, ok := strings.CutPrefix(a, "--token-file="); ok {
 			p.tokenFile = file
 		}
-		spec.Args = append(spec.Args, p.shortSocket(a, "--git-socket="))
+		spec.Args = append(spec.Args, a)
 	}
 	var err error
 	p.Process, err = p.o.Group.Start(ctx, spec)
 	return err
 }
 
-// shortSocket makes the path of a socket relative to the processes' folder: the address of one has
-// at most 108 bytes.
-func (p *Plugin) shortSocket(arg, flag string) string {
-	if path, is := strings.CutPrefix(arg, flag); is {
-		if short, err := filepath.Rel(p.o.Dir, path); err == nil {
-			return flag + short
-		}
-	}
-	return arg
-}
-
 // install applies what the chart renders, without its Deployment, which it returns.
 func (p *Plugin) install(ctx context.Context, c Chart) (*unstructured.Unstructured, error) {
 	values, err := yaml.Marshal(map[string]any{
 		"hub":      c.Hub,
-		"source":   map[string]any{"git": map[string]any{"url": c.GitURL, "mounts": c.Mounts}},
+		"source":   map[string]any{"git": map[string]any{"url": c.GitURL, "mountCredentials": c.Mounts}},
 		"token":    map[string]any{"existingSecret": tokenSecret, "key": tokenKey},
 		"plugin":   map[string]any{"baseUrl": p.URL},
 		"replicas": 1, "logFormat": "text", "drainDelay": "0s",

@@ -22,14 +22,14 @@ import (
 
 // pod is a Deployment's, with folders for its volumes (rule 1).
 type pod struct {
-	namespace    string
-	spec         corev1.PodSpec
-	service, git container
-	labels       map[string]string
-	dir          string // of the volumes
+	namespace string
+	spec      corev1.PodSpec
+	service   container
+	labels    map[string]string
+	dir       string // of the volumes
 }
 
-// container is one of a pod's; its name is empty if the pod has none.
+// container is a pod's.
 type container struct {
 	corev1.Container
 	folders map[string]string // of the container's -> here
@@ -48,19 +48,10 @@ func newPod(deployment *unstructured.Unstructured, namespace, dir string) (pod, 
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, &p.spec); err != nil {
 		return pod{}, err
 	}
-	for _, c := range p.spec.Containers {
-		switch c.Name {
-		case release:
-			p.service = p.container(c)
-		case gitContainer:
-			p.git = p.container(c)
-		default:
-			return pod{}, fmt.Errorf("container %s; expected %s and %s", c.Name, release, gitContainer)
-		}
+	if len(p.spec.Containers) != 1 || p.spec.Containers[0].Name != release {
+		return pod{}, fmt.Errorf("%d containers; expected %s alone", len(p.spec.Containers), release)
 	}
-	if p.service.Name == "" {
-		return pod{}, fmt.Errorf("no container %s", release)
-	}
+	p.service = p.container(p.spec.Containers[0])
 	return p, nil
 }
 
@@ -70,18 +61,6 @@ func (p pod) container(c corev1.Container) container {
 		out.folders[m.MountPath] = p.volume(m.Name)
 	}
 	return out
-}
-
-// hasToken reports whether a container mounts the ServiceAccount's token.
-func (p pod) hasToken(c container) bool {
-	return slices.ContainsFunc(p.spec.Volumes, func(v corev1.Volume) bool {
-		return isToken(v) && slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
-	})
-}
-
-// isToken reports whether a volume holds the ServiceAccount's token.
-func isToken(v corev1.Volume) bool {
-	return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.ServiceAccountToken != nil })
 }
 
 // volume is the folder that stands for a volume.
@@ -102,8 +81,8 @@ func (p pod) mount(ctx context.Context, client *kube.Client) error {
 			}
 		case v.ConfigMap != nil:
 			err = p.fill(ctx, client, v.Name, kube.ConfigMaps, v.ConfigMap.Name, v.ConfigMap.Items)
-		case v.EmptyDir == nil && !isToken(v):
-			err = fmt.Errorf("volume %s: expected a Secret, a ConfigMap, an emptyDir or the ServiceAccount's token", v.Name)
+		case v.EmptyDir == nil:
+			err = fmt.Errorf("volume %s: expected a Secret, a ConfigMap or an emptyDir", v.Name)
 		}
 		if err != nil {
 			return err
