@@ -27,6 +27,7 @@ func (f *flags) openFacts(log *slog.Logger) (refresh.FactsProvider, notify.Clien
 	if err != nil {
 		return nil, nil, err
 	}
+	f.statuses = flux.Statuses()
 	return withFlux(provider, flux), sets, nil
 }
 
@@ -55,7 +56,7 @@ func (f *flags) kubernetesFacts(log *slog.Logger) (refresh.FactsProvider, notify
 	if err != nil {
 		return nil, nil, err
 	}
-	f.applications = h.Statuses()
+	f.statuses = h.Statuses()
 	if f.grants == "" {
 		if f.healthCheck, err = hub.NewHealthCheck(o); err != nil {
 			return nil, nil, err

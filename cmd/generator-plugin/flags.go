@@ -43,8 +43,9 @@ type flags struct {
 	auditLog                                     string
 	web                                          webFlags
 	rolloutCheckHosts                            []string
-	// applications holds the statuses of Argo CD's Applications, which the facts watch.
-	applications *hub.Statuses
+	// statuses are what the hub's engine reports, which the facts watch; nil if the facts are not
+	// from it.
+	statuses *hub.Statuses
 	// prober knows which members respond; nil without probes.
 	prober  *liveness.Prober
 	members func() map[string]string

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/hub"
 	"github.com/argosy-hub/argosy/internal/service/liveness"
 	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/web"
@@ -47,25 +45,14 @@ func (w *webFlags) listen(ctx context.Context) (net.Listener, error) {
 	return listener, nil
 }
 
-// site makes the pages of a server. They are read-only, and show what the server serves. The caller
-// runs watch while the pages are served.
-func (f *flags) site(s *server.Server, kept *store.Store) (site *web.Site, watch func(context.Context), err error) {
-	o := web.Options{Fleet: s.Refresher(), Tokens: s.Tokens(), Refused: s.RefusedRemovals, Waits: s.Waits, Rollouts: s.Rollouts, Store: kept, SourceURL: f.web.sourceURL, Proxies: f.web.proxies, ProxyHeader: f.web.proxyHeader, Logger: f.Logger}
-	statuses, err := f.statuses()
-	if err != nil {
-		return nil, nil, err
-	}
-	watch = func(context.Context) {}
-	o.Live = func() overview.Live { return f.live(statuses) }
-	if statuses != nil && statuses != f.applications {
-		watch = statuses.Run
-	}
+// site makes the pages of a server. They are read-only, and show what the server serves.
+func (f *flags) site(s *server.Server, kept *store.Store) (*web.Site, error) {
+	o := web.Options{Live: f.live, Fleet: s.Refresher(), Tokens: s.Tokens(), Refused: s.RefusedRemovals, Waits: s.Waits, Rollouts: s.Rollouts, Store: kept, SourceURL: f.web.sourceURL, Proxies: f.web.proxies, ProxyHeader: f.web.proxyHeader, Logger: f.Logger}
 	if o.SourceURL == "" {
 		o.SourceURL = f.repository.Location
 	}
 	o.TLS, o.VerifyClient = s.TLS()
-	site, err = web.New(o)
-	return site, watch, err
+	return web.New(o)
 }
 
 // addresses returns a function that returns the known addresses of members' API servers. They
@@ -91,30 +78,18 @@ func addresses(state func() *fleetstate.State, hasPages bool) func() map[string]
 	}
 }
 
-// statuses returns the statuses that the hub's engine reports; nil if the facts are not from it.
-func (f *flags) statuses() (*hub.Statuses, error) {
-	if f.fluxNamespace == "" {
-		return f.applications, nil
-	}
-	config, err := hub.LoadConfig(f.kubeconfig)
-	if err != nil {
-		return nil, err
-	}
-	return hub.NewFluxStatuses(hub.Options{Config: config, Namespace: f.fluxNamespace, Log: f.Logger})
-}
-
 // live returns the current reports of the hub's engine and API servers; nothing without statuses.
-func (f *flags) live(statuses *hub.Statuses) overview.Live {
+func (f *flags) live() overview.Live {
 	out := overview.Live{Hub: f.Hub}
-	if statuses == nil {
+	if f.statuses == nil {
 		return out
 	}
-	out.Version = statuses.Version()
+	out.Version = f.statuses.Version()
 	out.Status = func(name string) (overview.Status, bool) {
-		s, ok := statuses.Of(name)
+		s, ok := f.statuses.Of(name)
 		return overview.Status(s), ok
 	}
-	if since, err := statuses.Silent(); err != nil {
+	if since, err := f.statuses.Silent(); err != nil {
 		out.Silent, out.Since = fmt.Sprintf("not reported since %s UTC: %v", since.UTC().Format(time.DateTime), err), since
 	}
 	if f.prober != nil {
@@ -127,11 +102,8 @@ func (f *flags) live(statuses *hub.Statuses) overview.Live {
 // serveWeb serves the pages until the context ends. A failure ends only the pages: responses to
 // engines continue.
 func (f *flags) serveWeb(ctx context.Context, stderr io.Writer, listener net.Listener, s *server.Server, kept *store.Store) {
-	site, watch, err := f.site(s, kept)
+	site, err := f.site(s, kept)
 	if err == nil {
-		var running sync.WaitGroup
-		defer running.Wait()
-		running.Go(func() { watch(ctx) })
 		scheme := "http"
 		if f.TLSCert != "" {
 			scheme = "https"

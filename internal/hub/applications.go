@@ -2,15 +2,13 @@ package hub
 
 import (
 	"bytes"
-	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
@@ -27,102 +25,70 @@ const (
 // says how (argo-cd v2.14, pkg/apis/application/v1alpha1/application_defaults.go).
 const cascading = "resources-finalizer.argocd.argoproj.io"
 
-// applicationSetKind is the kind of the controllers of Applications.
-const applicationSetKind = "ApplicationSet"
-
-var applications = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}
-
-// trimApplication keeps the metadata of an Application that facts need.
-func trimApplication(o any) (any, error) { return new(digestWrites).trim(o) }
-
-// trim keeps the metadata of an Application that facts need.
-func (w *digestWrites) trim(o any) (any, error) {
-	m, ok := o.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return o, nil // a tombstone
-	}
-	out := metav1.ObjectMeta{
-		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
-		Labels: only(m.Labels, clusterLabel, groupLabel, componentLabel, releaseLabel, facts.GrantLabel),
-	}
-	isLookedAt := w.isLookedAt(m)
-	if digest := m.Annotations[facts.DigestAnnotation]; digest != "" || isLookedAt {
-		out.Annotations = map[string]string{facts.DigestAnnotation: digest}
-		if isLookedAt {
-			out.Annotations[lookedAt] = "true"
-		}
-	}
-	if slices.ContainsFunc(m.Finalizers, isCascading) {
-		out.Finalizers = []string{cascading}
-	}
-	if name := controller(m); name != "" {
-		controls := true
-		out.OwnerReferences = []metav1.OwnerReference{{APIVersion: applicationSets.GroupVersion().String(), Kind: applicationSetKind, Name: name, Controller: &controls}}
-	}
-	return &metav1.PartialObjectMetadata{ObjectMeta: out}, nil
+var applications = resource{
+	GroupVersion: schema.GroupVersion{Group: "argoproj.io", Version: "v1alpha1"}, plural: "applications", kind: "Application",
+	what: "applications",
 }
 
-// comparedAt is the field of an Application that Argo CD writes with each comparison. operation is
-// the field that exists while a sync is pending or running.
-const (
-	comparedAt = `"f:reconciledAt"`
-	operation  = `"f:operation"`
-)
-
-// lookedAt marks the metadata of an Application whose status Argo CD has written after its digest.
-const lookedAt = "looked-at"
-
-// digestWrites remembers when digests were written, for Applications that were seen with a new
-// digest and an older status. The zero value is ready.
-type digestWrites struct {
-	mu   sync.Mutex
-	seen map[types.UID]time.Time
+// followApplications watches the Applications of our ApplicationSets.
+func followApplications(o Options) (*follower[live], error) {
+	return follow(o, applications, clusterLabel, reduceApplication)
 }
 
-// maxDigestWrites bounds the memory of Applications that have been deleted since.
-const maxDigestWrites = 100_000
+// reduceApplication returns what is stored of an Application (argo-cd v2.14,
+// pkg/apis/application/v1alpha1/types.go). Its health counts once Argo CD has written the status
+// after the digest.
+func reduceApplication(o *object, was *live, at time.Time) live {
+	fact := facts.Application{
+		Name: o.Name, Cluster: o.Labels[clusterLabel], Group: o.Labels[groupLabel], Component: o.Labels[componentLabel],
+		Release: o.Labels[releaseLabel], Cascade: slices.ContainsFunc(o.Finalizers, isCascading), Controller: controller(o),
+		Grant: o.Labels[facts.GrantLabel] != "", Digest: o.Annotations[facts.DigestAnnotation],
+	}
+	status := Status{Version: o.Status.Sync.Revision, Sync: o.Status.Sync.Status, Health: o.Status.Health.Status}
+	isHealthy := status.Sync == "Synced" && status.Health == "Healthy"
+	out := newLive(fact, status, !isHealthy, was, at)
+	var counts bool
+	if counts, out.digestAt = isLookedAt(o, was); counts {
+		out.fact.Healthy, out.fact.Degraded, out.fact.Broken = isHealthy, status.Health == "Degraded", out.broken
+	}
+	return out
+}
 
 // isLookedAt reports whether Argo CD has written an Application's status after the ApplicationSet
 // controller wrote its digest. Until then the status is about the previous version. The API server
 // records in seconds when a manager changed its fields. A status of the same second as the digest
-// counts if the Application was seen before with the digest and an older status.
-func (w *digestWrites) isLookedAt(m *metav1.PartialObjectMetadata) bool {
-	status, digest, isSyncing := times(m)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch written, isSeen := w.seen[m.UID]; {
+// counts if the Application was seen before with the digest and an older status, of which digestAt
+// is the digest's time.
+func isLookedAt(o *object, was *live) (isLookedAt bool, digestAt int64) {
+	isSyncing := o.Operation != nil
+	status, digest := times(o)
+	switch {
 	case digest.IsZero() || status.After(digest):
-		delete(w.seen, m.UID)
-		return !isSyncing
+		return !isSyncing, 0
 	case status.Before(digest):
-		if w.seen == nil || len(w.seen) >= maxDigestWrites {
-			w.seen = map[types.UID]time.Time{}
-		}
-		w.seen[m.UID] = digest
-		return false
-	default:
-		return !isSyncing && isSeen && written.Equal(digest)
+		return false, digest.Unix()
+	case was == nil || was.digestAt != digest.Unix():
+		return false, 0
 	}
+	return !isSyncing, was.digestAt
 }
 
-// times returns when an Application's status and digest were written, and whether a sync is pending
-// or running. If the API server does not say, or one manager has written both, the digest's time is
-// zero: the status counts.
+// times returns when an Application's status and digest were written. If the API server does not
+// say, or one manager has written both, the digest's time is zero: the status counts.
 //
 // The ApplicationSet controller owns the empty parts of the status, since it has created the
 // Application. So the time of the status is the time of a field that only a comparison writes
 // (argo-cd v2.14 and v3.2, controller/appcontroller.go, ReconciledAt). The application controller
 // first writes the operation of an automated sync, and then the status with its reason. While there
 // is an operation, the time of its fields says nothing about the status.
-func times(m *metav1.PartialObjectMetadata) (status, digest time.Time, isSyncing bool) {
-	for _, f := range m.ManagedFields {
+func times(o *object) (status, digest time.Time) {
+	for _, f := range o.ManagedFields {
 		if f.FieldsV1 == nil || f.Time == nil {
 			continue
 		}
-		isSyncing = isSyncing || hasOperation(f.FieldsV1.Raw)
-		hasStatus, hasDigest := bytes.Contains(f.FieldsV1.Raw, []byte(comparedAt)), bytes.Contains(f.FieldsV1.Raw, []byte(`"f:`+facts.DigestAnnotation+`"`))
+		hasStatus, hasDigest := bytes.Contains(f.FieldsV1.Raw, []byte(`"f:reconciledAt"`)), bytes.Contains(f.FieldsV1.Raw, []byte(`"f:`+facts.DigestAnnotation+`"`))
 		if hasStatus && hasDigest {
-			return f.Time.Time, time.Time{}, isSyncing
+			return f.Time.Time, time.Time{}
 		}
 		if hasStatus && f.Time.After(status) {
 			status = f.Time.Time
@@ -131,81 +97,34 @@ func times(m *metav1.PartialObjectMetadata) (status, digest time.Time, isSyncing
 			digest = f.Time.Time
 		}
 	}
-	return status, digest, isSyncing
-}
-
-// hasOperation reports whether a manager's fields include an Application's own operation. The
-// status has the last operation under the same name.
-func hasOperation(fields []byte) bool {
-	if !bytes.Contains(fields, []byte(operation)) {
-		return false
-	}
-	var top map[string]json.RawMessage
-	if json.Unmarshal(fields, &top) != nil {
-		return false
-	}
-	_, is := top["f:operation"]
-	return is
+	return status, digest
 }
 
 // controller returns the name of the ApplicationSet that controls an Application, "" when none
 // does. Argo CD itself compares group, kind and name, not the UID (controller-runtime v0.19.3,
 // pkg/controller/controllerutil, SetControllerReference).
-func controller(m *metav1.PartialObjectMetadata) string {
-	o := metav1.GetControllerOfNoCopy(m)
-	if o == nil || o.Kind != applicationSetKind || strings.Split(o.APIVersion, "/")[0] != applicationSets.Group {
+func controller(o *object) string {
+	by := metav1.GetControllerOfNoCopy(o)
+	if by == nil || by.Kind != applicationSets.kind || strings.Split(by.APIVersion, "/")[0] != applicationSets.Group {
 		return ""
 	}
-	return o.Name
+	return by.Name
 }
 
 func isCascading(finalizer string) bool {
 	return finalizer == cascading || strings.HasPrefix(finalizer, cascading+"/")
 }
 
-// application makes a fact of an Application; false for other objects. Healthy says only that its
-// status counts: readApplications adds the health.
-func application(o any) (facts.Application, bool) {
-	m, ok := o.(*metav1.PartialObjectMetadata)
-	if !ok || m.Labels[clusterLabel] == "" {
-		return facts.Application{}, false
-	}
-	return facts.Application{
-		Name: m.Name, Cluster: m.Labels[clusterLabel], Group: m.Labels[groupLabel], Component: m.Labels[componentLabel],
-		Release: m.Labels[releaseLabel], Cascade: slices.ContainsFunc(m.Finalizers, isCascading), Controller: controller(m),
-		Grant: m.Labels[facts.GrantLabel] != "", Digest: m.Annotations[facts.DigestAnnotation], Healthy: m.Annotations[lookedAt] != "",
-	}, true
-}
-
-// sameApplication reports whether two versions of an Application are the same fact. Argo CD writes
-// the status all the time.
-func sameApplication(old, updated any) bool {
-	a, _ := application(old)
-	b, _ := application(updated)
-	return a == b
-}
-
-// readApplications makes facts of all Applications and their statuses. If the status is older than
-// the metadata, an Application with the same digest keeps its health. Argo CD writes it all the
-// time, and no failure is known.
-func readApplications(objects []any, at func(name, version string) (health, bool), before facts.Set) []facts.Application {
-	out := make([]facts.Application, 0, len(objects))
-	for _, o := range objects {
-		a, ok := application(o)
-		if !ok {
+// readApplications makes facts of all Applications. While the API server is silent, no health
+// counts.
+func readApplications(objects iter.Seq[live], answers bool) []facts.Application {
+	var out []facts.Application
+	for o := range objects {
+		if o.fact.Cluster == "" {
 			continue
 		}
-		if m, is := o.(*metav1.PartialObjectMetadata); is && a.Healthy {
-			now, isCurrent := at(a.Name, m.ResourceVersion)
-			if was, there := before.Application(a.Name); !isCurrent && there && was.Digest == a.Digest {
-				now.isHealthy, now.isDegraded = was.Healthy, was.Degraded
-			}
-			a.Healthy, a.Degraded, a.Broken = now.isHealthy, now.isDegraded, now.broken
-		}
-		out = append(out, a)
+		o.fact.Healthy, o.fact.Degraded = o.fact.Healthy && answers, o.fact.Degraded && answers
+		out = append(out, o.fact)
 	}
 	return out
 }
-
-// noStatus returns no health for any Application.
-func noStatus(string, string) (health, bool) { return health{}, true }

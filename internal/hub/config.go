@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,35 +14,9 @@ import (
 // CaptureLogs sends what the Kubernetes client libraries log to a logger, for the whole process.
 // Messages below an error get the debug level: the libraries log each attempt, and this package
 // logs the results.
-func CaptureLogs(log *slog.Logger) { klog.SetSlogLogger(slog.New(quieter{log.Handler()})) }
-
-// quieter is a log handler that lowers every level below an error to debug.
-type quieter struct{ slog.Handler }
-
-// Enabled reports whether a level is logged.
-func (q quieter) Enabled(ctx context.Context, level slog.Level) bool {
-	return q.Handler.Enabled(ctx, lower(level))
-}
-
-// Handle logs a record.
-func (q quieter) Handle(ctx context.Context, r slog.Record) error {
-	r.Level = lower(r.Level)
-	return q.Handler.Handle(ctx, r)
-}
-
-// WithAttrs returns the handler with more attributes.
-func (q quieter) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return quieter{q.Handler.WithAttrs(attrs)}
-}
-
-// WithGroup returns the handler with a group.
-func (q quieter) WithGroup(name string) slog.Handler { return quieter{q.Handler.WithGroup(name)} }
-
-func lower(level slog.Level) slog.Level {
-	if level < slog.LevelError {
-		return min(level, slog.LevelDebug)
-	}
-	return level
+func CaptureLogs(log *slog.Logger) {
+	klog.SetSlogLogger(log)
+	klog.SetLogger(klog.Background().V(-int(slog.LevelDebug)))
 }
 
 // LoadContext returns a context of a kubeconfig: the given file, else the variable KUBECONFIG, else

@@ -6,14 +6,15 @@
 //	go h.Run(ctx, func() { ... }) // called after each change
 //	s := h.State()                // s.Synced, s.Facts, s.Err
 //
-// Hub, Flux, ApplicationSets, OwnershipGrants and Statuses watch. List, Objects and HealthCheck
-// send single requests. Callers may rely on:
+// Hub, Flux, ApplicationSets and OwnershipGrants watch a kind of objects once. List, Objects and
+// HealthCheck send single requests. Callers may rely on:
 //
-//  1. No data of a Secret enters the process: requests for Secrets and Applications accept only
+//  1. No data of a Secret enters the process: requests for Secrets and for grants accept only
 //     PartialObjectMetadata. Annotations that repeat an object's content
 //     (last-applied-configuration) are dropped at once. The annotation argosy.dev/server, for
-//     probes, is not part of the facts. Statuses gets only the columns that kubectl prints. Only
-//     Objects requests whole Applications, for the command line.
+//     probes, is not part of the facts. Of Applications and Flux's objects only what type object
+//     names is decoded: values of charts stay in the bytes of the response, a page of 500 objects
+//     at most. Only Objects returns whole Applications, for the command line.
 //  2. A cluster's name is the Secret's annotation cluster_name, else its label cluster_name, else
 //     its own name. If several Secrets name one cluster, the oldest counts, then the first by name.
 //     The others are a problem.

@@ -13,7 +13,7 @@ import (
 
 // short returns an error for State.Err, with the permission that would fix it, and without
 // addresses, ports, resource versions and times. So the same failure has the same text.
-func (f *follower) short(err error, permission string) error {
+func (c *client) short(err error, permission string) error {
 	var (
 		dns     *net.DNSError
 		unknown x509.UnknownAuthorityError
@@ -22,6 +22,7 @@ func (f *follower) short(err error, permission string) error {
 		timeout net.Error
 		op      *net.OpError
 		status  apierrors.APIStatus
+		many    tooMany
 		what    string
 	)
 	switch {
@@ -30,7 +31,7 @@ func (f *follower) short(err error, permission string) error {
 	case apierrors.IsForbidden(err):
 		what = "access denied; allow " + permission
 	case apierrors.IsNotFound(err):
-		what = "the API server knows no such resource; is " + cmp.Or(f.of, "Argo CD") + " installed?"
+		what = "the API server knows no such resource; is " + cmp.Or(c.of, "Argo CD") + " installed?"
 	case apierrors.IsUnauthorized(err):
 		what = "the API server does not accept the credentials"
 	case apierrors.IsNotAcceptable(err):
@@ -43,12 +44,14 @@ func (f *follower) short(err error, permission string) error {
 		what = "the API server does not answer in time"
 	case errors.As(err, &status) && status.Status().Code != 0:
 		what = fmt.Sprintf("the API server answers %d", status.Status().Code)
+	case errors.As(err, &many):
+		what = many.Error()
 	case errors.As(err, &op):
 		what = "the API server cannot be reached"
 	default:
 		what = "the API server's answer cannot be used"
 	}
-	return fmt.Errorf("%s in namespace %q: %s", f.what, f.namespace, what)
+	return fmt.Errorf("%s in namespace %q: %s", c.what, c.namespace, what)
 }
 
 // isExpired reports whether a list or a watch has to start again, which is not a failure.

@@ -1,11 +1,14 @@
 package hub
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,12 +39,14 @@ type api struct {
 	patches  []string
 	watchers int
 	stopped  bool
-	page     int // objects in one list at most; 0 is no limit
+	page     int // objects in one list at most; 0 is what the request says
+	expire   int // how many further pages are answered with 410
+	queries  []url.Values
 	// refusePatches is how many patches are answered with 500.
 	refusePatches int
 }
 
-// thing is an object; spec is an ApplicationSet's or of Flux, and status is Flux's.
+// thing is an object. Secrets have data of their own.
 type thing struct {
 	metav1.ObjectMeta
 	spec, status any
@@ -57,8 +62,9 @@ type event struct {
 // resources are those that the server knows.
 var resources = []string{"secrets", "applications", "applicationsets", "helmreleases", "kustomizations", "gitrepositories", "ocirepositories", "configmaps"}
 
-// fluxKinds are the kinds of Flux's resources.
-var fluxKinds = map[string][2]string{
+// kinds are the kinds of the resources.
+var kinds = map[string][2]string{
+	"applications": {"argoproj.io/v1alpha1", "Application"}, "applicationsets": {"argoproj.io/v1alpha1", "ApplicationSet"}, "configmaps": {"v1", "ConfigMap"},
 	"helmreleases": {"helm.toolkit.fluxcd.io/v2", "HelmRelease"}, "kustomizations": {"kustomize.toolkit.fluxcd.io/v1", "Kustomization"},
 	"gitrepositories": {"source.toolkit.fluxcd.io/v1", "GitRepository"}, "ocirepositories": {"source.toolkit.fluxcd.io/v1", "OCIRepository"},
 }
@@ -188,17 +194,15 @@ func (a *api) failFor(status int, of ...string) {
 	}
 }
 
-// object is an object as the Accept header asks for it.
-func object(resource string, o thing, accept string) map[string]any {
+// asked is an object as the Accept header asks for it.
+func asked(resource string, o thing, accept string) map[string]any {
 	switch {
 	case strings.Contains(accept, "as=PartialObjectMetadata"):
 		return map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": o.ObjectMeta}
 	case resource == "secrets":
 		return map[string]any{"kind": "Secret", "apiVersion": "v1", "metadata": o.ObjectMeta, "data": map[string]string{"config": password}}
-	case fluxKinds[resource] != [2]string{}:
-		return map[string]any{"kind": fluxKinds[resource][1], "apiVersion": fluxKinds[resource][0], "metadata": o.ObjectMeta, "spec": o.spec, "status": o.status}
 	}
-	return map[string]any{"kind": "ApplicationSet", "apiVersion": "argoproj.io/v1alpha1", "metadata": o.ObjectMeta, "spec": o.spec}
+	return map[string]any{"kind": kinds[resource][1], "apiVersion": kinds[resource][0], "metadata": o.ObjectMeta, "spec": o.spec, "status": o.status}
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, q *http.Request) {
@@ -209,7 +213,12 @@ func (a *api) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	a.mu.Lock()
 	a.accepts = append(a.accepts, accept)
 	a.paths = append(a.paths, strings.TrimSpace(q.Method+" "+q.URL.Path+" "+q.URL.Query().Get("labelSelector")))
+	a.queries = append(a.queries, q.URL.Query())
 	status := a.status[resource]
+	if q.URL.Query().Get("continue") != "" && a.expire > 0 {
+		a.expire--
+		status = http.StatusGone
+	}
 	a.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	if status != 0 {
@@ -243,18 +252,15 @@ func (a *api) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		if name <= q.URL.Query().Get("continue") {
 			continue
 		}
-		if a.page > 0 && len(items) == a.page {
+		if limit, _ := strconv.Atoi(q.URL.Query().Get("limit")); len(items) == cmp.Or(a.page, limit, math.MaxInt) {
 			next = items[len(items)-1].(map[string]any)["metadata"].(metav1.ObjectMeta).Name
 			break
 		}
-		items = append(items, object(resource, a.objects[resource][name], accept))
+		items = append(items, asked(resource, a.objects[resource][name], accept))
 	}
 	kind, version := "PartialObjectMetadataList", "meta.k8s.io/v1"
 	if !strings.Contains(accept, "as=PartialObjectMetadata") {
-		kind, version = "ApplicationSetList", "argoproj.io/v1alpha1"
-	}
-	if of := fluxKinds[resource]; kind == "ApplicationSetList" && of[0] != "" {
-		kind, version = of[1]+"List", of[0]
+		kind, version = kinds[resource][1]+"List", kinds[resource][0]
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{
 		"kind": kind, "apiVersion": version,
@@ -282,7 +288,7 @@ func (a *api) patch(w http.ResponseWriter, q *http.Request, name string) {
 	o.Annotations = patch.Metadata.Annotations
 	a.set("applicationsets", o)
 	a.changed.Broadcast()
-	_ = json.NewEncoder(w).Encode(object("applicationsets", o, ""))
+	_ = json.NewEncoder(w).Encode(asked("applicationsets", o, ""))
 }
 
 func (a *api) watch(w http.ResponseWriter, q *http.Request, resource, accept string) {
@@ -308,7 +314,7 @@ func (a *api) watch(w http.ResponseWriter, q *http.Request, resource, accept str
 			if e.resource != resource {
 				continue
 			}
-			if err := json.NewEncoder(w).Encode(map[string]any{"type": e.kind, "object": object(resource, e.thing, accept)}); err != nil {
+			if err := json.NewEncoder(w).Encode(map[string]any{"type": e.kind, "object": asked(resource, e.thing, accept)}); err != nil {
 				return
 			}
 		}
@@ -318,4 +324,18 @@ func (a *api) watch(w http.ResponseWriter, q *http.Request, resource, accept str
 		}
 		a.changed.Wait()
 	}
+}
+
+// receive gives a follower an object, as its reflector does; the first is its first list.
+func receive[T any](f *follower[T], o object) {
+	if f.all == nil {
+		relist(f, o)
+		return
+	}
+	_ = (&sink[T]{follower: f}).Add(&o)
+}
+
+// relist gives a follower a list of one object.
+func relist[T any](f *follower[T], o object) {
+	_ = (&sink[T]{follower: f, listed: map[string]stored[T]{o.Name: f.stored(&o)}}).Replace(nil, "")
 }

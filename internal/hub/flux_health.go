@@ -1,90 +1,62 @@
 package hub
 
 import (
+	"cmp"
+	"iter"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
-// The annotations in which trimFlux keeps the status of one of Flux's objects.
-const (
-	// fluxReady is the status of its condition Ready, and fluxReason the reason.
-	fluxReady, fluxReason = "ready", "reason"
-	// fluxHandled says that Flux has carried out the current request, and fluxObserved that the
-	// status is about the current generation.
-	fluxHandled, fluxObserved = "handled", "observed"
-	// fluxRevision is the fetched or deployed revision. fluxSource is the kind of its source.
-	fluxRevision, fluxSource = "revision", "source"
-)
+// fluxReport is what Flux reports about one of its objects.
+type fluxReport struct {
+	name, digest, sourceDigest string
+	uid                        types.UID
+	isFailed                   bool   // its condition Ready is false
+	reason                     string // of the condition Ready
+	isHandled                  bool   // Flux has carried out the current request
+	isCarriedOut               bool   // and successfully, at the current generation
+	revision                   string // fetched or deployed
+	source                     string // the kind of its source
+}
 
-// trimFlux keeps the metadata of one of Flux's objects that facts need, and its status as
-// annotations.
-func trimFlux(o any) (any, error) {
-	u, ok := o.(*unstructured.Unstructured)
-	if !ok {
-		return o, nil // a tombstone, or trimmed already
+// reduceFlux returns what is stored of one of Flux's objects (helm-controller v1.4,
+// api/v2/helmrelease_types.go, and kustomize-controller's and source-controller's alike).
+func reduceFlux(kind string, o *object, was *live, at time.Time) live {
+	ready := o.condition("Ready")
+	r := &fluxReport{
+		name: o.Name, uid: o.UID, digest: o.Annotations[facts.DigestAnnotation], sourceDigest: o.Annotations[facts.SourceAnnotation],
+		isFailed: ready.Status == "False", reason: ready.Reason,
+		isHandled: o.Status.LastHandledReconcileAt == o.Annotations[facts.RequestedAnnotation],
 	}
-	text := func(fields ...string) string {
-		value, _, _ := unstructured.NestedString(u.Object, fields...)
-		return value
+	r.isCarriedOut = r.isHandled && ready.Status == "True" && o.Status.ObservedGeneration == o.Generation
+	status := Status{Sync: "OutOfSync", Health: "Progressing"}
+	switch ready.Status {
+	case "True":
+		status = Status{Sync: "Synced", Health: "Healthy"}
+	case "False":
+		status.Health = "Degraded"
 	}
-	trimmed, err := trimHelmRelease(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Name: u.GetName(), Namespace: u.GetNamespace(), UID: u.GetUID(), ResourceVersion: u.GetResourceVersion(), Labels: u.GetLabels(), Annotations: u.GetAnnotations(),
-	}})
-	m, ok := trimmed.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return trimmed, err
-	}
-	if text("status", "lastHandledReconcileAt") == u.GetAnnotations()[facts.RequestedAnnotation] {
-		m.Annotations[fluxHandled] = "true"
-	}
-	if seen, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration"); seen == u.GetGeneration() {
-		m.Annotations[fluxObserved] = "true"
-	}
-	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	for _, c := range all {
-		if c, is := c.(map[string]any); is && c["type"] == "Ready" {
-			m.Annotations[fluxReady], _ = c["status"].(string)
-			m.Annotations[fluxReason], _ = c["reason"].(string)
+	switch kind {
+	case helmReleases.kind:
+		r.revision, r.source = o.Status.LastAttemptedRevision, o.Spec.ChartRef.Kind+o.Spec.Chart.Spec.SourceRef.Kind
+		for word := range strings.FieldsSeq(ready.Message) { // it ends in CHART@VERSION
+			if _, version, ok := strings.Cut(word, "@"); ok {
+				status.Version = version
+			}
 		}
-	}
-	switch u.GetKind() {
-	case "HelmRelease":
-		m.Annotations[fluxRevision] = text("status", "lastAttemptedRevision")
-		m.Annotations[fluxSource] = text("spec", "chartRef", "kind") + text("spec", "chart", "spec", "sourceRef", "kind")
-	case facts.Kustomization:
-		m.Annotations[fluxRevision], m.Annotations[fluxSource] = text("status", "lastAppliedRevision"), text("spec", "sourceRef", "kind")
+	case kustomizations.kind:
+		r.revision, r.source = o.Status.LastAppliedRevision, o.Spec.SourceRef.Kind
 	default:
-		m.Annotations[fluxRevision], m.Annotations[fluxSource] = text("status", "artifact", "revision"), u.GetKind()
+		r.revision, r.source = o.Status.Artifact.Revision, kind
 	}
-	return m, err
-}
-
-// breaks records when objects were last seen to fail or to recover, in milliseconds since 1970.
-// Facts are collected for a moment, and would show only the last state.
-type breaks struct {
-	mu sync.Mutex
-	at map[types.UID]int64
-}
-
-// note records a change of an object. It returns false, as followed.same, so that the change
-// counts.
-func (b *breaks) note(old, updated any) bool {
-	was, _ := old.(*metav1.PartialObjectMetadata)
-	is, ok := updated.(*metav1.PartialObjectMetadata)
-	if ok && was != nil && (was.Annotations[fluxReady] == "False") != (is.Annotations[fluxReady] == "False") {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.at[is.UID] = time.Now().UnixMilli()
-	}
-	return false
+	out := newLive(fluxFact(kind, o), status, r.isFailed, was, at)
+	out.flux = r
+	return out
 }
 
 // failures are the reasons of a condition Ready that is false because of what is deployed. Others,
@@ -104,60 +76,59 @@ func isDeployed(revision, source string) bool {
 	return len(sum) >= 12 && strings.HasPrefix(build, sum[:12])
 }
 
-// observed makes facts of all HelmReleases and Kustomizations with their health. An object is
-// healthy if Flux has carried out the request that came with its digest, at this generation, from a
-// revision fetched since. It stays healthy until Flux reports a failure, also while Flux reconciles
-// it again. An object that is created again is another object.
+// observed makes facts of all HelmReleases and Kustomizations with their health, sorted by name. An
+// object is healthy if Flux has carried out the request that came with its digest, at this
+// generation, from a revision fetched since. It stays healthy until Flux reports a failure, also
+// while Flux reconciles it again. An object that is created again is another object.
 func (f *Flux) observed() []facts.Application {
 	fetched := map[string]string{} // revisions, by kind, name and digest
 	for _, source := range f.sources {
-		for _, o := range source.objects() {
-			if m, is := o.(*metav1.PartialObjectMetadata); is && isCarriedOut(m) {
-				fetched[m.Annotations[fluxSource]+"/"+m.Name+"/"+m.Annotations[facts.DigestAnnotation]] = m.Annotations[fluxRevision]
+		for o := range source.objects() {
+			if o.flux.isCarriedOut {
+				fetched[o.flux.source+"/"+o.flux.name+"/"+o.flux.digest] = o.flux.revision
 			}
 		}
 	}
 	healthy := map[types.UID]string{}
-	f.breaks.mu.Lock()
-	defer f.breaks.mu.Unlock()
-	at := map[types.UID]int64{}
-	var out []facts.Application
-	for kind, of := range map[string]*follower{"": f.releases, facts.Kustomization: f.kustomizations} {
-		for _, o := range of.objects() {
-			a := fluxObject(kind, o)
-			m, is := o.(*metav1.PartialObjectMetadata)
-			if a.Name == "" || !is {
-				continue
-			}
-			if a.Broken = f.breaks.at[m.UID]; a.Broken > 0 {
-				at[m.UID] = a.Broken
-			}
-			was, wasHealthy := f.healthy[m.UID]
-			source := m.Annotations[fluxSource]
-			isFetched := source == helmRepository || isDeployed(m.Annotations[fluxRevision], fetched[source+"/"+a.Name+"/"+m.Annotations[facts.SourceAnnotation]])
+	var all []live
+	for _, of := range []*follower[live]{f.releases, f.kustomizations} {
+		for o := range of.objects() {
+			r := o.flux
+			was, wasHealthy := f.healthy[r.uid]
+			isFetched := r.source == helmRepository || isDeployed(r.revision, fetched[r.source+"/"+r.name+"/"+r.sourceDigest])
 			switch {
-			case m.Annotations[fluxReady] == "False":
-				a.Degraded = m.Annotations[fluxHandled] != "" && slices.Contains(failures, m.Annotations[fluxReason])
-			case wasHealthy && was == a.Digest:
-				a.Healthy = true
+			case r.isFailed:
+				o.fact.Degraded = r.isHandled && slices.Contains(failures, r.reason)
+			case wasHealthy && was == r.digest:
+				o.fact.Healthy = true
 			default:
-				a.Healthy = isCarriedOut(m) && isFetched
+				o.fact.Healthy = r.isCarriedOut && isFetched
 			}
-			if a.Healthy {
-				healthy[m.UID] = a.Digest
+			if o.fact.Healthy {
+				healthy[r.uid] = r.digest
 			}
-			out = append(out, a)
+			o.fact.Broken = o.broken
+			all = append(all, o)
 		}
 	}
-	f.breaks.at, f.healthy = at, healthy
+	f.healthy = healthy
+	return readFlux(slices.Values(all))
+}
+
+// readFlux makes facts of all objects of our artifacts, sorted by name.
+func readFlux(objects iter.Seq[live]) []facts.Application {
+	var out []facts.Application
+	for o := range objects {
+		if o.fact.Name != "" {
+			out = append(out, o.fact)
+		}
+	}
+	slices.SortFunc(out, func(a, b facts.Application) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
+	})
 	return out
 }
 
 // helmRepository is the kind of a source whose charts a HelmRelease names by version: its
 // generation identifies the chart.
 const helmRepository = "HelmRepository"
-
-// isCarriedOut reports whether Flux has carried out an object's current request.
-func isCarriedOut(m *metav1.PartialObjectMetadata) bool {
-	return m.Annotations[fluxReady] == "True" && m.Annotations[fluxHandled] != "" && m.Annotations[fluxObserved] != ""
-}

@@ -2,12 +2,9 @@ package hub
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"sync"
 	"time"
-
-	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
@@ -23,9 +20,7 @@ const (
 
 // HealthCheck finds out whether an Argo CD has the health check of ownership grants.
 type HealthCheck struct {
-	follower // for its error texts
-	client   *http.Client
-	url      string
+	client *client
 
 	mu      sync.Mutex
 	looked  time.Time
@@ -35,21 +30,8 @@ type HealthCheck struct {
 
 // NewHealthCheck makes a HealthCheck. It sends no request.
 func NewHealthCheck(o Options) (*HealthCheck, error) {
-	if err := o.defaults(); err != nil {
-		return nil, err
-	}
-	path := collection(configMaps, o.Namespace) + "/" + argoConfig
-	config := named(o.Config)
-	config.Timeout = stateTimeout
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, err
-	}
-	base, _, err := rest.DefaultServerUrlFor(config)
-	if err != nil {
-		return nil, err
-	}
-	return &HealthCheck{client: client, url: base.JoinPath(path).String(), follower: follower{followed: followed{what: argoConfig, namespace: o.Namespace}}}, nil
+	c, err := newClient(o.within(stateTimeout), configMaps(argoConfig, false))
+	return &HealthCheck{client: c}, err
 }
 
 // Missing returns why the health of grants in this Argo CD says nothing about the members; empty if
@@ -61,7 +43,7 @@ func (h *HealthCheck) Missing(ctx context.Context) string {
 		return h.missing
 	}
 	var config struct{ Data map[string]string }
-	err := get(ctx, h.client, h.url, &config)
+	err := h.client.send(ctx, h.client.request("GET", false).Name(argoConfig), &config)
 	h.looked = time.Now()
 	switch {
 	case err == nil && strings.Contains(config.Data[healthOfConfigMaps], facts.RingsHealthAnnotation):
@@ -69,7 +51,7 @@ func (h *HealthCheck) Missing(ctx context.Context) string {
 	case err == nil:
 		h.missing, h.known = "the hub's Argo CD has no health check of ownership grants: "+argoConfig+" needs "+healthOfConfigMaps+", the text of charts/agent-grant/health.lua", true
 	case !h.known:
-		h.missing = "it is not known whether the hub's Argo CD has the health check of ownership grants: " + textOf(h.short(err, "get on configmaps "+argoConfig))
+		h.missing = "it is not known whether the hub's Argo CD has the health check of ownership grants: " + textOf(h.client.short(err, "get on configmaps "+argoConfig))
 	}
 	return h.missing
 }

@@ -1,18 +1,13 @@
 package hub
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"slices"
-	"strings"
 	"sync/atomic"
+	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/argosy-hub/argosy/internal/base/run"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -20,11 +15,15 @@ import (
 )
 
 var (
-	helmReleases    = schema.GroupVersionResource{Group: "helm.toolkit.fluxcd.io", Version: "v2", Resource: "helmreleases"}
-	kustomizations  = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
-	gitRepositories = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"}
-	ociRepositories = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "ocirepositories"}
+	helmReleases    = fluxResource("helm.toolkit.fluxcd.io", "v2", "helmreleases", "HelmRelease", "HelmReleases")
+	kustomizations  = fluxResource("kustomize.toolkit.fluxcd.io", "v1", "kustomizations", facts.Kustomization, "Kustomizations")
+	gitRepositories = fluxResource("source.toolkit.fluxcd.io", "v1", "gitrepositories", "GitRepository", "GitRepositories")
+	ociRepositories = fluxResource("source.toolkit.fluxcd.io", "v1", "ocirepositories", "OCIRepository", "OCIRepositories")
 )
+
+func fluxResource(group, version, plural, kind, what string) resource {
+	return resource{GroupVersion: schema.GroupVersion{Group: group, Version: version}, plural: plural, kind: kind, what: what, of: "Flux"}
+}
 
 // FluxState is a snapshot of Flux's objects at one time.
 type FluxState struct {
@@ -41,50 +40,42 @@ type FluxState struct {
 
 // Flux watches the HelmReleases and Kustomizations of one namespace.
 type Flux struct {
-	releases, kustomizations *follower
-	sources                  []*follower // of charts and folders: only health depends on them
+	releases, kustomizations *follower[live]
+	sources                  []*follower[live] // of charts and folders: only health depends on them
 	dirty                    run.Trigger
 	state                    atomic.Pointer[FluxState]
-	breaks                   breaks
 	healthy                  map[types.UID]string // digests of healthy objects; belongs to Run
 }
 
 // NewFlux watches the namespace of Flux's objects, which is required. It sends no request before
 // Run.
 func NewFlux(o Options) (*Flux, error) {
-	if err := o.defaults(); err != nil {
-		return nil, err
-	}
-	client, err := dynamic.NewForConfig(o.Config)
-	if err != nil {
-		return nil, err
-	}
-	f := &Flux{dirty: run.NewTrigger(), breaks: breaks{at: map[types.UID]int64{}}}
+	f := &Flux{dirty: run.NewTrigger()}
 	f.state.Store(&FluxState{})
-	follow := func(what string, which schema.GroupVersionResource) (*follower, error) {
-		return newFollower(client.Resource(which).Namespace(o.Namespace), followed{
-			what: what, permission: "list and watch on " + which.GroupResource().String(), of: "Flux",
-			namespace: o.Namespace, log: o.Log, selector: facts.OwnerLabel,
-			expected: &unstructured.Unstructured{},
-			trim:     trimFlux,
-			same:     f.breaks.note,
-			changed:  f.dirty.Fire,
+	var all [4]*follower[live]
+	for i, r := range []resource{helmReleases, kustomizations, gitRepositories, ociRepositories} {
+		var err error
+		if all[i], err = followFlux(r)(o); err != nil {
+			return nil, err
+		}
+		all[i].changed = f.dirty.Fire
+	}
+	f.releases, f.kustomizations, f.sources = all[0], all[1], all[2:]
+	return f, nil
+}
+
+// Statuses returns the statuses of the HelmReleases and Kustomizations. Run keeps them up to date.
+func (f *Flux) Statuses() *Statuses {
+	return &Statuses{[]*follower[live]{f.releases, f.kustomizations}}
+}
+
+// followFlux returns a function that watches the objects of our artifacts of one kind.
+func followFlux(r resource) func(Options) (*follower[live], error) {
+	return func(o Options) (*follower[live], error) {
+		return follow(o, r, facts.OwnerLabel, func(o *object, was *live, at time.Time) live {
+			return reduceFlux(r.kind, o, was, at)
 		})
 	}
-	var all error
-	for _, one := range []struct {
-		what string
-		of   schema.GroupVersionResource
-		to   **follower
-	}{{"HelmReleases", helmReleases, &f.releases}, {"Kustomizations", kustomizations, &f.kustomizations}} {
-		*one.to, err = follow(one.what, one.of)
-		all = errors.Join(all, err)
-	}
-	for what, of := range map[string]schema.GroupVersionResource{"GitRepositories": gitRepositories, "OCIRepositories": ociRepositories} {
-		source, err := follow(what, of)
-		f.sources, all = append(f.sources, source), errors.Join(all, err)
-	}
-	return f, all
 }
 
 // State returns the current state; its contents must not be changed.
@@ -121,9 +112,6 @@ func (f *Flux) update() bool {
 		for i := range next.HelmReleases { // the last seen health does not count while the API server is silent
 			next.HelmReleases[i].Healthy = next.HelmReleases[i].Healthy && next.Err == nil
 		}
-		slices.SortFunc(next.HelmReleases, func(a, b facts.Application) int {
-			return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
-		})
 	}
 	if next.Known == old.Known && next.Synced == old.Synced && textOf(next.Err) == textOf(old.Err) && slices.Equal(next.HelmReleases, old.HelmReleases) {
 		return false
@@ -132,56 +120,20 @@ func (f *Flux) update() bool {
 	return true
 }
 
-// trimHelmRelease keeps the metadata of a HelmRelease that facts need.
-func trimHelmRelease(o any) (any, error) {
-	m, ok := o.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return o, nil // a tombstone
-	}
-	out := metav1.ObjectMeta{
-		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
-		Labels:      only(m.Labels, clusterLabel, groupLabel, componentLabel, releaseLabel, facts.HubLabel, facts.OwnerLabel),
-		Annotations: only(m.Annotations, facts.DeletionAnnotation, facts.PruneAnnotation, facts.DigestAnnotation, facts.SourceAnnotation),
-	}
-	return &metav1.PartialObjectMetadata{ObjectMeta: out}, nil
-}
-
-// only returns the entries of these keys.
-func only(of map[string]string, keys ...string) map[string]string {
-	out := make(map[string]string, len(keys))
-	for _, key := range keys {
-		if v, ok := of[key]; ok {
-			out[key] = v
-		}
-	}
-	return out
-}
-
-// fluxObject makes a fact of a HelmRelease or Kustomization; the zero value if it comes from no
+// fluxFact makes a fact of a HelmRelease or Kustomization, without a name if it comes from no
 // artifact. Its deletion annotation counts only if kustomize-controller may delete it: both must
 // come from the artifact with the annotation.
-func fluxObject(kind string, o any) facts.Application {
-	m, ok := o.(*metav1.PartialObjectMetadata)
-	if !ok || m.Labels[clusterLabel] == "" || m.Labels[facts.HubLabel] == "" || m.Labels[facts.OwnerLabel] == "" {
+func fluxFact(kind string, o *object) facts.Application {
+	if o.Labels[clusterLabel] == "" || o.Labels[facts.HubLabel] == "" || o.Labels[facts.OwnerLabel] == "" {
 		return facts.Application{}
 	}
-	prunable := m.Annotations[facts.PruneAnnotation] != facts.PruneDisabled
-	said := m.Annotations[facts.DeletionAnnotation]
+	if kind == helmReleases.kind {
+		kind = ""
+	}
+	prunable, deletion := o.Annotations[facts.PruneAnnotation] != facts.PruneDisabled, o.Annotations[facts.DeletionAnnotation]
 	return facts.Application{
-		Name: m.Name, Kind: kind, Cluster: m.Labels[clusterLabel], Group: m.Labels[groupLabel], Component: m.Labels[componentLabel],
-		Release: m.Labels[releaseLabel], Owner: facts.OwnerOf(m.Labels[facts.HubLabel], m.Labels[facts.OwnerLabel]),
-		Cascade: prunable && said == fleet.Cascade, Suspended: prunable && said == fleet.Orphan, Digest: m.Annotations[facts.DigestAnnotation],
+		Name: o.Name, Kind: kind, Cluster: o.Labels[clusterLabel], Group: o.Labels[groupLabel], Component: o.Labels[componentLabel],
+		Release: o.Labels[releaseLabel], Owner: facts.OwnerOf(o.Labels[facts.HubLabel], o.Labels[facts.OwnerLabel]),
+		Cascade: prunable && deletion == fleet.Cascade, Suspended: prunable && deletion == fleet.Orphan, Digest: o.Annotations[facts.DigestAnnotation],
 	}
-}
-
-// readFlux makes facts of all objects of a kind, sorted by name.
-func readFlux(kind string, objects []any) []facts.Application {
-	out := make([]facts.Application, 0, len(objects))
-	for _, o := range objects {
-		if r := fluxObject(kind, o); r.Name != "" {
-			out = append(out, r)
-		}
-	}
-	slices.SortFunc(out, func(a, b facts.Application) int { return strings.Compare(a.Name, b.Name) })
-	return out
 }

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
@@ -29,8 +27,6 @@ const (
 	quiet    = 100 * time.Millisecond
 	patience = time.Second
 )
-
-var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 
 // Options select the API server and namespace. Config is required.
 type Options struct {
@@ -56,10 +52,10 @@ type State struct {
 
 // Hub watches the cluster Secrets and the Applications of one namespace.
 type Hub struct {
-	secrets, applications *follower
-	statuses              *Statuses
-	dirty                 run.Trigger
-	log                   *slog.Logger
+	secrets      *follower[clusterSecret]
+	applications *follower[live]
+	dirty        run.Trigger
+	log          *slog.Logger
 
 	state    atomic.Pointer[State]
 	known    map[string]facts.Cluster               // clusters that have been seen, until they are forgotten; belongs to Run
@@ -71,28 +67,17 @@ func New(o Options) (*Hub, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
-	client, err := metadataClient(o.Config)
-	if err != nil {
-		return nil, err
-	}
 	h := &Hub{dirty: run.NewTrigger(), log: o.Log, known: map[string]facts.Cluster{}}
 	h.state.Store(&State{Facts: facts.NewSet(true)})
-	follow := func(r schema.GroupVersionResource, f followed) *follower {
-		f.namespace, f.log, f.expected, f.changed = o.Namespace, o.Log, &metav1.PartialObjectMetadata{}, h.dirty.Fire
-		out, failed := newFollower(client.Resource(r).Namespace(o.Namespace), f)
-		err = errors.Join(err, failed)
-		return out
+	var err error
+	if h.secrets, err = followSecrets(o); err != nil {
+		return nil, err
 	}
-	h.secrets = follow(secrets, followed{what: "cluster secrets", permission: "list and watch on secrets", selector: clusterSecrets, trim: trim})
-	h.applications = follow(applications, followed{
-		what: "applications", permission: "list and watch on applications.argoproj.io", selector: clusterLabel, trim: new(digestWrites).trim, same: sameApplication,
-	})
-	o.Log = nil // the follower logs the same failures
-	statuses, failed := NewApplicationStatuses(o)
-	if h.statuses = statuses; failed == nil {
-		h.statuses.all[0].changed = h.dirty.Fire
+	if h.applications, err = followApplications(o); err != nil {
+		return nil, err
 	}
-	return h, errors.Join(err, failed)
+	h.secrets.changed, h.applications.changed = h.dirty.Fire, h.dirty.Fire
+	return h, nil
 }
 
 // defaults fills in missing options.
@@ -100,21 +85,22 @@ func (o *Options) defaults() error {
 	if o.Config == nil {
 		return errors.New("kubernetes: no configuration given")
 	}
-	o.Config = named(o.Config)
 	o.Namespace = cmp.Or(o.Namespace, defaultNamespace)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return nil
 }
 
-// named returns a copy of a configuration with our name in the API server's log.
-func named(c *rest.Config) *rest.Config {
-	c = rest.CopyConfig(c)
-	c.UserAgent = cmp.Or(c.UserAgent, "argosy")
-	return c
+// within returns the options with a limit for the time of each request.
+func (o Options) within(limit time.Duration) Options {
+	if o.Config != nil {
+		o.Config = rest.CopyConfig(o.Config)
+		o.Config.Timeout = limit
+	}
+	return o
 }
 
 // Statuses returns the statuses of the Applications. Run keeps them up to date.
-func (h *Hub) Statuses() *Statuses { return h.statuses }
+func (h *Hub) Statuses() *Statuses { return &Statuses{[]*follower[live]{h.applications}} }
 
 // State returns the current state; its contents must not be changed.
 func (h *Hub) State() State { return *h.state.Load() }
@@ -140,7 +126,7 @@ func (*Hub) Refresh() {}
 // Run watches until the context ends, and calls changed, which must not block, after each change of
 // State. It may be called once.
 func (h *Hub) Run(ctx context.Context, changed func()) {
-	update(ctx, h.dirty, h.update, changed, h.secrets.run, h.applications.run, h.statuses.Run)
+	update(ctx, h.dirty, h.update, changed, h.secrets.run, h.applications.run)
 }
 
 // update runs watches until the context ends. Whenever they report a change, it makes the new
@@ -190,7 +176,7 @@ func (h *Hub) update() bool {
 	if next.Err == nil && (known || !denied) { // a permission that was never granted is not a failure
 		next.Err = err
 	}
-	next.Synced = old.Synced || h.secrets.synced() && (denied || known && h.statuses.all[0].isReady())
+	next.Synced = old.Synced || h.secrets.synced() && (denied || known)
 	changed := next.Synced != old.Synced || textOf(next.Err) != textOf(old.Err)
 	if next.Synced {
 		clusters, problems := read(h.secrets.objects())
@@ -212,7 +198,7 @@ func (h *Hub) update() bool {
 		}
 		set := facts.NewSet(true, slices.Collect(maps.Values(h.known))...)
 		if known {
-			set = set.WithApplications(readApplications(h.applications.objects(), h.statuses.all[0].healthAt, old.Facts)...).WithHealth()
+			set = set.WithApplications(readApplications(h.applications.objects(), err == nil)...).WithHealth()
 		}
 		if !set.Equal(old.Facts) {
 			next.Facts, changed = set, true

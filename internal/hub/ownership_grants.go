@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -14,8 +15,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/metadata"
 
 	"github.com/argosy-hub/argosy/internal/base/run"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
@@ -29,8 +28,8 @@ const (
 	healthPause = 20 * time.Second
 )
 
-// grantsPermission is the permission that OwnershipGrants needs.
-const grantsPermission = "list, watch and patch on configmaps"
+// grants are the ConfigMaps of ownership grants.
+var grants = configMaps("grants", true)
 
 // OwnershipGrantsState is a snapshot of a member's ownership grants at one time.
 type OwnershipGrantsState struct {
@@ -46,8 +45,8 @@ type OwnershipGrantsState struct {
 // a finalizer until they are released.
 type OwnershipGrants struct {
 	member   string
-	client   metadata.ResourceInterface
-	follower *follower
+	follower *follower[grant]
+	patch    func(ctx context.Context, name string, patch []byte) error
 	log      *slog.Logger
 	dirty    run.Trigger
 	state    atomic.Pointer[OwnershipGrantsState]
@@ -78,24 +77,14 @@ func NewOwnershipGrants(o Options, member string) (*OwnershipGrants, error) {
 	if member == "" {
 		return nil, errors.New("kubernetes: no member whose grants are to be watched")
 	}
-	client, err := metadataClient(o.Config)
-	if err != nil {
-		return nil, err
-	}
-	return newOwnershipGrants(client.Resource(configMaps).Namespace(o.Namespace), o, member)
-}
-
-func newOwnershipGrants(client metadata.ResourceInterface, o Options, member string) (*OwnershipGrants, error) {
-	g := &OwnershipGrants{member: member, client: client, log: o.Log, dirty: run.NewTrigger(), said: map[string]word{}}
+	g := &OwnershipGrants{member: member, log: o.Log, dirty: run.NewTrigger(), said: map[string]word{}}
 	g.state.Store(&OwnershipGrantsState{})
 	var err error
-	g.follower, err = newFollower(g.client, followed{
-		what: "grants", permission: grantsPermission, namespace: o.Namespace, log: o.Log, selector: facts.GrantLabel + "," + clusterLabel + "=" + member,
-		expected: &metav1.PartialObjectMetadata{},
-		trim:     trimGrant,
-		changed:  g.dirty.Fire,
-	})
-	return g, err
+	if g.follower, err = follow(o, grants, facts.GrantLabel+","+clusterLabel+"="+member, reduceGrant); err != nil {
+		return nil, err
+	}
+	g.follower.verbs, g.follower.changed, g.patch = "list, watch and patch", g.dirty.Fire, g.follower.patch
+	return g, nil
 }
 
 // Member returns the member of the grants.
@@ -167,13 +156,9 @@ func (g *OwnershipGrants) act(ctx context.Context) {
 	var wait time.Duration
 	before := g.said
 	g.said = map[string]word{}
-	for _, o := range g.follower.objects() {
-		m, ok := o.(*metav1.PartialObjectMetadata)
-		if !ok {
-			continue
-		}
-		f := grantOf(m)
-		finalizers := m.Finalizers
+	for _, m := range slices.Collect(g.follower.objects()) {
+		f := m.fact
+		finalizers := m.finalizers
 		switch {
 		case !f.Held && !f.IsDeleted:
 			finalizers = append(slices.Clone(finalizers), facts.GrantFinalizer)
@@ -182,14 +167,14 @@ func (g *OwnershipGrants) act(ctx context.Context) {
 		default:
 			text, was := health[f.Group], before[f.UID]
 			g.said[f.UID] = was
-			if !f.Held || f.IsDeleted || text == "" || text == m.Annotations[facts.RingsHealthAnnotation] {
+			if !f.Held || f.IsDeleted || text == "" || text == m.health {
 				continue
 			}
 			if left := healthPause - time.Since(was.at); was.text == text && left > 0 {
 				wait = max(wait, left)
 				continue
 			}
-			written, err := g.patch(ctx, m, map[string]any{"annotations": map[string]string{facts.RingsHealthAnnotation: text}})
+			written, err := g.write(ctx, m, map[string]any{"annotations": map[string]string{facts.RingsHealthAnnotation: text}})
 			if written {
 				g.said[f.UID] = word{text, time.Now()}
 			}
@@ -199,7 +184,7 @@ func (g *OwnershipGrants) act(ctx context.Context) {
 		if finalizers == nil {
 			finalizers = []string{}
 		}
-		if _, err := g.patch(ctx, m, map[string]any{"finalizers": finalizers}); err != nil {
+		if _, err := g.write(ctx, m, map[string]any{"finalizers": finalizers}); err != nil {
 			failure = err
 			continue
 		}
@@ -208,20 +193,20 @@ func (g *OwnershipGrants) act(ctx context.Context) {
 	g.note(ctx, failure, wait)
 }
 
-// patch writes metadata of a ConfigMap, unless the ConfigMap has changed since.
-func (g *OwnershipGrants) patch(ctx context.Context, m *metav1.PartialObjectMetadata, metadata map[string]any) (written bool, _ error) {
-	metadata["uid"], metadata["resourceVersion"] = m.UID, m.ResourceVersion
+// write changes metadata of a ConfigMap, unless the ConfigMap has changed since.
+func (g *OwnershipGrants) write(ctx context.Context, of grant, metadata map[string]any) (written bool, _ error) {
+	metadata["uid"], metadata["resourceVersion"] = of.fact.UID, of.version
 	patch, err := json.Marshal(map[string]any{"metadata": metadata})
 	if err != nil {
 		return false, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
-	_, err = g.client.Patch(ctx, m.Name, mergePatch, patch, metav1.PatchOptions{FieldManager: "argosy"})
+	err = g.patch(ctx, of.name, patch)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return false, nil // the watch will deliver its new version
 	}
-	return err == nil, g.follower.short(err, grantsPermission)
+	return err == nil, g.follower.short(err, grants.permission(g.follower.verbs))
 }
 
 // note logs a failure once, and repeats the request later; texts that wait are written after that
@@ -248,34 +233,28 @@ func (g *OwnershipGrants) note(ctx context.Context, failure error, wait time.Dur
 	}
 }
 
-// trimGrant keeps the metadata of a grant that facts need, and other controllers' finalizers, which
-// are written back with ours.
-func trimGrant(o any) (any, error) {
-	m, ok := o.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return o, nil // a tombstone
-	}
-	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion, Labels: only(m.Labels, clusterLabel, facts.GrantLabel),
-		Annotations: only(m.Annotations, facts.RingsAnnotation, facts.RingsHealthAnnotation), Finalizers: m.Finalizers, DeletionTimestamp: m.DeletionTimestamp,
-	}}, nil
+// grant is what is stored of a grant's ConfigMap. The finalizers of other controllers are written
+// back with ours.
+type grant struct {
+	name, version string
+	finalizers    []string
+	health        string // RingsHealthAnnotation
+	fact          facts.OwnershipGrant
 }
 
-// grantOf makes a fact of a grant.
-func grantOf(m *metav1.PartialObjectMetadata) facts.OwnershipGrant {
-	return facts.OwnershipGrant{
-		Group: m.Labels[facts.GrantLabel], UID: string(m.UID), Held: slices.Contains(m.Finalizers, facts.GrantFinalizer), IsDeleted: m.DeletionTimestamp != nil,
-		Rings: m.Annotations[facts.RingsAnnotation],
-	}
+// reduceGrant returns what is stored of a grant.
+func reduceGrant(o *object, _ *grant, _ time.Time) grant {
+	return grant{o.Name, o.ResourceVersion, o.Finalizers, o.Annotations[facts.RingsHealthAnnotation], facts.OwnershipGrant{
+		Group: o.Labels[facts.GrantLabel], UID: string(o.UID), Held: slices.Contains(o.Finalizers, facts.GrantFinalizer), IsDeleted: o.DeletionTimestamp != nil,
+		Rings: o.Annotations[facts.RingsAnnotation],
+	}}
 }
 
 // readGrants makes facts of all grants, sorted by group.
-func readGrants(objects []any) []facts.OwnershipGrant {
-	out := make([]facts.OwnershipGrant, 0, len(objects))
-	for _, o := range objects {
-		if m, ok := o.(*metav1.PartialObjectMetadata); ok {
-			out = append(out, grantOf(m))
-		}
+func readGrants(objects iter.Seq[grant]) []facts.OwnershipGrant {
+	out := []facts.OwnershipGrant{}
+	for o := range objects {
+		out = append(out, o.fact)
 	}
 	slices.SortFunc(out, func(a, b facts.OwnershipGrant) int {
 		return strings.Compare(a.Group+" "+a.UID, b.Group+" "+b.UID)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"maps"
 	"strconv"
 	"sync"
@@ -12,22 +11,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
-// oneGrant is the API of a namespace with one grant, in memory. It writes into the informers of its
-// replicas, which do not run: client-go's cannot be waited for in virtual time.
+// oneGrant is the API of a namespace with one grant, in memory. It writes into the followers of its
+// replicas, which do not run: client-go's reflectors cannot be waited for in virtual time.
 type oneGrant struct {
-	metadata.ResourceInterface
 	// refuses is called before each patch, with its number; its error is the patch's.
 	refuses func(context.Context, int) error
 
 	mu       sync.Mutex
-	grant    *metav1.PartialObjectMetadata
+	grant    object
 	patches  int
 	said     map[string]bool
 	replicas []*OwnershipGrants
@@ -35,28 +31,28 @@ type oneGrant struct {
 
 func newOneGrant(finalizers ...string) *oneGrant {
 	return &oneGrant{
-		grant:   &metav1.PartialObjectMetadata{ObjectMeta: arrivedGrant("addons", "a", finalizers...)},
+		grant:   object{ObjectMeta: arrivedGrant("addons", "a", finalizers...)},
 		said:    map[string]bool{},
 		refuses: func(context.Context, int) error { return nil },
 	}
 }
 
-// Patch changes annotations and finalizers.
-func (o *oneGrant) Patch(ctx context.Context, _ string, _ types.PatchType, data []byte, _ metav1.PatchOptions, _ ...string) (*metav1.PartialObjectMetadata, error) {
+// patch changes annotations and finalizers.
+func (o *oneGrant) patch(ctx context.Context, _ string, data []byte) error {
 	o.mu.Lock()
 	o.patches++
 	count := o.patches
 	o.mu.Unlock()
 	if err := o.refuses(ctx, count); err != nil {
-		return nil, err
+		return err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var patch metav1.PartialObjectMetadata
+	var patch object
 	if err := json.Unmarshal(data, &patch); err != nil {
-		return nil, err
+		return err
 	}
-	o.grant = o.grant.DeepCopy()
+	o.grant.Annotations = maps.Clone(o.grant.Annotations)
 	if o.grant.Annotations == nil {
 		o.grant.Annotations = map[string]string{}
 	}
@@ -66,12 +62,9 @@ func (o *oneGrant) Patch(ctx context.Context, _ string, _ types.PatchType, data 
 		o.grant.Finalizers = patch.Finalizers
 	}
 	for _, g := range o.replicas {
-		if err := g.follower.informer.GetStore().Update(o.grant); err != nil {
-			return nil, err
-		}
-		g.dirty.Fire()
+		receive(g.follower, o.grant)
 	}
-	return o.grant, nil
+	return nil
 }
 
 func (o *oneGrant) patched() int {
@@ -83,15 +76,13 @@ func (o *oneGrant) patched() int {
 // replica has a replica act until the context ends.
 func (o *oneGrant) replica(ctx context.Context, t *testing.T, running *sync.WaitGroup) *OwnershipGrants {
 	t.Helper()
-	g, err := newOwnershipGrants(o, Options{Namespace: "argocd", Log: slog.New(slog.DiscardHandler)}, "one")
+	g, err := NewOwnershipGrants(Options{Config: &rest.Config{}}, "one")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := g.follower.informer.GetStore().Add(o.grant); err != nil {
-		t.Fatal(err)
-	}
+	g.patch = o.patch
 	o.replicas = append(o.replicas, g)
-	g.dirty.Fire()
+	receive(g.follower, o.grant)
 	running.Go(func() {
 		update(ctx, g.dirty, func() bool {
 			g.act(ctx)

@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -67,7 +65,7 @@ func (a *api) finalize(w http.ResponseWriter, q *http.Request, name string) {
 		a.events = append(a.events, event{a.version, "configmaps", "DELETED", o})
 	}
 	a.changed.Broadcast()
-	_ = json.NewEncoder(w).Encode(object("configmaps", o, q.Header.Get("Accept")))
+	_ = json.NewEncoder(w).Encode(asked("configmaps", o, q.Header.Get("Accept")))
 }
 
 // patched are the patches so far.
@@ -175,7 +173,7 @@ func TestGrantIsHeldUntilItIsReleased(t *testing.T) {
 	for i, path := range a.paths {
 		method, rest, _ := strings.Cut(path, " ")
 		at, selector, _ := strings.Cut(rest, " ")
-		if !strings.Contains(a.accepts[i], "as=PartialObjectMetadata") || strings.HasSuffix(a.accepts[i], "application/json") ||
+		if !onlyMetadata(a.accepts[i]) ||
 			method == http.MethodGet && (at != "/api/v1/namespaces/argocd/configmaps" || selector != "argosy.dev/grant,argosy.dev/cluster=one") {
 			t.Errorf("%s asks for %s", path, a.accepts[i])
 		}
@@ -225,24 +223,6 @@ func (a *api) until(what string, ok func() bool) {
 	}
 }
 
-// lockedLog is a log that several goroutines write.
-type lockedLog struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 func sortedCopy(texts []string) []string {
 	out := slices.Clone(texts)
 	slices.Sort(out)
@@ -253,7 +233,7 @@ func sortedCopy(texts []string) []string {
 // once and tried again. (G4)
 func TestGrantsStayWhileTheAPIServerIsAway(t *testing.T) {
 	a := newAPI(t)
-	log := &lockedLog{}
+	log := &logs{}
 	_, states := holding(t, a, log)
 	grantsAre(t, states)
 	a.fail(500)
@@ -294,7 +274,7 @@ func TestForbiddenGrantsStopTheService(t *testing.T) {
 // A patch that fails is logged once, and tried again until it goes through. (M3)
 func TestFailedHoldIsTriedAgain(t *testing.T) {
 	a := newAPI(t)
-	log := &lockedLog{}
+	log := &logs{}
 	_, states := holding(t, a, log)
 	grantsAre(t, states)
 	a.mu.Lock()

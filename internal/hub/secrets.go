@@ -3,11 +3,14 @@ package hub
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
@@ -16,19 +19,30 @@ import (
 // nameKey is the annotation or label that names a Secret's cluster.
 const nameKey = "cluster_name"
 
-// trim keeps the metadata of a Secret that facts need.
-func trim(o any) (any, error) {
-	m, ok := o.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return o, nil // a tombstone
-	}
-	annotations, labels := maps.Clone(m.Annotations), maps.Clone(m.Labels)
-	maps.DeleteFunc(annotations, func(key, _ string) bool { return repeatsContent(key) || isBookkeeping(key) })
-	maps.DeleteFunc(labels, func(key, _ string) bool { return isBookkeeping(key) })
-	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion, CreationTimestamp: m.CreationTimestamp,
-		Labels: labels, Annotations: annotations,
-	}}, nil
+var secrets = resource{GroupVersion: schema.GroupVersion{Version: "v1"}, plural: "secrets", kind: "Secret", what: "cluster secrets", isMetadata: true}
+
+// clusterSecret is what is stored of a cluster Secret.
+type clusterSecret struct {
+	name    string
+	created metav1.Time
+	cluster facts.Cluster
+}
+
+// followSecrets watches Argo CD's cluster Secrets.
+func followSecrets(o Options) (*follower[clusterSecret], error) {
+	return follow(o, secrets, clusterSecrets, reduceSecret)
+}
+
+// reduceSecret returns what is stored of a cluster Secret.
+func reduceSecret(o *object, _ *clusterSecret, _ time.Time) clusterSecret {
+	address := o.Annotations[facts.AddressAnnotation]
+	maps.DeleteFunc(o.Annotations, func(key, _ string) bool {
+		return repeatsContent(key) || isBookkeeping(key) || key == facts.AddressAnnotation
+	})
+	maps.DeleteFunc(o.Labels, func(key, _ string) bool { return isBookkeeping(key) })
+	return clusterSecret{o.Name, o.CreationTimestamp, facts.Cluster{
+		Name: cmp.Or(o.Annotations[nameKey], o.Labels[nameKey], o.Name), Labels: o.Labels, Annotations: o.Annotations, Address: address, Secret: string(o.UID),
+	}}
 }
 
 // repeatsContent reports whether an annotation holds a copy of the whole object, a Secret's data
@@ -47,45 +61,27 @@ func repeatsContent(key string) bool {
 // about the cluster, and would change every response when a credential is rotated.
 func isBookkeeping(key string) bool { return strings.HasPrefix(key, "reconcile.external-secrets.io/") }
 
-// clusterName returns the name of a Secret's cluster.
-func clusterName(m *metav1.PartialObjectMetadata) string {
-	return cmp.Or(m.Annotations[nameKey], m.Labels[nameKey], m.Name)
-}
-
 // read makes facts of all Secrets.
-func read(objects []any) (map[string]facts.Cluster, []problem.Problem) {
-	var all []*metav1.PartialObjectMetadata
-	for _, o := range objects {
-		if m, ok := o.(*metav1.PartialObjectMetadata); ok {
-			all = append(all, m)
-		}
-	}
-	slices.SortFunc(all, func(a, b *metav1.PartialObjectMetadata) int {
-		return cmp.Or(strings.Compare(clusterName(a), clusterName(b)),
-			a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+func read(objects iter.Seq[clusterSecret]) (map[string]facts.Cluster, []problem.Problem) {
+	all := slices.SortedFunc(objects, func(a, b clusterSecret) int {
+		return cmp.Or(strings.Compare(a.cluster.Name, b.cluster.Name), a.created.Compare(b.created.Time), strings.Compare(a.name, b.name))
 	})
 	clusters := make(map[string]facts.Cluster, len(all))
 	var problems []problem.Problem
 	first := ""
-	for _, m := range all {
-		name := clusterName(m)
+	for _, s := range all {
+		name := s.cluster.Name
 		if _, dup := clusters[name]; dup {
 			problems = append(problems, problem.Problem{
 				Reason: problem.DuplicateSecret, Severity: problem.Warning, Cluster: name,
 				Subject:  fmt.Sprintf("cluster %q", name),
-				Found:    fmt.Sprintf("secret %q claims it, as the older %q does, which counts", m.Name, first),
+				Found:    fmt.Sprintf("secret %q claims it, as the older %q does, which counts", s.name, first),
 				Expected: "one cluster Secret",
 				Hints:    []string{"delete one, or give it another " + nameKey + " annotation"},
 			})
 			continue
 		}
-		first = m.Name
-		annotations, address := m.Annotations, m.Annotations[facts.AddressAnnotation]
-		if address != "" {
-			annotations = maps.Clone(annotations)
-			delete(annotations, facts.AddressAnnotation)
-		}
-		clusters[name] = facts.Cluster{Name: name, Labels: m.Labels, Annotations: annotations, Address: address, Secret: string(m.UID)}
+		first, clusters[name] = s.name, s.cluster
 	}
 	return clusters, problem.Sorted(problems)
 }

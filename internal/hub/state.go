@@ -2,7 +2,7 @@ package hub
 
 import (
 	"context"
-	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,16 +10,17 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/internal/base/store"
 )
 
-var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+// configMaps is the resource with a name for texts.
+func configMaps(what string, isMetadata bool) resource {
+	return resource{GroupVersion: schema.GroupVersion{Version: "v1"}, plural: "configmaps", kind: "ConfigMap", what: what, isMetadata: isMetadata}
+}
 
 const (
 	// stateLabel names the service whose state a ConfigMap holds.
@@ -36,9 +37,16 @@ const (
 
 // StateObjects stores state in ConfigMaps of one namespace whose names begin with a prefix.
 type StateObjects struct {
-	prefix, namespace string
-	values            dynamic.ResourceInterface
-	names             metadata.ResourceInterface
+	prefix        string
+	values, names *client // of whole ConfigMaps, and of their metadata
+}
+
+// stateMap is the part of a ConfigMap that holds state.
+type stateMap struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	BinaryData map[string][]byte `json:"binaryData"`
 }
 
 // NewStateObjects makes StateObjects. It sends no request. Replicas have the same prefix.
@@ -46,25 +54,19 @@ func NewStateObjects(config *rest.Config, namespace, prefix string) (*StateObjec
 	if namespace == "" || prefix == "" {
 		return nil, errors.New("kubernetes: state needs a namespace and a prefix")
 	}
-	config = named(config)
-	config.Timeout = stateTimeout
-	values, err := dynamic.NewForConfig(config)
+	o := Options{Config: config, Namespace: namespace}.within(stateTimeout)
+	values, err := newClient(o, configMaps("state", false))
 	if err != nil {
 		return nil, err
 	}
-	names, err := metadata.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	return &StateObjects{
-		prefix: prefix, namespace: namespace,
-		values: values.Resource(configMaps).Namespace(namespace), names: names.Resource(configMaps).Namespace(namespace),
-	}, nil
+	names := *values
+	names.isMetadata = true
+	return &StateObjects{prefix, values, &names}, nil
 }
 
 // String returns the place of the state.
 func (s *StateObjects) String() string {
-	return fmt.Sprintf("ConfigMaps %s-* in namespace %q", s.prefix, s.namespace)
+	return fmt.Sprintf("ConfigMaps %s-* in namespace %q", s.prefix, s.values.namespace)
 }
 
 func (s *StateObjects) name(name string) string { return s.prefix + "-" + name }
@@ -79,8 +81,7 @@ func (s *StateObjects) failed(verb string, err error) error {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return store.ErrConflict
 	}
-	f := follower{followed: followed{what: "state", namespace: s.namespace}}
-	return f.short(err, verb+" on configmaps")
+	return s.values.short(err, s.values.permission(verb))
 }
 
 // MaxSize returns the limit of a ConfigMap's data.
@@ -91,49 +92,36 @@ func (s *StateObjects) Shared() bool { return true }
 
 // Get returns an object. Package store reports an object without content as damaged.
 func (s *StateObjects) Get(ctx context.Context, name string) ([]byte, string, error) {
-	u, err := s.values.Get(ctx, s.name(name), metav1.GetOptions{})
-	if err != nil {
-		return nil, "", s.failed("get", err)
-	}
-	text, _, _ := unstructured.NestedString(u.Object, "binaryData", contentKey)
-	data, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		data = nil
-	}
-	return data, u.GetResourceVersion(), nil
+	var m stateMap
+	err := s.values.send(ctx, s.values.request("GET", false).Name(s.name(name)), &m)
+	return m.BinaryData[contentKey], m.ResourceVersion, s.failed("get", err)
 }
 
 // Put creates or replaces an object.
 func (s *StateObjects) Put(ctx context.Context, name string, data []byte, version string) (string, error) {
-	meta := map[string]any{
-		"name": s.name(name), "namespace": s.namespace, "labels": map[string]any{stateLabel: s.prefix, managedByLabel: "argosy"},
-	}
-	content := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta,
-		"binaryData": map[string]any{contentKey: base64.StdEncoding.EncodeToString(data)},
-	}}
-	verb, write := "create", func() (*unstructured.Unstructured, error) {
-		return s.values.Create(ctx, content, metav1.CreateOptions{FieldManager: "argosy"})
-	}
-	if version != "" {
-		meta["resourceVersion"] = version
-		verb, write = "update", func() (*unstructured.Unstructured, error) {
-			return s.values.Update(ctx, content, metav1.UpdateOptions{FieldManager: "argosy"})
-		}
-	}
-	u, err := write()
-	if err = s.failed(verb, err); version != "" && errors.Is(err, store.ErrNotFound) {
-		err = store.ErrConflict // another process has removed it
-	}
+	content, err := json.Marshal(stateMap{
+		metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		metav1.ObjectMeta{Name: s.name(name), Namespace: s.values.namespace, ResourceVersion: version, Labels: map[string]string{stateLabel: s.prefix, managedByLabel: "argosy"}},
+		map[string][]byte{contentKey: data},
+	})
 	if err != nil {
 		return "", err
 	}
-	return u.GetResourceVersion(), nil
+	verb, q := "create", s.values.request("POST", false)
+	if version != "" {
+		verb, q = "update", s.values.request("PUT", false).Name(s.name(name))
+	}
+	var m stateMap
+	err = s.values.send(ctx, q.Param("fieldManager", "argosy").SetHeader("Content-Type", runtime.ContentTypeJSON).Body(content), &m)
+	if err = s.failed(verb, err); version != "" && errors.Is(err, store.ErrNotFound) {
+		err = store.ErrConflict // another process has removed it
+	}
+	return m.ResourceVersion, err
 }
 
 // Delete removes an object, if it exists.
 func (s *StateObjects) Delete(ctx context.Context, name string) error {
-	err := s.failed("delete", s.values.Delete(ctx, s.name(name), metav1.DeleteOptions{}))
+	err := s.failed("delete", s.values.request("DELETE", false).Name(s.name(name)).Do(ctx).Error())
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -142,15 +130,11 @@ func (s *StateObjects) Delete(ctx context.Context, name string) error {
 
 // List returns the names of all objects of the prefix. It requests only metadata.
 func (s *StateObjects) List(ctx context.Context) ([]string, error) {
-	list, err := s.names.List(ctx, metav1.ListOptions{LabelSelector: stateLabel + "=" + s.prefix})
-	if err != nil {
-		return nil, s.failed("list", err)
-	}
 	var out []string
-	for i := range list.Items {
-		if name, is := strings.CutPrefix(list.Items[i].Name, s.prefix+"-"); is {
+	_, err := list(ctx, s.names, stateLabel+"="+s.prefix, func(o *object) {
+		if name, is := strings.CutPrefix(o.Name, s.prefix+"-"); is {
 			out = append(out, name)
 		}
-	}
-	return out, nil
+	})
+	return out, s.failed("list", err)
 }

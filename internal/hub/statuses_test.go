@@ -1,14 +1,10 @@
 package hub
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
+	"log/slog"
 	"net/http"
-	"net/http/httptest"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,150 +14,115 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
-// tables answers as an API server does that is asked for columns without objects (apiextensions
-// v0.31, tableconvertor.go): the first table has the definitions, and each has a resource version.
-type tables struct {
-	t      *testing.T
-	mu     sync.Mutex
-	code   int
-	events chan string // rows of the watch, as "TYPE name sync health revision"
-}
-
-func (a *tables) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Accept") != tableType || r.URL.Query().Get("includeObject") != "None" || r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications") {
-		a.t.Errorf("a request for more than columns: %s %s, Accept %s", r.Method, r.URL, r.Header.Get("Accept"))
-	}
+// argo writes an Application that Argo CD shows with a status. Its values are not for us.
+func (a *api) argo(name, sync, health, revision string) {
 	a.mu.Lock()
-	code := a.code
-	a.mu.Unlock()
-	w.Header().Set("Content-Type", "application/json")
-	table := func(version string, definitions bool, rows ...string) map[string]any {
-		out := map[string]any{"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": map[string]any{"resourceVersion": version}}
-		if definitions {
-			var all []map[string]any
-			for _, name := range []string{"Name", "Sync Status", "Health Status", "Revision", "Project"} {
-				all = append(all, map[string]any{"name": name, "type": "string"})
-			}
-			out["columnDefinitions"] = all
-		}
-		var cells []map[string]any
-		for _, row := range rows {
-			var values []any
-			for v := range strings.FieldsSeq(row) {
-				values = append(values, v)
-			}
-			cells = append(cells, map[string]any{"cells": append(values, nil), "object": nil})
-		}
-		out["rows"] = cells
-		return out
-	}
-	switch {
-	case code != 0:
-		w.WriteHeader(code)
-		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q}`, code, map[int]string{403: "Forbidden"}[code])
-	case r.URL.Query().Get("watch") == "":
-		_ = json.NewEncoder(w).Encode(table("5", true, "dns-one Synced Healthy 1.0.0", "dns-two OutOfSync Degraded 0.9.0"))
-	default:
-		w.(http.Flusher).Flush()
-		for n := 6; ; n++ {
-			select {
-			case <-r.Context().Done():
-				return
-			case row, open := <-a.events:
-				if !open {
-					return
-				}
-				kind, rest, _ := strings.Cut(row, " ")
-				_ = json.NewEncoder(w).Encode(map[string]any{"type": kind, "object": table(fmt.Sprint(n), n == 6, rest)})
-				w.(http.Flusher).Flush()
-			}
-		}
-	}
+	defer a.mu.Unlock()
+	spec := map[string]any{"source": map[string]any{"helm": map[string]any{"values": password}}}
+	status := map[string]any{"sync": map[string]string{"status": sync, "revision": revision}, "health": map[string]string{"status": health}}
+	a.set("applications", thing{app(name, nil, "cluster=one"), spec, status})
+	a.changed.Broadcast()
 }
 
-// Statuses are followed by their columns alone; an API server that fails is silence, and a missing
-// permission is none.
-func TestStatusesAreColumns(t *testing.T) {
-	a := &tables{t: t, events: make(chan string, 10)}
-	server := httptest.NewServer(a)
-	t.Cleanup(server.Close)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	s, err := NewApplicationStatuses(Options{Config: &rest.Config{Host: server.URL}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	until := func(what string, ok func() bool) {
-		t.Helper()
-		for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("never %s", what)
-			}
+// reported is an Application with a status.
+func reported(sync, health string) *object {
+	o := &object{ObjectMeta: app("dns-one", nil, "cluster=one")}
+	o.Status.Sync.Status, o.Status.Health.Status = sync, health
+	return o
+}
+
+// Statuses are those of the facts' watch. An API server that fails is silence, in which no health
+// counts, and a missing permission is none. (P1)
+func TestStatuses(t *testing.T) {
+	t.Parallel() // client-go waits between attempts
+	a := newAPI(t)
+	a.argo("dns-one", "Synced", "Healthy", "1.0.0")
+	a.argo("dns-two", "OutOfSync", "Degraded", "0.9.0")
+	h, states := running(t, a)
+	s := h.Statuses()
+	health := func(name string, isHealthy, isDegraded bool) func(State) bool {
+		return func(s State) bool {
+			f, known := s.Facts.Application(name)
+			return known && f.Healthy == isHealthy && f.Degraded == isDegraded
 		}
 	}
-	has := func(name string, want Status) func() bool {
-		return func() bool {
-			got, ok := s.Of(name)
-			got.Since = time.Time{}
-			return got == want && ok == (want != Status{})
-		}
-	}
-	done := make(chan struct{})
-	go func() { defer close(done); s.Run(ctx) }()
-	until("listed", has("dns-two", Status{Version: "0.9.0", Sync: "OutOfSync", Health: "Degraded"}))
-	until("listed", has("dns-one", Status{Version: "1.0.0", Sync: "Synced", Health: "Healthy"}))
-	if listed, _ := s.Of("dns-two"); !listed.Since.IsZero() {
-		t.Errorf("nobody saw it change, and it has been so since %s", listed.Since)
+	await(t, states, "the first list", func(s State) bool { return health("dns-one", true, false)(s) && health("dns-two", false, true)(s) })
+	if two, ok := s.Of("dns-two"); !ok || two != (Status{Version: "0.9.0", Sync: "OutOfSync", Health: "Degraded"}) {
+		t.Errorf("nobody saw it change: %+v", two)
 	}
 	before := s.Version()
-	a.events <- "MODIFIED dns-two Synced Healthy 1.0.0"
-	until("changed", has("dns-two", Status{Version: "1.0.0", Sync: "Synced", Health: "Healthy"}))
-	if changed, _ := s.Of("dns-two"); time.Since(changed.Since) > time.Hour || s.Version() == before {
-		t.Errorf("changed at %s, version %d after %d", changed.Since, s.Version(), before)
+	a.argo("dns-two", "Synced", "Healthy", "1.0.0")
+	await(t, states, "the change", health("dns-two", true, false))
+	two, _ := s.Of("dns-two")
+	if time.Since(two.Since) > time.Hour || s.Version() == before {
+		t.Errorf("changed at %s, version %d after %d", two.Since, s.Version(), before)
 	}
-	a.events <- "DELETED dns-one Synced Healthy 1.0.0"
-	until("deleted", has("dns-one", Status{}))
+	a.removeFrom("applications", "dns-one")
+	await(t, states, "the end", func(s State) bool { return len(s.Facts.ApplicationsOf("one")) == 1 })
+	if _, ok := s.Of("dns-one"); ok {
+		t.Error("it has a status, and has gone")
+	}
 	if _, err := s.Silent(); err != nil {
 		t.Error(err)
 	}
-	a.mu.Lock()
-	a.code = http.StatusInternalServerError
-	a.mu.Unlock()
-	close(a.events)
-	until("silent", func() bool { since, err := s.Silent(); return err != nil && !since.IsZero() })
-	cancel()
-	<-done
+	a.failFor(http.StatusInternalServerError, "applications")
+	a.hangUp(false)
+	await(t, states, "silence", func(s State) bool { return s.Err != nil && health("dns-two", false, false)(s) })
+	if since, err := s.Silent(); err == nil || since.IsZero() {
+		t.Errorf("silent since %s: %v", since, err)
+	}
+	a.failFor(0, "applications")
+	await(t, states, "recovery", func(s State) bool { return s.Err == nil && health("dns-two", true, false)(s) })
 
-	a.code = http.StatusForbidden
-	refused, err := NewApplicationStatuses(Options{Config: &rest.Config{Host: server.URL}})
+	a = newAPI(t)
+	a.failFor(http.StatusForbidden, "applications")
+	h, states = running(t, a)
+	await(t, states, "what may be known", synced)
+	if _, err := h.Statuses().Silent(); err != nil {
+		t.Errorf("a missing permission is silence: %v", err)
+	}
+}
+
+// Nothing of an Application's values is stored, and none is logged, even of one that cannot be
+// decoded.
+func TestValuesAreNeitherStoredNorLogged(t *testing.T) {
+	a, log := newAPI(t), &logs{}
+	a.argo("dns-one", "Synced", "Healthy", "1.0.0")
+	h, err := New(Options{Config: a.config(), Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel = context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { defer close(ended); refused.Run(ctx) }()
-	until("denied", func() bool { denied, _ := refused.all[0].failure(); return denied })
-	if _, err := refused.Silent(); err != nil {
-		t.Errorf("a missing permission is silence: %v", err)
+	states := start(t, h)
+	await(t, states, "the first list", synced)
+	a.mu.Lock()
+	a.set("applications", thing{app("bad", nil, "cluster=one"), map[string]any{"source": password}, password})
+	a.mu.Unlock()
+	a.hangUp(false)
+	await(t, states, "the error", func(s State) bool { return s.Err != nil })
+	for o := range h.applications.objects() {
+		if len(o.fact.Digest+o.fact.Group) > 0 || o.flux != nil {
+			t.Errorf("stored %+v", o)
+		}
 	}
-	cancel()
-	<-ended
+	if text := log.String(); !strings.Contains(text, "cannot be used") || strings.Contains(text, password) {
+		t.Errorf("logged %s", text)
+	}
 }
 
-// The columns of each engine's objects become the same words.
-func TestStatusOfColumns(t *testing.T) {
+// The statuses of each of Flux's kinds become Argo CD's words.
+func TestStatusOfFlux(t *testing.T) {
 	for _, c := range []struct {
-		read  func(map[string]string) Status
-		cells map[string]string
-		want  Status
+		kind, ready, message string
+		want                 Status
 	}{
-		{applicationStatus, map[string]string{"Sync Status": "Synced", "Health Status": "Healthy", "Revision": "1.2.3"}, Status{Version: "1.2.3", Sync: "Synced", Health: "Healthy"}},
-		{helmReleaseStatus, map[string]string{"Ready": "True", "Status": "Helm upgrade succeeded for release dns/dns.v2 with chart external-dns@1.20.0"}, Status{Version: "1.20.0", Sync: "Synced", Health: "Healthy"}},
-		{helmReleaseStatus, map[string]string{"Ready": "False", "Status": "install retries exhausted"}, Status{Version: "", Sync: "OutOfSync", Health: "Degraded"}},
-		{kustomizationStatus, map[string]string{"Ready": "Unknown", "Status": "Reconciliation in progress"}, Status{Version: "", Sync: "OutOfSync", Health: "Progressing"}},
+		{"HelmRelease", "True", "Helm upgrade succeeded for release dns/dns.v2 with chart external-dns@1.20.0", Status{Version: "1.20.0", Sync: "Synced", Health: "Healthy"}},
+		{"HelmRelease", "False", "install retries exhausted", Status{Sync: "OutOfSync", Health: "Degraded"}},
+		{"Kustomization", "Unknown", "Reconciliation in progress", Status{Sync: "OutOfSync", Health: "Progressing"}},
 	} {
-		if got := c.read(c.cells); got != c.want {
-			t.Errorf("%v: %+v, want %+v", c.cells, got, c.want)
+		o := &object{}
+		o.Status.Conditions = []condition{{Type: "Stalled", Status: "True"}, {Type: "Ready", Status: c.ready, Message: c.message}}
+		if got := reduceFlux(c.kind, o, nil, time.Time{}).status.Value(); got != c.want {
+			t.Errorf("%v: %+v, want %+v", c, got, c.want)
 		}
 	}
 }
@@ -222,93 +183,58 @@ func TestHealthCountsAfterTheDigest(t *testing.T) {
 			fields:  []metav1.ManagedFieldsEntry{at(6, status), at(6, digest)},
 		},
 	} {
-		var writes digestWrites
-		for _, fields := range c.earlier {
-			writes.isLookedAt(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "a", ManagedFields: fields}})
+		var was *live
+		var got live
+		for _, fields := range append(c.earlier, c.fields) {
+			o := reported("Synced", "Healthy")
+			o.ManagedFields = fields
+			if slices.ContainsFunc(fields, func(e metav1.ManagedFieldsEntry) bool { return string(e.FieldsV1.Raw) == syncing }) {
+				o.Operation = &struct{}{}
+			}
+			got = reduceApplication(o, was, time.Now())
+			was = &got
 		}
-		writes.isLookedAt(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "b", ManagedFields: []metav1.ManagedFieldsEntry{at(5, status), at(6, digest)}}})
-		if got := writes.isLookedAt(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: "a", ManagedFields: c.fields}}); got != c.want {
-			t.Errorf("%s: %v", name, got)
+		if got.fact.Healthy != c.want {
+			t.Errorf("%s: %v", name, got.fact.Healthy)
 		}
 	}
-}
-
-// healthy reports whether an object is healthy at a version.
-func healthy(t *statusTable, name, version string) bool {
-	now, isCurrent := t.healthAt(name, version)
-	return now.isHealthy && isCurrent
 }
 
 // TestShortFlapIsAFact: an Application that was degraded for a moment, between two looks at the
-// facts, is healthy again, and says when it was not. One whose status is behind its metadata stays
-// what it was at its digest. (G8)
+// facts, is healthy again, and says when it was not. One that is created again begins anew. (G8)
 func TestShortFlapIsAFact(t *testing.T) {
-	table := &statusTable{read: applicationStatus, follower: follower{followed: followed{changed: func() {}}}, byName: map[string]seen{}, awaited: map[string]uint64{}, shared: map[Status]*Status{}}
-	row := func(version, sync, health string) {
-		cells := map[string]string{"Sync Status": sync, "Health Status": health}
-		if err := (statusStore{table}).Add(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "dns-one", ResourceVersion: version, Annotations: cells}}); err != nil {
-			t.Fatal(err)
-		}
+	f, err := followApplications(Options{Config: &rest.Config{}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	before := facts.Set{}
-	read := func(version, digest string) facts.Application {
-		m := app("dns-one", nil, "cluster=one")
-		m.ResourceVersion, m.Annotations = version, map[string]string{facts.DigestAnnotation: digest, lookedAt: "true"}
-		before = before.WithApplications(readApplications([]any{&metav1.PartialObjectMetadata{ObjectMeta: m}}, table.healthAt, before)...)
-		a, _ := before.Application("dns-one")
-		return a
-	}
-	row("5", "Synced", "Healthy")
-	if a := read("5", "d1"); !a.Healthy || a.Broken != 0 {
+	receive(f, *reported("Synced", "Healthy"))
+	look := func() facts.Application { return readApplications(f.objects(), true)[0] }
+	if a := look(); !a.Healthy || a.Broken != 0 {
 		t.Errorf("at first: %+v", a)
 	}
-	row("6", "Synced", "Degraded")
-	row("7", "Synced", "Healthy")
-	flapped := read("7", "d1")
-	if !flapped.Healthy || time.Since(time.UnixMilli(flapped.Broken)) > time.Hour {
-		t.Errorf("after a flap: %+v", flapped)
+	receive(f, *reported("Synced", "Degraded"))
+	receive(f, *reported("Synced", "Healthy"))
+	if a := look(); !a.Healthy || time.Since(time.UnixMilli(a.Broken)) > time.Hour {
+		t.Errorf("after a flap: %+v", a)
 	}
-	if a := read("9", "d1"); a != flapped {
-		t.Errorf("Argo CD has written its status, and the columns are behind: %+v, want %+v", a, flapped)
+	receive(f, *reported("OutOfSync", "Healthy"))
+	broke := look()
+	if broke.Healthy {
+		t.Errorf("out of sync: %+v", broke)
 	}
-	if a := read("9", "d2"); a.Healthy {
-		t.Errorf("a status that is older than another digest counts: %+v", a)
+	relist(f, *reported("OutOfSync", "Healthy")) // after an outage
+	if a := look(); a != broke {
+		t.Errorf("after an outage without a change: %+v, want %+v", a, broke)
 	}
-	row("9", "OutOfSync", "Healthy")
-	if a := read("9", "d2"); a.Healthy {
-		t.Errorf("out of sync: %+v", a)
+	relist(f, *reported("Synced", "Healthy"))
+	status, _ := (&Statuses{[]*follower[live]{f}}).Of("dns-one")
+	if a := look(); !a.Healthy || a.Broken < broke.Broken || time.Since(status.Since) > time.Hour {
+		t.Errorf("recovered in an outage: %+v, %+v", a, status)
 	}
-}
-
-// TestHealthOfAnOlderVersionDoesNotCount: the columns that are behind the metadata are waited for.
-// (P1)
-func TestHealthOfAnOlderVersionDoesNotCount(t *testing.T) {
-	moved := 0
-	table := &statusTable{read: applicationStatus, follower: follower{followed: followed{changed: func() { moved++ }}}, byName: map[string]seen{}, awaited: map[string]uint64{}, shared: map[Status]*Status{}}
-	row := func(version, health string) {
-		cells := map[string]string{"Name": "dns-one", "Sync Status": "Synced", "Health Status": health}
-		if err := (statusStore{table}).Add(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "dns-one", ResourceVersion: version, Annotations: cells}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	row("5", "Healthy")
-	if moved != 1 || !healthy(table, "dns-one", "5") || healthy(table, "dns-one", "7") {
-		t.Fatalf("at 5: %d", moved)
-	}
-	row("6", "Healthy") // is not what is waited for
-	if moved != 1 || healthy(table, "dns-one", "7") {
-		t.Fatalf("at 6: %d", moved)
-	}
-	row("7", "Healthy")
-	if moved != 2 || !healthy(table, "dns-one", "7") {
-		t.Fatalf("at 7: %d", moved)
-	}
-	row("8", "Progressing")
-	if moved != 3 || healthy(table, "dns-one", "7") || healthy(table, "dns-two", "1") {
-		t.Fatalf("at 8: %d", moved)
-	}
-	table.err = errors.New("away")
-	if row("9", "Healthy"); healthy(table, "dns-one", "9") {
-		t.Error("it counts while the API server is silent")
+	another := *reported("Synced", "Healthy")
+	another.UID = "another"
+	relist(f, another)
+	if a := look(); !a.Healthy || a.Broken != 0 {
+		t.Errorf("created again: %+v", a)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// hub is as much of a hub's API server as the service reads: the metadata of cluster Secrets and
-// Applications, and the columns that kubectl prints of Applications.
+// hub is as much of a hub's API server as the service reads: the metadata of cluster Secrets, and
+// Applications.
 type hub struct {
 	server   *httptest.Server
 	clusters []string
@@ -58,7 +58,7 @@ func (h *hub) set(name string, a application) {
 	defer h.mu.Unlock()
 	h.version++
 	h.applications[name] = a
-	h.events = append(h.events, h.table(name))
+	h.events = append(h.events, h.object(name))
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
@@ -69,66 +69,45 @@ func metadata(name, version string, labels map[string]string) object {
 	return object{"name": name, "namespace": "argocd", "uid": name, "resourceVersion": version, "labels": labels}
 }
 
-// objects are those of a resource, as metadata.
-func (h *hub) objects(resource string) (out []object) {
+// objects are those of a resource; Secrets are metadata alone.
+func (h *hub) objects(resource string) []object {
+	out := []object{}
 	switch resource {
 	case "secrets":
 		for _, c := range h.clusters {
 			out = append(out, object{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata(c, "1", map[string]string{"argocd.argoproj.io/secret-type": "cluster"})})
 		}
 	case "applications":
-		for name, a := range h.applications {
-			out = append(out, object{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata(name, "1", map[string]string{"argosy.dev/cluster": a.cluster})})
+		for name := range h.applications {
+			out = append(out, h.object(name))
 		}
 	}
 	return out
 }
 
-// table has the columns of Applications.
-func (h *hub) table(names ...string) object {
-	rows := []object{}
-	for _, name := range names {
-		a := h.applications[name]
-		rows = append(rows, object{"cells": []string{name, a.sync, a.health, a.version}, "object": nil})
+// object is an Application.
+func (h *hub) object(name string) object {
+	a := h.applications[name]
+	return object{
+		"kind": "Application", "apiVersion": "argoproj.io/v1alpha1", "metadata": metadata(name, strconv.Itoa(h.version), map[string]string{"argosy.dev/cluster": a.cluster}),
+		"status": object{"sync": object{"status": a.sync, "revision": a.version}, "health": object{"status": a.health}},
 	}
-	columns := []object{}
-	for _, c := range []string{"Name", "Sync Status", "Health Status", "Revision"} {
-		columns = append(columns, object{"name": c, "type": "string"})
-	}
-	return object{"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": object{"resourceVersion": strconv.Itoa(h.version)}, "columnDefinitions": columns, "rows": rows}
 }
 
 // ServeHTTP answers lists and watches.
 func (h *hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, resource, _ := strings.Cut(r.URL.Path, "/namespaces/argocd/")
 	w.Header().Set("Content-Type", "application/json")
-	asTable := strings.Contains(r.Header.Get("Accept"), "as=Table")
 	if r.URL.Query().Get("watch") != "" {
-		h.watch(w, r, asTable)
+		h.watch(w, r, resource == "applications")
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if asTable {
-		var names []string
-		for name := range h.applications {
-			names = append(names, name)
-		}
-		_ = json.NewEncoder(w).Encode(h.table(names...))
-		return
-	}
-	items := h.objects(resource)
-	if items == nil {
-		items = []object{}
-	}
-	kind, group := "PartialObjectMetadataList", "meta.k8s.io/v1"
-	if resource == "applicationsets" && !strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata") {
-		kind, group = "ApplicationSetList", "argoproj.io/v1alpha1"
-	}
-	_ = json.NewEncoder(w).Encode(object{"kind": kind, "apiVersion": group, "metadata": object{"resourceVersion": "1"}, "items": items})
+	_ = json.NewEncoder(w).Encode(object{"kind": "List", "apiVersion": "v1", "metadata": object{"resourceVersion": strconv.Itoa(h.version)}, "items": h.objects(resource)})
 }
 
-func (h *hub) watch(w http.ResponseWriter, r *http.Request, asTable bool) {
+func (h *hub) watch(w http.ResponseWriter, r *http.Request, ofApplications bool) {
 	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	for next := max(0, from-1); ; { // the version after the first event is 2
 		h.mu.Lock()
@@ -136,7 +115,7 @@ func (h *hub) watch(w http.ResponseWriter, r *http.Request, asTable bool) {
 		next = len(h.events)
 		h.mu.Unlock()
 		for _, e := range events {
-			if asTable {
+			if ofApplications {
 				_ = json.NewEncoder(w).Encode(object{"type": "MODIFIED", "object": e})
 			}
 		}
