@@ -1,6 +1,6 @@
-// Package yamldoc reads YAML so that every value keeps its place in the file, and writes merged
-// values. No other package imports a YAML library for documents. A file of Argosy is decoded into a
-// struct whose tags describe its keys:
+// Package yamldoc reads YAML so that every value keeps its place in the file, writes merged values,
+// and changes single values of a file (Editor). No other package imports a YAML library for
+// documents. A file of Argosy is decoded into a struct whose tags describe its keys:
 //
 //	type Ring struct {
 //		Name     string        `json:"name" is:"name"`

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 
@@ -25,22 +27,15 @@ type App struct {
 // NewApp adds an application to the last catalog of the group workloads. It writes the values of a
 // chart for the team's tenant, and where Clusters are given, the files that enable it there.
 func NewApp(ctx context.Context, r Repository, a App) (*Draft, error) {
-	before, layout, err := r.read(ctx)
+	d, st, err := r.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := needsWorkloads(layout); err != nil {
+	if err := needsWorkloads(d.layout); err != nil {
 		return nil, err
 	}
 	a.Group, a.IsOff = team.Workloads, len(a.Clusters) > 0
-	if err := a.check(layout); err != nil {
-		return nil, err
-	}
-	if a.Chart == "" && a.Path == "" {
-		a.Chart = a.Name
-	}
-	st, err := r.state(before)
-	if err != nil {
+	if err := a.check(d.layout); err != nil {
 		return nil, err
 	}
 	table := st.Resolver().Teams()
@@ -62,19 +57,15 @@ func NewApp(ctx context.Context, r Repository, a App) (*Draft, error) {
 			return nil, problem.Usage([]string{"the team has " + strings.Join(owner.Namespaces(), ", "), nothingWritten}, "--namespace is missing: the team has several")
 		}
 	}
-	if at, there := declared(st, a.Component); there {
-		return nil, problem.Usage([]string{"argosy move app puts it on another cluster", nothingWritten}, "application %q is there already, in %s", a.Name, at)
-	}
-	d, err := a.draft(st, layout)
-	if err != nil {
+	if err := d.addApp(st, a); err != nil {
 		return nil, err
 	}
-	after, err := r.try(before, d)
+	after, err := d.try()
 	if err != nil {
 		return nil, err
 	}
 	d.Summary = fmt.Sprintf("%s is in the project %s and the namespace %s\n", a.Name, owner.Component(), a.Namespace) + clustersOf(after, a.Component)
-	d.Next = []string{"argosy plan --base HEAD", "git add . && git commit -m \"Add " + a.Name + "\" && git push"}
+	d.commit("Add " + a.Name)
 	return d, nil
 }
 
@@ -90,35 +81,29 @@ func needsWorkloads(l *fleet.Layout) error {
 	return nil
 }
 
-// draft returns the entry, the values and the switches of an application.
-func (a App) draft(st *fleetstate.State, layout *fleet.Layout) (*Draft, error) {
-	before := st.Resolver().Snapshot
-	file, err := a.file(st, layout)
-	if err != nil {
-		return nil, err
-	}
-	d := &Draft{Files: map[string]string{}}
-	if err := d.add(a.Component, before.File(file)); err != nil {
-		return nil, err
+// addApp adds the entry, the values and the switches of an application.
+func (d *Draft) addApp(st *fleetstate.State, a App) error {
+	if err := d.addEntry(st, &a.Component); err != nil {
+		return err
 	}
 	own := clustersOfTeam(st, a.Team)
 	if !a.Manifests && len(own) > 0 {
-		values, err := st.Resolver().FilePath(layout.Values, own[0], own[0].Groups[a.Group], a.Name, "")
+		values, err := st.Resolver().FilePath(d.layout.Values, own[0], own[0].Groups[a.Group], a.Name, "")
 		if err != nil {
-			return nil, problem.Usage([]string{nothingWritten}, "%w", err)
+			return problem.Usage([]string{nothingWritten}, "%w", err)
 		}
-		d.Files[path.Join(sharedFolder(st, layout, a.Group, own), values)] = fmt.Sprintf("# Values of %s on all clusters of its tenant; environments and clusters say what differs.\n{}\n", a.Name)
+		d.Files[path.Join(sharedFolder(st, d.layout, a.Group, own), values)] = fmt.Sprintf("# Values of %s on all clusters of its tenant; environments and clusters say what differs.\n{}\n", a.Name)
 	}
 	for _, name := range a.Clusters {
 		c, err := ownCluster(st, "cluster", a.Team, name)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if err := d.say(st, layout, c, []string{a.Name, "enabled"}, "true"); err != nil {
-			return nil, err
+		if err := d.say(st, c, "true", a.Name, "enabled"); err != nil {
+			return err
 		}
 	}
-	return d, nil
+	return nil
 }
 
 // clustersOfTeam returns the clusters that a team is on, sorted by name.
@@ -171,39 +156,22 @@ func sharedFolder(st *fleetstate.State, layout *fleet.Layout, group string, own 
 }
 
 // say sets one key in the catalog of a cluster's own level.
-func (d *Draft) say(st *fleetstate.State, layout *fleet.Layout, c *fleetstate.Cluster, keys []string, value string) error {
+func (d *Draft) say(st *fleetstate.State, c *fleetstate.Cluster, value string, keys ...string) error {
 	g := c.Groups[team.Workloads]
 	folder, err := ownFolder(st, c, g)
 	if err != nil {
 		return err
 	}
-	file, err := st.Resolver().FilePath(layout.Catalog, c, g, "", g.Folders[len(g.Folders)-1].Level)
+	file, err := st.Resolver().FilePath(d.layout.Catalog, c, g, "", g.Folders[len(g.Folders)-1].Level)
 	if err != nil {
 		return problem.Usage([]string{nothingWritten}, "%w", err)
 	}
-	file = path.Join(folder, file)
-	at := slices.IndexFunc(d.Changes, func(c Change) bool { return c.Path == file })
-	text, is := d.Files[file]
-	there := st.Resolver().Snapshot.File(file)
-	switch {
-	case at >= 0:
-		text = d.Changes[at].Is
-	case !is && there != nil:
-		text = string(there.Data)
-	}
-	after, err := setScalar(file, text, keys, value)
-	if err != nil {
-		return err
-	}
-	switch {
-	case at >= 0:
-		d.Changes[at].Is = after
-	case there != nil:
-		d.Changes = append(d.Changes, Change{Path: file, Was: text, Is: after})
-	default:
-		d.Files[file] = after
-	}
-	return nil
+	return d.edit(path.Join(folder, file), "set it by hand: "+strings.Join(keys, ".")+": "+value, func(e *yamldoc.Editor) error {
+		if e.Doc().Root.Get(catalog.ComponentsKey) != nil {
+			keys = append([]string{catalog.ComponentsKey}, keys...)
+		}
+		return e.Set(value, keys...)
+	})
 }
 
 // ownFolder returns the level that no other cluster has: the first level that is named for the

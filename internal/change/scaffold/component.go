@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 
-	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
@@ -55,72 +53,54 @@ func (c Component) check(l *fleet.Layout) error {
 	return nil
 }
 
-// entry returns the catalog entry, indented below the component's name.
-func (c Component) entry(indent string) string {
-	var b strings.Builder
-	line := func(depth int, format string, args ...any) {
-		b.WriteString(indent + strings.Repeat("  ", depth) + fmt.Sprintf(format, args...) + "\n")
-	}
-	line(0, "%s:", scalar(c.Name))
-	line(1, "enabled: %t", !c.IsOff)
-	if c.Team != "" {
-		line(1, "team: %s", scalar(c.Team))
-	}
-	if c.Manifests {
-		line(1, "kind: manifests")
-	}
-	line(1, "chart:")
-	line(2, "repoURL: %s", scalar(c.RepoURL))
-	if c.Path != "" {
-		line(2, "path: %s", scalar(c.Path))
-	} else {
-		line(2, "name: %s", scalar(c.Chart))
-	}
-	line(2, "version: %s", scalar(c.Version))
-	if c.Namespace != "" {
-		line(1, "namespace: %s", scalar(c.Namespace))
-	}
-	return b.String()
-}
-
 // NewComponent adds an entry to the last catalog of the group. Where the layout has no catalog, it
 // adds the entry to the first level's.
 func NewComponent(ctx context.Context, r Repository, c Component) (*Draft, error) {
-	before, layout, err := r.read(ctx)
+	d, st, err := r.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.check(layout); err != nil {
+	if err := c.check(d.layout); err != nil {
 		return nil, err
 	}
-	if c.Chart == "" && c.Path == "" {
-		c.Chart = c.Name
-	}
-	st, err := r.state(before)
-	if err != nil {
+	if err := d.addEntry(st, &c); err != nil {
 		return nil, err
 	}
-	if at, there := declared(st, c); there {
-		return nil, problem.Usage([]string{nothingWritten}, "component %q of group %q is there already, in %s", c.Name, c.Group, at)
-	}
-	file, err := c.file(st, layout)
-	if err != nil {
-		return nil, err
-	}
-	d := &Draft{Files: map[string]string{}}
-	if was := before.File(file); was == nil {
-		d.Files[file] = catalog.ComponentsKey + ":\n" + c.entry("  ")
-	} else if err := d.add(c, was); err != nil {
-		return nil, err
-	}
-	d.admit(before, st.Fleet.Hubs(), c.RepoURL)
-	after, err := r.try(before, d)
+	d.admit(st.Fleet.Hubs(), c.RepoURL)
+	after, err := d.try()
 	if err != nil {
 		return nil, err
 	}
 	d.Summary = clustersOf(after, c)
-	d.Next = []string{"argosy plan --base HEAD", "git add . && git commit -m \"Add " + c.Name + "\" && git push"}
+	d.commit("Add " + c.Name)
 	return d, nil
+}
+
+// addEntry adds a component's entry to its group's catalog.
+func (d *Draft) addEntry(st *fleetstate.State, c *Component) error {
+	if c.Chart == "" && c.Path == "" {
+		c.Chart = c.Name
+	}
+	switch at, there := declared(st, *c); {
+	case there && c.Team != "":
+		return problem.Usage([]string{"argosy move app puts it on another cluster", nothingWritten}, "application %q is there already, in %s", c.Name, at)
+	case there:
+		return problem.Usage([]string{nothingWritten}, "component %q of group %q is there already, in %s", c.Name, c.Group, at)
+	}
+	file, err := c.file(st, d.layout)
+	if err != nil {
+		return err
+	}
+	entry, err := text("entry.yaml", c)
+	if err != nil {
+		return err
+	}
+	return d.edit(file, "add the entry by hand:\n      "+c.Name+":"+strings.ReplaceAll("\n"+strings.TrimSpace(entry), "\n", "\n        "), func(e *yamldoc.Editor) error {
+		if root := e.Doc().Root; root.IsMap() && root.Get(catalog.ComponentsKey) == nil { // its entries are at the top
+			return e.Set(entry, c.Name)
+		}
+		return e.Set(entry, catalog.ComponentsKey, c.Name)
+	})
 }
 
 // declared returns the catalog that has the component already.
@@ -154,76 +134,9 @@ func (c Component) file(st *fleetstate.State, l *fleet.Layout) (string, error) {
 	return "", problem.Usage([]string{nothingWritten}, "group %q has no catalog: name one in the layout, groups.%s.catalog", c.Group, c.Group)
 }
 
-// add appends the entry to a catalog.
-func (d *Draft) add(c Component, file *snapshot.File) error {
-	is, err := c.added(file)
-	if err == nil {
-		d.Changes = append(d.Changes, Change{Path: file.Path, Was: string(file.Data), Is: is})
-	}
-	return err
-}
-
-// emptyComponents is the line of a catalog without an entry.
-var emptyComponents = regexp.MustCompile(`(?m)^components:[ \t]*\{\}[ \t]*(\r?)$`)
-
-// added returns a catalog with the entry appended. It parses the result and checks that everything
-// else is unchanged.
-func (c Component) added(file *snapshot.File) (is string, err error) {
-	refuse := func(why string) error {
-		return problem.Usage([]string{"add the entry by hand:\n" + c.entry("      "), nothingWritten}, "%s %s", file.Path, why)
-	}
-	doc, err := yamldoc.Parse(file.Path, file.Data)
-	if err != nil {
-		return "", problem.FailureOf(err, problem.InvalidYAML, problem.Pos{File: file.Path}, nothingWritten)
-	}
-	text := string(file.Data)
-	if !strings.HasSuffix(text, "\n") && text != "" {
-		text += "\n"
-	}
-	text = emptyComponents.ReplaceAllString(text, catalog.ComponentsKey+":$1")
-	entries := catalog.Entries(doc.Root)
-	switch {
-	case entries == nil && doc.Root.Get(catalog.ComponentsKey) == nil:
-		is = text + catalog.ComponentsKey + ":\n" + c.entry("  ")
-	case entries == nil || len(entries.Fields()) == 0:
-		is = text + c.entry("  ")
-	default:
-		is = text + "\n" + c.entry(strings.Repeat(" ", int(entries.Fields()[0].Column-1)))
-	}
-	after, err := yamldoc.Parse(file.Path, []byte(is))
-	if err != nil {
-		return "", refuse("has a form to which no entry can be added")
-	}
-	rest := func(d *yamldoc.Doc) string {
-		e := catalog.Entries(d.Root)
-		if e == nil {
-			return ""
-		}
-		fields := slices.DeleteFunc(slices.Clone(e.Fields()), func(f yamldoc.Field) bool { return f.Key == c.Name })
-		out, err := yamldoc.NewMap(d, fields...).YAML()
-		if err != nil {
-			return err.Error()
-		}
-		return strings.TrimSpace(strings.TrimSuffix(string(out), "{}\n"))
-	}
-	if catalog.Entries(after.Root).Get(c.Name) == nil || rest(doc) != rest(after) {
-		return "", refuse("has a form to which no entry can be added")
-	}
-	return is, nil
-}
-
 // clustersOf names the clusters that get the component.
 func clustersOf(st *fleetstate.State, c Component) string {
-	var names []string
-	for m, cluster := range st.Clusters() {
-		cluster = cluster.Desired()
-		if g := cluster.Groups[c.Group]; g != nil && m.Lifecycle != fleet.Retired {
-			if x, problems := st.Resolver().Resolve(cluster, g, c.Name, nil); len(problems) == 0 && x.Enabled {
-				names = append(names, m.Name)
-			}
-		}
-	}
-	slices.Sort(names)
+	names := clustersWith(st, c.Group, c.Name)
 	if len(names) == 0 {
 		return "no cluster gets it yet\n"
 	}

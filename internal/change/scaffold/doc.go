@@ -10,8 +10,8 @@
 //
 //  1. A Draft has been built: the fleet is resolved and linted with its files before anything is
 //     written. An additional error refuses it.
-//  2. Nothing is overwritten. A catalog gets a new entry, or another value of one key; everything
-//     else in it, and its comments, stay.
+//  2. Nothing is overwritten. A file that is there gets a new entry, or another value of one key:
+//     all other lines stay (yamldoc.Editor). A form in which that cannot be done is refused.
 //  3. All new files are written or none: an error undoes what was written (package disk).
 //     Changes of files come after them, one after the other; an error reverts all.
 //  4. A Draft names what it writes and what to do next.

@@ -19,6 +19,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/dir"
 )
@@ -52,39 +53,51 @@ type Draft struct {
 	Summary string
 	Next    []string
 
-	folder string
+	Repository
+	before *snapshot.Snapshot // the fleet as it is, which may be empty
+	layout *fleet.Layout
 }
 
 // Change is a file of the repository with its content before and after.
 type Change struct{ Path, Was, Is string }
 
-// read returns the fleet as it is, which may be empty, and its layout.
-func (r Repository) read(ctx context.Context) (*snapshot.Snapshot, *fleet.Layout, error) {
+// begin returns a draft without files.
+func (r Repository) begin(ctx context.Context) (*Draft, error) {
 	src, err := dir.New(r.Folder, source.Limits{})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	s, err := src.Snapshot(ctx)
 	switch {
 	case errors.Is(err, source.Empty): // the fleet's first file
 		s = snapshot.FromMap(nil)
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	}
 	if r.Layout != nil {
 		file, err := r.Layout()
 		switch {
 		case err != nil:
-			return nil, nil, err
+			return nil, err
 		case file != nil:
 			s = s.With(map[string]*snapshot.File{fleet.LayoutFile: file})
 		}
 	}
 	layout, err := layoutOf(s)
 	if err != nil {
-		return nil, nil, problem.FailureOf(err, problem.InvalidLayout, problem.Pos{File: fleet.LayoutFile})
+		return nil, problem.FailureOf(err, problem.InvalidLayout, problem.Pos{File: fleet.LayoutFile})
 	}
-	return s, layout, nil
+	return &Draft{Repository: r, Files: map[string]string{}, before: s, layout: layout}, nil
+}
+
+// open returns a draft without files, and the fleet as it is.
+func (r Repository) open(ctx context.Context) (*Draft, *fleetstate.State, error) {
+	d, err := r.begin(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := r.state(d.before)
+	return d, st, err
 }
 
 func layoutOf(s *snapshot.Snapshot) (*fleet.Layout, error) {
@@ -108,15 +121,61 @@ func (r Repository) state(s *snapshot.Snapshot) (*fleetstate.State, error) {
 	return st, nil
 }
 
-// try builds the fleet with a draft's files and sets its Warnings. The error holds the findings
-// that keep them from being written.
-func (r Repository) try(before *snapshot.Snapshot, d *Draft) (*fleetstate.State, error) {
-	d.folder = r.Folder
+// texts adds texts of templates, by path.
+func (d *Draft) texts(data any, names map[string]string) error {
+	for path, name := range names {
+		out, err := text(name, data)
+		if err != nil {
+			return err
+		}
+		d.Files[path] = out
+	}
+	return nil
+}
+
+// edit changes a YAML file, or begins it. The hint is for a file in which that cannot be done.
+func (d *Draft) edit(file, hint string, change func(*yamldoc.Editor) error) error {
+	was := d.before.File(file)
+	at := slices.IndexFunc(d.Changes, func(c Change) bool { return c.Path == file })
+	text := d.Files[file]
+	switch {
+	case at >= 0:
+		text = d.Changes[at].Is
+	case was != nil && was.Err != nil:
+		return problem.Usage([]string{nothingWritten}, "%w", was.Err)
+	case was != nil:
+		text = string(was.Data)
+	}
+	e, err := yamldoc.NewEditor(file, text)
+	if err == nil {
+		err = change(e)
+	}
+	switch {
+	case errors.Is(err, yamldoc.ErrForm):
+		return problem.Usage([]string{hint, nothingWritten}, "%s %w", file, err)
+	case err != nil:
+		return problem.FailureOf(err, problem.InvalidYAML, problem.Pos{File: file}, nothingWritten)
+	}
+	switch is := e.String(); {
+	case strings.TrimSuffix(is, "\n") == strings.TrimSuffix(text, "\n"):
+	case at >= 0:
+		d.Changes[at].Is = is
+	case was != nil:
+		d.Changes = append(d.Changes, Change{Path: file, Was: text, Is: is})
+	default:
+		d.Files[file] = is
+	}
+	return nil
+}
+
+// try builds the fleet with the files and sets Warnings. The error holds the findings that keep the
+// files from being written.
+func (d *Draft) try() (*fleetstate.State, error) {
 	for i, c := range d.Changes {
 		d.Changes[i].Is = withLineEnds(c.Was, c.Is)
 	}
 	for _, path := range slices.Sorted(maps.Keys(d.Files)) {
-		switch is := before.File(path); {
+		switch is := d.before.File(path); {
 		case is == nil:
 		case is.Err != nil: // or what it would be in
 			return nil, problem.Usage([]string{nothingWritten}, "%w", is.Err)
@@ -124,8 +183,8 @@ func (r Repository) try(before *snapshot.Snapshot, d *Draft) (*fleetstate.State,
 			return nil, errExists(path)
 		}
 	}
-	known, _ := r.build(before)
-	after, st := r.build(with(before, d))
+	known, _ := d.build(d.before)
+	after, st := d.build(d.after())
 	fresh := slices.DeleteFunc(slices.Clone(after), func(p problem.Problem) bool {
 		return slices.ContainsFunc(known, func(q problem.Problem) bool { return problem.Compare(p, q) == 0 })
 	})
@@ -153,8 +212,8 @@ func (r Repository) build(s *snapshot.Snapshot) ([]problem.Problem, *fleetstate.
 	return r.Findings(st), st
 }
 
-// with returns a snapshot with a draft's files.
-func with(s *snapshot.Snapshot, d *Draft) *snapshot.Snapshot {
+// after returns the repository with the files.
+func (d *Draft) after() *snapshot.Snapshot {
 	files := map[string]*snapshot.File{}
 	for path, text := range d.Files {
 		files[path] = snapshot.NewFile(path, []byte(text), snapshot.MaxFileSize)
@@ -162,7 +221,7 @@ func with(s *snapshot.Snapshot, d *Draft) *snapshot.Snapshot {
 	for _, c := range d.Changes {
 		files[c.Path] = snapshot.NewFile(c.Path, []byte(c.Is), snapshot.MaxFileSize)
 	}
-	return s.With(files)
+	return d.before.With(files)
 }
 
 // withLineEnds returns a file's new content with Windows line ends if all line ends of the old
@@ -193,7 +252,7 @@ func (d *Draft) Write() error {
 	for _, c := range d.Changes {
 		replacements = append(replacements, disk.Replacement{Name: c.Path, Was: []byte(c.Was), Is: []byte(c.Is)})
 	}
-	err := disk.WriteAll(d.folder, files, replacements)
+	err := disk.WriteAll(d.Folder, files, replacements)
 	var taken []string
 	for _, path := range d.paths() {
 		if errors.Is(err, fs.ErrExist) && strings.Contains(err.Error(), path) {
@@ -210,6 +269,11 @@ func (d *Draft) Write() error {
 		return problem.Usage([]string{nothingWritten}, "%w", err)
 	}
 	return nil
+}
+
+// commit says what to do next: look, and commit under a title.
+func (d *Draft) commit(title string) {
+	d.Next = []string{"argosy plan --base HEAD", "git add . && git commit -m \"" + title + "\" && git push"}
 }
 
 // paths returns the new files, sorted.

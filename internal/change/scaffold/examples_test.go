@@ -43,7 +43,7 @@ func TestExamples(t *testing.T) {
 			if err := os.Mkdir(example, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			d.folder = example
+			d.Folder = example
 			if err := d.Write(); err != nil {
 				t.Fatal(err)
 			}

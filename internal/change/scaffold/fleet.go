@@ -20,6 +20,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleet/release"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
@@ -131,8 +132,11 @@ func (h Installation) check() error {
 }
 
 func (f Fleet) check() error {
-	if err := errors.Join(f.Installation.check(), checkNames(named{"tenant", f.Tenant}, named{"member", f.Member}, named{"environment", f.Environment})); err != nil {
-		return firstOf(err)
+	if err := f.Installation.check(); err != nil {
+		return err
+	}
+	if err := checkNames(named{"tenant", f.Tenant}, named{"member", f.Member}, named{"environment", f.Environment}); err != nil {
+		return err
 	}
 	switch {
 	case f.Tenant == f.Platform:
@@ -141,15 +145,6 @@ func (f Fleet) check() error {
 		return problem.Usage([]string{nothingWritten}, "--member: %q is the hub, which is a member already", f.Member)
 	}
 	return nil
-}
-
-// firstOf returns the first of joined errors.
-func firstOf(err error) error {
-	var joined interface{ Unwrap() []error }
-	if errors.As(err, &joined) {
-		return joined.Unwrap()[0]
-	}
-	return err
 }
 
 // newStarter returns a fleet with one release of each group of the default layout.
@@ -180,18 +175,6 @@ func (h Installation) Install() string {
 		set = append(set, "charts.repoURL="+h.Charts)
 	}
 	return fmt.Sprintf("helm install argosy oci://%s/hub --version %s --namespace argocd \\\n    --set %s", h.Charts, h.Version, strings.Join(set, " \\\n    --set "))
-}
-
-// texts adds texts to files, by path.
-func (d *Draft) texts(data any, names map[string]string) error {
-	for path, name := range names {
-		out, err := text(name, data)
-		if err != nil {
-			return err
-		}
-		d.Files[path] = out
-	}
-	return nil
 }
 
 // NewFleet drafts a whole fleet. The folder must be empty, except for Git's own files, or have the
@@ -237,20 +220,19 @@ func NewFleet(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 	} else {
 		names[path.Join(f.MembersFolder(), f.Hub+".yaml")] = "hub.yaml"
 	}
-	d := &Draft{Files: map[string]string{}}
+	d := &Draft{Repository: r, Files: map[string]string{}, before: snapshot.FromMap(nil)}
 	if err := d.texts(s, names); err != nil {
 		return nil, err
 	}
-	empty := snapshot.FromMap(nil)
-	st, err := r.state(with(empty, d))
+	st, err := r.state(d.after())
 	if err != nil {
 		return nil, err
 	}
-	s.Repositories = chartRepositories(st, f.Hub, ownFile(empty, d))
+	s.Repositories = chartRepositories(st, f.Hub, d.isOwn)
 	if err := d.texts(s, map[string]string{path.Join(bootstrap, "argosy.yaml"): "argosy.yaml"}); err != nil {
 		return nil, err
 	}
-	if _, err := r.try(empty, d); err != nil {
+	if _, err := d.try(); err != nil {
 		return nil, err
 	}
 	begin := "git add . && git commit -m \"Begin the fleet\""
@@ -300,53 +282,45 @@ func checkEmpty(folder string) error {
 
 // NewHub drafts a hub of a fleet: its member file and its bootstrap.
 func NewHub(ctx context.Context, r Repository, h Installation) (*Draft, error) {
-	before, layout, err := r.read(ctx)
+	d, st, err := r.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h.Charts, h.Minimal = strings.TrimPrefix(h.Charts, "oci://"), layout.ApplicationSets == ""
-	url, revision, err := r.declared(before)
-	switch {
-	case err != nil:
-		return nil, err
-	case h.RepoURL == "" && url == "":
+	h.Charts, h.Minimal = strings.TrimPrefix(h.Charts, "oci://"), d.layout.ApplicationSets == ""
+	url, revision := repositoryOf(st)
+	if h.RepoURL == "" && url == "" {
 		return nil, problem.Usage([]string{nothingWritten}, "--repo-url is required: no hub declares fleet_repo_url")
 	}
 	h.RepoURL, h.Revision = cmp.Or(h.RepoURL, url), cmp.Or(h.Revision, revision, "main")
 	if err := h.check(); err != nil {
 		return nil, err
 	}
-	member, err := Member{Hub: h.Hub, Name: h.Hub, Tenant: h.Platform, Environment: h.HubEnvironment}.path(layout)
+	member, err := Member{Hub: h.Hub, Name: h.Hub, Tenant: h.Platform, Environment: h.HubEnvironment}.path(d.layout)
 	if err != nil {
 		return nil, err
 	}
 	bootstrap := path.Join(expand.Bootstrap, h.Hub)
-	d := &Draft{Files: map[string]string{}}
 	data := newStarter(Fleet{Installation: h})
-	st, err := r.state(before)
-	if err != nil {
-		return nil, err
-	}
 	for _, hub := range st.Fleet.Hubs() { // whose catalogs are the new one's, too
-		data.Repositories = append(data.Repositories, chartRepositories(st, hub, ownFile(before, d))...)
+		data.Repositories = append(data.Repositories, chartRepositories(st, hub, d.isOwn)...)
 	}
 	slices.Sort(data.Repositories)
 	data.Repositories = slices.Compact(data.Repositories)
 	if err := d.texts(data, map[string]string{member: "hub.yaml", path.Join(bootstrap, "argosy.yaml"): "argosy.yaml"}); err != nil {
 		return nil, err
 	}
-	for _, group := range layout.GroupNames() {
-		if data.Group = group; !h.Minimal || len(layout.Groups[group].Catalogs) == 0 {
+	for _, group := range d.layout.GroupNames() {
+		if data.Group = group; !h.Minimal || len(d.layout.Groups[group].Catalogs) == 0 {
 			continue
 		}
 		if err := d.texts(data, map[string]string{path.Join(bootstrap, group+".yaml"): "components.yaml"}); err != nil {
 			return nil, err
 		}
 	}
-	if before.HasDir(bootstrap) || before.File(bootstrap+".yaml") != nil {
+	if d.before.HasDir(bootstrap) || d.before.File(bootstrap+".yaml") != nil {
 		return nil, errExists(bootstrap)
 	}
-	if _, err := r.try(before, d); err != nil {
+	if _, err := d.try(); err != nil {
 		return nil, err
 	}
 	d.Next = append([]string{"git add . && git commit -m \"Add the hub " + h.Hub + "\" && git push"}, strings.Split(h.Install(), "\n")...)
@@ -354,12 +328,8 @@ func NewHub(ctx context.Context, r Repository, h Installation) (*Draft, error) {
 	return d, nil
 }
 
-// declared returns the URL and the revision of the fleet repository as another hub declares them.
-func (r Repository) declared(s *snapshot.Snapshot) (url, revision string, err error) {
-	st, err := r.state(s)
-	if err != nil {
-		return "", "", err
-	}
+// repositoryOf returns the URL and the revision of the fleet repository as a hub declares them.
+func repositoryOf(st *fleetstate.State) (url, revision string) {
 	for _, hub := range st.Fleet.Hubs() {
 		if m := st.Fleet.HubMember(hub); m != nil {
 			for _, e := range m.RepositoryAnnotations {
@@ -375,5 +345,5 @@ func (r Repository) declared(s *snapshot.Snapshot) (url, revision string, err er
 			break
 		}
 	}
-	return url, revision, nil
+	return url, revision
 }

@@ -82,7 +82,7 @@ func (p project) Clusters() string {
 	}
 	quoted := make([]string, len(p.clusters))
 	for i, cluster := range p.clusters {
-		quoted[i] = scalar(cluster)
+		quoted[i] = yamldoc.Scalar(cluster)
 	}
 	return "{clusters: [" + strings.Join(quoted, ", ") + "]}"
 }
@@ -110,10 +110,11 @@ func (s starter) FirstReleases() map[string]string {
 // the releases, the hub's installation, and the labels that the other system only assumes. It
 // removes nothing of the other system.
 func newLike(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
-	before, _, err := r.read(ctx)
+	d, err := r.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
+	before := d.before
 	if before.File(fleet.LayoutFile) != nil {
 		return nil, errExists(fleet.LayoutFile)
 	}
@@ -129,12 +130,11 @@ func newLike(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 			}
 		}
 	}
-	d := &Draft{Files: map[string]string{}}
 	names := map[string]string{fleet.LayoutFile: "like-layout.yaml"}
 	if before.File(registrationFile) == nil {
 		names[registrationFile] = "fleet-secret.yaml"
 	}
-	if err := e.releases(before, d); err != nil {
+	if err := e.releases(d); err != nil {
 		return nil, err
 	}
 	if len(e.FirstReleases()) > 0 {
@@ -143,15 +143,15 @@ func newLike(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 	if err := d.texts(e, names); err != nil {
 		return nil, err
 	}
-	st, err := e.sayReleases(r, before, d)
+	st, err := e.sayReleases(d)
 	if err != nil {
 		return nil, err
 	}
-	e.Projects, e.Repositories = projects(st, f.Hub), chartRepositories(st, f.Hub, ownFile(before, d))
+	e.Projects, e.Repositories = projects(st, f.Hub), chartRepositories(st, f.Hub, d.isOwn)
 	if err := d.texts(e, map[string]string{path.Join(expand.Bootstrap, f.Hub, "argosy.yaml"): "argosy.yaml"}); err != nil {
 		return nil, err
 	}
-	if _, err := r.try(before, d); err != nil {
+	if _, err := d.try(); err != nil {
 		return nil, err
 	}
 	d.Next = append([]string{fmt.Sprintf("git add . && git commit -m \"Read the fleet with Argosy\" && git push %s HEAD:%s", f.RepoURL, f.Revision)}, strings.Split(f.Install(), "\n")...)
@@ -193,8 +193,8 @@ func Releases(s *snapshot.Snapshot) (map[string][]string, error) {
 }
 
 // releases writes the versions files: the releases of the repository, on Argosy's charts.
-func (s starter) releases(before *snapshot.Snapshot, d *Draft) error {
-	there, err := Releases(before)
+func (s starter) releases(d *Draft) error {
+	there, err := Releases(d.before)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (s starter) releases(before *snapshot.Snapshot, d *Draft) error {
 		if err != nil {
 			return err
 		}
-		if was := before.File(file); was != nil {
+		if was := d.before.File(file); was != nil {
 			d.Changes = append(d.Changes, Change{file, string(was.Data), out})
 		} else {
 			d.Files[file] = out
@@ -220,51 +220,36 @@ func (s starter) releases(before *snapshot.Snapshot, d *Draft) error {
 
 // sayReleases corrects labels that name a release which does not exist, and reports it. The new
 // value is the group's first release, to which the shape's ApplicationSets fall back.
-func (s starter) sayReleases(r Repository, before *snapshot.Snapshot, d *Draft) (*fleetstate.State, error) {
-	for {
-		st, err := r.state(with(before, d))
-		if err != nil {
-			return nil, err
-		}
-		changed := false
-		for _, c := range st.Clusters() {
-			for _, group := range slices.Sorted(maps.Keys(s.Types)) {
-				label, first := release.LabelOf(group), s.Types[group][0]
-				said, pos := c.Labels.All[label], c.Labels.Origins[label]
-				if said == "" || slices.Contains(s.Types[group], said) || before.File(pos.File) == nil {
-					continue
-				}
-				if err := d.replaceScalar(before, pos, first); err != nil {
-					return nil, err
-				}
-				d.Summary += fmt.Sprintf("set %s: %s at %s: it named %q, which is no release, and so got the first one\n", label, first, pos, said)
-				changed = true
-				break
+func (s starter) sayReleases(d *Draft) (*fleetstate.State, error) {
+again: // what a label hid is seen in the next round
+	st, err := d.state(d.after())
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range st.Clusters() {
+		for _, group := range slices.Sorted(maps.Keys(s.Types)) {
+			label, first := release.LabelOf(group), s.Types[group][0]
+			said, pos := c.Labels.All[label], c.Labels.Origins[label]
+			if said == "" || slices.Contains(s.Types[group], said) || d.before.File(pos.File) == nil {
+				continue
 			}
-			if changed {
-				break // what this label hid is seen in the next round
+			err := d.edit(pos.File, fmt.Sprintf("set %s by hand to %s", pos, first), func(e *yamldoc.Editor) (err error) {
+				err = yamldoc.ErrForm
+				e.Walk(func(path []string, line, column int, _ []string) {
+					if line == pos.Line && column == pos.Column {
+						err = e.Set(yamldoc.Scalar(first), path...)
+					}
+				})
+				return err
+			})
+			if err != nil {
+				return nil, err
 			}
+			d.Summary += fmt.Sprintf("set %s: %s at %s: it named %q, which is no release, and so got the first one\n", label, first, pos, said)
+			goto again
 		}
-		if !changed {
-			return st, nil
-		}
 	}
-}
-
-// replaceScalar replaces a file's scalar with another value.
-func (d *Draft) replaceScalar(before *snapshot.Snapshot, pos problem.Pos, value string) error {
-	at := slices.IndexFunc(d.Changes, func(c Change) bool { return c.Path == pos.File })
-	if at < 0 {
-		was := string(before.File(pos.File).Data)
-		at, d.Changes = len(d.Changes), append(d.Changes, Change{pos.File, was, was})
-	}
-	node := &yamldoc.Node{Kind: yamldoc.String, Line: int32(pos.Line), Column: int32(pos.Column)} //nolint:gosec // a place in a file that was parsed
-	is, ok := replace(strings.SplitAfter(d.Changes[at].Is, "\n"), node, scalar(value))
-	if !ok || is == d.Changes[at].Is {
-		return problem.Usage([]string{"set it by hand to " + value, nothingWritten}, "%s has a form in which the value cannot be set", pos)
-	}
-	d.Changes[at].Is = is
-	return nil
+	return st, nil
 }
 
 // projects returns the tenants of a hub's members.

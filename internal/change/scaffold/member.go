@@ -8,11 +8,10 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/resolve/explain"
-
-	"github.com/argosy-hub/argosy/internal/fleet/provision"
 )
 
 // Engines lists the engines that an agent may run.
@@ -68,19 +67,21 @@ func NewMember(ctx context.Context, r Repository, m Member) (*Draft, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
-	before, layout, err := r.read(ctx)
+	d, err := r.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.checkGroups(layout); err != nil {
+	if err := m.checkGroups(d.layout); err != nil {
 		return nil, err
 	}
-	path, err := m.path(layout)
+	path, err := m.path(d.layout)
 	if err != nil {
 		return nil, err
 	}
-	d := &Draft{Files: map[string]string{path: m.Text()}}
-	st, err := r.try(before, d)
+	if err := d.texts(m, map[string]string{path: "new-member.yaml"}); err != nil {
+		return nil, err
+	}
+	st, err := d.try()
 	if err != nil {
 		return nil, err
 	}
@@ -145,100 +146,29 @@ func (m Member) path(l *fleet.Layout) (string, error) {
 }
 
 // Text returns the file, with comments where its keys do not explain themselves.
-func (m Member) Text() string {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# Registers this cluster with %s.", m.Hub)
-	line("clusterName: %s", scalar(m.Name))
-	line("tenant: %s", scalar(m.Tenant))
-	if m.Environment != "" {
-		line("environment: %s", scalar(m.Environment))
-	}
-	switch {
-	case m.HubCluster:
-		line("# The hub itself: its own levels of the hierarchy apply, and it deploys to itself.")
-		line("fleet_member: %s", fleet.HubCluster)
-	case m.Class != "":
-		m.writeProvision(line)
-	case m.Secret != "":
-		line("# The cluster's credential in the secret store.")
-	default:
-		line("# Required where the hub registers clusters from a secret store, unless it provisions this one: the name or ARN of its credential.")
-		line("# secretManagerSecretName: %s", scalar(m.Hub+"/"+m.Name))
-	}
-	if m.Secret != "" {
-		line("secretManagerSecretName: %s", scalar(m.Secret))
-	}
-	m.writeAgent(line)
-	if m.GitHubSecret != "" {
-		line("")
-		line("# Credentials for the repositories that the cluster's Applications come from.")
-		line("githubSecret: %q", "true")
-		line("githubSecretName: %s", scalar(m.GitHubSecret))
-	}
-	for _, list := range []struct {
-		key   string
-		pairs []string
-	}{{"labels", m.Labels}, {"annotations", m.Annotations}} {
-		if len(list.pairs) == 0 {
-			continue
-		}
-		line("")
-		line("%s:", list.key)
-		writePairs(line, "  ", list.pairs, scalar)
-	}
-	return b.String()
+func (m Member) Text() (string, error) { return text("new-member.yaml", m) }
+
+// RemoteGroups returns the groups of the cluster's own engine, each once.
+func (m Member) RemoteGroups() []string {
+	return slices.Compact(slices.Sorted(slices.Values(m.EnableRemote)))
 }
 
-// writeProvision writes the description of a cluster that the hub creates.
-func (m Member) writeProvision(line func(string, ...any)) {
-	line("")
-	line("# The hub makes this cluster. The version goes one minor version at a time; the nodes follow.")
-	line("%s:", provision.Key)
-	line("  class: %s", scalar(m.Class))
-	line("  version: %q", m.Version)
-	if m.NodesVersion != "" {
-		line("  nodes:")
-		line("    version: %q", m.NodesVersion)
+// pair is a key with its value.
+type pair struct{ Key, Value string }
+
+// pairsOf returns key=value pairs by key.
+func pairsOf(list []string) (out []pair) {
+	for _, text := range slices.Sorted(slices.Values(list)) {
+		key, value, _ := strings.Cut(text, "=")
+		out = append(out, pair{key, value})
 	}
-	for _, f := range []struct{ key, value string }{{"account", m.Account}, {"region", m.Region}} {
-		if f.value != "" {
-			line("  %s: %q", f.key, f.value)
-		}
-	}
-	if len(m.Inputs) > 0 {
-		line("  inputs:")
-		writePairs(line, "    ", m.Inputs, input)
-	}
+	return out
 }
 
-// input formats the value of an input: numbers and booleans keep their type, anything else is text.
-func input(value string) string {
-	if n, err := strconv.Atoi(value); err == nil && strconv.Itoa(n) == value || value == "true" || value == "false" {
-		return value
+// Input returns the value of an input: numbers and booleans keep their type, anything else is text.
+func (p pair) Input() string {
+	if n, err := strconv.Atoi(p.Value); err == nil && strconv.Itoa(n) == p.Value || p.Value == "true" || p.Value == "false" {
+		return p.Value
 	}
-	return scalar(value)
-}
-
-// writePairs writes key=value pairs as a map.
-func writePairs(line func(string, ...any), indent string, pairs []string, write func(string) string) {
-	for _, pair := range slices.Sorted(slices.Values(pairs)) {
-		key, value, _ := strings.Cut(pair, "=")
-		line("%s%s: %s", indent, scalar(key), write(value))
-	}
-}
-
-func (m Member) writeAgent(line func(string, ...any)) {
-	if m.Agent == "" {
-		return
-	}
-	line("")
-	line("# The cluster has an engine of its own, which deploys the groups named here; the hub deploys the others.")
-	line("use_remote_argo: %q", "true")
-	line("remote_engine: %s", m.Agent)
-	groups := slices.Clone(m.EnableRemote)
-	slices.Sort(groups)
-	for _, g := range slices.Compact(groups) {
-		line("enable_remote_%s: %q", g, "true")
-	}
+	return yamldoc.Scalar(p.Value)
 }

@@ -34,34 +34,29 @@ func MoveApp(ctx context.Context, r Repository, m Move) (*Draft, error) {
 	if m.Version != "" && m.To == "" {
 		return nil, problem.Usage([]string{nothingWritten}, "--version needs --to: the cluster that gets it")
 	}
-	before, layout, err := r.read(ctx)
+	d, st, err := r.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := needsWorkloads(layout); err != nil {
-		return nil, err
-	}
-	st, err := r.state(before)
-	if err != nil {
+	if err := needsWorkloads(d.layout); err != nil {
 		return nil, err
 	}
 	owner, err := appOwner(st, m.Name)
 	if err != nil {
 		return nil, err
 	}
-	on := clustersWith(st, m.Name)
+	on := clustersWith(st, team.Workloads, m.Name)
 	if err := m.complete(on); err != nil {
 		return nil, err
 	}
-	d, err := m.draft(st, layout, owner, on)
+	if err := d.move(st, m, owner, on); err != nil {
+		return nil, err
+	}
+	after, err := d.try()
 	if err != nil {
 		return nil, err
 	}
-	after, err := r.try(before, d)
-	if err != nil {
-		return nil, err
-	}
-	now := clustersWith(after, m.Name)
+	now := clustersWith(after, team.Workloads, m.Name)
 	switch {
 	case m.To != "" && !slices.Contains(now, m.To):
 		return nil, decidedElsewhere(m.Name, m.To, "is not on")
@@ -72,7 +67,7 @@ func MoveApp(ctx context.Context, r Repository, m Move) (*Draft, error) {
 	if m.From != "" {
 		d.Summary += fmt.Sprintf("on %s its workloads are removed, as plan says\n", m.From)
 	}
-	d.Next = []string{"argosy plan --base HEAD", "git add . && git commit -m \"" + m.title() + "\" && git push"}
+	d.commit(m.title())
 	return d, nil
 }
 
@@ -105,11 +100,11 @@ func appOwner(st *fleetstate.State, name string) (string, error) {
 	return "", problem.Usage(hints, "there is no application %q of a team", name)
 }
 
-// clustersWith returns the clusters that have an application, sorted.
-func clustersWith(st *fleetstate.State, name string) (out []string) {
+// clustersWith returns the clusters that have a component, sorted.
+func clustersWith(st *fleetstate.State, group, name string) (out []string) {
 	for m, c := range st.Clusters() {
 		c = c.Desired()
-		if g := c.Groups[team.Workloads]; g != nil && m.Lifecycle != fleet.Retired {
+		if g := c.Groups[group]; g != nil && m.Lifecycle != fleet.Retired {
 			if x, problems := st.Resolver().Resolve(c, g, name, nil); len(problems) == 0 && x.Enabled {
 				out = append(out, m.Name)
 			}
@@ -141,34 +136,28 @@ func (m *Move) complete(on []string) error {
 	return nil
 }
 
-// draft returns the changes. The cluster that gets the application comes first: if the command is
+// move makes the changes. The cluster that gets the application comes first: if the command is
 // killed, both clusters have it until the next command reverts its changes.
-func (m Move) draft(st *fleetstate.State, layout *fleet.Layout, owner string, on []string) (*Draft, error) {
-	d := &Draft{Files: map[string]string{}}
-	if m.To != "" {
-		c, err := ownCluster(st, "to", owner, m.To)
+func (d *Draft) move(st *fleetstate.State, m Move, owner string, on []string) error {
+	set := func(flag, cluster, value string, keys ...string) error {
+		c, err := ownCluster(st, flag, owner, cluster)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if !slices.Contains(on, m.To) {
-			if err := d.say(st, layout, c, []string{m.Name, "enabled"}, "true"); err != nil {
-				return nil, err
-			}
+		return d.say(st, c, value, append([]string{m.Name}, keys...)...)
+	}
+	if m.To != "" && !slices.Contains(on, m.To) {
+		if err := set("to", m.To, "true", "enabled"); err != nil {
+			return err
 		}
-		if m.Version != "" {
-			if err := d.say(st, layout, c, []string{m.Name, "chart", "version"}, fmt.Sprintf("%q", m.Version)); err != nil {
-				return nil, err
-			}
+	}
+	if m.Version != "" {
+		if err := set("to", m.To, fmt.Sprintf("%q", m.Version), "chart", "version"); err != nil {
+			return err
 		}
 	}
 	if m.From != "" {
-		c, err := ownCluster(st, "from", owner, m.From)
-		if err != nil {
-			return nil, err
-		}
-		if err := d.say(st, layout, c, []string{m.Name, "enabled"}, "false"); err != nil {
-			return nil, err
-		}
+		return set("from", m.From, "false", "enabled")
 	}
-	return d, nil
+	return nil
 }

@@ -1,12 +1,11 @@
 package scaffold
 
 import (
+	"errors"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/change/bootstrap"
 	"github.com/argosy-hub/argosy/internal/change/expand"
@@ -48,63 +47,54 @@ func chartRepositories(st *fleetstate.State, hub string, isOwn func(file string)
 	return slices.Compact(out)
 }
 
-// ownFile reports whether a file is the repository's, or a draft's.
-func ownFile(before *snapshot.Snapshot, d *Draft) func(string) bool {
-	after := with(before, d)
-	return func(file string) bool { return after.File(file) != nil }
-}
+// isOwn reports whether a file is the repository's, or the draft's.
+func (d *Draft) isOwn(file string) bool { return d.after().File(file) != nil }
 
-// sourceRepos matches the first line of a list of repositories with one element a line, of an
-// AppProject or of the values of charts/hub.
-var sourceRepos = regexp.MustCompile(`^( *)sourceRepos:[ \t]*(\[\])?[ \t]*$`)
-
-// admitted returns a file of a hub's bootstrap in which each list of repositories admits one more.
-func admitted(text, repoURL string) string {
-	lines := strings.SplitAfter(text, "\n")
-	out := make([]string, 0, len(lines)+1)
-	for i := 0; i < len(lines); i++ {
-		out = append(out, lines[i])
-		m := sourceRepos.FindStringSubmatch(strings.TrimRight(lines[i], "\r\n"))
-		if m == nil {
-			continue
-		}
-		indent, there := m[1]+"  ", []string{}
-		for i+1 < len(lines) {
-			item, is := strings.CutPrefix(strings.TrimLeft(lines[i+1], " "), "- ")
-			before := lines[i+1][:len(lines[i+1])-len(strings.TrimLeft(lines[i+1], " "))]
-			if !is || len(before) < len(m[1]) {
-				break
-			}
-			indent = before
-			item, _, _ = strings.Cut(strings.TrimSpace(item), " #")
-			there = append(there, strings.Trim(item, `"' `))
-			i++
-			out = append(out, lines[i])
-		}
-		if bootstrap.Admit(there, repoURL) || m[2] == "" && len(there) == 0 {
-			continue
-		}
-		if m[2] != "" {
-			out[len(out)-1] = m[1] + "sourceRepos:\n"
-		}
-		out = append(out, indent+"- "+scalar(strings.TrimPrefix(repoURL, "oci://"))+"\n")
-	}
-	return strings.Join(out, "")
-}
-
-// admit adds a repository to the projects of all hubs, where their files list repositories.
-func (d *Draft) admit(before *snapshot.Snapshot, hubs []string, repoURL string) {
+// admit adds a repository to the lists of the projects of all hubs: AppProjects, and the values of
+// charts/hub. Files that are not YAML, as a chart's templates, stay.
+func (d *Draft) admit(hubs []string, repoURL string) {
 	for _, hub := range hubs {
 		own := path.Join(expand.Bootstrap, hub)
-		files := append([]string{own + ".yaml"}, before.Under(own)...)
-		for _, name := range files {
-			f := before.File(name)
+		for _, name := range append([]string{own + ".yaml"}, d.before.Under(own)...) {
+			f := d.before.File(name)
 			if f == nil || f.Err != nil || path.Ext(name) != ".yaml" {
 				continue
 			}
-			if is := admitted(string(f.Data), repoURL); is != string(f.Data) {
-				d.Changes = append(d.Changes, Change{Path: name, Was: string(f.Data), Is: is})
+			var is strings.Builder
+			for _, document := range documents(string(f.Data)) {
+				is.WriteString(admitted(name, document, repoURL))
+			}
+			if is.String() != string(f.Data) {
+				d.Changes = append(d.Changes, Change{Path: name, Was: string(f.Data), Is: is.String()})
 			}
 		}
 	}
+}
+
+// documents returns the documents of a file.
+func documents(text string) (out []string) {
+	for line := range strings.Lines(text) {
+		if len(out) == 0 || yamldoc.Separates(line) {
+			out = append(out, "")
+		}
+		out[len(out)-1] += line
+	}
+	return out
+}
+
+// admitted returns a document in which each list of repositories admits one more.
+func admitted(file, text, repoURL string) string {
+	e, err := yamldoc.NewEditor(file, text)
+	if err != nil {
+		return text
+	}
+	e.Walk(func(path []string, _, _ int, there []string) {
+		if there != nil && path[len(path)-1] == "sourceRepos" && !bootstrap.Admit(there, repoURL) {
+			err = errors.Join(err, e.Insert(yamldoc.Scalar(strings.TrimPrefix(repoURL, "oci://")), false, path...))
+		}
+	})
+	if err != nil || strings.TrimSuffix(e.String(), "\n") == text {
+		return text
+	}
+	return e.String()
 }

@@ -2,7 +2,6 @@ package scaffold
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -35,16 +34,12 @@ func NewTeam(ctx context.Context, r Repository, t Team) (*Draft, error) {
 			return nil, err
 		}
 	}
-	before, layout, err := r.read(ctx)
+	d, st, err := r.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := layout.Groups[team.Group]; !ok {
+	if _, ok := d.layout.Groups[team.Group]; !ok {
 		return nil, problem.Usage([]string{"groups: {teams: {catalog: fleet/catalogs/teams.yaml}}, and a copy of charts/application-sets/catalogs/teams.yaml there", nothingWritten}, "the layout has no group %s", team.Group)
-	}
-	st, err := r.state(before)
-	if err != nil {
-		return nil, err
 	}
 	var tenants []string
 	for _, m := range st.Clusters() {
@@ -64,17 +59,13 @@ func NewTeam(ctx context.Context, r Repository, t Team) (*Draft, error) {
 		t.Namespaces = []string{t.Name}
 	}
 	file := path.Join(team.Folder, t.Name+".yaml")
-	d := &Draft{Files: map[string]string{}}
 	if err := d.texts(map[string]any{"Team": t, "Clusters": selector["matchExpressions"], "Namespaces": t.namespaces()}, map[string]string{file: "team.yaml"}); err != nil {
 		return nil, err
 	}
-	if _, err := r.try(before, d); err != nil {
+	if _, err := d.try(); err != nil {
 		return nil, err
 	}
-	d.Next = []string{
-		"argosy plan --base HEAD",
-		"git add . && git commit -m \"" + fmt.Sprintf("Add the team %s", t.Name) + "\" && git push",
-	}
+	d.commit("Add the team " + t.Name)
 	return d, nil
 }
 

@@ -34,16 +34,12 @@ func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 	if err := checkNames(named{"name", t.Tenant}); err != nil {
 		return nil, err
 	}
-	before, layout, err := r.read(ctx)
+	d, st, err := r.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if layout.IsReserved("tenant", t.Tenant) {
+	if d.layout.IsReserved("tenant", t.Tenant) {
 		return nil, problem.Usage([]string{nothingWritten}, "--name: tenant %q: a folder of the hierarchy is called so; expected another name", t.Tenant)
-	}
-	st, err := r.state(before)
-	if err != nil {
-		return nil, err
 	}
 	if hubs := st.Fleet.Hubs(); t.Hub == "" && len(hubs) == 1 {
 		t.Hub = hubs[0]
@@ -55,7 +51,7 @@ func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 	if t.Tenant == "default" {
 		return nil, problem.Usage([]string{nothingWritten}, "--name: %q is Argo CD's own project, which permits everything", t.Tenant)
 	}
-	hubRoots := bootstrap.Of(expand.New(expand.Options{State: st, Snapshot: before, Hub: t.Hub, Tools: r.Tools}))
+	hubRoots := bootstrap.Of(expand.New(expand.Options{State: st, Snapshot: d.before, Hub: t.Hub, Tools: r.Tools}))
 	if pos, there := hubRoots.Projects[t.Tenant]; there {
 		return nil, problem.Usage([]string{nothingWritten}, "tenant %q is there already: hub %s has its project at %s", t.Tenant, t.Hub, pos)
 	}
@@ -73,10 +69,9 @@ func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 			}
 		}
 	}
-	d := &Draft{Files: map[string]string{}}
 	p := tenantProject{Tenant: t, Repositories: chartRepositories(st, t.Hub, func(string) bool { return true }), Kinds: clusterKinds()}
 	p.Repositories = append(p.Repositories, hubRoots.Admits[hubRoots.Platform]...)
-	if url, _, err := r.declared(before); err == nil && url != "" {
+	if url, _ := repositoryOf(st); url != "" {
 		p.Repositories = append(p.Repositories, url)
 	}
 	slices.Sort(p.Repositories)
@@ -84,7 +79,7 @@ func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 	if err := d.texts(p, map[string]string{path.Join(expand.Bootstrap, t.Hub, "project-"+t.Tenant+".yaml"): "project.yaml"}); err != nil {
 		return nil, err
 	}
-	if _, err := r.try(before, d); err != nil {
+	if _, err := d.try(); err != nil {
 		return nil, err
 	}
 	d.Next = []string{

@@ -15,7 +15,7 @@ import (
 var embedded embed.FS
 
 var texts = template.Must(template.New("").Delims("[[", "]]").Option("missingkey=error").
-	Funcs(template.FuncMap{"quote": scalar}).ParseFS(embedded, "templates/*"))
+	Funcs(template.FuncMap{"quote": yamldoc.Scalar, "pairs": pairsOf}).ParseFS(embedded, "templates/*"))
 
 // text executes one of the texts for a fleet.
 func text(name string, data any) (string, error) {
@@ -24,16 +24,4 @@ func text(name string, data any) (string, error) {
 		return "", fmt.Errorf("text %s: %w", name, err)
 	}
 	return b.String(), nil
-}
-
-// scalar returns a text as YAML, on one line, in quotes where YAML would read another type or the
-// end of a list.
-func scalar(text string) string {
-	node := yamldoc.FromAny(nil, map[string]any{"k": text})
-	out, err := node.YAML()
-	plain := strings.TrimSuffix(strings.TrimPrefix(string(out), "k: "), "\n")
-	if err != nil || strings.Contains(text, "\n") || strings.Contains(plain, "\n") || plain == text && strings.ContainsAny(text, ",[]{}") {
-		return fmt.Sprintf("%q", text)
-	}
-	return plain
 }

@@ -23,7 +23,11 @@ func (m *importer) files(components map[string][]*application) (files map[string
 	w.text(fleet.LayoutFile, m.layout())
 	for _, cluster := range slices.Sorted(maps.Keys(m.members)) {
 		member := m.members[cluster]
-		w.text(fmt.Sprintf("fleet/fleet-members/%s/%s.yaml", m.o.Hub, member.Name), member.Text())
+		text, err := member.Text()
+		if err != nil {
+			return nil, 0, err
+		}
+		w.text(fmt.Sprintf("fleet/fleet-members/%s/%s.yaml", m.o.Hub, member.Name), text)
 	}
 	w.text("versions/applicationSets.yaml", "releases:\n  globals:\n"+m.chart("    ", "application-sets")+"  "+m.o.Group+":\n"+m.releaseItems())
 	w.text("versions/fleetSecrets.yaml", "releases:\n  - type: default\n"+m.chart("    ", "fleet-secret"))
