@@ -14,16 +14,24 @@ func (h *Hub) Addresses() map[string]bool {
 			return true
 		}
 		for _, p := range h.parts(o) {
-			named := map[any]func(){}
-			h.fetches(p, named)
-			for name := range named {
-				switch name := name.(type) {
-				case source.Reference:
-					out[name.RepoURL] = true
-				case source.Place:
-					out[name.RepoURL] = true
-				case string:
-					out[name] = true
+			if p.chart == nil || p.err != nil {
+				continue
+			}
+			charts, _ := source.Dependencies(p.chart.Files) // rendering reports errors
+			if p.reference != nil {
+				charts = append(charts, *p.reference)
+			}
+			for _, r := range charts {
+				out[r.RepoURL] = true
+			}
+			if p.place != nil {
+				out[p.place.RepoURL] = true
+			}
+			for _, v := range p.chart.Values {
+				if v.At != nil {
+					out[v.At.RepoURL] = true
+				} else if v.URL != "" {
+					out[v.URL] = true
 				}
 			}
 		}

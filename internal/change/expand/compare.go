@@ -352,10 +352,13 @@ func (c *comparison) finish() {
 			c.visit(Pair{Before: o})
 		}
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(c.added), object.CompareKeys) {
-		if o := c.added[k].make(); c.isFirst(c.after, o) {
-			c.visit(Pair{After: o})
-			c.newSecrets(o)
+	for some := range slices.Chunk(slices.SortedFunc(maps.Keys(c.added), object.CompareKeys), pairsAtOnce) {
+		c.prerenderNew(some)
+		for _, k := range some {
+			if o := c.added[k].make(); c.isFirst(c.after, o) {
+				c.visit(Pair{After: o})
+				c.newSecrets(o)
+			}
 		}
 	}
 }
@@ -383,9 +386,6 @@ func (c *comparison) pairMoved() (found bool) {
 func (c *comparison) open(h *Hub, all map[object.Key]lazyObject, opened map[object.Key]bool) bool {
 	keys := slices.SortedFunc(maps.Keys(all), object.CompareKeys)
 	keys = slices.DeleteFunc(keys, func(k object.Key) bool { return opened[k] || all[k].stays })
-	if h == c.after {
-		c.prefetchNew(all, keys)
-	}
 	for _, k := range keys {
 		opened[k] = true
 		if o := all[k].make(); o != nil && c.seen[o.Key()] == nil {

@@ -64,33 +64,6 @@ func (h *Hub) manifests(p part) ([]manifest.Manifest, error) {
 	})
 }
 
-// fetches collects the fetches that rendering a part needs, by name.
-func (h *Hub) fetches(p part, into map[any]func()) {
-	from := h.o.Tools.Remote
-	if from == nil || p.chart == nil || p.err != nil {
-		return
-	}
-	if r := p.reference; r != nil {
-		into[*r] = func() { _, _ = from.Chart(*r) }
-	}
-	charts, _ := source.Dependencies(p.chart.Files) // rendering reports errors
-	for _, r := range charts {
-		into[r] = func() { _, _ = from.Chart(r) }
-	}
-	places := []*source.Place{p.place}
-	for _, v := range p.chart.Values {
-		places = append(places, v.At)
-		if v.URL != "" {
-			into[v.URL] = func() { _, _ = from.Values(v.URL) }
-		}
-	}
-	for _, at := range places {
-		if at != nil {
-			into[*at] = func() { _, _ = from.At(*at) }
-		}
-	}
-}
-
 // reportUnmade reports why a source makes no objects: a warning where Argo CD would not fail.
 func (h *Hub) reportUnmade(o *object.Object, s source.Source, err error) {
 	severity, hints := problem.Error, []string(nil)
