@@ -57,6 +57,8 @@ func clusters(st *fleetstate.State, hub string) []string {
 	return slices.Compact(out)
 }
 
+func allClusters(st *fleetstate.State) []string { return clusters(st, "") }
+
 // targets returns GROUP/COMPONENT for all components in a cluster's catalogs, with the registration
 // chart.
 func targets(st *fleetstate.State, hub, cluster string) []string {

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-hub/argosy/charts"
-	"github.com/argosy-hub/argosy/cmd/argosy/draft"
 	"github.com/argosy-hub/argosy/internal/change/scaffold"
 )
 
@@ -41,7 +40,7 @@ Init builds and lints the fleet first. It writes all files or none, and says wha
 	cmd.Flags().StringVar(&f.Tenant, "tenant", "shop", "whose cluster the first one is")
 	cmd.Flags().StringVar(&f.Member, "member", "", "the first cluster's `name` (default TENANT-ENVIRONMENT-1)")
 	cmd.Flags().StringVar(&f.Environment, "environment", "dev", "the first cluster's environment")
-	return draft.Command(o.write, cmd, &f, scaffold.NewFleet, "hub", "repo-url")
+	return draftCommand(o, cmd, &f, scaffold.NewFleet, "hub", "repo-url")
 }
 
 // hubFlags adds the flags that describe a hub and its repository.

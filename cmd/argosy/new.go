@@ -1,13 +1,12 @@
 package main
 
 import (
+	"context"
 	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/cmd/argosy/apps"
-	"github.com/argosy-hub/argosy/cmd/argosy/draft"
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/report"
 	"github.com/argosy-hub/argosy/internal/change/pipeline"
@@ -31,7 +30,7 @@ func newNew(o *options) *cobra.Command {
 		Args: noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newHub(o), newMember(o), newCluster(o), newTenant(o), newTeam(o), apps.New(o.write, o.completeFleet), newComponent(o))
+	cmd.AddCommand(newHub(o), newMember(o), newCluster(o), newTenant(o), newTeam(o), newApp(o), newComponent(o))
 	return cmd
 }
 
@@ -57,6 +56,25 @@ func (o *options) write(cmd *cobra.Command, dryRun bool, draft func(scaffold.Rep
 	return err
 }
 
+// draftCommand completes a command that makes a draft from its flags and writes it. It adds
+// --dry-run. Unless Args is set, the command takes no arguments.
+func draftCommand[T any](
+	o *options, cmd *cobra.Command, of *T, draft func(context.Context, scaffold.Repository, T) (*scaffold.Draft, error), required ...string,
+) *cobra.Command {
+	var dryRun bool
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the files instead of writing them")
+	for _, name := range required {
+		_ = cmd.MarkFlagRequired(name)
+	}
+	if cmd.Args == nil {
+		cmd.Args = cobra.NoArgs
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return o.write(cmd, dryRun, func(r scaffold.Repository) (*scaffold.Draft, error) { return draft(cmd.Context(), r, *of) })
+	}
+	return cmd
+}
+
 func newHub(o *options) *cobra.Command {
 	var h scaffold.Installation
 	cmd := &cobra.Command{
@@ -71,7 +89,7 @@ the files first, and writes them only if the fleet has no further error. It neve
 	hubFlags(cmd, &h, "name", "")
 	cmd.Flags().Lookup("repo-url").Usage += " (default another hub's)"
 	cmd.Flags().Lookup("revision").Usage += " (default another hub's)"
-	return draft.Command(o.write, cmd, &h, scaffold.NewHub, "name")
+	return draftCommand(o, cmd, &h, scaffold.NewHub, "name")
 }
 
 func newMember(o *options) *cobra.Command {
@@ -95,7 +113,7 @@ Afterwards it names the components that the cluster would get.`,
 	flags.BoolVar(&m.HubCluster, "hub-cluster", false, "the file describes the hub itself")
 	flags.StringVar(&m.Secret, "secret", "", "`name` or ARN of its credential in the secret store")
 	flags.StringVar(&m.GitHubSecret, "github-secret", "", "`name` of the repository credentials in the secret store")
-	return draft.Command(o.write, cmd, &m, scaffold.NewMember, "hub", "name", "tenant")
+	return draftCommand(o, cmd, &m, scaffold.NewMember, "hub", "name", "tenant")
 }
 
 // memberFlags adds the flags that each member file needs, with their completions.
@@ -158,7 +176,7 @@ components that the command names.`,
 	o.completeFleet(cmd, "class", func(st *fleetstate.State) []string {
 		return slices.DeleteFunc(catalog.Layers(st.Resolver().Catalogs[provision.Group]).Components(), provision.IsForNodes)
 	})
-	return draft.Command(o.write, cmd, &m, scaffold.NewMember, "hub", "name", "tenant", "class", "version")
+	return draftCommand(o, cmd, &m, scaffold.NewMember, "hub", "name", "tenant", "class", "version")
 }
 
 func newTenant(o *options) *cobra.Command {
@@ -176,7 +194,7 @@ only the project's clusters. It refuses an existing tenant, and clusters of anot
 	flags.StringVar(&t.Hub, "hub", "", "the hub; may be left out if the fleet has one")
 	flags.StringArrayVar(&t.ClusterPatterns, "cluster", nil, "a cluster's `name`, with * for any text; may be repeated (default NAME-*)")
 	o.completeFleet(cmd, "hub", hubs)
-	return draft.Command(o.write, cmd, &t, scaffold.NewTenant, "name")
+	return draftCommand(o, cmd, &t, scaffold.NewTenant, "name")
 }
 
 func newTeam(o *options) *cobra.Command {
@@ -200,7 +218,49 @@ repositories. It builds the fleet with the file first, and refuses another team'
 	flags.StringVar(&t.Preset, "preset", "small", "the preset of namespaces without one")
 	flags.StringArrayVar(&t.Repositories, "repository", nil, "a repository's `URL`, with * for any text after the host; may be repeated")
 	o.completeFleet(cmd, "tenant", tenants)
-	return draft.Command(o.write, cmd, &t, scaffold.NewTeam, "name", "tenant", "owner", "repository")
+	return draftCommand(o, cmd, &t, scaffold.NewTeam, "name", "tenant", "owner", "repository")
+}
+
+func newApp(o *options) *cobra.Command {
+	var a scaffold.App
+	cmd := &cobra.Command{
+		Use:   "app NAME --team TEAM --repo-url URL --version VERSION",
+		Short: "Add a team's application to the catalog of the group workloads",
+		Long: `New app adds an application to the catalog of the group workloads. It is a chart, a folder with a chart
+(--path), or a folder of manifests or a kustomization (--path with --manifests). The path is a template over
+the cluster's facts: overlays/{{ .environment }} is a folder for each environment.
+
+The application is on all clusters of its team, or with --cluster on some of them. A chart also gets a file
+with its values for the team's tenant. The command builds the fleet with the files first. It refuses an
+existing application, and a cluster or namespace that is not the team's.`,
+		Example: `  argosy new app storefront-web --team storefront --repo-url https://git.example.com/storefront/web --path chart --version main
+  argosy new app checkout-api --team checkout --namespace checkout --cluster payments-dev-eu-1 \
+      --repo-url https://git.example.com/checkout/api --path 'overlays/{{ .environment }}' --manifests --version main`,
+		Args:   cobra.ExactArgs(1),
+		PreRun: func(_ *cobra.Command, args []string) { a.Name = args[0] },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&a.Team, "team", "", "whose application it is")
+	flags.StringVar(&a.RepoURL, "repo-url", "", "`URL` of the Git repository, the Helm repository or the OCI registry; one of the team's")
+	flags.StringVar(&a.Chart, "chart", "", "the chart's `name` there (default: the application's)")
+	flags.StringVar(&a.Path, "path", "", "instead of a chart: a `folder` in Git")
+	flags.StringVar(&a.Version, "version", "", "the chart's version; of a folder in Git the revision")
+	flags.StringVar(&a.Namespace, "namespace", "", "one of the team's (default: its only one, or the one with the application's name)")
+	flags.BoolVar(&a.Manifests, "manifests", false, "the folder has manifests or a kustomization, not a chart")
+	flags.StringArrayVar(&a.Clusters, "cluster", nil, "a `cluster` of the team that gets it; may be repeated (default all)")
+	o.completeFleet(cmd, "team", teams)
+	o.completeFleet(cmd, "cluster", allClusters)
+	return draftCommand(o, cmd, &a, scaffold.NewApp, "team", "repo-url", "version")
+}
+
+// teams returns the names of all teams.
+func teams(st *fleetstate.State) (out []string) {
+	if table := st.Resolver().Teams(); table != nil {
+		for _, t := range table.Teams {
+			out = append(out, t.Name)
+		}
+	}
+	return out
 }
 
 func newComponent(o *options) *cobra.Command {
@@ -224,5 +284,5 @@ catalog has, and names the clusters that get it. It changes nothing else in the 
 	flags.StringVar(&c.Namespace, "namespace", "", "where it is deployed (default: the component's name)")
 	flags.BoolVar(&c.Manifests, "manifests", false, "the folder has manifests or a kustomization, not a chart")
 	o.completeFleet(cmd, "group", groups)
-	return draft.Command(o.write, cmd, &c, scaffold.NewComponent, "name", "repo-url", "version")
+	return draftCommand(o, cmd, &c, scaffold.NewComponent, "name", "repo-url", "version")
 }

@@ -1,4 +1,4 @@
-package rollout
+package main
 
 import (
 	"context"
@@ -20,13 +20,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/rings"
 )
 
-// timeout bounds the request to the service, and maxBody its response.
+// statusTimeout bounds the request to the service, and maxStatus its response.
 const (
-	timeout = 30 * time.Second
-	maxBody = 16 << 20
+	statusTimeout = 30 * time.Second
+	maxStatus     = 16 << 20
 )
 
-func newStatus() *cobra.Command {
+func newRolloutStatus() *cobra.Command {
 	var service, tokenFile, output string
 	cmd := &cobra.Command{
 		Use: "status [NAME] --service URL --token-file FILE", Short: "Show what each ring has and waits for",
@@ -41,8 +41,8 @@ func newStatus() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if name := nameOf(args); name != "" {
-				if body, err = only(&found, name); err != nil {
+			if name := policyOf(args); name != "" {
+				if body, err = onlyRollout(&found, name); err != nil {
 					return err
 				}
 			}
@@ -71,7 +71,7 @@ func askRollouts(ctx context.Context, service, tokenFile string) (rings.Report, 
 	if err != nil {
 		return out, nil, problem.Usage(nil, "--token-file: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(service, "/")+"/api/v1/rollouts", nil)
 	if err != nil {
@@ -83,7 +83,7 @@ func askRollouts(ctx context.Context, service, tokenFile string) (rings.Report, 
 		return out, nil, problem.Usage(nil, "the service cannot be asked: %v", err)
 	}
 	defer r.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxStatus))
 	if err != nil {
 		return out, nil, problem.Usage(nil, "the service cannot be asked: %v", err)
 	}
@@ -96,8 +96,8 @@ func askRollouts(ctx context.Context, service, tokenFile string) (rings.Report, 
 	return out, body, nil
 }
 
-// only removes all other rollouts from a response, and returns the response as JSON.
-func only(r *rings.Report, name string) ([]byte, error) {
+// onlyRollout removes all other rollouts from a response, and returns the response as JSON.
+func onlyRollout(r *rings.Report, name string) ([]byte, error) {
 	var names []string
 	for _, x := range r.Rollouts {
 		names = append(names, x.Name)

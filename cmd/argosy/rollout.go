@@ -1,5 +1,4 @@
-// Package rollout has the commands of argosy that show and steer rollouts in rings.
-package rollout
+package main
 
 import (
 	"strings"
@@ -7,14 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/cmd/argosy/draft"
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/change/scaffold"
 	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 )
 
-// New returns the command `argosy rollout`.
-func New(write draft.Write) *cobra.Command {
+func newRollout(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollout",
 		Short: "See and steer rollouts in rings",
@@ -23,29 +20,29 @@ policy's file. Nothing changes before a commit.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStatus(), newPause(write), newResume(write), newPromote(write), newRollback(write))
+	cmd.AddCommand(newRolloutStatus(), newPause(o), newResume(o), newPromote(o), newRollback(o))
 	return cmd
 }
 
-// nameOf returns the policy that the arguments name, empty for the only one.
-func nameOf(args []string) string { return strings.Join(args, "") }
+// policyOf returns the policy that the arguments name, empty for the only one.
+func policyOf(args []string) string { return strings.Join(args, "") }
 
-// command completes a command that changes a policy.
-func command(write draft.Write, cmd *cobra.Command, change *scaffold.RolloutChange, required ...string) *cobra.Command {
+// rolloutCommand completes a command that changes a policy.
+func rolloutCommand(o *options, cmd *cobra.Command, change *scaffold.RolloutChange, required ...string) *cobra.Command {
 	cmd.Args = cobra.MaximumNArgs(1)
-	cmd.PreRun = func(_ *cobra.Command, args []string) { change.Name = nameOf(args) }
-	return draft.Command(write, cmd, change, scaffold.ChangeRollout, required...)
+	cmd.PreRun = func(_ *cobra.Command, args []string) { change.Name = policyOf(args) }
+	return draftCommand(o, cmd, change, scaffold.ChangeRollout, required...)
 }
 
-func newPause(write draft.Write) *cobra.Command {
-	return command(write, &cobra.Command{
+func newPause(o *options) *cobra.Command {
+	return rolloutCommand(o, &cobra.Command{
 		Use: "pause [NAME]", Short: "Stop all rings of a rollout",
 		Long:    "Pause writes `paused: true` into the policy. No ring takes another revision until argosy rollout resume.",
 		Example: "  argosy rollout pause prod",
 	}, &scaffold.RolloutChange{Pause: true})
 }
 
-func newResume(write draft.Write) *cobra.Command {
+func newResume(o *options) *cobra.Command {
 	change := &scaffold.RolloutChange{Resume: true}
 	cmd := &cobra.Command{
 		Use: "resume [NAME]", Short: "Let the rings of a rollout go on",
@@ -53,10 +50,10 @@ func newResume(write draft.Write) *cobra.Command {
 		Example: "  argosy rollout resume prod\n  argosy rollout resume prod --ring canary",
 	}
 	cmd.Flags().StringVar(&change.Ring, "ring", "", "remove only the pins of this `ring`")
-	return command(write, cmd, change)
+	return rolloutCommand(o, cmd, change)
 }
 
-func newPromote(write draft.Write) *cobra.Command {
+func newPromote(o *options) *cobra.Command {
 	a := &rollout.Approval{}
 	change := &scaffold.RolloutChange{Approval: a}
 	cmd := &cobra.Command{
@@ -72,7 +69,7 @@ func newPromote(write draft.Write) *cobra.Command {
 	flags.StringVar(&change.Expires, "expires", time.Now().UTC().AddDate(0, 0, 7).Format(time.DateOnly), "the last `day` of the approval")
 	cmd.Flag("expires").DefValue = "a week from now"
 	flags.BoolVar(&a.Overtakes, "overtake", false, "skip the rings before it and the windows")
-	cmd = command(write, cmd, change, "ring", "revision", "reason")
+	cmd = rolloutCommand(o, cmd, change, "ring", "revision", "reason")
 	named := cmd.PreRun
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		named(cmd, args)
@@ -84,7 +81,7 @@ func newPromote(write draft.Write) *cobra.Command {
 	return cmd
 }
 
-func newRollback(write draft.Write) *cobra.Command {
+func newRollback(o *options) *cobra.Command {
 	p := &rollout.Pin{}
 	cmd := &cobra.Command{
 		Use: "rollback [NAME] --ring RING --revision REVISION --reason TEXT", Short: "Put a ring back to a revision and keep it there",
@@ -96,5 +93,5 @@ func newRollback(write draft.Write) *cobra.Command {
 	flags.StringVar(&p.Ring, "ring", "", "the `ring` to put back")
 	flags.StringVar(&p.Revision, "revision", "", "the `revision`, one that argosy rollout status shows")
 	flags.StringVar(&p.Reason, "reason", "", "why, for the readers of the commit")
-	return command(write, cmd, &scaffold.RolloutChange{Pin: p}, "ring", "revision", "reason")
+	return rolloutCommand(o, cmd, &scaffold.RolloutChange{Pin: p}, "ring", "revision", "reason")
 }

@@ -1,26 +1,24 @@
-package apps
+package main
 
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/cmd/argosy/draft"
 	"github.com/argosy-hub/argosy/internal/change/scaffold"
 )
 
-// NewMove returns the command `argosy move`; none refuses unknown commands.
-func NewMove(write draft.Write, complete Complete, none cobra.PositionalArgs) *cobra.Command {
+func newMove(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "move",
 		Short:   "Move parts of the fleet",
 		Example: "  argosy move app checkout-api --from payments-dev-eu-1 --to payments-staging-eu-1",
-		Args:    none,
+		Args:    noCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(moveApp(write, complete))
+	cmd.AddCommand(newMoveApp(o))
 	return cmd
 }
 
-func moveApp(write draft.Write, complete Complete) *cobra.Command {
+func newMoveApp(o *options) *cobra.Command {
 	var m scaffold.Move
 	cmd := &cobra.Command{
 		Use:   "app NAME [--from CLUSTER] [--to CLUSTER]",
@@ -47,7 +45,7 @@ The cluster that loses it removes its workloads. The command refuses a cluster t
 	flags.BoolVar(&m.Keep, "keep", false, "with --to: no other cluster loses it")
 	flags.StringVar(&m.Version, "version", "", "with --to: its version there")
 	for _, flag := range []string{"to", "from"} {
-		complete(cmd, flag, clusters)
+		o.completeFleet(cmd, flag, allClusters)
 	}
-	return draft.Command(write, cmd, &m, scaffold.MoveApp)
+	return draftCommand(o, cmd, &m, scaffold.MoveApp)
 }
