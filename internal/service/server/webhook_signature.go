@@ -40,8 +40,8 @@ var (
 	pushes = []string{"push", "Push Hook", "Tag Push Hook", "System Hook", "repo:push", "repo:refs_changed", "mirror:repo_synchronized"}
 )
 
-// signatureOf returns the HMAC in a request's header, nil if it is malformed, and whether the header
-// holds a signature at all.
+// signatureOf returns the HMAC in a request's header, nil if it is malformed, and whether the
+// header holds a signature at all.
 func signatureOf(h http.Header) (digest []byte, signed bool) {
 	for _, form := range [][2]string{
 		{"X-Hub-Signature-256", "sha256="},
