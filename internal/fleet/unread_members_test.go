@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"errors"
+	"io/fs"
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
@@ -16,10 +17,10 @@ func TestUnreadMembersRefuseTheCommit(t *testing.T) {
 		"fleet": true, "fleet/fleet-members": true, "fleet/fleet-members/hub": true, "fleet/fleet-members/other": true,
 		"fleet/fleet-members/hub/c": false, "addons": false, "fleet/teams": false,
 	} {
-		files := map[string]*snapshot.File{folder: snapshot.TooHeavy(folder, "files", 2, 1), path: snapshot.NewFile(path, []byte(identity), 1000)}
+		files := map[string]*snapshot.File{folder: snapshot.Unreadable(folder, true, fs.ErrPermission), path: snapshot.NewFile(path, []byte(identity), 1000)}
 		_, err := Load(snapshot.New("r", files), hierarchy.NewCache(), nil)
 		var problems problem.List
-		if refused != (errors.As(err, &problems) && problems[0].Reason == problem.LimitExceeded && problems[0].Pos.File == folder) {
+		if refused != (errors.As(err, &problems) && problems[0].Reason == problem.MissingFile && problems[0].Pos.File == folder) {
 			t.Errorf("%s: %v", folder, err)
 		}
 	}

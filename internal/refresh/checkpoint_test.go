@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -29,7 +30,7 @@ func example() (*snapshot.Snapshot, fleetstate.LastKnownGood) {
 		} {
 			files = append(files, snapshot.NewFile(p, []byte(data), snapshot.MaxFileSize))
 		}
-		files = append(files, snapshot.TooHeavy("addons/tenants/t", "files", 2, 1), snapshot.TooLarge("large.yaml", 2, 1))
+		files = append(files, snapshot.Unreadable("addons/tenants/t", true, fs.ErrPermission), snapshot.TooLarge("large.yaml", 2, 1))
 		return snapshot.Of(files)
 	}
 	return of("a: 3\n"), fleetstate.LastKnownGood{

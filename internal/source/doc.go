@@ -28,9 +28,9 @@
 //     replaces such a link). Names beginning with ".." are not part of the repository, but links
 //     may lead to them (Kubernetes mounts ConfigMaps that way).
 //  6. A file over the size limit, or without the permission to read it, becomes an entry with an
-//     error. The number of entries and files and the sum of bytes are bounded. A folder that has
-//     too much becomes an entry with an error, which states the limit and the actual number. The
-//     rest is read as usual.
+//     error. So does such a folder. The number of entries and files and the sum of bytes are
+//     bounded: a repository beyond a limit is an error, which states the limit, the actual number
+//     and the folder or file with the most.
 //  7. Errors are short, and the same failure has the same text each time: no temporary paths, times
 //     or ports. They never hold credentials. Their reasons (Reason) are stable codes.
 //  8. All methods may be called concurrently.

@@ -9,20 +9,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// TooHeavy returns the entry of a folder that has more of something than its share of a
-// repository's limit. An actual number below zero stands for an endless one.
-func TooHeavy(p, what string, actual, limit int64) *File {
-	found := fmt.Sprintf("folder with %d %s", actual, what)
-	if actual < 0 {
-		found = "folder with endless " + what
-	}
-	return &File{Path: p, Folder: true, Digest: "too-heavy:" + found, Err: problem.Problem{
-		Reason: problem.LimitExceeded, Severity: problem.Error, Pos: problem.Pos{File: p}, Found: found,
-		Expected: fmt.Sprintf("at most %d in the repository", limit),
-		Hints:    []string{"nothing below this folder is read, because the repository exceeds the limit and this folder has the most"},
-	}}
-}
-
 // Unreadable returns the entry of a file or folder that the service may not read.
 func Unreadable(p string, folder bool, err error) *File {
 	kind := "file"

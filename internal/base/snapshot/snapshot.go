@@ -28,7 +28,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"math"
 	"path"
 	"slices"
 	"sort"
@@ -175,20 +174,12 @@ func NewFile(p string, data []byte, limit int64) *File {
 // lfsPointer begins a pointer of Git LFS. (git-lfs, docs/spec.md)
 const lfsPointer = "version https://git-lfs.github.com/spec/"
 
-// UnknownSize is the size of a file beyond the size limit that was not fetched.
-const UnknownSize = math.MaxInt64
-
 // TooLarge returns the entry of a file over the size limit.
 func TooLarge(p string, size, limit int64) *File {
-	e := problem.Problem{
+	return &File{Path: p, Digest: fmt.Sprintf("too-large:%d", size), Err: problem.Problem{
 		Reason: problem.LimitExceeded, Severity: problem.Error, Pos: problem.Pos{File: p},
 		Found: fmt.Sprintf("file of %d bytes", size), Expected: fmt.Sprintf("at most %d bytes", limit),
-	}
-	if size == UnknownSize {
-		e.Found = fmt.Sprintf("file of more than %d bytes", limit)
-		e.Hints = []string{"it was not fetched: split it, or keep it out of the repository"}
-	}
-	return &File{Path: p, Digest: fmt.Sprintf("too-large:%d", size), Err: e}
+	}}
 }
 
 // Outside returns the entry of a symbolic link that leads out of the repository.

@@ -2,6 +2,7 @@ package mount_test
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -88,7 +89,7 @@ func TestAuthorLeavesBounds(t *testing.T) {
 		"link of a file":                   {extra: []*snapshot.File{snapshot.Outside(web, "../../../../../fleet/layout.yaml")}, at: web, want: "leads out of the repository"},
 		"link of a folder":                 {extra: []*snapshot.File{snapshot.Outside("tenants", "/fleet")}, at: "tenants", want: "leads out of the repository"},
 		"huge file":                        {extra: []*snapshot.File{snapshot.TooLarge(web, 1<<30, 1<<20)}, at: web, want: "file of 1073741824 bytes"},
-		"too many files":                   {extra: []*snapshot.File{snapshot.TooHeavy("defaults", "files", 1<<20, 10)}, at: "defaults", want: "folder with 1048576 files"},
+		"unreadable folder":                {extra: []*snapshot.File{snapshot.Unreadable("defaults", true, fs.ErrPermission)}, at: "defaults", want: "folder cannot be read"},
 		"not YAML":                         {files: map[string]string{web: "a: [\n"}, at: web + ":1", want: "expected a YAML document"},
 	} {
 		t.Run(name, func(t *testing.T) {

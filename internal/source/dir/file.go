@@ -23,27 +23,16 @@ func (w *walk) snapshot(files []tree.Placed, broken []*snapshot.File) (*snapshot
 			w.visit(p, w.root, p.Node.Path)
 		}
 	}
-	if w.bytes > f.limits.Bytes {
-		kept, heavy, err := w.tree.Spare(files, func(p tree.Placed) int64 {
-			if size := w.found[p.Path].stat.size; size <= f.limits.FileSize {
-				return size
-			}
-			return 0
-		})
-		if err != nil {
+	if w.failed.err == nil {
+		if err := w.tree.CheckBytes(files); err != nil {
 			return nil, err
 		}
-		files, broken = kept, append(broken, heavy...)
 	}
-	w.bytes, w.placed = 0, true
 	seen := make(map[string]readFile, len(files))
 	for _, p := range files {
-		if w.found[p.Path].file == nil && w.failed.err == nil { // beyond a limit, when it was visited
-			w.visit(p, w.root, p.Node.Path)
-		}
 		seen[p.Path] = w.found[p.Path]
 		if w.failed.err == nil && seen[p.Path].file == nil {
-			w.failed.note(p.Node.Path, fs.ErrNotExist) // the repository has grown meanwhile
+			w.failed.note(p.Node.Path, fs.ErrNotExist) // the repository is smaller now
 		}
 	}
 	if w.failed.err != nil {
@@ -82,6 +71,7 @@ func (w *walk) visit(p tree.Placed, at *os.Root, below string) {
 		w.failed.note(p.Node.Path, err)
 	}
 	w.found[p.Path] = file
+	p.Node.Size = file.stat.size
 }
 
 // file reads a file, or reuses the last poll's if it did not change.
@@ -107,8 +97,8 @@ func (w *walk) file(p tree.Placed, at *os.Root, below string) (readFile, error) 
 	if !info.Mode().IsRegular() {
 		return readFile{}, fs.ErrNotExist // something else has taken its place
 	}
-	if w.count(stat.size) || !w.placed && len(w.found) > w.limits.Files {
-		return readFile{stat: stat}, nil // it may be left out
+	if w.count(stat.size) || len(w.found) > w.limits.Files {
+		return readFile{stat: stat}, nil // beyond a limit, the snapshot is refused
 	}
 	content, err := w.content(p.Path, file, stat.size)
 	if err != nil {

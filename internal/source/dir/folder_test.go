@@ -155,8 +155,8 @@ func TestFolderBeyondLimitsIsAnError(t *testing.T) {
 		limits source.Limits
 		want   string
 	}{
-		{source.Limits{Files: 1}, "files: 3, at most 1"}, // the root has two itself
-		{source.Limits{Bytes: 20}, "bytes of all files: 31, at most 20"},
+		{source.Limits{Files: 2}, `files: 3, at most 2; "c" has the most files, 1: keep them out of the repository, or in one of its own`},
+		{source.Limits{Bytes: 20}, `bytes of all files: 31, at most 20; "b.yaml" has the most bytes, 11: keep them out of the repository, or in one of its own`},
 	} {
 		f, err := New(dir, c.limits)
 		sourcetest.Check(t, err)
@@ -171,7 +171,7 @@ func TestFolderBeyondLimitsIsAnError(t *testing.T) {
 	}
 	f, err = New(many, source.Limits{Files: 2})
 	sourcetest.Check(t, err)
-	if _, err := f.Snapshot(sourcetest.Context(t)); err == nil || err.Error() != fmt.Sprintf("folder %q: entries: 21, at most 20", many) {
+	if _, err := f.Snapshot(sourcetest.Context(t)); err == nil || err.Error() != fmt.Sprintf("folder %q: entries: more than 20, which is the limit", many) {
 		t.Errorf("entries: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package dir
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -78,34 +79,33 @@ func TestLinksLeadWhereTheSystemFollowsThem(t *testing.T) {
 	}
 }
 
-// H10: folders that link to each other multiply. What leads to too many files is a problem of those
-// who read it; everything else is read.
-func TestLinksThatMultiplyBreakTheirOwnFolder(t *testing.T) {
+// H10: folders that link to each other multiply: beyond the limit, the repository is refused. A
+// circle of links is an error where it closes.
+func TestLinksThatMultiplyAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{
-		"x/l0/a.yaml": "a: 1\n", "x/l0/b.yaml": "b: 1\n", "other.yaml": "o: 1\n", "y/linked": "-> ../x/l3", "y/own.yaml": "y: 1\n",
-		"z/to": "-> ../x/circle/back/back", "x/circle/back": "-> ../around", "x/around/back": "-> ../circle",
+		"x/l0/a.yaml": "a: 1\n", "x/l0/b.yaml": "b: 1\n", "other.yaml": "o: 1\n",
+		"z/to": "-> ../circle/back/back", "circle/back": "-> ../around", "around/back": "-> ../circle", "around/a.yaml": "a: 1\n",
 	}
-	for i := 1; i < 30; i++ {
-		for j := range 2 {
-			files[fmt.Sprintf("x/l%d/%d", i, j)] = fmt.Sprintf("-> ../l%d", i-1)
+	link := func(from, to int) {
+		for i := from; i < to; i++ {
+			for j := range 2 {
+				files[fmt.Sprintf("x/l%d/%d", i, j)] = fmt.Sprintf("-> ../l%d", i-1)
+			}
 		}
+		sourcetest.Write(t, dir, files)
 	}
-	sourcetest.Write(t, dir, files)
-	s := sourcetest.Snapshot(t, openFolder(t, dir))
+	link(1, 4)
+	f := openFolder(t, dir)
+	s := sourcetest.Snapshot(t, f)
 	got := sourcetest.Contents(s)
-	if got["other.yaml"] != "o: 1\n" || got["y/own.yaml"] != "y: 1\n" || got["y/linked/0/1/0/a.yaml"] != "a: 1\n" || got["x/l0/a.yaml"] != "a: 1\n" {
-		t.Errorf("what is beside is not read: %d files", s.Len())
+	if got["x/l3/0/1/0/a.yaml"] != "a: 1\n" || got["circle/back/a.yaml"] != "a: 1\n" || !strings.Contains(sourcetest.ErrorText(s.File("circle/back/back/back/a.yaml").Err), "leads back to the folder") {
+		t.Errorf("%v", s.Paths())
 	}
-	for _, p := range []string{"x/l29/0/0/a.yaml", "x/l29/1/anything.yaml", "x/circle/back/back/a.yaml"} {
-		if f := s.File(p); f == nil || f.Err == nil || !strings.Contains(f.Err.Error(), "at most 100000 in the repository") {
-			t.Errorf("%s is not broken: %+v", p, f)
-		}
-	}
-	for _, f := range s.BrokenFolders() {
-		if !strings.HasPrefix(f.Path, "x/") && f.Path != "z/to" {
-			t.Errorf("%s is broken: %v", f.Path, f.Err)
-		}
+	link(4, 30)
+	kept, err := f.Snapshot(sourcetest.Context(t))
+	if !errors.Is(err, source.LimitExceeded) || kept != s || !strings.Contains(err.Error(), `: files: more than 100000, which is the limit; "x`) {
+		t.Errorf("%v, %v", kept, err)
 	}
 }
 

@@ -31,7 +31,6 @@ type walk struct {
 	found    map[string]readFile // by path in the snapshot
 	failed   firstFailure
 	bytes    int64 // of all files
-	placed   bool  // the files to read are known
 }
 
 // listing holds a folder's entries. It is valid as long as the folder's times stay the same.
@@ -50,9 +49,6 @@ func (w *walk) dir(rel string, at *os.Root, below string) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	if w.tree.LeavesOut(rel) {
-		return nil
-	}
 	// Files of the folder are opened from the folder while it is open, else from the root.
 	from, to := w.root, rel
 	l, known, err := w.cached(rel)
@@ -70,7 +66,7 @@ func (w *walk) dir(rel string, at *os.Root, below string) error {
 	}
 	err = vanished(err)
 	if rel != "" && errors.Is(err, fs.ErrPermission) {
-		w.tree.LeaveOut(snapshot.Unreadable(rel, true, fs.ErrPermission))
+		w.tree.MarkUnreadable(snapshot.Unreadable(rel, true, fs.ErrPermission))
 		return nil
 	}
 	if err != nil {
@@ -84,12 +80,10 @@ func (w *walk) dir(rel string, at *os.Root, below string) error {
 	}
 	for i := range l.nodes {
 		n := &l.nodes[i]
-		if err := w.tree.Add(n); err != nil {
+		if err := w.tree.Count(n.Path); err != nil {
 			return err
 		}
-		if w.tree.LeavesOut(n.Path) {
-			break
-		}
+		w.tree.Add(n)
 		if !n.Link && !tree.Hidden(n.Path) && w.limits.Wanted(n.Path) {
 			w.visit(tree.Placed{Path: n.Path, Node: n}, from, path.Join(to, path.Base(n.Path)))
 		}
@@ -98,6 +92,9 @@ func (w *walk) dir(rel string, at *os.Root, below string) error {
 		w.tree.AddOdd(p)
 	}
 	for _, dir := range l.dirs {
+		if err := w.tree.Count(dir); err != nil {
+			return err
+		}
 		if err := w.dir(dir, from, path.Join(to, path.Base(dir))); err != nil {
 			return err
 		}

@@ -99,8 +99,6 @@ func gitConfig(a address, c credentials, users bool, folders ...string) []byte {
 	threads = 1
 	windowMemory = 32m
 	deltaCacheSize = 16m
-[uploadpack]
-	allowFilter = true
 [gc]
 	autoDetach = false
 	auto = 2000

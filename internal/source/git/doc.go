@@ -18,9 +18,8 @@
 //     that the repository's configuration names.
 //  4. Remote runs git with the user's configuration and its credential helpers. It never prompts on
 //     a terminal.
-//  5. A fetch leaves out blobs over the limit of a file, if the server supports filters. Memory,
-//     disk and time of git are always bounded. The mirror lists the blobs that were left out: any
-//     other missing blob is damage.
+//  5. Memory, disk and time of git are always bounded. A commit beyond a limit is refused until the
+//     ref points to another one, and the last snapshot stays.
 //  6. A short name of both a tag and a branch is an error. Repository remembers which of the two it
 //     has served, also over restarts, and never replaces one by the other.
 //  7. A git process that ends for lack of memory or disk, or by a signal, does not mean that the

@@ -16,8 +16,10 @@ const (
 	// maxMemory bounds the memory that a git process allocates. Of two similar blobs of 500 MB a
 	// server sends 1 MB, and git needs both at once.
 	maxMemory = 384 << 20
-	// maxTrees bounds the part of a fetch besides files: commits, trees and indexes.
-	maxTrees = 64 << 20
+	// maxFetch bounds one fetch on disk, also of files that are not read.
+	maxFetch = 1 << 30
+	// maxIndex bounds what git writes beside files: folders and indexes.
+	maxIndex = 64 << 20
 	// damagedSuffix marks a mirror that a new one replaces.
 	damagedSuffix = ".damaged"
 )
@@ -28,7 +30,7 @@ func (r *Repository) maxFile() int64 {
 	if r.maxFetch == 0 {
 		return 0
 	}
-	return r.maxFetch + maxTrees
+	return r.maxFetch + maxIndex
 }
 
 // limitGrowth runs a fetch, and ends it when the mirror grows beyond its limit.

@@ -57,7 +57,7 @@ var messages = []known{
 // damaged mirror.
 var resources = []known{
 	{regexp.MustCompile(`died of signal 9\b`), source.Unreadable, "git was killed", "the service's container may need more memory"},
-	{regexp.MustCompile(`(?i)out of memory|cannot allocate memory|malloc failed|realloc failed|mmap failed|unable to create (load )?thread|died of signal (6|11)\b`), source.LimitExceeded, "git needs more memory than it may have", "keep large files out of the repository, or let the server filter them (uploadpack.allowFilter)"},
+	{regexp.MustCompile(`(?i)out of memory|cannot allocate memory|malloc failed|realloc failed|mmap failed|unable to create (load )?thread|died of signal (6|11)\b`), source.LimitExceeded, "git needs more memory than it may have", "keep large files out of the repository"},
 	{regexp.MustCompile(`(?i)file too large|died of signal 25\b`), source.LimitExceeded, "git would write more than it may", "keep large files out of the repository"},
 	{regexp.MustCompile(`(?i)no space left on device|disk quota exceeded`), source.Unreadable, "the disk of the state is full", "make room, or give it a larger one"},
 }
@@ -74,7 +74,11 @@ func (r *Repository) resourceError(err error, stderr string) error {
 	}
 	for _, s := range resources {
 		if s.pattern.MatchString(stderr) {
-			return &source.Error{Reason: s.reason, Source: r.name, Detail: s.detail, Hint: s.hint}
+			detail := s.detail
+			if s.reason == source.LimitExceeded {
+				detail += fmt.Sprintf(" (%d bytes of memory, %d of a file)", r.maxMemory, r.maxFile())
+			}
+			return &source.Error{Reason: s.reason, Source: r.name, Detail: detail, Hint: s.hint}
 		}
 	}
 	return nil

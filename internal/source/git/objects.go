@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/tree"
@@ -19,9 +20,6 @@ var errCorrupt = errors.New("the mirror is damaged")
 
 // maxTarget is the longest target of a symbolic link (Linux: PATH_MAX).
 const maxTarget = 4096
-
-// maxListed bounds the bytes of a list of entries, per entry of the limit.
-const maxListed = 256
 
 // load makes the snapshot of a target whose commit is in the mirror.
 func (r *Repository) load(ctx context.Context, t target) (*snapshot.Snapshot, error) {
@@ -46,12 +44,8 @@ func (r *Repository) load(ctx context.Context, t target) (*snapshot.Snapshot, er
 	if len(files) == 0 {
 		return nil, source.EmptyError(r.name)
 	}
-	if r.bytesOf(files) > r.limits.Bytes {
-		var heavy []*snapshot.File
-		if files, heavy, err = tree.Spare(files, r.sizeOnce()); err != nil {
-			return nil, err
-		}
-		broken = append(broken, heavy...)
+	if err := tree.CheckBytes(files); err != nil {
+		return nil, err
 	}
 	s, err := r.read(ctx, commit, files, broken)
 	if err != nil {
@@ -63,9 +57,6 @@ func (r *Repository) load(ctx context.Context, t target) (*snapshot.Snapshot, er
 // tree lists all entries of a commit, and the targets of its links.
 func (r *Repository) tree(ctx context.Context, commit string) (*tree.Tree, error) {
 	t, err := r.listTree(ctx, commit)
-	if errors.Is(err, errCrowded) {
-		t, err = r.listCrowded(ctx, commit)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -117,76 +108,64 @@ func (r *Repository) file(p tree.Placed, contents map[string][]byte) *snapshot.F
 // that a snapshot cannot have.
 func (r *Repository) listTree(ctx context.Context, commit string) (*tree.Tree, error) {
 	t := tree.New(r.name, r.limits, r.last.Len())
-	var missing []string
 	err := r.run(ctx, command{
 		args: []string{"--git-dir=" + r.mirror, "ls-tree", "-r", "-t", "-z", "-l", "--full-tree", commit},
 		stdout: func(out io.Reader) error {
 			in := bufio.NewReaderSize(out, 64<<10)
-			for entries, bytes := 1, 0; ; entries++ {
+			for {
 				line, err := in.ReadSlice(0)
-				bytes += len(line)
 				switch {
 				case errors.Is(err, io.EOF) && len(line) == 0:
 					return nil
-				case entries > r.limits.Entries() || bytes > maxListed*r.limits.Entries() || t.IsFull() || errors.Is(err, bufio.ErrBufferFull):
-					return errCrowded
+				case errors.Is(err, bufio.ErrBufferFull):
+					_, p, _ := strings.Cut(string(line), "\t")
+					return source.LimitError(r.name, fmt.Sprintf("bytes of the path %q", problem.Truncate(p, 100)), int64(len(p)), snapshot.MaxPath)
 				case err != nil:
 					return errCorrupt
 				}
 				n, kind, err := parseEntry(string(line[:len(line)-1]))
+				if err == nil {
+					err = t.Count(n.Path)
+				}
 				if err != nil {
 					return err
 				}
 				switch {
-				case n == nil:
-					continue
+				case !isPath(n.Path): // no snapshot has such a path
 				case kind == "commit":
 					t.AddSubmodule(n.Path)
-					continue
 				case kind == "tree":
 					t.AddFolder(n.Path)
-					continue
-				}
-				if n.Size == snapshot.UnknownSize {
-					missing = append(missing, n.ID)
-				}
-				if err := t.Add(n); err != nil {
-					return err
+				default:
+					t.Add(n)
 				}
 			}
 		},
 	})
-	if err == nil {
-		err = r.acceptMissing(missing)
-	}
-	if err != nil {
-		return nil, localError(err)
-	}
-	return t, nil
+	return t, localError(err)
 }
 
-// parseEntry reads one line of ls-tree: "mode type id size<TAB>path". It returns nil for paths that
-// a snapshot cannot have. Folders and submodules (tree, commit) have only a path.
+// parseEntry reads one line of ls-tree: "mode type id size<TAB>path". Folders and submodules (tree,
+// commit) have only a path.
 func parseEntry(line string) (n *tree.Node, kind string, _ error) {
 	head, p, ok := strings.Cut(line, "\t")
 	fields := strings.Fields(head)
 	if !ok || len(fields) != 4 {
 		return nil, "", errCorrupt
 	}
-	if clean, err := snapshot.CleanPath(p); err != nil || clean != p {
-		return nil, "", nil //nolint:nilerr // no snapshot has such a path
-	}
 	if fields[1] != "blob" {
 		return &tree.Node{Path: p}, fields[1], nil
 	}
 	size, err := strconv.ParseInt(fields[3], 10, 64)
-	switch {
-	case fields[3] == "BAD": // it is not in the mirror
-		size = snapshot.UnknownSize
-	case err != nil:
+	if err != nil { // the mirror lacks the blob
 		return nil, "", errCorrupt
 	}
 	return &tree.Node{Path: p, Link: fields[0] == "120000", ID: fields[2], Size: size}, fields[1], nil
+}
+
+func isPath(p string) bool {
+	clean, err := snapshot.CleanPath(p)
+	return err == nil && clean == p
 }
 
 // readLinks fills in the targets of all links.
@@ -205,7 +184,7 @@ func (r *Repository) readLinks(ctx context.Context, t *tree.Tree) error {
 			ask = append(ask, n.ID)
 		}
 	}
-	if err := r.readObjects(ctx, "blob", ask, maxTarget, func(id string, data []byte) { targets[id] = string(data) }); err != nil {
+	if err := r.readBlobs(ctx, ask, maxTarget, func(id string, data []byte) { targets[id] = string(data) }); err != nil {
 		return err
 	}
 	for _, n := range links {
@@ -214,27 +193,6 @@ func (r *Repository) readLinks(ctx context.Context, t *tree.Tree) error {
 	}
 	r.targets = targets
 	return nil
-}
-
-// sizeOnce returns a function that returns a file's bytes to read, and 0 for a repeated blob.
-func (r *Repository) sizeOnce() func(tree.Placed) int64 {
-	counted := map[string]bool{}
-	return func(p tree.Placed) int64 {
-		if p.Node.Size > r.limits.FileSize || counted[p.Node.ID] {
-			return 0
-		}
-		counted[p.Node.ID] = true
-		return p.Node.Size
-	}
-}
-
-// bytesOf returns the bytes of all files.
-func (r *Repository) bytesOf(files []tree.Placed) (total int64) {
-	size := r.sizeOnce()
-	for _, p := range files {
-		total += size(p)
-	}
-	return total
 }
 
 // readContents reads the blobs that the previous snapshot did not have.
@@ -252,12 +210,12 @@ func (r *Repository) readContents(ctx context.Context, files []tree.Placed) (map
 			ask = append(ask, id)
 		}
 	}
-	err := r.readObjects(ctx, "blob", ask, r.limits.FileSize, func(id string, data []byte) { contents[id] = data })
+	err := r.readBlobs(ctx, ask, r.limits.FileSize, func(id string, data []byte) { contents[id] = data })
 	return contents, err
 }
 
-// readObjects reads objects of a kind from the mirror, with one git command.
-func (r *Repository) readObjects(ctx context.Context, kind string, ids []string, limit int64, got func(id string, data []byte)) error {
+// readBlobs reads blobs from the mirror, with one git command.
+func (r *Repository) readBlobs(ctx context.Context, ids []string, limit int64, got func(id string, data []byte)) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -271,9 +229,9 @@ func (r *Repository) readObjects(ctx context.Context, kind string, ids []string,
 				if err != nil {
 					return errCorrupt
 				}
-				// "id kind size", or "id missing"
+				// "id blob size", or "id missing"
 				fields := strings.Fields(head)
-				if len(fields) != 3 || fields[0] != id || fields[1] != kind {
+				if len(fields) != 3 || fields[0] != id || fields[1] != "blob" {
 					return errCorrupt
 				}
 				size, err := strconv.ParseInt(fields[2], 10, 64)

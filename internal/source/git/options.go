@@ -38,13 +38,7 @@ type Options struct {
 	Timeout time.Duration
 }
 
-// Name returns the repository's name in errors, without credentials, and the ref. It rejects
-// locations and refs that New rejects.
-func (o Options) Name() (name, ref string, err error) {
-	a, ref, err := o.parse()
-	return nameOf(a), ref, err
-}
-
+// nameOf returns the name of a repository in errors, without credentials.
 func nameOf(a address) string { return fmt.Sprintf("git %q", a.display) }
 
 // parse reads the location and the ref.

@@ -200,7 +200,7 @@ func (r *Repository) fetch(ctx context.Context, t target) (target, error) {
 func (r *Repository) fetchRefs(ctx context.Context, shallow bool, refspecs ...string) error {
 	args := []string{"--git-dir=" + r.mirror, "fetch", "--quiet", "--no-tags", "--force", "--no-write-fetch-head", "--no-recurse-submodules"}
 	if shallow {
-		args = append(args, "--depth=1", filterOf(r.limits.FileSize))
+		args = append(args, "--depth=1")
 	} else if _, err := os.Stat(filepath.Join(r.mirror, "shallow")); err == nil {
 		args = append(args, "--unshallow")
 	}
@@ -209,9 +209,6 @@ func (r *Repository) fetchRefs(ctx context.Context, shallow bool, refspecs ...st
 		return err
 	})
 	r.fresh = r.fresh || err == nil
-	if promised := r.forgetPromise(); err == nil {
-		err = promised
-	}
 	if err != nil {
 		r.removeTemporary()
 	}

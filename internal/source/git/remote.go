@@ -15,13 +15,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// Limits of remote repositories: bytes of a fetch, of a part and of a file; files of a part; and
-// the time of a conversation.
+// Limits of remote repositories: bytes of a fetch, of a part and of a file, and the time of a
+// conversation.
 const (
 	maxRemoteFetch = 512 << 20
 	maxRemotePart  = 100 << 20
 	maxRemoteFile  = 16 << 20
-	maxRemoteFiles = 20_000
 	remoteTimeout  = 30 * time.Second
 	growthInterval = 100 * time.Millisecond // between two measurements of a mirror's size
 )
@@ -48,7 +47,7 @@ func NewRemote(location, revision, dir string, offline, insecure bool) (*Remote,
 	}
 	g, err := newRepository(Options{
 		Location: location, Ref: ref, StateDir: dir, Timeout: remoteTimeout,
-		Limits: source.Limits{FileSize: maxRemoteFile, Files: maxRemoteFiles, Bytes: maxRemotePart},
+		Limits: source.Limits{FileSize: maxRemoteFile, Bytes: maxRemotePart},
 	}, true)
 	if err != nil {
 		return nil, err
@@ -118,8 +117,8 @@ func (r *Remote) part(ctx context.Context, at string) (*snapshot.Snapshot, error
 	case len(files)+len(broken) == 0:
 		return nil, &source.Error{Reason: source.Empty, Source: r.repository.name, Detail: fmt.Sprintf("path %q is not there at revision %s (%.7s)", at, r.revision, r.commit), Hint: t.Nearest(at)}
 	}
-	if n := r.repository.bytesOf(files); n > r.repository.limits.Bytes {
-		return nil, source.LimitError(r.repository.name, "bytes of all files", n, r.repository.limits.Bytes)
+	if err := t.CheckBytes(files); err != nil {
+		return nil, err
 	}
 	return r.repository.read(ctx, r.commit, files, broken)
 }

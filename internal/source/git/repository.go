@@ -70,7 +70,7 @@ type Repository struct {
 	targets map[string]string         // blob id of a link to its target, of the last snapshot
 	reads   int                       // blobs read so far; for tests
 	fresh   bool                      // this poll has fetched
-	refused struct {                  // the target that is beyond a limit of a fetch
+	refused struct {                  // the target that is beyond a limit
 		id  string
 		err error
 	}
@@ -95,7 +95,7 @@ func newRepository(o Options, userConfig bool) (*Repository, error) {
 		fetched: "refs/argosy/fetched/" + digest(ref), good: "refs/argosy/good/" + digest(ref),
 		slot: make(chan struct{}, 1), maxMemory: maxMemory,
 	}
-	g.maxFetch = 2*g.limits.Bytes + maxTrees
+	g.maxFetch = min(8*g.limits.Bytes+maxIndex, maxFetch)
 	invalid := func(detail, hint string) (*Repository, error) {
 		return nil, &source.Error{Reason: source.InvalidOptions, Source: g.name, Detail: detail, Hint: hint}
 	}
@@ -214,6 +214,9 @@ func (r *Repository) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	} else if r.last == nil && !errors.Is(ctx.Err(), context.Canceled) {
 		r.last = r.lastGood(ctx)
 	}
+	if r.fresh && r.maxFetch > 0 && sizeBelow(r.mirror) > r.maxFetch {
+		_ = r.local(ctx, "gc", "--quiet", "--prune=now") // by itself, git keeps for an hour what no ref has
+	}
 	if r.app != nil && errors.Is(err, source.Authentication) {
 		r.app.Forget()
 	}
@@ -254,8 +257,6 @@ func (r *Repository) poll(ctx context.Context) (*snapshot.Snapshot, error) {
 			s, t, err = r.snapshotOf(ctx, t)
 			return err
 		})
-	} else if err == nil && r.fresh && r.maxFetch > 0 && sizeBelow(r.mirror) > r.maxFetch { // gc never removes objects of a fetch with a filter
-		_ = r.rebuild(func() error { _, _, again := r.snapshotOf(ctx, t); return again })
 	}
 	switch {
 	case ctx.Err() != nil && err != nil:
@@ -292,24 +293,31 @@ func (r *Repository) snapshotOf(ctx context.Context, t target) (*snapshot.Snapsh
 		return nil, t, err
 	}
 	s, err := r.load(ctx, t)
+	r.refuse(t.id, err)
 	return s, t, err
+}
+
+// refuse remembers a target that is beyond a limit: until the ref points to another one, polls
+// neither fetch nor list it.
+func (r *Repository) refuse(id string, err error) {
+	if errors.Is(err, source.LimitExceeded) {
+		r.refused.id, r.refused.err = id, err
+	}
 }
 
 // ensureCommit sets a target's commit, and fetches it unless the mirror has it.
 func (r *Repository) ensureCommit(ctx context.Context, t target) (target, error) {
+	if t.id == r.refused.id {
+		return t, r.refused.err
+	}
 	if err := r.ensureMirror(ctx); err != nil {
 		return t, err
 	}
 	if t.commit = r.commit(ctx, t.id); t.commit != "" {
 		return t, nil
 	}
-	if t.id == r.refused.id {
-		return t, r.refused.err
-	}
 	fetched, err := r.fetch(ctx, t)
-	if errors.Is(err, source.LimitExceeded) {
-		r.refused.id, r.refused.err = t.id, err // until the ref points to another target
-	}
+	r.refuse(t.id, err)
 	return fetched, err
 }
 

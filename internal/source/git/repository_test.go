@@ -238,12 +238,12 @@ func TestRepositoryBeyondLimitsIsAnError(t *testing.T) {
 	r.Commit(map[string]string{"a.yaml": "0123456789", "b.yaml": "01234567890", "c/d.yaml": "9876543210", "c/e.yaml": "9876543210"})
 	g := openGit(t, Options{Location: r.URL(), Limits: source.Limits{FileSize: 10}})
 	s := sourcetest.Snapshot(t, g)
-	if err := s.File("b.yaml").Err; err == nil || err.Error() != "b.yaml: file of more than 10 bytes; expected at most 10 bytes; it was not fetched: split it, or keep it out of the repository" || g.reads != 2 {
+	if err := s.File("b.yaml").Err; err == nil || err.Error() != "b.yaml: file of 11 bytes; expected at most 10 bytes" || g.reads != 2 {
 		t.Errorf("%v, %d blobs read", err, g.reads)
 	}
 	for want, limits := range map[string]source.Limits{
-		"files: 4, at most 1":                {Files: 1},  // the root has two itself
-		"bytes of all files: 31, at most 20": {Bytes: 20}, // equal contents count once
+		`files: 4, at most 3; "c" has the most files, 2: keep them out of the repository, or in one of its own`:                      {Files: 3},
+		`bytes of all files: 31, at most 20; "b.yaml" has the most bytes, 11: keep them out of the repository, or in one of its own`: {Bytes: 20}, // equal contents count once
 	} {
 		_, err := openGit(t, Options{Location: r.URL(), Limits: limits}).Snapshot(sourcetest.Context(t))
 		if want := fmt.Sprintf("git %q: %s", r.URL(), want); !errors.Is(err, source.LimitExceeded) || err.Error() != want {

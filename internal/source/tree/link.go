@@ -3,6 +3,7 @@ package tree
 import (
 	"errors"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -17,7 +18,8 @@ var (
 	errOutside = errors.New("leads out of the repository")
 	errLoop    = errors.New("leads in a circle")
 	errMissing = errors.New("leads to nothing")
-	errLeftOut = errors.New("leads into a folder that cannot be read")
+	errCircle  = errors.New("leads back to the folder that it is read for")
+	errUnread  = errors.New("leads into a folder that cannot be read")
 )
 
 // target is the file or folder that a link leads to.
@@ -36,78 +38,71 @@ func (t *Tree) target(link string) (string, error) {
 	return known.path, known.err
 }
 
-// addLink adds the entries that a link adds to a snapshot to the weight of its folder.
-func (t *Tree) addLink(weight *Weight, link *Node) {
-	if Hidden(link.Path) {
-		return
-	}
-	if final, err := t.target(link.Path); err == nil && t.nodes[final] == nil {
-		weight.AddBelow(link.Path, t.weighLink(link))
-	} else if t.limits.Wanted(link.Path) || errors.Is(err, errOutside) {
-		weight.AddBelow(parent(link.Path), 1)
-	}
-}
-
-// weighLink returns the number of entries in the folder that a link leads to, through further
-// links, too; 0 for a link to a file.
-func (t *Tree) weighLink(link *Node) int64 {
-	final, err := t.target(link.Path)
-	if err != nil || t.nodes[final] != nil || contains(final, link.Path) {
-		return 0
-	}
-	if known, ok := t.weights[final]; ok {
-		return known
-	}
-	t.weights[final] = Endless // while it is counted: a link in it that leads back is endless
-	count := int64(len(below(t.paths, final)))
-	for _, p := range below(t.links, final) {
-		count = plus(count, t.weighLink(t.nodes[p]))
-	}
-	t.weights[final] = count
-	return count
-}
-
 // contains reports whether a link is below the folder that it leads to. Such a link adds nothing:
 // the snapshot already has the folder's files.
 func contains(final, link string) bool { return final == "" || strings.HasPrefix(link, final+"/") }
 
-// placeLink adds the file, or the files of the folder, that a link leads to, at a path.
-func (t *Tree) placeLink(files []Placed, broken []*snapshot.File, at string, link *Node) ([]Placed, []*snapshot.File) {
-	final, err := t.target(link.Path)
+// placement is the result of Place.
+type placement struct {
+	*Tree
+	files  []Placed
+	broken []*snapshot.File
+	looked int      // entries of linked folders
+	within []string // the folders that are being placed, each by a link in the one before
+}
+
+// link adds the file, or the files of the folder, that a link leads to, at a path. It returns false
+// beyond the limit of files: links to folders of links multiply.
+func (o *placement) link(at string, link *Node) bool {
+	final, err := o.target(link.Path)
 	switch {
 	case errors.Is(err, errOutside):
-		return files, append(broken, snapshot.Outside(at, link.Target))
-	case errors.Is(err, errLeftOut):
-		entry := brokenLink(at, link.Target, err)
-		entry.Folder = true
-		return files, append(broken, entry)
-	case err != nil:
-		if t.limits.Wanted(at) {
-			broken = append(broken, brokenLink(at, link.Target, err))
-		}
-		return files, broken
+		o.broken = append(o.broken, snapshot.Outside(at, link.Target))
+		return true
+	case err == nil && slices.Contains(o.within, final):
+		err = errCircle
 	}
-	if n := t.nodes[final]; n != nil {
-		if t.limits.Wanted(at) {
-			files = append(files, Placed{at, n})
+	if err != nil {
+		if errors.Is(err, errUnread) || errors.Is(err, errCircle) {
+			entry := brokenLink(at, link.Target, err)
+			entry.Folder = true
+			o.broken = append(o.broken, entry)
+		} else if o.limits.Wanted(at) {
+			o.broken = append(o.broken, brokenLink(at, link.Target, err))
 		}
-		return files, broken
+		return true
+	}
+	if n := o.nodes[final]; n != nil {
+		if o.limits.Wanted(at) {
+			o.files = append(o.files, Placed{at, n})
+		}
+		return len(o.files) <= o.limits.Files
 	}
 	if contains(final, link.Path) {
-		return files, broken
+		return true
 	}
-	for _, p := range below(t.paths, final) {
+	o.within = append(o.within, final)
+	defer func() { o.within = o.within[:len(o.within)-1] }()
+	for _, p := range below(o.paths, final) {
 		rest := strings.TrimPrefix(p, final)
-		n, place := t.nodes[p], at+rest
+		n, place := o.nodes[p], at+rest
+		if o.looked++; o.looked > o.limits.Entries() {
+			return false
+		}
 		switch {
 		case Hidden(rest[1:]) || len(place) > snapshot.MaxPath:
 		case n.Link:
-			files, broken = t.placeLink(files, broken, place, n)
-		case t.limits.Wanted(place):
-			files = append(files, Placed{place, n})
+			if !o.link(place, n) {
+				return false
+			}
+		case o.limits.Wanted(place):
+			o.files = append(o.files, Placed{place, n})
+			if len(o.files) > o.limits.Files {
+				return false
+			}
 		}
 	}
-	return files, broken
+	return true
 }
 
 // follow returns the file or folder that a path leads to, through any links.
@@ -135,8 +130,8 @@ func (t *Tree) follow(p string) (string, error) {
 			at = next
 			if n == nil && !t.dirs[at] {
 				switch {
-				case t.LeavesOut(at):
-					return "", errLeftOut
+				case t.isUnreadable(at):
+					return "", errUnread
 				case climbs(at, rest):
 					// A missing path may still be known to be outside: a/../../x from a link in the
 					// root.

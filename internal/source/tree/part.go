@@ -27,10 +27,7 @@ func (t *Tree) Part(at string) (files []Placed, broken []*snapshot.File, err err
 		}
 	}
 	for _, f := range links {
-		if f.Folder && (within(f.Path) || at == f.Path || strings.HasPrefix(at, f.Path+"/")) {
-			return nil, nil, source.LimitError(t.source, fmt.Sprintf("files in %q", f.Path), int64(t.limits.Entries())+1, int64(limits.Files))
-		}
-		if within(f.Path) && (source.Limits{Charts: true}).Wanted(f.Path) {
+		if within(f.Path) && (f.Folder || source.Limits{Charts: true}.Wanted(f.Path)) {
 			broken = append(broken, f)
 		}
 	}

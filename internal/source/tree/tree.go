@@ -2,7 +2,6 @@ package tree
 
 import (
 	"errors"
-	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -20,9 +19,8 @@ type Node struct {
 	Target string
 	// Outside is set for a link whose target is known to be outside the repository.
 	Outside bool
-	// ID and Size are the id and size of the blob (only Git).
-	ID   string
-	Size int64
+	Size    int64
+	ID      string // of the blob (only Git)
 }
 
 // Tree holds all nodes of a repository. Folders follow from the paths of their files.
@@ -30,16 +28,18 @@ type Tree struct {
 	source string
 	limits source.Limits
 	nodes  map[string]*Node
-	names  int // bytes of their paths
+
+	entries int              // of any kind
+	names   int              // bytes of their paths
+	crowd   map[string]int64 // how many entries the upper folders have
 
 	dirs  map[string]bool // filled by index
 	paths []string        // sorted, filled by index
 	links []string        // the paths that are symbolic links
 
 	targets map[string]target // by the path of a link
-	weights map[string]int64  // by the folder that a link leads to
-	// leftOut are the entries of folders whose contents are unknown.
-	leftOut map[string]*snapshot.File
+	// unreadable are the entries of folders whose contents are unknown.
+	unreadable map[string]*snapshot.File
 	// obstacles are the obstacles that are not nodes: submodules, and folders with the name of a
 	// file.
 	obstacles []*snapshot.File
@@ -48,83 +48,43 @@ type Tree struct {
 // New makes an empty tree with room for size nodes.
 func New(source string, limits source.Limits, size int) *Tree {
 	return &Tree{
-		source: source, limits: limits, nodes: make(map[string]*Node, size),
-		targets: map[string]target{}, weights: map[string]int64{}, leftOut: map[string]*snapshot.File{},
+		source: source, limits: limits, nodes: make(map[string]*Node, size), crowd: map[string]int64{},
+		targets: map[string]target{}, unreadable: map[string]*snapshot.File{},
 	}
 }
 
 // nameOfEntry bounds the bytes of all paths, per entry of the limit.
 const nameOfEntry = 128
 
-// Add adds a node. Beyond the limit of entries, or of the bytes of their paths, it leaves out the
-// folders with the most. It returns an error if there is no such folder.
-func (t *Tree) Add(n *Node) error {
-	if t.LeavesOut(n.Path) {
-		return nil
-	}
-	t.nodes[n.Path] = n
-	t.names += len(n.Path)
-	what, weigh, limit := "entries", func(string) int64 { return 1 }, t.limits.Entries()
+// Count counts an entry of any kind. It returns an error beyond the limit of entries, or of the
+// bytes of their paths.
+func (t *Tree) Count(p string) error {
+	t.entries++
+	t.names += len(p)
+	t.crowd[upper(p)]++
+	limit := t.limits.Entries()
 	switch {
-	case len(t.nodes) > limit:
+	case t.entries > limit:
+		return t.limitError("entries", moreThan, int64(limit), "entries", maps.All(t.crowd))
 	case t.names > nameOfEntry*limit:
-		what, weigh, limit = "bytes of paths", func(p string) int64 { return int64(len(p)) }, nameOfEntry*limit
-	default:
-		return nil
+		return t.limitError("bytes of paths", moreThan, int64(nameOfEntry*limit), "entries", maps.All(t.crowd))
 	}
-	weight := &Weight{}
-	for p := range t.nodes {
-		weight.AddBelow(parent(p), weigh(p))
-	}
-	return t.leaveOutExcess(weight, int64(limit)*3/4, what, int64(limit)) // with room for further entries
-}
-
-// LeaveOutExcess leaves out the folders that have too many entries, by a weight in entries. It
-// returns an error if there is no such folder.
-func (t *Tree) LeaveOutExcess(weight *Weight) error {
-	limit := int64(t.limits.Entries())
-	return t.leaveOutExcess(weight, limit, "entries", limit)
-}
-
-func (t *Tree) leaveOutExcess(weight *Weight, share int64, what string, limit int64) error {
-	excess := weight.Excess(share)
-	if _, whole := excess[""]; whole {
-		return source.LimitError(t.source, what, weight.total, limit)
-	}
-	for _, entry := range tooHeavy(excess, what, limit) {
-		t.LeaveOut(entry)
-	}
-	maps.DeleteFunc(t.nodes, func(p string, _ *Node) bool {
-		if !IsIn(p, excess) {
-			return false
-		}
-		t.names -= len(p)
-		return true
-	})
 	return nil
 }
 
-// IsFull reports whether the tree has reached the limit of entries or of the bytes of their paths.
-func (t *Tree) IsFull() bool {
-	return len(t.nodes) >= t.limits.Entries() || t.names+snapshot.MaxPath > nameOfEntry*t.limits.Entries()
-}
+// Add adds a node that has been counted.
+func (t *Tree) Add(n *Node) { t.nodes[n.Path] = n }
 
-// Nodes returns all nodes that have been added and not left out, in any order.
-func (t *Tree) Nodes() iter.Seq[*Node] { return maps.Values(t.nodes) }
+// MarkUnreadable adds the entry of a folder that cannot be read.
+func (t *Tree) MarkUnreadable(entry *snapshot.File) { t.unreadable[entry.Path] = entry }
 
-// LeaveOut leaves out a folder that has too many entries, or that cannot be read.
-func (t *Tree) LeaveOut(entry *snapshot.File) { t.leftOut[entry.Path] = entry }
-
-// LeavesOut reports whether a path is in a folder that is left out.
-func (t *Tree) LeavesOut(p string) bool { return IsIn(p, t.leftOut) }
-
-// IsIn reports whether a path is one of the folders, or below one.
-func IsIn[V any](p string, folders map[string]V) bool {
-	if len(folders) == 0 {
+// isUnreadable reports whether a path is in a folder that cannot be read.
+func (t *Tree) isUnreadable(p string) bool {
+	if len(t.unreadable) == 0 {
 		return false
 	}
 	for ; p != ""; p = parent(p) {
-		if _, is := folders[p]; is {
+		if t.unreadable[p] != nil {
 			return true
 		}
 	}
@@ -150,55 +110,27 @@ type Placed struct {
 }
 
 // Place follows all links and returns the files of a snapshot by path. broken are the entries that
-// cannot be read: links to nothing or out of the repository, and folders beyond their share of the
-// limits.
+// cannot be read: folders, and links to nothing or out of the repository.
 func (t *Tree) Place() (files []Placed, broken []*snapshot.File, err error) {
-	weight := &Weight{}
+	out := placement{Tree: t}
 	for p, n := range t.nodes {
 		if !n.Link && !Hidden(p) && t.limits.Wanted(p) {
-			weight.AddBelow(parent(p), 1)
+			out.files = append(out.files, Placed{p, n})
 		}
 	}
-	links := t.Links()
-	if len(links) > 0 {
+	if n := int64(len(out.files)); n > int64(t.limits.Files) {
+		return nil, nil, t.tooManyFiles(n, out.files)
+	}
+	out.broken = slices.Collect(maps.Values(t.unreadable))
+	if links := t.Links(); len(links) > 0 {
 		t.index()
 		for _, n := range links {
-			t.addLink(weight, n)
+			if !Hidden(n.Path) && !out.link(n.Path, n) {
+				return nil, nil, t.tooManyFiles(moreThan, out.files)
+			}
 		}
 	}
-	limit := int64(t.limits.Files)
-	excess := weight.Excess(limit)
-	if _, whole := excess[""]; whole {
-		return nil, nil, source.LimitError(t.source, "files", weight.total, limit)
-	}
-	files = make([]Placed, 0, min(weight.total, limit))
-	for p, n := range t.nodes {
-		if !n.Link && !Hidden(p) && t.limits.Wanted(p) && !IsIn(p, excess) {
-			files = append(files, Placed{p, n})
-		}
-	}
-	broken = slices.AppendSeq(tooHeavy(excess, "files", limit), maps.Values(t.leftOut))
-	for _, n := range links {
-		if !Hidden(n.Path) && !IsIn(n.Path, excess) {
-			files, broken = t.placeLink(files, broken, n.Path, n)
-		}
-	}
-	return files, broken, nil
-}
-
-// Spare leaves out files of a snapshot beyond the limit of bytes: the folders with the most. It
-// calls size in the order of paths.
-func (t *Tree) Spare(files []Placed, size func(Placed) int64) (kept []Placed, broken []*snapshot.File, err error) {
-	weight := &Weight{}
-	for _, p := range slices.SortedFunc(slices.Values(files), func(a, b Placed) int { return strings.Compare(a.Path, b.Path) }) {
-		weight.AddBelow(parent(p.Path), size(p))
-	}
-	excess := weight.Excess(t.limits.Bytes)
-	if _, whole := excess[""]; whole {
-		return nil, nil, source.LimitError(t.source, "bytes of all files", weight.total, t.limits.Bytes)
-	}
-	kept = slices.DeleteFunc(slices.Clone(files), func(p Placed) bool { return IsIn(p.Path, excess) })
-	return kept, tooHeavy(excess, "bytes of files", t.limits.Bytes), nil
+	return out.files, out.broken, nil
 }
 
 // AddSubmodule records the place of another repository, whose files are left out.

@@ -1,6 +1,7 @@
 package fleettest
 
 import (
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -83,7 +84,7 @@ func Snapshot(revision string, files Tree) *snapshot.Snapshot {
 		folder, is := strings.CutSuffix(p, "/")
 		if is && files[p] != "" {
 			maps.DeleteFunc(m, func(p string, _ *snapshot.File) bool { return strings.HasPrefix(p, folder+"/") })
-			m[folder] = snapshot.TooHeavy(folder, "files", 2, 1)
+			m[folder] = snapshot.Unreadable(folder, true, fs.ErrPermission)
 		} else if is {
 			delete(m, p)
 		}

@@ -197,9 +197,7 @@ func (c *Change) member(d *decisions) {
 func (c Change) Snapshot(revision string) (*snapshot.Snapshot, error) {
 	t := tree.New("test", source.Limits{}.WithDefaults(), len(c.Files)+len(c.Links))
 	for p := range c.Files {
-		if err := t.Add(&tree.Node{Path: p}); err != nil {
-			return nil, err
-		}
+		t.Add(&tree.Node{Path: p})
 		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
 			t.AddFolder(dir)
 		}
@@ -208,9 +206,7 @@ func (c Change) Snapshot(revision string) (*snapshot.Snapshot, error) {
 		t.AddSubmodule(p)
 	}
 	for p, target := range c.Links {
-		if err := t.Add(&tree.Node{Path: p, Link: true, Target: target}); err != nil {
-			return nil, err
-		}
+		t.Add(&tree.Node{Path: p, Link: true, Target: target})
 	}
 	placed, broken, err := t.Place()
 	if err != nil {

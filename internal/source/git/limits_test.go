@@ -1,65 +1,64 @@
 package git
 
 import (
+	"errors"
 	"fmt"
-	"maps"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
-// H10: what a folder has too much of is a problem of those who read it, and of nobody else. The
-// limits stand for those of a real repository, which are 100,000 files and a million entries.
-func TestHeavyFolderIsLeftOutAlone(t *testing.T) {
+// H10, G4: a commit beyond a limit is refused as a whole. The error names the limit, what was found
+// and the heaviest folder; the last commit stays, and the refused one is listed once. The limits
+// stand for those of a real repository, which are 100,000 files and a million entries.
+func TestCommitBeyondLimitsIsRefused(t *testing.T) {
 	r := sourcetest.NewRepo(t)
-	innocent := map[string]string{
-		"addons/tenants/blue/a.yaml": "blue: 1\n", "addons/tenants/blue/b/c.yaml": "blue: 2\n",
-		"addons/defaults/d.yaml": "d: 1\n", "fleet/m.yaml": "m: 1\n", "addons/tenants/red/defaults/e.yaml": "e: 1\n",
-	}
-	start := r.Commit(innocent)
+	start := r.Commit(map[string]string{"addons/tenants/blue/a.yaml": "blue: 1\n", "addons/tenants/red/defaults/e.yaml": "e: 1\n", "fleet/m.yaml": "m: 1\n"})
 	g := openGit(t, Options{Location: r.URL(), Limits: source.Limits{Files: 30, Bytes: 5000}})
 	sourcetest.Snapshot(t, g)
-	for _, attack := range []struct {
-		name, at, what string
-		files          map[string]string
+	lists := filepath.Join(t.TempDir(), "lists")
+	g.program = filepath.Join(t.TempDir(), "git")
+	sourcetest.Check(t, os.WriteFile(g.program, []byte("#!/bin/sh\ncase \"$*\" in *ls-tree*) echo >>"+lists+";; esac\nexec git \"$@\"\n"), 0o755))
+	const red = "addons/tenants/red/"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
 	}{
-		{"files", "clusters", "folder with 40 files", numbered(40, "clusters/%[1]d/%[1]d.yaml", "x: 1\n")},
-		{"bytes", "clusters", "folder with 8100 bytes of files", numbered(9, "clusters/%[1]d.yaml", strings.Repeat("%[1]d", 900))},
-		{"links", "clusters/9/l", "folder with ", links(10)},
-		{"bomb", "clusters/0.yaml", "folder with 111111111110 entries", nil},
+		"files": {numbered(40, "clusters/%[1]d/%[1]d.yaml", "x: 1\n"), `files: 43, at most 30; "addons/tenants/red/clusters" has the most files, 40`},
+		"bytes": {numbered(9, "clusters/%[1]d.yaml", strings.Repeat("%[1]d", 900)), `bytes of all files: 8118, at most 5000; "addons/tenants/red/clusters" has the most bytes, 8100`},
+		"one":   {map[string]string{"a.yaml": strings.Repeat("x", 6000)}, `bytes of all files: 6018, at most 5000; "addons/tenants/red/a.yaml" has the most bytes, 6000`},
+		"links": {links(10), `files: more than 30, which is the limit; "addons/tenants/red/clusters`},
+		"bomb":  {nil, `entries: more than 300, which is the limit; "addons/tenants/red/clusters/0.yaml`},
 	} {
-		t.Run(attack.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			r.Git("reset", "--hard", "--quiet", start)
-			red := map[string]string{}
-			for p, content := range attack.files {
-				red["addons/tenants/red/"+p] = content
+			if c.files == nil {
+				r.Git("update-ref", "HEAD", r.Git("commit-tree", "-p", "HEAD", "-m", "bomb", withFolder(r, "HEAD:", red+"clusters", bomb(r, 11))))
+			} else {
+				files := map[string]string{}
+				for p, content := range c.files {
+					files[red+p] = content
+				}
+				r.Commit(files)
 			}
-			r.Commit(red)
-			if attack.files == nil {
-				r.Git("update-ref", "HEAD", r.Git("commit-tree", "-p", "HEAD", "-m", "bomb", withFolder(r, "HEAD:", "addons/tenants/red/clusters", bomb(r, 11))))
-			}
-			s := sourcetest.Snapshot(t, g)
-			for p, content := range innocent {
-				if f := s.File(p); f == nil || string(f.Data) != content {
-					t.Errorf("%s is %+v", p, f)
+			_ = os.Remove(lists)
+			for range 2 {
+				s, err := g.Snapshot(sourcetest.Context(t))
+				if want := fmt.Sprintf("git %q: %s", r.URL(), c.want); !errors.Is(err, source.LimitExceeded) || !strings.HasPrefix(err.Error(), want) ||
+					!strings.HasSuffix(err.Error(), ": keep them out of the repository, or in one of its own") {
+					t.Errorf("%v; want %s", err, want)
+				}
+				if s == nil || s.Revision != start {
+					t.Errorf("%v is served; want %s", s, start)
 				}
 			}
-			at := "addons/tenants/red/" + attack.at
-			for _, p := range []string{at + "/1.yaml", at + "/not/there.yaml"} {
-				if f := s.File(p); f == nil || !strings.HasPrefix(sourcetest.ErrorText(f.Err), at+": "+attack.what) {
-					t.Errorf("%s is %+v, want %s", p, f, attack.what)
-				}
-			}
-			if attack.files != nil {
-				return
-			}
-			another := openGit(t, Options{Location: r.URL(), Limits: source.Limits{Files: 30, Bytes: 5000}})
-			if again := sourcetest.Snapshot(t, another); !maps.Equal(digests(again), digests(s)) {
-				t.Error("a service that starts now has another snapshot (G6)")
+			if data, err := os.ReadFile(lists); err != nil || len(data) != 1 {
+				t.Errorf("listed %d times, %v", len(data), err)
 			}
 		})
 	}
@@ -70,7 +69,7 @@ func TestHeavyFolderIsLeftOutAlone(t *testing.T) {
 func TestDeepFoldersTakeLittleMemory(t *testing.T) {
 	r := sourcetest.NewRepo(t)
 	start := r.Commit(map[string]string{"addons/tenants/blue/a.yaml": "blue: 1\n", "addons/tenants/red/b.yaml": "red: 1\n"})
-	g := openGit(t, Options{Location: r.URL(), Limits: source.Limits{}})
+	g := openGit(t, Options{Location: r.URL(), Limits: source.Limits{Files: 10_000}})
 	sourcetest.Snapshot(t, g)
 	for name, c := range map[string]struct {
 		part        string // of a folder's path
@@ -78,6 +77,7 @@ func TestDeepFoldersTakeLittleMemory(t *testing.T) {
 	}{
 		"many folders": {"d", 400, 4000},
 		"long names":   {strings.Repeat("d", 200), 100, 10_000},
+		"long paths":   {strings.Repeat("d", 200), 400, 1},
 		"endless":      {"d", 600, 10_000},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,15 +94,14 @@ func TestDeepFoldersTakeLittleMemory(t *testing.T) {
 			r.Git("update-ref", "HEAD", r.Git("commit-tree", "-p", start, "-m", name, id))
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			s := sourcetest.Snapshot(t, g)
+			s, err := g.Snapshot(sourcetest.Context(t))
 			runtime.ReadMemStats(&after)
-			if f := s.File("addons/tenants/blue/a.yaml"); f == nil || string(f.Data) != "blue: 1\n" {
-				t.Errorf("%+v", f)
+			if !errors.Is(err, source.LimitExceeded) || s == nil || s.Revision != start {
+				t.Errorf("%v, %v", s, err)
 			}
-			if made := (after.TotalAlloc - before.TotalAlloc) >> 20; made > 400 {
-				t.Errorf("%d MiB", made)
-			} else {
-				t.Logf("%d MiB", made)
+			made := (after.TotalAlloc - before.TotalAlloc) >> 20
+			if t.Logf("%d MiB: %v", made, err); made > 60 {
+				t.Error("that is much")
 			}
 		})
 	}
@@ -160,12 +159,4 @@ func withFolder(r *sourcetest.Repo, in, at, id string) string {
 		}
 	}
 	return r.GitInput(folder, "mktree")
-}
-
-func digests(s *snapshot.Snapshot) map[string]string {
-	out := map[string]string{}
-	for _, f := range s.FilesUnder("") {
-		out[f.Path] = f.Digest
-	}
-	return out
 }
