@@ -12,7 +12,6 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
-	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet/pathpattern"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
@@ -61,8 +60,6 @@ type Layout struct {
 	Levels, HubLevels *hierarchy.Hierarchy
 	// Values and Catalog are the files inside a level's folder, templates over the facts.
 	Values, Catalog *FileTemplate
-	// Mapping translates catalogs in another format; nil for catalogs in Argosy's own.
-	Mapping *catalog.Mapping
 	// CatalogValuesWin says that the values of catalog entries beat value files.
 	CatalogValuesWin bool
 	// LintIgnore are the paths whose warnings lint leaves out.
@@ -163,7 +160,6 @@ func (p layoutParser) parse() *Layout {
 	files := p.at.In("files")
 	l.Values = p.valuesFile(files)
 	l.Catalog = p.file(files, "catalog", []string{"level"}, "group")
-	l.Mapping = p.catalogMapping()
 	l.Levels, l.dirs = p.levels("levels", d.Levels)
 	l.HubLevels, l.hubDirs = p.levels("hubLevels", d.HubLevels)
 	l.Merge = p.merge()
@@ -182,7 +178,7 @@ func (p layoutParser) parse() *Layout {
 // shape returns a digest of the keys that say where files are.
 func (p layoutParser) shape() string {
 	h := sha256.New()
-	for _, key := range []string{"members", "hub", "hubs", "versions", "groups", "levels", "hubLevels", "files", "catalogMapping", "catalogValues"} {
+	for _, key := range []string{"members", "hub", "hubs", "versions", "groups", "levels", "hubLevels", "files", "catalogValues"} {
 		text, err := p.at.Node.Get(key).YAML()
 		fmt.Fprintf(h, "%s %d %v\n%s", key, len(text), err, text)
 	}

@@ -35,22 +35,12 @@ type LayoutDocument struct {
 	// TenantSchemas are the schemas of what tenants may set, by GROUP/COMPONENT.
 	TenantSchemas map[string]repositoryPath `json:"tenantSchemas,omitempty"`
 	// DuplicateKeys is the severity of a key that a map has twice; with warn, the last one wins.
-	DuplicateKeys  bool           `json:"duplicateKeys,omitempty" jsonschema:"type=string,enum=error,enum=warn"`
-	CatalogMapping CatalogMapping `json:"catalogMapping,omitempty"`
+	DuplicateKeys bool `json:"duplicateKeys,omitempty" jsonschema:"type=string,enum=error,enum=warn"`
 	// CatalogValuesWin says whether the values of catalogs come before value files or beat them.
 	CatalogValuesWin bool       `json:"catalogValues,omitempty" jsonschema:"type=string,enum=first,enum=last"`
 	Lint             LayoutLint `json:"lint,omitempty"`
 	// Mounts are further repositories, by the path that each is joined below.
 	Mounts map[string]Mount `json:"mounts,omitempty"`
-}
-
-// CatalogMapping reads catalogs in another format.
-type CatalogMapping struct{ *yamldoc.Node }
-
-// ReadNode keeps the value: the package catalog reads it.
-func (m *CatalogMapping) ReadNode(n *yamldoc.Node) error {
-	m.Node = n
-	return nil
 }
 
 // LayoutVersions are the paths of the versions files.

@@ -42,7 +42,6 @@ func (b *Resolver) group(c *Cluster, g *Group) {
 	if err := tenancy.ChargeKept(b.Fleet.Layout, c.account, layers); err != nil {
 		fail(err)
 	}
-	g.Errors = append(g.Errors, c.Attribute(b.memo.MapLevels(b.mapped, g.Name, layers))...)
 	for _, l := range layers {
 		if !l.Missing() {
 			g.Catalogs = append(g.Catalogs, l)

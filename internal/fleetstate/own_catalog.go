@@ -56,7 +56,7 @@ func (b *Resolver) OwnEntry(group, component, chart string) map[string]any {
 	if entry, ok := b.memo.Merge(entries, nil, "").Root.AnyAsWritten().(map[string]any); ok {
 		out = entry
 	}
-	b.Fleet.Layout.Mapping.DropForeign(out)
+	delete(out, catalog.KeyFolder)
 	if group == team.Workloads {
 		delete(out, team.KeyTeam)
 		out[team.KeyProject] = b.apps.Project(component)

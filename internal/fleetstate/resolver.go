@@ -23,7 +23,7 @@ type Resolver struct {
 	memo      *memo.Memo
 	queried   *memo.Memo                   // of queries' own catalog entries
 	Catalogs  map[string][]hierarchy.Layer // by group: the layout's catalogs, the later wins
-	mapped    *memo.Mapped
+	folders   memo.Folders
 	names     *memo.Names
 	paths     *companion.Paths
 	index     *hierarchy.Index
@@ -62,7 +62,7 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot, served func(*fleet.Me
 		g.memo, g.queried = memo.New(budget.MemoryShare(maxRemembered, 10)), memo.New(budget.MemoryShare(maxQueried, 3))
 		g.names, g.paths = memo.NewNames(), companion.NewPaths()
 	}
-	if err := g.loadCatalogs(previous); err != nil {
+	if err := g.loadCatalogs(); err != nil {
 		return nil, err
 	}
 	if g.onHub, err = tenancy.LoadSchemas(g.Fleet.Layout, g.Catalogs, s, FleetGroup+"/"+Registration); err != nil {
@@ -87,14 +87,10 @@ func (st *State) ResolverOf(c *Cluster) *Resolver {
 }
 
 // loadCatalogs reads the files that the layout names as groups' catalogs.
-func (b *Resolver) loadCatalogs(previous *Resolver) error {
+func (b *Resolver) loadCatalogs() error {
 	var problems, faults problem.List
 	b.Catalogs, problems = memo.ReadCatalogs(b.Fleet.Layout, b.Snapshot, b.Documents)
-	var known *memo.Mapped
-	if previous != nil {
-		known = previous.mapped
-	}
-	if b.mapped, faults = b.memo.MapCatalogs(b.Fleet.Layout, known, b.Catalogs); len(problems)+len(faults) > 0 {
+	if b.folders, faults = memo.CheckCatalogs(b.Fleet.Layout, b.Catalogs); len(problems)+len(faults) > 0 {
 		return append(problems, faults...)
 	}
 	return nil
@@ -102,14 +98,14 @@ func (b *Resolver) loadCatalogs(previous *Resolver) error {
 
 // file is the path of a layout's file inside a level's folder.
 func (b *Resolver) file(t *fleet.FileTemplate, group, component, level string, facts func() any) (string, error) {
-	return b.names.File(t, memo.FileOf{Group: group, Component: component, Level: level, Folder: b.mapped.Folder(group, component)}, facts)
+	return b.names.File(t, memo.FileOf{Group: group, Component: component, Level: level, Folder: b.folders.Of(group, component)}, facts)
 }
 
 // valuesFile is the path of a component's values file inside a level's folder.
 func (b *Resolver) valuesFile(c *Cluster, g *Group, component string) (string, error) {
 	t := b.Fleet.Layout.Values
 	if t.Shared {
-		if known := b.names.KnownFile(t, memo.FileOf{Group: g.Name, Component: component, Folder: b.mapped.Folder(g.Name, component)}); known != "" {
+		if known := b.names.KnownFile(t, memo.FileOf{Group: g.Name, Component: component, Folder: b.folders.Of(g.Name, component)}); known != "" {
 			return known, nil
 		}
 	}

@@ -45,7 +45,6 @@ type Memo struct {
 	shortened map[*yamldoc.Node]*yamldoc.Node
 	without   map[withoutKey]*yamldoc.Node
 	catalogs  map[*yamldoc.Node][]problem.Problem
-	mapped    map[mapKey]mappedCatalog
 
 	forbidden map[schemaKey][]problem.Problem
 }
@@ -75,7 +74,7 @@ func New(limit int) *Memo {
 		trees: map[treeKey]*hierarchy.Tree{}, stacks: map[stackKey]stackValues{}, texts: map[*yamldoc.Node]string{}, rendered: map[renderKey]*yamldoc.Node{},
 		parsed: map[*yamldoc.Node]parsedTemplate{}, bases: map[string]*yamldoc.Node{}, dynamic: map[*yamldoc.Node]bool{},
 		entries: map[*hierarchy.Tree]*catalog.Entry{}, shortened: map[*yamldoc.Node]*yamldoc.Node{}, without: map[withoutKey]*yamldoc.Node{},
-		catalogs: map[*yamldoc.Node][]problem.Problem{}, mapped: map[mapKey]mappedCatalog{}, forbidden: map[schemaKey][]problem.Problem{},
+		catalogs: map[*yamldoc.Node][]problem.Problem{}, forbidden: map[schemaKey][]problem.Problem{},
 	}
 }
 
@@ -98,7 +97,7 @@ func (m *Memo) Succeed() *Memo {
 // size is the number of all entries. The caller holds the lock.
 func (m *Memo) size() int {
 	return len(m.trees) + len(m.stacks) + len(m.texts) + len(m.rendered) + len(m.parsed) + len(m.bases) + len(m.dynamic) + len(m.entries) +
-		len(m.shortened) + len(m.without) + len(m.catalogs) + len(m.mapped) + len(m.forbidden)
+		len(m.shortened) + len(m.without) + len(m.catalogs) + len(m.forbidden)
 }
 
 // spend counts an entry's bytes before it is remembered. A memo beyond its limit is emptied.
@@ -124,7 +123,6 @@ func (m *Memo) spend(bytes int) {
 	clear(m.shortened)
 	clear(m.without)
 	clear(m.catalogs)
-	clear(m.mapped)
 	clear(m.forbidden)
 }
 

@@ -66,7 +66,7 @@ func (p *Pipelines) releaseCatalog(other *snapshot.Snapshot, file, name string, 
 	key := other.Revision + " " + file + " " + layout.Shape
 	if p.catalogs[key] == nil {
 		of := catalog.ReleaseCatalog{Name: name, File: file, Commit: other.Revision}
-		p.catalogs[key] = catalog.ReadReleaseCatalog(of, other.File(file), fmt.Sprintf("%.7s:%s", other.Revision, file), layout.Mapping, layout.DuplicateKeys)
+		p.catalogs[key] = catalog.ReadReleaseCatalog(of, other.File(file), fmt.Sprintf("%.7s:%s", other.Revision, file), layout.DuplicateKeys)
 	}
 	return p.catalogs[key]
 }
@@ -90,7 +90,7 @@ func (p *Pipelines) chartCatalog(remote source.Remote, of release.Source, group 
 	case file == nil:
 		return nil
 	case p.catalogs[key] == nil: // Argosy's own format, whatever format the layout's catalogs have
-		p.catalogs[key] = catalog.ReadReleaseCatalog(out, file, out.File, nil, layout.DuplicateKeys)
+		p.catalogs[key] = catalog.ReadReleaseCatalog(out, file, out.File, layout.DuplicateKeys)
 	}
 	return p.catalogs[key]
 }

@@ -52,9 +52,10 @@ type starter struct {
 	Fleet
 	// Group is the group of a file's ApplicationSet.
 	Group string
-	// IsThere says that the repository already has files of the shape. IsMapped says that its
-	// catalogs are in its own format.
-	IsThere, IsMapped bool
+	// IsThere says that the repository already has files of the shape.
+	IsThere bool
+	// Converted are its catalogs in its own format.
+	Converted []string
 	// Catalogs are the files of each group.
 	Catalogs map[string][]string
 	// Types are the releases of each group.
@@ -123,11 +124,9 @@ func newLike(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 	if before.HasDir("resources/bootstrap/default") {
 		e.BootstrapFolder = `{{ if eq .group "resources" }}default{{ else }}defaults{{ end }}`
 	}
-	for group, names := range likeGroups {
-		for _, name := range names {
-			if file := path.Join(likeCatalogs, name+".yaml"); before.File(file) != nil {
-				e.Catalogs[group], e.IsMapped = append(e.Catalogs[group], file), true
-			}
+	if before.HasDir(likeCatalogs) {
+		if e.Converted, err = e.convert(d); err != nil {
+			return nil, err
 		}
 	}
 	names := map[string]string{fleet.LayoutFile: "like-layout.yaml"}
@@ -155,7 +154,7 @@ func newLike(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 		return nil, err
 	}
 	d.Next = append([]string{fmt.Sprintf("git add . && git commit -m \"Read the fleet with Argosy\" && git push %s HEAD:%s", f.RepoURL, f.Revision)}, strings.Split(f.Install(), "\n")...)
-	if replaced := replacedBy(before, f.Hub); len(replaced) > 0 {
+	if replaced := append(replacedBy(before, f.Hub), e.Converted...); len(replaced) > 0 {
 		d.Next = append(d.Next, "when Argosy has taken over: git rm -r \\")
 		for i, file := range replaced {
 			if i < len(replaced)-1 {
@@ -175,9 +174,9 @@ func Releases(s *snapshot.Snapshot) (map[string][]string, error) {
 		if f == nil {
 			continue
 		}
-		doc, err := hierarchy.NewCache().Doc(f)
+		doc, err := document(f)
 		if err != nil {
-			return nil, problem.FailureOf(err, problem.InvalidYAML, problem.Pos{File: file}, nothingWritten)
+			return nil, err
 		}
 		out := map[string][]string{}
 		for _, group := range doc.Root.Get("releases").Fields() {
@@ -190,6 +189,14 @@ func Releases(s *snapshot.Snapshot) (map[string][]string, error) {
 		return out, nil
 	}
 	return nil, nil
+}
+
+func document(f *snapshot.File) (*yamldoc.Doc, error) {
+	doc, err := hierarchy.NewCache().Doc(f)
+	if err != nil {
+		return nil, problem.FailureOf(err, problem.InvalidYAML, problem.Pos{File: f.Path}, nothingWritten)
+	}
+	return doc, nil
 }
 
 // releases writes the versions files: the releases of the repository, on Argosy's charts.

@@ -9,6 +9,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
+// KeyFolder is the key of an entry, only in the layout's catalogs, that names the folder of the
+// component's value files.
+const KeyFolder = "folder"
+
 // Folders returns the folders of components' value files, by component, where the layout's catalogs
 // of a group name another folder than the component's name. Levels cannot name them.
 func Folders(catalogs []hierarchy.Layer) (map[string]string, []problem.Problem) {

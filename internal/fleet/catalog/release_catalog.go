@@ -41,8 +41,8 @@ type FindReleaseCatalog func(hub, group string, s release.Source) *ReleaseCatalo
 
 // ReadReleaseCatalog reads the catalog in a file f of another commit or of a fetched chart. Places
 // in it begin with at: COMMIT:path, as `git show` takes them. The caller sets the names and the
-// commit in out. Mapping, which may be nil, translates the catalog's format.
-func ReadReleaseCatalog(out ReleaseCatalog, f *snapshot.File, at string, mapping *Mapping, duplicates problem.Severity) *ReleaseCatalog {
+// commit in out.
+func ReadReleaseCatalog(out ReleaseCatalog, f *snapshot.File, at string, duplicates problem.Severity) *ReleaseCatalog {
 	missing := func(why string) *ReleaseCatalog {
 		out.Commit, out.Missing = "", why
 		return &out
@@ -60,11 +60,7 @@ func ReadReleaseCatalog(out ReleaseCatalog, f *snapshot.File, at string, mapping
 	if err != nil {
 		return missing(problem.From(err, problem.InvalidYAML, problem.Pos{File: at})[0].Error())
 	}
-	root, problems := Mapper{Mapping: mapping}.Map(doc.Root)
-	if len(problems) > 0 {
-		return missing(problems[0].Error())
-	}
-	out.Layer = hierarchy.Layer{Level: Level, Path: at, Root: root}
+	out.Layer = hierarchy.Layer{Level: Level, Path: at, Root: doc.Root}
 	return &out
 }
 

@@ -16,8 +16,7 @@ var entryKeys = []string{catalog.KeyEnabled, catalog.KeyChart, catalog.KeyNamesp
 
 const keyRepository = "repoURL"
 
-// catalog checks a catalog file of a level, in the format that the layout says: in another format,
-// its keys mean what the mapping says.
+// catalog checks a catalog file of a level.
 func (r *reader) catalog(group string, root *yamldoc.Node) {
 	entries := catalog.Entries(root)
 	switch {
@@ -28,11 +27,6 @@ func (r *reader) catalog(group string, root *yamldoc.Node) {
 		return
 	case entries != root && len(root.Fields()) > 1:
 		r.add(root.Pos(), "a catalog", "has keys beside "+catalog.ComponentsKey, catalog.ComponentsKey+" alone")
-	}
-	mapped, problems := r.table.format.Map(group, root)
-	r.problems = append(r.problems, problems...)
-	if entries = catalog.Entries(mapped); entries == nil {
-		return
 	}
 	for _, f := range entries.Fields() {
 		subject := fmt.Sprintf("component %q of group %q", f.Key, group)
@@ -70,7 +64,7 @@ func (r *reader) entry(subject string, e *yamldoc.Node) {
 		r.add(n.Pos(), "namespace of "+subject, fmt.Sprintf("%q is not the team's", n.Text()), "a namespace that the team's file claims, in full")
 	}
 	for _, n := range []*yamldoc.Node{e.Get(keyRepository), chart.Get(keyRepository)} {
-		if n != nil && n.Doc == e.Doc && (n.Kind != yamldoc.String || !r.team.Allows(n.Text())) {
+		if n != nil && (n.Kind != yamldoc.String || !r.team.Allows(n.Text())) {
 			r.add(n.Pos(), "repository of "+subject, fmt.Sprintf("%q is none that the team may deploy from", n.Text()), "an address that repositories of the team's file allow, in full")
 		}
 	}

@@ -138,15 +138,6 @@ func (r *reader) changedEntries(of []levelFile, before, after *yamldoc.Node) {
 	if len(r.problems) > 0 {
 		return
 	}
-	r.compareEntries(of, before, after)
-	was, problems := r.table.format.Map(Group, before)
-	is, faults := r.table.format.Map(Group, after)
-	if r.problems = append(r.problems, slices.Concat(problems, faults)...); was != before || is != after {
-		r.compareEntries(of, was, is)
-	}
-}
-
-func (r *reader) compareEntries(of []levelFile, before, after *yamldoc.Node) {
 	was, is := catalog.Entries(before), catalog.Entries(after)
 	if is == nil && !after.IsNull() && !after.Get(catalog.ComponentsKey).IsNull() {
 		r.add(after.Pos(), "a catalog", "is a "+after.Kind.String(), "a map of components")

@@ -225,7 +225,7 @@ func (r *reader) readersOf(of levelFile) (out []string) {
 		return []string{of.component}
 	}
 	for _, component := range r.table.components {
-		if (of.component == "" || of.component == component) && r.table.format.Folder(of.group, component) == of.folder {
+		if (of.component == "" || of.component == component) && r.table.folder(of.group, component) == of.folder {
 			out = append(out, component)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
-	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet/team"
@@ -33,17 +32,9 @@ type Table struct {
 	teams     *team.Table
 	documents *hierarchy.Cache
 	files     levelFiles
-	format    Format
+	folder    func(group, component string) string
 	// components are the components of Group in the layout's catalogs.
 	components []string
-}
-
-// Format says how to read catalogs and value files.
-type Format struct {
-	// Folder is the folder of a component's value files.
-	Folder func(group, component string) string
-	// Map converts a level's catalog to Argosy's format.
-	Map func(group string, root *yamldoc.Node) (*yamldoc.Node, []problem.Problem)
 }
 
 // Scope is what one mount may write.
@@ -63,7 +54,8 @@ type Bounds struct {
 	Catalogs  map[string][]hierarchy.Layer // by group: the layout's
 	Teams     *team.Table
 	Documents *hierarchy.Cache
-	Format    Format
+	// Folder is the folder of a component's value files.
+	Folder func(group, component string) string
 }
 
 // NewTable computes the bounds of a fleet's mounts.
@@ -85,7 +77,7 @@ func NewTable(b Bounds) *Table {
 
 func newTable(b Bounds) *Table {
 	return &Table{
-		fleet: b.Fleet, teams: b.Teams, documents: b.Documents, files: newLevelFiles(b.Fleet.Layout), format: b.Format,
+		fleet: b.Fleet, teams: b.Teams, documents: b.Documents, files: newLevelFiles(b.Fleet.Layout), folder: b.Folder,
 		components: catalog.Layers(b.Catalogs[Group]).Components(),
 	}
 }

@@ -3,7 +3,6 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path"
 	"reflect"
 
@@ -53,7 +52,6 @@ func Generate(internal string) (map[string][]byte, error) {
 		s := r.Reflect(envelope)
 		s.ID = jsonschema.ID(base + name)
 		if _, isLayout := envelope.(fleet.LayoutDocument); isLayout {
-			maps.Copy(s.Definitions, r.Reflect(LayoutCatalogMapping{}).Definitions)
 			allowNull(s)
 		}
 		text, err := json.MarshalIndent(s, "", "  ")
@@ -77,8 +75,6 @@ func ownForms(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "integer"}, {Type: "string"}}}
 	case "yamldoc.Node":
 		return &jsonschema.Schema{Type: "object"}
-	case "fleet.CatalogMapping":
-		return &jsonschema.Schema{Ref: "#/$defs/LayoutCatalogMapping"}
 	case "labels.Selector":
 		s := (&jsonschema.Reflector{DoNotReference: true, Anonymous: true, ExpandedStruct: true}).Reflect(selector{})
 		s.Version = ""
