@@ -163,6 +163,14 @@ func TestWhatAGroupHadIsKnown(t *testing.T) {
 	}
 }
 
+// TestAnnouncementIsRead: an agent reads what its hub announces, and leaves out every word that
+// lacks a policy or a revision.
+func TestAnnouncementIsRead(t *testing.T) {
+	if got, want := ParseAnnouncement("canary=1 weekly =2 nightly= prod=3").String(), "canary=1 prod=3"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestRingIsBackByItsTrains: a hub's ring is back while it has had a train of a higher number, also
 // one whose record is of an earlier version, and one that is new while another is back. (G7)
 func TestRingIsBackByItsTrains(t *testing.T) {

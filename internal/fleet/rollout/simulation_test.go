@@ -379,7 +379,11 @@ func TestChecksAreEvidenceOfTheirTrain(t *testing.T) {
 	if w.train("canary") != revision(2) || w.waits[0].Reason != ChecksFail {
 		t.Errorf("an endpoint that cannot be reached: %s, %v", w.train("canary"), w.waits)
 	}
-	run(time.Minute, w, &r, fails)
+	run(20*time.Second, w, &r, fails)
+	if w.train("canary") != revision(2) {
+		t.Error("a check that fails twice in a row fails its ring")
+	}
+	run(10*time.Second, w, &r, fails)
 	if x := w.log.Rings["canary"]; w.train("canary") != revision(1) || !strings.Contains(x.Rejection, "status 500") {
 		t.Errorf("a check that fails: %s, %+v", w.train("canary"), x)
 	}
