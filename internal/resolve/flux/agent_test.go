@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/resolve/flux"
 )
 
@@ -84,5 +85,21 @@ func TestBrokenAgentHoldsUpNoOther(t *testing.T) {
 		if got := owned(t, st, "hub", fleet.OwnerHub); got != want {
 			t.Errorf("got %q (%v), want %q", got, problem.List(st.Problems), want)
 		}
+	}
+}
+
+// An artifact with components of an earlier revision that cannot be computed is an error, and not
+// an artifact without components: Flux would remove what runs.
+func TestEarlierStateWithAnErrorIsNoArtifact(t *testing.T) {
+	t.Parallel()
+	files := agentOfFluxHub(nil)
+	newest, one := state(t, files), "fleet/fleet-members/hub/one.yaml"
+	earlier, err := fleetstate.Build(nil, snapshot.FromMap(agentOfFluxHub(map[string]string{one: files[one] + "enviroment: prod\n"})), facts.Set{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := flux.Held{States: []*fleetstate.State{earlier}, Pick: func(lifecycle.Item) int { return 1 }}
+	if out, err := flux.OwnedIn(newest, "hub", "one", held); err == nil || !strings.Contains(err.Error(), "enviroment") {
+		t.Errorf("%d components, %v", len(out.Components), err)
 	}
 }
