@@ -31,6 +31,7 @@ func TestObjectDifferencesAreBounded(t *testing.T) {
 		{"Role", manifest.Tree{"spec": fields(1)}, manifest.Tree{"spec": fields(2)}, maxFields, 60 - maxFields, float64(1), float64(2)},
 		{"ConfigMap", manifest.Tree{"data": manifest.Tree{"a": long + "old"}}, manifest.Tree{"data": manifest.Tree{"a": long + "new\nend"}}, 1, 0, "line 201 of 201: old", "line 201 of 202: new"},
 		{"ConfigMap", manifest.Tree{}, manifest.Tree{"data": manifest.Tree{"a": long}}, 1, 0, nil, "line 1 of 201: same"},
+		{"ConfigMap", manifest.Tree{"data": manifest.Tree{"a": long + "old"}}, manifest.Tree{"data": manifest.Tree{"a": long + "old\nend"}}, 1, 0, "line 202 of 201: ", "line 202 of 202: end"},
 		{"Role", manifest.Tree{"rules": list(1)}, manifest.Tree{"rules": list(2000)}, 1, 0, "[null]", "[null" + strings.Repeat(",null", 100)[:maxField-len("[null")-len("...")] + "..."},
 		{"Secret", manifest.Tree{"data": manifest.Tree{"tls.key": "b2xk"}}, manifest.Tree{"data": manifest.Tree{"tls.key": "bmV3"}}, 1, 0, Hidden, Hidden},
 		{"Secret", manifest.Tree{}, manifest.Tree{"stringData": manifest.Tree{"a.b": "plain"}}, 1, 0, nil, Hidden},
