@@ -30,8 +30,8 @@ import (
 // adoptKills is how many processes TestAdopt kills at least. One round kills about 100.
 var adoptKills = flag.Int("adopt-kills", 1, "processes that TestAdopt kills at least: it adopts and gives back again until then")
 
-// adoptDocument shows the steps of the third ApplicationSet, and importDocument how a fleet is made
-// of what a hub has.
+// adoptDocument shows what is handed over of the third ApplicationSet, and importDocument how a
+// fleet is made of what a hub has.
 const (
 	adoptDocument  = "docs/how-to/adopt-applications.md"
 	importDocument = "docs/how-to/import-a-fleet.md"
@@ -295,7 +295,7 @@ func (a *adopted) argosy(t *testing.T, status int, args ...string) string {
 	return string(out)
 }
 
-// refusals: bad input changes nothing, nor do the steps without --apply.
+// refusals: bad input changes nothing, nor does the command without --apply.
 func (a *adopted) refusals(t *testing.T, fleet string) {
 	t.Helper()
 	mark := a.ledger.mark()
@@ -323,7 +323,7 @@ func (a *adopted) refusals(t *testing.T, fleet string) {
 	file := filepath.Join(a.dir, "nobody.kubeconfig")
 	must(t, a.hub.ServiceAccountKubeconfig(t.Context(), argocd.Namespace, "nobody", file))
 	out, _ := exec.CommandContext(t.Context(), argosy, "adopt", "--applicationset", "apps", "--kubeconfig", file, "--context", "hub", "--apply", "--yes").CombinedOutput()
-	if !strings.Contains(string(out), "access denied in namespace \"argocd\"; allow: list applications.argoproj.io, ") {
+	if !strings.Contains(string(out), "list configmaps in namespace \"argocd\": configmaps is forbidden") {
 		t.Errorf("without permissions: %s", out)
 	}
 	if changes := a.ledger.since(mark); len(changes) > 0 {

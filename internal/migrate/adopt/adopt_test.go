@@ -1,14 +1,14 @@
 package adopt
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
@@ -16,102 +16,69 @@ import (
 )
 
 // fleetOf is a hub with two plain ApplicationSets, and the fleet's one, which makes their
-// Applications: three under another name, the others under the same. With an odd seed, they ignore
-// differences of the sync policy.
+// Applications: three under another name, the others under the same.
 func fleetOf(seed uint64) (*world, []*object.Object) {
 	w := newWorld(seed)
-	w.makes = map[string]map[string]Tree{
-		"shop":   {"a-shop": specOf("a"), "b-shop": specOf("b"), "shop-c": specOf("c")},
-		"dns":    {"dns-a": specOf("d"), "a-dns": specOf("e")},
-		"addons": {"shop-a": specOf("a"), "shop-b": specOf("b"), "shop-c": specOf("c"), "dns-a": specOf("d"), "dns-b": specOf("e")},
-	}
-	ignoring := func(set Tree) Tree {
-		if seed%2 == 1 {
-			set = edited(set, []any{Tree{"jsonPointers": []any{"/spec/syncPolicy"}}}, "spec", "ignoreApplicationDifferences")
-		}
-		return set
+	w.makes = map[string]map[string]string{
+		"shop":   {"a-shop": "a", "b-shop": "b", "shop-c": "c"},
+		"dns":    {"dns-a": "d", "a-dns": "e"},
+		"addons": {"shop-a": "a", "shop-b": "b", "shop-c": "c", "dns-a": "d", "dns-b": "e"},
 	}
 	for _, name := range []string{"shop", "dns"} {
-		w.put(w.sets, ignoring(setOf(name, Tree{"list": Tree{}})))
-	}
-	for _, specs := range []map[string]Tree{w.makes["shop"], w.makes["dns"]} {
-		for name, spec := range specs {
-			w.deployed[manifest.Text(spec, "source", "path")] = &deployed{tracked: name}
+		w.put(w.sets, setOf(name, "list"))
+		for app, content := range w.makes[name] {
+			w.tracked[content] = app
 		}
 	}
-	for !w.isSettled("shop") || !w.isSettled("dns") {
+	for len(w.apps) < 5 {
 		w.act()
 	}
-	set := &object.Object{Tree: ignoring(setOf("addons", Tree{"plugin": Tree{}}))}
+	set := &object.Object{Tree: setOf("addons", "plugin").Object}
 	var objects []*object.Object
 	for _, name := range slices.Sorted(maps.Keys(w.makes["addons"])) {
-		component, cluster, _ := strings.Cut(name, "-")
-		app := Tree{"apiVersion": apiVersion, "kind": kindApplication, "metadata": Tree{"name": name}, "spec": w.makes["addons"][name]}
-		objects = append(objects, &object.Object{Tree: app, Parent: set, Entry: object.Entry{Component: component, Cluster: cluster}})
+		app := manifest.Tree{"apiVersion": "argoproj.io/v1alpha1", "kind": kindApplication, "metadata": manifest.Tree{"name": name}, "spec": specOf(w.makes["addons"][name])}
+		objects = append(objects, &object.Object{Tree: app, Parent: set})
 	}
 	return w, objects
 }
 
-func setOf(name string, generator Tree) Tree {
-	return Tree{"apiVersion": apiVersion, "kind": kindApplicationSet, "metadata": Tree{"name": name, "namespace": "argocd"}, "spec": Tree{"generators": []any{generator}, "template": Tree{}}}
-}
-
-// isSettled reports whether an ApplicationSet has all of its Applications, and they are synced.
-func (w *world) isSettled(name string) bool {
-	set := w.sets[name]
-	for app := range w.makes[name] {
-		a := w.apps[app]
-		if set == nil || a == nil || ownerOf(a) != uidOf(set) || manifest.Text(a, "status", "sync", "status") != synced || !isCompared(a) {
-			return false
-		}
-	}
-	return true
+func setOf(name, generator string) *Object {
+	return &Object{Object: map[string]any{
+		"apiVersion": "argoproj.io/v1alpha1", "kind": kindApplicationSet, "metadata": map[string]any{"name": name, "namespace": "argocd"},
+		"spec": map[string]any{"generators": []any{map[string]any{generator: map[string]any{}}}, "template": map[string]any{}},
+	}}
 }
 
 var names = map[string]string{"a-shop": "shop-a", "b-shop": "shop-b", "a-dns": "dns-b"}
 
-func identity(t Tree) (Tree, error) { return manifest.Plain(t), nil }
-
-func (w *world) propose(name string, objects []*object.Object) Proposal {
-	return Proposal{Name: name, Live: Observed{Sets: w.sets, Applications: w.apps}, Argosy: objects, Names: names, Normalize: identity}
-}
+func (w *world) live() Observed { return Observed{w.sets, w.apps} }
 
 // handOver carries out a handover as the command does, and starts it anew when it is killed. flip
 // says whether the next run goes the other way.
 func (w *world) handOver(t *testing.T, name string, objects []*object.Object, undo bool, flip func() bool) (isUndone bool) {
 	t.Helper()
 	for {
-		r, err := w.kept(name)
+		if w.record == nil && undo {
+			return true // an earlier run has forgotten it at its end
+		}
+		var r *Record
+		var err error
+		if w.record == nil {
+			r, err = Prepare(name, w.live(), objects, names)
+		} else if r, err = ReadRecord(w.record); err == nil {
+			err = r.Turn(undo, w.live())
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r == nil && undo {
-			return true // an earlier run has forgotten it at its end
+		if r.Done {
+			return undo
 		}
-		if r == nil {
-			var refused []Refusal
-			if r, refused = Prepare(w.propose(name, objects)); len(refused) > 0 {
-				t.Fatal(refused)
-			}
-			if err := w.keep(r); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if r.Undo != undo {
-			if refused := Turn(r, undo, Observed{w.sets, w.apps}, identity); len(refused) > 0 {
-				t.Fatal(refused)
-			}
-			if err := w.keep(r); err != nil {
-				t.Fatal(err)
-			}
-		}
-		run := Run{Cluster: w, Record: r, Timeout: time.Hour, Begin: func(string) {}, Waiting: func(string, []string) {}}
-		switch err := run.Do(context.Background()); {
+		switch err := r.Run(t.Context(), w, time.Hour, 0, func(string, string) {}); {
 		case err == nil:
 			return undo
 		case !errors.Is(err, errKilled):
-			o, _ := w.Observe(context.Background())
-			t.Fatalf("%v: %+v", err, Next(r, o))
+			t.Fatalf("%v: %+v", err, Next(r, w.live()))
 		case flip():
 			undo = !undo
 		}
@@ -120,7 +87,7 @@ func (w *world) handOver(t *testing.T, name string, objects []*object.Object, un
 
 func (w *world) check(t *testing.T, what string, owners map[string]string) {
 	t.Helper()
-	for range 60 {
+	for range 500 {
 		w.act()
 	}
 	for _, text := range w.wrong {
@@ -132,13 +99,13 @@ func (w *world) check(t *testing.T, what string, owners map[string]string) {
 	}
 	for name, owner := range owners {
 		app := w.apps[name]
-		if app == nil || manifest.Text(controller(app), "name") != owner || !same(app["spec"], w.makes[owner][name]) || manifest.Text(app, "status", "sync", "status") != synced {
+		if app == nil || metav1.GetControllerOf(app) == nil || metav1.GetControllerOf(app).Name != owner || contentOf(app) != w.makes[owner][name] || w.tracked[contentOf(app)] != name {
 			t.Errorf("%s: Application %s is %v; expected owner %s", what, name, app, owner)
 		}
 	}
-	for _, set := range w.sets {
-		if slices.Contains(finalizers(set), finalizer) {
-			t.Errorf("%s: ApplicationSet %s still has the finalizer", what, nameOf(set))
+	for name, set := range w.sets {
+		if isHeld(set) {
+			t.Errorf("%s: ApplicationSet %s still has the finalizer", what, name)
 		}
 	}
 }
@@ -202,7 +169,7 @@ func TestAnyOrder(t *testing.T) {
 		w.record = nil
 		step("dns", false)
 		w.check(t, what+", both", after)
-		if isStaged(w.sets["addons"]) || !same(w.sets["addons"]["spec"], objects[0].Parent.Tree["spec"]) {
+		if isNaming(w.sets["addons"], w.sets["addons"]) || !slices.Equal(manifest.Canonical(w.sets["addons"].Object["spec"]), manifest.Canonical(objects[0].Parent.Tree["spec"])) {
 			t.Errorf("%s: the fleet's ApplicationSet is not as in Git: %v", what, w.sets["addons"])
 		}
 		w.record = shop
@@ -214,4 +181,22 @@ func TestAnyOrder(t *testing.T) {
 		kills += w.kills
 	}
 	t.Logf("%d kills", kills)
+}
+
+// Undo does not end before the fleet's ApplicationSet, made again, has its other Applications: the
+// next handover asks which they are.
+func TestUndoWaitsForTheOthers(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		w, objects := fleetOf(seed)
+		w.handOver(t, "shop", objects, false, never)
+		w.record = nil
+		w.handOver(t, "dns", objects, false, never)
+		w.handOver(t, "dns", objects, true, never)
+		for _, name := range []string{"shop-a", "shop-b", "shop-c"} {
+			if !IsOwner(w.sets["addons"], w.apps[name]) {
+				t.Errorf("seed %d: Application %s has no owner", seed, name)
+			}
+		}
+	}
 }

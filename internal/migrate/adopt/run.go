@@ -14,80 +14,53 @@ var ErrConflict = errors.New("conflict")
 // Cluster is the API server of a hub, for the namespace of Argo CD.
 type Cluster interface {
 	Observe(ctx context.Context) (Observed, error)
-	// Do carries out an action of a handover. Deleting an object that is gone is not an error.
-	Do(ctx context.Context, r *Record, a Action) error
+	// Do carries out an action. Deleting an object that is gone is not an error.
+	Do(ctx context.Context, a Action) error
+	// Write writes a record, and deletes one of which the undo is done.
+	Write(ctx context.Context, r *Record) error
 }
 
-// Run carries out a handover. All fields are required.
-type Run struct {
-	Cluster Cluster
-	Record  *Record
-	// Timeout bounds a step without progress, Poll is how often it observes.
-	Timeout, Poll time.Duration
-	// Begin is called at the beginning of each step, Waiting with what remains.
-	Begin   func(step string)
-	Waiting func(step string, waits []string)
-}
-
-// Do runs until the end, an error, or a step that takes too long. It can be run again after any of
-// them.
-func (r *Run) Do(ctx context.Context) error {
+// Run carries out a handover until its end, an error, or a step that takes longer than a timeout
+// without progress. It can be run again after any of them. say gets each step as it begins, and
+// again with what it waits for.
+func (r *Record) Run(ctx context.Context, c Cluster, timeout, poll time.Duration, say func(step, wait string)) error {
+	if err := c.Write(ctx, r); err != nil {
+		return err
+	}
 	last, left, since := "", 0, time.Now()
 	for {
-		o, err := r.Cluster.Observe(ctx)
+		o, err := c.Observe(ctx)
 		if err != nil {
 			return err
 		}
-		step := Next(r.Record, o)
+		step := Next(r, o)
 		if step.IsEnd() {
-			return nil
+			r.Done = true
+			return c.Write(ctx, r)
+		}
+		if step.Name != last {
+			say(step.Name, "")
 		}
 		if n := len(step.Actions) + len(step.Waits); step.Name != last || n < left {
-			if step.Name != last {
-				r.Begin(step.Name)
-			}
 			last, left, since = step.Name, n, time.Now()
 		}
-		if time.Since(since) > r.Timeout {
-			return &Stuck{step.Name, r.Timeout, step.Waits}
+		if time.Since(since) > timeout {
+			step.wait("something else changes the same objects")
+			return fmt.Errorf("step %s: not within %s: %s (%d left)", step.Name, timeout, step.Waits[0], left)
 		}
 		for _, a := range step.Actions {
-			if a.Verb == verbRecord {
-				r.Record.close()
-			}
-			if err := r.Cluster.Do(ctx, r.Record, a); err != nil && !errors.Is(err, ErrConflict) {
+			if err := c.Do(ctx, a); err != nil && !errors.Is(err, ErrConflict) {
 				return err // a conflict concerns one object, which is observed again
-			}
-			if a.Verb == verbForget {
-				return nil
 			}
 		}
 		if len(step.Actions) > 0 {
 			continue
 		}
-		r.Waiting(step.Name, step.Waits)
+		say(step.Name, step.Waits[0])
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(r.Poll):
+		case <-time.After(poll):
 		}
 	}
-}
-
-// Stuck is a step that takes too long.
-type Stuck struct {
-	Step    string
-	Timeout time.Duration
-	Waits   []string
-}
-
-func (s *Stuck) Error() string {
-	if len(s.Waits) == 0 {
-		return fmt.Sprintf("step %s: not done within %s: something else changes the same objects", s.Step, s.Timeout)
-	}
-	more := ""
-	if len(s.Waits) > 1 {
-		more = fmt.Sprintf(" (and %d more)", len(s.Waits)-1)
-	}
-	return fmt.Sprintf("step %s: not within %s: %s%s", s.Step, s.Timeout, s.Waits[0], more)
 }

@@ -8,6 +8,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 )
@@ -17,11 +22,11 @@ import (
 type world struct {
 	*rand.Rand
 	version       int
-	sets, apps    map[string]Tree
-	makes         map[string]map[string]Tree // specs of Applications by ApplicationSet
-	deployed      map[string]*deployed
-	reading       map[string]Tree // what a reconciliation under way has read
-	record        []Tree
+	sets, apps    map[string]*Object
+	makes         map[string]map[string]string // contents of Applications by ApplicationSet
+	tracked       map[string]string            // Applications by content
+	reading       map[string]*Object           // what a reconciliation under way has read
+	record        *Object
 	wrong         []string
 	observed      int
 	writes, kills int
@@ -29,17 +34,12 @@ type world struct {
 	kill func(write int, after bool) bool
 }
 
-// deployed is an object on a cluster.
-type deployed struct{ tracked string }
-
 var errKilled = errors.New("killed")
-
-const cascade = argoFinalizer
 
 func newWorld(seed uint64) *world {
 	return &world{
-		Rand: rand.New(rand.NewPCG(seed, 1)), sets: map[string]Tree{}, apps: map[string]Tree{}, makes: map[string]map[string]Tree{},
-		deployed: map[string]*deployed{}, reading: map[string]Tree{}, kill: func(int, bool) bool { return false },
+		Rand: rand.New(rand.NewPCG(seed, 1)), sets: map[string]*Object{}, apps: map[string]*Object{}, makes: map[string]map[string]string{},
+		tracked: map[string]string{}, reading: map[string]*Object{}, kill: func(int, bool) bool { return false },
 	}
 }
 
@@ -47,38 +47,29 @@ func (w *world) fail(format string, args ...any) {
 	w.wrong = append(w.wrong, fmt.Sprintf(format, args...))
 }
 
-func specOf(content string) Tree {
-	return Tree{
-		"project": "default", "source": Tree{"repoURL": "https://git.example.com/apps.git", "path": content},
-		"syncPolicy": Tree{"automated": Tree{"prune": true}},
-	}
-}
+func contentOf(app *Object) string { return manifest.Text(app.Object, "spec", "source", "path") }
 
-func contentOf(app Tree) string { return manifest.Text(app, "spec", "source", "path") }
+func specOf(content string) map[string]any {
+	return map[string]any{"project": "default", "source": map[string]any{"path": content}, "syncPolicy": map[string]any{"automated": map[string]any{"prune": true}}}
+}
 
 // put writes an object with a new version.
-func (w *world) put(all map[string]Tree, t Tree) Tree {
+func (w *world) put(all map[string]*Object, o *Object) {
 	w.version++
-	out, metadata := manifest.Copy(t), manifest.Copy(t["metadata"])
-	out["metadata"] = metadata
-	metadata["resourceVersion"] = strconv.Itoa(w.version)
-	if metadata["uid"] == nil {
-		metadata["uid"] = "uid-" + strconv.Itoa(w.version)
+	out := o.DeepCopy()
+	out.SetResourceVersion(strconv.Itoa(w.version))
+	if out.GetUID() == "" {
+		out.SetUID(types.UID("uid-" + strconv.Itoa(w.version)))
 	}
-	all[nameOf(out)] = out
-	if isDeleting(out) && len(finalizers(out)) == 0 {
-		delete(all, nameOf(out))
+	all[out.GetName()] = out
+	if out.GetDeletionTimestamp() != nil && len(out.GetFinalizers()) == 0 {
+		delete(all, out.GetName())
 	}
-	return out
 }
 
-func (w *world) remove(all map[string]Tree, t Tree) {
-	if len(finalizers(t)) == 0 {
-		delete(all, nameOf(t))
-		return
-	}
-	out, metadata := manifest.Copy(t), manifest.Copy(t["metadata"])
-	metadata["deletionTimestamp"], out["metadata"] = "2026-11-23T00:00:00Z", metadata
+func (w *world) remove(all map[string]*Object, o *Object) {
+	out := o.DeepCopy()
+	out.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)})
 	w.put(all, out)
 }
 
@@ -88,222 +79,203 @@ func (w *world) Observe(context.Context) (Observed, error) {
 	for range w.IntN(6) {
 		w.act()
 	}
-	o := Observed{Sets: map[string]Tree{}, Applications: map[string]Tree{}}
-	maps.Copy(o.Sets, w.sets) // objects are written anew, never changed
-	maps.Copy(o.Applications, w.apps)
 	if w.observed > 20000 {
-		return o, errors.New("no end")
+		return Observed{}, errors.New("no end")
 	}
-	return o, nil
+	return Observed{maps.Clone(w.sets), maps.Clone(w.apps)}, nil // objects are written anew, never changed
+}
+
+// killed reports whether the process ends here.
+func (w *world) killed(after bool) bool {
+	if !w.kill(w.writes, after) {
+		return false
+	}
+	w.kills++
+	return true
 }
 
 // Do implements Cluster.
-func (w *world) Do(_ context.Context, r *Record, a Action) error {
-	w.writes++
-	if w.kill(w.writes, false) {
-		w.kills++
+func (w *world) Do(_ context.Context, a Action) error {
+	if w.writes++; w.killed(false) {
 		return errKilled
 	}
-	if err := w.do(r, a); err != nil {
-		return err
+	all, o := w.apps, a.Object
+	if o.GetKind() == kindApplicationSet {
+		all = w.sets
+	}
+	switch live := all[o.GetName()]; {
+	case a.Verb == verbCreate && live == nil:
+		w.put(all, o)
+	case a.Verb == verbCreate, live == nil, live.GetResourceVersion() != o.GetResourceVersion():
+		return ErrConflict
+	case a.Verb == verbUpdate:
+		if live.GetKind() == kindApplication && !slices.Equal(manifest.Canonical(live.Object["spec"]), manifest.Canonical(o.Object["spec"])) {
+			w.fail("the spec of Application %s is written", o.GetName())
+		}
+		w.put(all, o)
+	case o.GetKind() == kindApplicationSet: // orphans
+		for _, app := range sorted(w.apps) {
+			if IsOwner(live, app) && slices.Contains(app.GetFinalizers(), argoFinalizer) {
+				w.fail("%s has a finalizer that deletes workloads, and its ApplicationSet is deleted", app.GetName())
+			}
+		}
+		out := live.DeepCopy()
+		out.SetFinalizers(append(out.GetFinalizers(), "orphan"))
+		w.remove(all, out)
+	default:
+		w.remove(all, live)
 	}
 	if w.IntN(3) == 0 {
 		w.act()
 	}
-	if w.kill(w.writes, true) {
-		w.kills++
+	if w.killed(true) {
 		return errKilled
 	}
 	return nil
 }
 
-func (w *world) do(r *Record, a Action) (err error) {
-	all := w.apps
-	switch {
-	case a.Verb == verbRecord:
-		return w.keep(r)
-	case a.Verb == verbForget:
+// Write implements Cluster.
+func (w *world) Write(_ context.Context, r *Record) (err error) {
+	if w.writes++; w.killed(false) {
+		return errKilled
+	}
+	if w.record, err = r.ConfigMap("argocd"); r.Undo && r.Done {
 		w.record = nil
-		return nil
-	case a.Kind == kindApplicationSet:
-		all = w.sets
 	}
-	live := all[nameOf(a.Object)]
-	switch {
-	case a.Verb == verbCreate && live == nil:
-		w.put(all, a.Object)
-	case a.Verb == verbCreate, live == nil, manifest.Text(live, "metadata", "resourceVersion") != manifest.Text(a.Object, "metadata", "resourceVersion"):
-		return ErrConflict
-	case a.Verb == verbUpdate:
-		w.put(all, a.Object)
-	case a.Kind == kindApplicationSet: // orphans
-		w.remove(all, withFinalizers(live, append(finalizers(live), "orphan")))
-	default:
-		w.remove(all, live)
+	if w.killed(true) {
+		return errKilled
 	}
-	return nil
-}
-
-// keep stores a record as its ConfigMaps.
-func (w *world) keep(r *Record) (err error) {
-	w.record, err = r.ConfigMaps("argocd")
 	return err
-}
-
-// kept reads it.
-func (w *world) kept(applicationSet string) (*Record, error) {
-	all := map[string]Tree{}
-	for _, m := range w.record {
-		all[nameOf(m)] = m
-	}
-	return ReadRecord(applicationSet, all)
 }
 
 // act is one thing that a controller does.
 func (w *world) act() {
-	names := func(all map[string]Tree) string {
-		list := sortedValues(all)
-		if len(list) == 0 {
-			return ""
+	one := func(all map[string]*Object) *Object {
+		if list := sorted(all); len(list) > 0 {
+			return list[w.IntN(len(list))]
 		}
-		return nameOf(list[w.IntN(len(list))])
+		return nil
 	}
 	switch w.IntN(4) {
 	case 0:
 		w.collect()
 	case 1:
-		if name := names(w.sets); name != "" && w.reading[name] == nil {
-			w.reading[name] = w.sets[name]
+		if set := one(w.sets); set != nil && w.reading[set.GetName()] == nil {
+			w.reading[set.GetName()] = set
 		}
 	case 2:
-		if name := names(w.reading); name != "" {
-			set := w.reading[name]
-			delete(w.reading, name)
+		if set := one(w.reading); set != nil {
+			delete(w.reading, set.GetName())
 			w.generate(set)
 		}
 	default:
-		if name := names(w.apps); name != "" {
-			w.compare(w.apps[name])
+		if app := one(w.apps); app != nil {
+			w.compare(app)
 		}
 	}
 }
 
 // generate is the ApplicationSet controller with a set that it has read, perhaps some time ago.
-func (w *world) generate(set Tree) {
-	if isDeleting(set) {
-		if live := w.sets[nameOf(set)]; live != nil && uidOf(live) == uidOf(set) && slices.Contains(finalizers(live), cascade) {
-			w.put(w.sets, withFinalizers(live, without(finalizers(live), cascade)))
+func (w *world) generate(set *Object) {
+	live := w.sets[set.GetName()]
+	isSame := live != nil && live.GetUID() == set.GetUID()
+	if set.GetDeletionTimestamp() != nil {
+		if isSame {
+			w.put(w.sets, without(live, func(f string) bool { return f == argoFinalizer }))
 		}
 		return
 	}
-	failed := ""
+	failed := "False"
 	made := map[string]bool{}
-	for name, spec := range w.makes[nameOf(set)] {
-		generators, _ := manifest.At(set, "spec", "generators").([]any)
+	for name, content := range w.makes[set.GetName()] {
+		generators, _, _ := unstructured.NestedSlice(set.Object, "spec", "generators")
 		expressions, _ := manifest.At(generators[0], "selector", "matchExpressions").([]any)
 		if len(expressions) > 0 && !slices.Contains(manifest.Strings(manifest.At(expressions[0], "values")), name) {
 			continue
 		}
 		made[name] = true
-		app := w.apps[name]
-		if app == nil {
-			app = Tree{"apiVersion": apiVersion, "kind": kindApplication, "metadata": Tree{"name": name, "namespace": "argocd"}}
+		app := &Object{Object: map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": kindApplication}}
+		if old := w.apps[name]; old != nil {
+			app = old.DeepCopy()
 		}
-		if owner := ownerOf(app); owner != "" && owner != uidOf(set) {
-			failed = name + " has another owner"
+		if owner := metav1.GetControllerOf(app); owner != nil && owner.UID != set.GetUID() {
+			failed = "True"
 			continue
 		}
-		want := slices.DeleteFunc(finalizers(app), func(f string) bool { return f == cascade })
-		if preserve, _ := manifest.At(set, "spec", "syncPolicy", "preserveResourcesOnDeletion").(bool); !preserve {
-			want = append(want, cascade)
+		before := app.DeepCopy()
+		app = without(app, func(f string) bool { return f == argoFinalizer })
+		if preserve, _, _ := unstructured.NestedBool(set.Object, "spec", "syncPolicy", "preserveResourcesOnDeletion"); !preserve {
+			app.SetFinalizers(append(app.GetFinalizers(), argoFinalizer))
 		}
-		out := withFinalizers(app, want)
-		metadata, _ := out["metadata"].(Tree)
-		delete(metadata, "annotations")
-		metadata["ownerReferences"] = []any{Tree{"apiVersion": apiVersion, "kind": kindApplicationSet, "name": nameOf(set), "uid": uidOf(set), "controller": true}}
-		if out["spec"] = spec; app["spec"] != nil && manifest.At(set, "spec", "ignoreApplicationDifferences") != nil {
-			if out["spec"] = spec; manifest.At(app, "spec", "syncPolicy") == nil {
-				out["spec"] = withoutAutomated(spec)
-			}
-		}
-		if !same(out, app) {
-			w.put(w.apps, out)
+		app.SetName(name)
+		app.SetNamespace("argocd")
+		app.SetAnnotations(nil)
+		app.Object["spec"] = specOf(content)
+		app.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(set, set.GroupVersionKind())})
+		if !slices.Equal(manifest.Canonical(app), manifest.Canonical(before)) {
+			w.put(w.apps, app)
 		}
 	}
-	for _, app := range sortedValues(w.apps) {
-		if manifest.Text(controller(app), "name") == nameOf(set) && !made[nameOf(app)] {
+	for _, app := range sorted(w.apps) {
+		if owner := metav1.GetControllerOf(app); owner != nil && owner.Name == set.GetName() && !made[app.GetName()] {
 			w.remove(w.apps, app)
 		}
 	}
-	if live := w.sets[nameOf(set)]; live != nil && uidOf(live) == uidOf(set) {
-		out, status := manifest.Copy(live), "False"
-		if failed != "" {
-			status = "True"
-		}
-		out["status"] = Tree{"conditions": []any{Tree{"type": "ParametersGenerated", "status": "True"}, Tree{"type": "ErrorOccurred", "status": status, "message": failed}}}
+	if isSame {
+		out := live.DeepCopy()
+		_ = unstructured.SetNestedSlice(out.Object, []any{map[string]any{"type": "ParametersGenerated", "status": "True"}, map[string]any{"type": "ErrorOccurred", "status": failed, "message": "another owner"}}, "status", "conditions")
 		w.put(w.sets, out)
 	}
 }
 
 // collect is the garbage collector.
 func (w *world) collect() {
-	for _, set := range sortedValues(w.sets) {
-		if isDeleting(set) && slices.Contains(finalizers(set), "orphan") {
-			for _, app := range sortedValues(w.apps) {
-				if owns(uidOf(set), app) {
-					out, metadata := manifest.Copy(app), manifest.Copy(app["metadata"])
-					delete(metadata, "ownerReferences")
-					out["metadata"] = metadata
+	for _, set := range sorted(w.sets) {
+		if slices.Contains(set.GetFinalizers(), "orphan") {
+			for _, app := range sorted(w.apps) {
+				if IsOwner(set, app) {
+					out := app.DeepCopy()
+					out.SetOwnerReferences(nil)
 					w.put(w.apps, out)
 				}
 			}
-			w.put(w.sets, withFinalizers(set, without(finalizers(set), "orphan")))
+			w.put(w.sets, without(set, func(f string) bool { return f == "orphan" }))
 		}
 	}
-	for _, app := range sortedValues(w.apps) {
-		if owner := ownerOf(app); owner != "" && !isDeleting(app) && !slices.ContainsFunc(sortedValues(w.sets), func(s Tree) bool { return uidOf(s) == owner }) {
+	for _, app := range sorted(w.apps) {
+		owner := metav1.GetControllerOf(app)
+		if owner != nil && app.GetDeletionTimestamp() == nil && !slices.ContainsFunc(sorted(w.sets), func(s *Object) bool { return s.GetUID() == owner.UID }) {
+			w.fail("%s is garbage", app.GetName())
 			w.remove(w.apps, app)
 		}
 	}
 }
 
-// compare is the application controller: it compares, syncs, and cleans up after a deletion.
-func (w *world) compare(app Tree) {
-	name, content := nameOf(app), contentOf(app)
-	if isDeleting(app) {
-		if len(cascading(app)) > 0 {
-			w.fail("%s: its deletion deletes what it deployed", name)
+// compare is the application controller: it syncs, and cleans up after a deletion.
+func (w *world) compare(app *Object) {
+	name, content := app.GetName(), contentOf(app)
+	if app.GetDeletionTimestamp() != nil {
+		if len(app.GetFinalizers()) > 0 {
+			w.fail("%s: its deletion deletes what it deployed, or runs hooks: %s", name, app.GetFinalizers())
 		}
-		if len(finalizers(app)) > len(cascading(app)) {
-			w.fail("%s: its deletion runs hooks", name)
-		}
-		w.put(w.apps, withFinalizers(app, nil))
+		w.put(w.apps, without(app, isArgo))
 		return
 	}
-	d := w.deployed[content]
-	if d == nil {
-		w.fail("%s deploys %s, which was not there", name, content)
+	if app.GetAnnotations()[skipAnnotation] == "true" {
 		return
 	}
-	status := synced
-	if d.tracked != name {
-		status = "OutOfSync"
-		if manifest.At(app, "spec", "syncPolicy", "automated") != nil && w.IntN(2) == 0 {
-			for _, other := range sortedValues(w.apps) {
-				if nameOf(other) != name && contentOf(other) == content && manifest.At(other, "spec", "syncPolicy", "automated") != nil {
-					w.fail("%s takes %s from %s, which syncs by itself", name, content, nameOf(other))
-				}
+	if w.tracked[content] != name && w.IntN(2) == 0 {
+		for _, other := range sorted(w.apps) {
+			if other.GetName() != name && contentOf(other) == content && other.GetAnnotations()[skipAnnotation] == "" {
+				w.fail("%s takes %s from %s, which syncs by itself", name, content, other.GetName())
 			}
-			d.tracked, status = name, synced
 		}
+		w.tracked[content] = name
 	}
-	if hook := "post-delete-finalizer.argocd.argoproj.io"; content == "b" && w.IntN(3) == 0 && !slices.Contains(finalizers(app), hook) {
-		app = withFinalizers(app, append(finalizers(app), hook))
+	const hook = "post-delete-finalizer.argocd.argoproj.io"
+	if content == "b" && w.IntN(3) == 0 && !slices.Contains(app.GetFinalizers(), hook) {
+		out := app.DeepCopy()
+		out.SetFinalizers(append(out.GetFinalizers(), hook))
+		w.put(w.apps, out)
 	}
-	out := manifest.Copy(app)
-	out["status"] = Tree{
-		"sync":      Tree{"status": status, "comparedTo": Tree{"source": manifest.At(app, "spec", "source")}},
-		"resources": []any{Tree{"kind": "Deployment", "group": "apps", "namespace": "x", "name": content, "status": status}},
-	}
-	w.put(w.apps, out)
 }
