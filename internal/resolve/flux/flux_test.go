@@ -108,8 +108,8 @@ func TestFluxTakesNoForeignRepository(t *testing.T) {
 	}
 }
 
-// TestGoldens: an input is a repository. Files below want/<owner>/ are objects that the owner's Flux
-// gets: kustomization.yaml, which names all of them, and the ones that the input is about.
+// TestGoldens: an input is a repository. Files below want/<owner>/ are objects that the owner's
+// Flux gets: kustomization.yaml, which names all of them, and the ones that the input is about.
 func TestGoldens(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/*.txtar")
