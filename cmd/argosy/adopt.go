@@ -71,7 +71,7 @@ func (a *adoption) run(cmd *cobra.Command, o *options) error {
 	case a.yes && !a.apply:
 		return problem.Usage([]string{"--apply hands them over"}, "--yes without --apply")
 	case a.apply && !a.yes && !asks(cmd.InOrStdin()):
-		return problem.Usage([]string{"--yes does not ask"}, "--apply asks before it changes the hub, and the standard input is no terminal")
+		return problem.Usage([]string{"--yes does not ask"}, "--apply asks before it changes the hub, and standard input is not a terminal")
 	}
 	config, err := hub.LoadContext(a.from.Kubeconfig, a.from.Context)
 	if err != nil {

@@ -124,7 +124,7 @@ func parseSelector(text string) (any, error) {
 			selection.Exists: "Exists", selection.DoesNotExist: "DoesNotExist",
 		}[r.Operator()]
 		if operator == "" {
-			return nil, problem.Usage([]string{selectorHint}, "--selector: operator %q is none of a label selector's", r.Operator())
+			return nil, problem.Usage([]string{selectorHint}, "--selector: operator %q is not an operator of a label selector", r.Operator())
 		}
 		e := map[string]any{"key": r.Key(), "operator": operator}
 		if values := r.ValuesUnsorted(); len(values) > 0 {

@@ -91,7 +91,7 @@ func askRollouts(ctx context.Context, service, tokenFile string) (rings.Report, 
 		return out, nil, problem.Usage(nil, "the service responds %s: %s", r.Status, strings.TrimSpace(string(body)))
 	}
 	if err := json.Unmarshal(body, &out); err != nil || out.Kind != rings.Kind {
-		return out, nil, problem.Usage([]string{"is --service the address of generator-plugin?"}, "the response is no %s", rings.Kind)
+		return out, nil, problem.Usage([]string{"is --service the address of generator-plugin?"}, "the response is not %s", rings.Kind)
 	}
 	return out, body, nil
 }

@@ -37,7 +37,7 @@ const kubernetesFacts = "kubernetes"
 func (f *flags) clusterFacts(log *slog.Logger) (refresh.FactsProvider, notify.Client, error) {
 	switch f.facts {
 	case "none":
-		log.Warn("no facts of the clusters (--facts none): every member counts as registered, and labels are those of Git alone")
+		log.Warn("no facts of the clusters (--facts none): every member counts as registered, and labels come from Git only")
 		return refresh.StaticFacts{}, nil, nil
 	case kubernetesFacts:
 		return f.kubernetesFacts(log)

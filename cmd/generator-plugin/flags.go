@@ -175,7 +175,7 @@ func (f *flags) validate() error {
 	case (f.grants == "") != (f.grantsNamespace == ""):
 		return errors.New("--grants and --grants-namespace belong together")
 	case f.grants != "" && f.facts != kubernetesFacts && f.fluxNamespace == "":
-		return errors.New("--grants needs --facts kubernetes or --flux-namespace: else nobody knows what the engine has")
+		return errors.New("--grants needs --facts kubernetes or --flux-namespace: without them the service cannot see what the engine has")
 	case f.facts == "":
 		return errors.New("--facts is empty; expected kubernetes, none or a file")
 	case f.pluginConfigMap == "":

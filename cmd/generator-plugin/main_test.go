@@ -92,7 +92,7 @@ func TestUsageErrors(t *testing.T) {
 		{with("--token-file", file(t, "")), "it is empty"},
 		{with("--listen", "nowhere"), "missing port in address"},
 		{with("--tls-cert", "/nosuch/c", "--tls-key", "/nosuch/k"), `TLS certificate "/nosuch/c": no such file or directory`},
-		{[]string{"--source", "https://example.org/x.git", "--ref", "a b", "--hub", "h", "--token-file", token}, `ref "a b" is no valid name`},
+		{[]string{"--source", "https://example.org/x.git", "--ref", "a b", "--hub", "h", "--token-file", token}, `ref "a b" is not a valid name`},
 	} {
 		var stdout, stderr bytes.Buffer
 		if code := run(t.Context(), c.args, &stdout, &stderr); code != exitUsage {

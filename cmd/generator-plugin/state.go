@@ -121,5 +121,5 @@ func (f *flags) namespaceOfState() (string, error) {
 	if namespace := strings.TrimSpace(string(data)); err == nil && namespace != "" {
 		return namespace, nil
 	}
-	return "", errors.New("--state kubernetes: this is no pod: name a namespace by --state-namespace")
+	return "", errors.New("--state kubernetes: this process is not in a pod: name a namespace by --state-namespace")
 }

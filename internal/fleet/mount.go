@@ -38,7 +38,7 @@ func (p layoutParser) mounts(l *Layout) (out []Mount) {
 	for _, path := range slices.Sorted(maps.Keys(p.d.Mounts)) {
 		mount := p.d.Mounts[path]
 		mount.Path, mount.Ref, mount.Pos = path, cmp.Or(mount.Ref, "main"), at.Pos(path)
-		found, expected := "is no path of a mount", "lower case letters, digits, dots, hyphens and underscores, in folders"
+		found, expected := "is not a path of a mount", "lower case letters, digits, dots, hyphens and underscores, in folders"
 		what, taken := l.taken(path, out)
 		if taken {
 			found, expected = "overlaps with "+what, "a folder of its own"

@@ -34,7 +34,7 @@ type namePattern struct {
 // ReadNode reads a pattern and tries it.
 func (p *namePattern) ReadNode(n *yamldoc.Node) error {
 	if n.Kind != yamldoc.String || n.Text() == "" || strings.ContainsAny(n.Text(), `[\`) {
-		return errors.New("is no pattern")
+		return errors.New("is not a pattern")
 	}
 	t, err := tmpl.Parse(n.Pos(), n.Text())
 	if err == nil {

@@ -81,7 +81,7 @@ func TestSecretNamesAreTried(t *testing.T) {
 	for text, want := range map[string]string{
 		`secretNames: {cluster: ["{{ .labels.x }}"]}`:    `fact "labels"`,
 		`secretNames: {cluster: ["{{ .hub"]}`:            "unclosed action",
-		`secretNames: {cluster: ["[a-z]"]}`:              "is no pattern",
+		`secretNames: {cluster: ["[a-z]"]}`:              "is not a pattern",
 		`secretNames: {clusters: ["x"]}`:                 `did you mean "cluster"?`,
 		`secretNames: {git: "x"}`:                        "expected a list",
 		`secretNames: {git: ["github/{{ .tenant }}/*"]}`: "",

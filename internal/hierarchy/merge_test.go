@@ -286,7 +286,7 @@ func TestRules(t *testing.T) {
 		{Rule{Pattern: "a", Strategy: "add"}, `rule for "a": unknown strategy "add"; expected append, unique, by-key or replace`},
 		{Rule{Pattern: "a"}, `rule for "a": unknown strategy ""; expected append, unique, by-key or replace`},
 		{Rule{Pattern: "a", Strategy: ByKey}, `rule for "a": strategy by-key needs a key`},
-		{Rule{Pattern: "a", Strategy: Append, Key: "n"}, `rule for "a": a key belongs to strategy by-key alone`},
+		{Rule{Pattern: "a", Strategy: Append, Key: "n"}, `rule for "a": only strategy by-key takes a key`},
 	} {
 		if _, err := NewRules(c.rule); err == nil || err.Error() != c.want {
 			t.Errorf("%+v: %v, want %s", c.rule, err, c.want)

@@ -52,7 +52,7 @@ func NewRules(rules ...Rule) (Rules, error) {
 		switch r.Strategy {
 		case Append, Unique, Replace:
 			if r.Key != "" {
-				return nil, fmt.Errorf("rule for %q: a key belongs to strategy %s alone", r.Pattern, ByKey)
+				return nil, fmt.Errorf("rule for %q: only strategy %s takes a key", r.Pattern, ByKey)
 			}
 		case ByKey:
 			if r.Key == "" {

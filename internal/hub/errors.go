@@ -35,7 +35,7 @@ func (c *client) short(err error, permission string) error {
 	case apierrors.IsUnauthorized(err):
 		what = "the API server does not accept the credentials"
 	case apierrors.IsNotAcceptable(err):
-		what = "the API server cannot answer with metadata alone"
+		what = "the API server cannot answer with metadata only"
 	case errors.As(err, &dns):
 		what = "the API server's host is not found"
 	case errors.As(err, &unknown), errors.As(err, &other), errors.As(err, &invalid):

@@ -73,10 +73,10 @@ func TestWrongManifestEntriesAreRefused(t *testing.T) {
 		"a value file":   {quotas(folder).With(fleettest.Tree{one + "addons/quotas/values.yaml": "a: 1\n"}), one + `addons/quotas/values.yaml:1:1: component "quotas": has values, and is of kind manifests; expected no values`},
 		"substitute":     {quotas(folder + ", substitute: true"), `key "substitute" of component "quotas" of group "addons": is true, and Argo CD has no variables; expected an engine flux`},
 		"of a chart":     {quotas(chartKind + ", substitute: true"), `key "substitute": is for manifests`},
-		"no names":       {quotas(folder + ", dependsOn: [addons/x/dns]"), `key "dependsOn": has an element that is no component's name`},
+		"no names":       {quotas(folder + ", dependsOn: [addons/x/dns]"), `key "dependsOn": has an element that is not a component's name`},
 		"another kind than the catalog's": {
 			catalog.With(fleettest.Tree{fleettest.SystemCatalog: "dns: {enabled: true}\nquotas: {enabled: true, kind: chart, chart: {name: quotas, path: null}}\n"}),
-			`systemCatalog:2:31: key "kind" of component "quotas" of group "addons": is not that of the catalog, manifests; expected kind where the catalog`,
+			`systemCatalog:2:31: key "kind" of component "quotas" of group "addons": differs from the catalog's, manifests; expected kind where the catalog`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

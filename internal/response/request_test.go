@@ -31,8 +31,8 @@ func TestBadQueryNamesWhatIsExpected(t *testing.T) {
 		`{"view":"components","group":"addons","base":{}}`:                                 "base needs a component: it is one component's catalog entry",
 		`{"view":"components","group":"addons","component":"A b"}`:                         `component "A b" is not a DNS-1123 label`,
 		`{"view":"components","group":"addons","component":"dsn"}`:                         `component "dsn" is in no catalog of group "addons"`,
-		`{"view":"members","owner":"onne"}`:                                                `owner "onne" is no member of hub "hub", did you mean "one"?`,
-		`{"view":"members","owner":"solo"}`:                                                `owner "solo" is no member of hub "hub"`,
+		`{"view":"members","owner":"onne"}`:                                                `owner "onne" is not a member of hub "hub", did you mean "one"?`,
+		`{"view":"members","owner":"solo"}`:                                                `owner "solo" is not a member of hub "hub"`,
 		`{"view":"members","selector":{"matchLabel":{}}}`:                                  "input.parameters.selector: expected matchLabels and matchExpressions: ",
 		`{"view":"members","selector":{"matchExpressions":[{"key":"a","operator":"Is"}]}}`: `input.parameters.selector: "Is" is not a valid label selector operator`,
 	} {

@@ -22,7 +22,7 @@ const (
 // newRecord keeps the timeline in the store.
 func (s *Site) newRecord() *store.Replicated[overview.Remembered] {
 	o := store.Options[overview.Remembered]{
-		Merge: s.history.Merge, Value: s.history.Remembered, Log: s.o.Logger, Loss: "the timeline begins anew", Quiet: recordQuiet,
+		Merge: s.history.Merge, Value: s.history.Remembered, Log: s.o.Logger, Loss: "the timeline starts again", Quiet: recordQuiet,
 	}
 	if s.o.Store != nil && s.o.Store.Shared() {
 		o.Interval = recordEvery

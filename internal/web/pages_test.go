@@ -242,7 +242,7 @@ func TestSilentClusterSaysSinceWhen(t *testing.T) {
 	})
 	for server, want := range map[*httptest.Server]map[string]string{
 		server: {"one": "<dd>does not respond: no response in time</dd>", "two": "<dd>not probed: the engine&#39;s word counts</dd>"},
-		never:  {"one": "<dd>no response in time; it has not responded to this service yet. If the engine alone reaches it, set externalSecret.probe: false</dd>"},
+		never:  {"one": "<dd>no response in time; it has not responded to this service yet. If only the engine reaches it, set externalSecret.probe: false</dd>"},
 	} {
 		for cluster, text := range want {
 			if r := get(t, server, secret, "/cluster?cluster="+cluster); !strings.Contains(r.body, text) {

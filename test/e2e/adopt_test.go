@@ -307,7 +307,7 @@ func (a *adopted) refusals(t *testing.T, fleet string) {
 		{1, `ApplicationSet "shops" does not live`, []string{"--applicationset", "shops", "--apply", "--yes"}},
 		{0, "there is nothing to give back", []string{"--applicationset", "apps", "--undo", "--apply", "--yes"}},
 		{2, `ApplicationSet "shops" has not been handed over`, []string{"--applicationset", "shops", "--undo"}},
-		{2, "the standard input is no terminal", []string{"--applicationset", "apps", "--apply"}},
+		{2, "standard input is not a terminal", []string{"--applicationset", "apps", "--apply"}},
 	} {
 		out := a.argosy(t, c.status, append([]string{"adopt", "--repo", fleet}, c.args...)...)
 		if !strings.Contains(out, c.want) {

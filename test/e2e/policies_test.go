@@ -149,21 +149,21 @@ var presets = map[string]struct {
 	},
 	"fleet-hosts": {
 		"{repositories: {hosts: null}, fleet: {repositories: ['https://fleet.example/platform/fleet', 'git@code.example:a/b']}}",
-		policyCase{data: at("https://git.example/x", "password", "t"), refused: "url is at none of the allowed hosts"},
+		policyCase{data: at("https://git.example/x", "password", "t"), refused: "url is not at an allowed host"},
 		[]policyCase{
 			{data: at("https://fleet.example/other", "password", "t")},
 			{data: at("git@code.example:c/d", "sshPrivateKey", "k")},
-			{data: at("https://fleet.example.evil/x", "password", "t"), refused: "url is at none of the allowed hosts"},
+			{data: at("https://fleet.example.evil/x", "password", "t"), refused: "url is not at an allowed host"},
 		},
 	},
 	"one-region": {
 		"{repositories: {hosts: null}, fleet: {region: eu-west-1}}",
-		policyCase{data: at("https://git.example/x", "password", "t"), refused: "url is at none of the allowed hosts"},
+		policyCase{data: at("https://git.example/x", "password", "t"), refused: "url is not at an allowed host"},
 		[]policyCase{
 			{data: at("https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/x", "password", "t")},
 			{data: at("oci://123456789012.dkr.ecr.eu-west-1.amazonaws.com/x", "type", "helm", "password", "t")},
-			{data: at("https://git-codecommit.us-east-1.amazonaws.com/v1/repos/x", "password", "t"), refused: "url is at none of the allowed hosts"},
-			{data: at("oci://evil.ex:1/ab.dkr.ecr.eu-west-1.amazonaws.com/x", "type", "helm", "password", "t"), refused: "url is at none of the allowed hosts"},
+			{data: at("https://git-codecommit.us-east-1.amazonaws.com/v1/repos/x", "password", "t"), refused: "url is not at an allowed host"},
+			{data: at("oci://evil.ex:1/ab.dkr.ecr.eu-west-1.amazonaws.com/x", "type", "helm", "password", "t"), refused: "url is not at an allowed host"},
 		},
 	},
 }
@@ -317,13 +317,13 @@ var repositories = map[string]struct {
 	"app":        {"repository", "", at("https://git.example/x", "githubAppEnterpriseBaseUrl", "https://git.example/api/v3")},
 	"write":      {"repo-write-creds", "the fleet has no Secrets of this argocd.argoproj.io/secret-type: use cluster, repository, repo-creds", at("https://git.example/x")},
 	"push":       {"repository-write", "the fleet has no Secrets of this argocd.argoproj.io/secret-type: use cluster, repository, repo-creds", at("https://git.example/x")},
-	"other-host": {"repository", "url is at none of the allowed hosts", at("https://other.example/x")},
-	"prefix":     {"repo-creds", "url is at none of the allowed hosts", at("https://git.example")}, // Argo CD would use it for git.example.evil
-	"look-alike": {"repository", "url is at none of the allowed hosts", at("https://git.example.evil.example/x")},
-	"user":       {"repository", "url is at none of the allowed hosts", at("https://git.example@evil.example/x")},
-	"other-port": {"repository", "url is at none of the allowed hosts", at("https://git.example:9/x")},
-	"no-url":     {"repository", "url is at none of the allowed hosts", map[string]string{"password": "t"}},
-	"app-host":   {"repository", "githubAppEnterpriseBaseUrl, which is sent what the App signs, is at none of the allowed hosts", at("https://git.example/x", "githubAppEnterpriseBaseUrl", "https://evil.example/api")},
+	"other-host": {"repository", "url is not at an allowed host", at("https://other.example/x")},
+	"prefix":     {"repo-creds", "url is not at an allowed host", at("https://git.example")}, // Argo CD would use it for git.example.evil
+	"look-alike": {"repository", "url is not at an allowed host", at("https://git.example.evil.example/x")},
+	"user":       {"repository", "url is not at an allowed host", at("https://git.example@evil.example/x")},
+	"other-port": {"repository", "url is not at an allowed host", at("https://git.example:9/x")},
+	"no-url":     {"repository", "url is not at an allowed host", map[string]string{"password": "t"}},
+	"app-host":   {"repository", "githubAppEnterpriseBaseUrl, which is sent what the App signs, is not at an allowed host", at("https://git.example/x", "githubAppEnterpriseBaseUrl", "https://evil.example/api")},
 	"type":       {"repository", "the fleet has no repositories of this type: use git, helm", at("https://git.example/x", "type", "oci")},
 	"bearer":     {"repository", "the fleet has no credentials of this kind: use password, sshPrivateKey, githubAppPrivateKey", at("https://git.example/x", "bearerToken", "t")},
 	"insecure":   {"repository", "insecure takes away what protects the credential on its way", at("https://git.example/x", "insecure", "true")},

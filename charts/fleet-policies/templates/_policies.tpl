@@ -130,13 +130,13 @@ fleet-repository-secrets:
     {{- if $effective.restricted }}
     - expression: >-
         variables.url.matches('{{ include "fleet-policies.addresses" (dict "hosts" $effective.hosts "addresses" $effective.addresses "web" false) }}')
-      message: {{ printf "url is at none of the allowed hosts, or not written as https://HOST/..., ssh://git@HOST/... or git@HOST:...: use %s" (join ", " $allowed) | quote }}
+      message: {{ printf "url is not at an allowed host, or not written as https://HOST/..., ssh://git@HOST/... or git@HOST:...: use %s" (join ", " $allowed) | quote }}
     - expression: >-
         variables.app == '' || variables.app.matches('{{ include "fleet-policies.addresses" (dict "hosts" $effective.hosts "addresses" $effective.addresses "web" true) }}')
-      message: {{ printf "githubAppEnterpriseBaseUrl, which is sent what the App signs, is at none of the allowed hosts: use https:// and %s" (join ", " $allowed) | quote }}
+      message: {{ printf "githubAppEnterpriseBaseUrl, which is sent what the App signs, is not at an allowed host: use https:// and %s" (join ", " $allowed) | quote }}
     - expression: >-
         variables.fluxApp == '' || variables.fluxApp.matches('{{ include "fleet-policies.addresses" (dict "hosts" $effective.hosts "addresses" $effective.addresses "web" true) }}')
-      message: {{ printf "githubAppBaseURL, which is sent what the App signs, is at none of the allowed hosts: use https:// and %s" (join ", " $allowed) | quote }}
+      message: {{ printf "githubAppBaseURL, which is sent what the App signs, is not at an allowed host: use https:// and %s" (join ", " $allowed) | quote }}
     {{- end }}
     {{- $types := list "" }}
     {{- range .types }}{{ $types = append $types (b64enc .) }}{{ end }}

@@ -25,7 +25,7 @@
 {{- end -}}
 
 {{/* The namespaces that need a kubeconfig, as JSON: the one that is asked for, and this one to push with, as a SecretStore
-reads Secrets of its own namespace alone. */}}
+reads Secrets of its own namespace only. */}}
 {{- define "fleet-secret.kubeconfigNamespaces" -}}
 {{- $all := list -}}
 {{- if include "fleet-secret.bool" .Values.kubeconfig.enabled -}}

@@ -246,7 +246,7 @@ annotations:
 {{- $why := "" -}}
 {{- $asks := or (has "getparams" $allow.routes) (has "flux-inputs" $allow.routes) -}}
 {{- range $key := list "views" "hubs" "groups" "owners" "tenants" -}}
-{{- if and (hasKey $allow $key) (eq (join "," $allow.routes) "webhook") }}{{ $why = printf "%s with the route webhook alone, which asks for nothing" $key }}{{ end -}}
+{{- if and (hasKey $allow $key) (eq (join "," $allow.routes) "webhook") }}{{ $why = printf "%s with only the route webhook, which asks for nothing" $key }}{{ end -}}
 {{- end -}}
 {{- if and (hasKey $allow "base") (not (has "getparams" $allow.routes)) }}{{ $why = "base without the route getparams, which has it" }}{{ end -}}
 {{- if and $allow.views (not $asks) (not $why) }}{{ $why = "views without the route getparams or flux-inputs, which have them" }}{{ end -}}

@@ -20,7 +20,7 @@ type Replacement struct {
 }
 
 // ErrChanged means that a file has changed since its writer read it.
-var ErrChanged = errors.New("somebody else has changed it meanwhile")
+var ErrChanged = errors.New("someone else has changed it in the meantime")
 
 // UnfinishedError names the files that WriteAll has written and could not restore.
 type UnfinishedError struct{ New, Changed []string }

@@ -126,7 +126,7 @@ func replaceable(dir string) error {
 	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || p == dir {
 			if err == nil && !d.IsDir() {
-				return fmt.Errorf("%s is no folder", p)
+				return fmt.Errorf("%s is not a folder", p)
 			}
 			return err
 		}

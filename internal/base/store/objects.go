@@ -29,7 +29,7 @@ var (
 	// ErrNotFound means that there is no such record or object.
 	ErrNotFound = errors.New("there is no such record")
 	// ErrConflict means that another process has written since.
-	ErrConflict = errors.New("another process has written meanwhile")
+	ErrConflict = errors.New("another process has written in the meantime")
 )
 
 // Damaged is the error of a record that exists and cannot be used.

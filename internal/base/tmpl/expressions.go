@@ -48,7 +48,7 @@ func (a *account) compile(name, pattern string) (*expression, error) {
 		return nil, err
 	}
 	if folded.MatchString(pattern) && wide.MatchString(pattern) {
-		return nil, limitError{fmt.Sprintf("function %q is given an expression with other letters than those of ASCII", name), `at most letters of ASCII with (?i)`}
+		return nil, limitError{fmt.Sprintf("function %q is given an expression with letters that are not ASCII", name), `at most letters of ASCII with (?i)`}
 	}
 	if err := a.charge(costParsed*len(pattern) + costClass*len(class.FindAllString(pattern, -1))); err != nil {
 		return nil, err

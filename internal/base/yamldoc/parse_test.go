@@ -126,7 +126,7 @@ func TestErrors(t *testing.T) {
 		{"infinity", "a: .inf\n", `invalid-yaml f.yaml:1:4: value ".inf": cannot be expressed in JSON, which Helm needs; expected a string, number, boolean or null`},
 		{"tab", "a:\n\tb: 1\n", "invalid-yaml f.yaml:2: found character that cannot start any token; expected a YAML document; indent with spaces, not tabs, and quote text that starts with @, ` or %"},
 		{"a wrong indent", "a: 1\nb:\n  - {x: 1,\n     y: 2}\n  - z\n - w\nc: 1\n", "invalid-yaml f.yaml:6: did not find expected key; expected a YAML document"},
-		{"a line that is no key", "name: a\nb:\n  c: 1\n  d\n  e: 2\nf: 1\n", "invalid-yaml f.yaml:4: could not find expected ':'; expected a YAML document"},
+		{"a line that is not a key", "name: a\nb:\n  c: 1\n  d\n  e: 2\nf: 1\n", "invalid-yaml f.yaml:4: could not find expected ':'; expected a YAML document"},
 		{"an item among keys", "name: a\nnamespaces:\n    x: 1\n  - y\nz: 1\n", "invalid-yaml f.yaml:4: did not find expected key; expected a YAML document"},
 		{"a bracket that stays open", "a: 1\nb: [1, 2\nc: 3\n", "invalid-yaml f.yaml:2: did not find expected ',' or ']'; expected a YAML document"},
 		{"a quote that stays open", "a: 1\nb: \"x\nc: 3\n", "invalid-yaml f.yaml:2: found unexpected end of stream; expected a YAML document"},

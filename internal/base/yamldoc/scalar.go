@@ -97,7 +97,7 @@ func askKey(source string) (string, error) {
 	}
 	var m map[string]string
 	if err := json.Unmarshal(text, &m); err != nil || len(m) != 1 {
-		return "", fmt.Errorf("%q is no key", source)
+		return "", fmt.Errorf("%q is not a key", source)
 	}
 	return slices.Collect(maps.Keys(m))[0], nil
 }
@@ -122,7 +122,7 @@ func askValue(source string) (scalar, error) {
 		}
 		return scalar{String, s}, nil
 	case text[0] == '{' || text[0] == '[':
-		return scalar{}, fmt.Errorf("%q is no scalar", source)
+		return scalar{}, fmt.Errorf("%q is not a scalar", source)
 	}
 	return scalar{Number, string(text)}, nil
 }

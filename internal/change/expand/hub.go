@@ -208,7 +208,7 @@ func (h *Hub) openRepository(repoURL, revision string) (*snapshot.Snapshot, erro
 	case missing != "":
 		return nil, missingRevision("generator git", revision, missing)
 	case snap == nil:
-		return nil, source.NotFollowed{Text: "generator git is not followed: it reads " + source.Shown(repoURL) + ", which is another repository"}
+		return nil, source.NotFollowed{Text: "generator git is not followed: it reads " + source.Shown(repoURL) + ", which is a different repository"}
 	}
 	return snap, nil
 }

@@ -265,7 +265,7 @@ func (h hubRoots) projects() {
 		}
 		seen[name] = true
 		h.warn(problem.Problem{
-			Reason: problem.MissingProject, Pos: use.Pos, Subject: fmt.Sprintf("AppProject %q", name), Found: "nobody makes it, so that Argo CD makes no Application in it",
+			Reason: problem.MissingProject, Pos: use.Pos, Subject: fmt.Sprintf("AppProject %q", name), Found: "nothing creates it, so Argo CD creates no Application in it",
 			Expected: "one of " + strings.Join(append(names, argocdProject), ", "), Hints: append(problem.Nearest(name, names), "argosy new tenant writes a tenant's project"),
 		})
 	}

@@ -42,7 +42,7 @@ func (l *linter) documents() {
 		if !doc.Extra.IsZero() {
 			l.problems = append(l.problems, problem.Problem{
 				Reason: problem.MultipleDocuments, Severity: problem.Warning, Pos: doc.Extra,
-				Found: "a second document, which nobody reads", Expected: "one document in a file",
+				Found: "a second document, which is not read", Expected: "one document in a file",
 			})
 		}
 	}

@@ -134,7 +134,7 @@ func (l *linter) credentials(c *fleetstate.Cluster) {
 		for _, r := range declared {
 			l.warn(c, problem.Problem{
 				Reason: problem.MissingCredential, Pos: m.KeyPos("use_external_secrets"), Subject: fmt.Sprintf("agent %q", m.Name),
-				Found: "nobody brings its credentials " + r.name, Expected: "use_external_secrets or push_argo_secrets", Related: []problem.Pos{r.pos},
+				Found: "nothing provides its credentials " + r.name, Expected: "use_external_secrets or push_argo_secrets", Related: []problem.Pos{r.pos},
 			})
 		}
 	}

@@ -24,7 +24,7 @@ func Ignore(st *fleetstate.State, problems []problem.Problem) []problem.Problem 
 		if !slices.ContainsFunc(st.Resolver().Snapshot.Paths(), g.Match) {
 			out = append(out, problem.Problem{
 				Reason: problem.NoEffect, Severity: problem.Warning, Pos: g.Pos, Subject: fmt.Sprintf("path %q of lint.ignore", g),
-				Found: "is that of no file", Expected: "a path of this repository, with * for text within a part and ** for any parts",
+				Found: "is not a file's", Expected: "a path of this repository, with * for text within a part and ** for any parts",
 			})
 		}
 	}

@@ -81,7 +81,7 @@ duplicate-name fleet/fleet-members/hub/one.yaml: Application "fleet-secret-one":
 invalid-value addons/tenants/retail/clusters/one/application-sets/addons.yaml:1:50: releaseName of component "dns": "one-` + strings.Repeat("x", 50) + `"; expected a DNS-1123 name of at most 53 characters`,
 		},
 		{"ambiguous", fleettest.Tree{"addons/defaults/addons/dns/values.yaml": "on: 0123\n"}, "ambiguous-scalar addons/defaults/addons/dns/values.yaml:1:1: key on: Helm reads true, YAML 1.2 reads something else; put it in quotes, or write what you mean\nambiguous-scalar addons/defaults/addons/dns/values.yaml:1:5: value 0123: Helm reads 83, YAML 1.2 reads something else; put it in quotes, or write what you mean"},
-		{"second document", fleettest.Tree{"addons/defaults/addons/dns/values.yaml": "a: 1\n---\nb: 2\n"}, "multiple-documents addons/defaults/addons/dns/values.yaml:2:1: a second document, which nobody reads; expected one document in a file"},
+		{"second document", fleettest.Tree{"addons/defaults/addons/dns/values.yaml": "a: 1\n---\nb: 2\n"}, "multiple-documents addons/defaults/addons/dns/values.yaml:2:1: a second document, which is not read; expected one document in a file"},
 		{
 			"conflict, once for all clusters",
 			fleettest.Tree{"addons/defaults/addons/dns/values.yaml": "a: {b: 1}\n", "addons/tenants/defaults/addons/dns/values.yaml": "a: x\n"},

@@ -15,7 +15,7 @@ var ignoredByRegistration = []struct {
 	found, expected string
 }{
 	{"argosy.dev/ignored-keys", problem.UnknownKey, "has keys that nothing reads: %s", "cluster_name, server, config, metadata and addons"},
-	{"argosy.dev/ignored-labels", problem.InvalidLabel, "has addons that are no labels, and are left out: %s", "names and values of labels"},
+	{"argosy.dev/ignored-labels", problem.InvalidLabel, "has addons that are not labels and are left out: %s", "names and values of labels"},
 }
 
 // record reports the parts of a member's record that its registration left out.

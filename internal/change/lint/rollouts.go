@@ -29,7 +29,7 @@ func (l *linter) rollouts() {
 		if _, is := rollout.PolicyName(file); !is {
 			l.problems = append(l.problems, problem.Problem{
 				Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: file}, Subject: "file",
-				Found: "is in the folder of rollout policies, and is none", Expected: "files named " + rollout.Folder + "/<name>.yaml",
+				Found: "is in the folder of rollout policies but is not one", Expected: "files named " + rollout.Folder + "/<name>.yaml",
 			})
 		}
 	}

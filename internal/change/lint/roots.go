@@ -30,7 +30,7 @@ func (l *linter) roots() {
 			p.Pos, p.Related = instead, nil
 		}
 		if n := len(l.st.Resolver().Snapshot.Under(group.Root)); n > 0 {
-			p.Found += fmt.Sprintf(", so that nobody reads its files (%d)", n)
+			p.Found += fmt.Sprintf(", so its files are not read (%d)", n)
 		}
 		l.problems = append(l.problems, p)
 	}

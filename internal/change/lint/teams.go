@@ -19,7 +19,7 @@ func (l *linter) teams() {
 	}
 	for _, file := range l.st.Resolver().Snapshot.Under(team.Folder) {
 		if _, ok := team.Name(file); !ok {
-			warn(file, "file", "is in the folder of teams, and is no team file", "files named "+team.Folder+"/<team>.yaml")
+			warn(file, "file", "is in the folder of teams but is not a team file", "files named "+team.Folder+"/<team>.yaml")
 		} else if table == nil {
 			warn(file, "team file", "has no effect: the layout has no group "+team.Group, "groups: {teams: {catalog: charts/application-sets/catalogs/teams.yaml}}")
 		}

@@ -31,7 +31,7 @@ func unregistered(st *fleetstate.State, only string) (warnings []problem.Problem
 			missing = []problem.Problem{{
 				Reason: problem.NotExpanded, Severity: problem.Warning, Hub: hub, Subject: hub,
 				Found: "the facts given know no cluster of the hub, so that its Applications are left out",
-				Hints: []string{"give a file of facts with its clusters, or --hub for another hub alone"},
+				Hints: []string{"give a file of facts with its clusters, or --hub for one other hub"},
 			}}
 		}
 		warnings = append(warnings, missing...)

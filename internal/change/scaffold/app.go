@@ -127,7 +127,7 @@ func ownCluster(st *fleetstate.State, flag, owner, name string) (*fleetstate.Clu
 		}
 		names = append(names, c.Member.Name)
 	}
-	return nil, problem.Usage(append(problem.Nearest(name, names), nothingWritten), "--%s: %q is no cluster of team %q, which is on %s", flag, name, owner, strings.Join(names, ", "))
+	return nil, problem.Usage(append(problem.Nearest(name, names), nothingWritten), "--%s: %q is not a cluster of team %q, which is on %s", flag, name, owner, strings.Join(names, ", "))
 }
 
 // sharedFolder returns the least specific level of the tenant that these clusters share and that no

@@ -62,7 +62,7 @@ type named struct{ flag, name string }
 func checkNames(all ...named) error {
 	for _, n := range all {
 		if !labels.IsName(n.name) {
-			return problem.Usage([]string{nothingWritten}, "--%s: %q is no name: lower case letters, digits and inner hyphens, at most 63", n.flag, n.name)
+			return problem.Usage([]string{nothingWritten}, "--%s: %q is not a name: lower case letters, digits and inner hyphens, at most 63", n.flag, n.name)
 		}
 	}
 	return nil
@@ -93,7 +93,7 @@ func checkURL(flag, address string) error {
 	case err != nil && isSCP(address):
 		return nil
 	case err != nil: // the error may quote a password
-		return refuse("is no URL", "one such as https://git.example.com/platform/fleet.git")
+		return refuse("is not a URL", "one such as https://git.example.com/platform/fleet.git")
 	}
 	if _, secret := u.User.Password(); secret {
 		return refuse("has a password", "the URL without, and a Secret with the credentials")
@@ -118,7 +118,7 @@ func (h Installation) check() error {
 		return fail("repo-url", "is empty", "the URL that Argo CD reads this repository at, "+example)
 	case isSCP(h.RepoURL):
 	case err != nil || u.Host == "" && u.Scheme != "file" || u.Scheme == "":
-		return fail("repo-url", fmt.Sprintf("%q is no URL of a Git repository", h.RepoURL), example)
+		return fail("repo-url", fmt.Sprintf("%q is not the URL of a Git repository", h.RepoURL), example)
 	}
 	switch {
 	case h.Revision == "" || strings.ContainsAny(h.Revision, " \t\r\n"):

@@ -252,7 +252,7 @@ again: // what a label hid is seen in the next round
 			if err != nil {
 				return nil, err
 			}
-			d.Summary += fmt.Sprintf("set %s: %s at %s: it named %q, which is no release, and so got the first one\n", label, first, pos, said)
+			d.Summary += fmt.Sprintf("set %s: %s at %s: it named %q, which is not a release, and so got the first one\n", label, first, pos, said)
 			goto again
 		}
 	}

@@ -51,7 +51,7 @@ func (m Member) Check() error {
 		for _, pair := range list.pairs {
 			key, _, ok := strings.Cut(pair, "=")
 			if !ok || key == "" {
-				return problem.Usage(nil, "--%s: %q is no key=value", list.flag, pair)
+				return problem.Usage(nil, "--%s: %q is not key=value", list.flag, pair)
 			}
 			if seen[key] {
 				return problem.Usage(nil, "--%s: key %q is given twice", list.flag, key)

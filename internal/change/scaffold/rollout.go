@@ -53,7 +53,7 @@ func ChangeRollout(ctx context.Context, r Repository, c RolloutChange) (*Draft, 
 	case c.Name == "":
 		return nil, problem.Usage([]string{nothingWritten}, "NAME is missing; expected one of the rollouts %s", strings.Join(names, ", "))
 	case d.before.File(file) == nil:
-		return nil, problem.Usage(append(problem.Nearest(c.Name, names), nothingWritten), "rollout %q is none of %s", c.Name, strings.Join(names, ", "))
+		return nil, problem.Usage(append(problem.Nearest(c.Name, names), nothingWritten), "rollout %q is not one of %s", c.Name, strings.Join(names, ", "))
 	}
 	if err := d.edit(file, "edit the file by hand", c.apply); err != nil {
 		return nil, err
@@ -149,5 +149,5 @@ func (c RolloutChange) checkRing(st *fleetstate.State) error {
 	if c.Ring == "" || slices.Contains(names, c.Ring) {
 		return nil
 	}
-	return problem.Usage(append(problem.Nearest(c.Ring, names), nothingWritten), "--ring: %q is no ring of rollout %q; expected one of %s", c.Ring, c.Name, strings.Join(names, ", "))
+	return problem.Usage(append(problem.Nearest(c.Ring, names), nothingWritten), "--ring: %q is not a ring of rollout %q; expected one of %s", c.Ring, c.Name, strings.Join(names, ", "))
 }

@@ -49,7 +49,7 @@ func NewTeam(ctx context.Context, r Repository, t Team) (*Draft, error) {
 	}
 	slices.Sort(tenants)
 	if !slices.Contains(tenants, t.Tenant) {
-		return nil, problem.Usage(append(problem.Nearest(t.Tenant, tenants), nothingWritten), "--tenant: %q is none of the tenants %s", t.Tenant, strings.Join(tenants, ", "))
+		return nil, problem.Usage(append(problem.Nearest(t.Tenant, tenants), nothingWritten), "--tenant: %q is not one of the tenants %s", t.Tenant, strings.Join(tenants, ", "))
 	}
 	selector, err := labels.SelectorFromText(t.Selector)
 	if err != nil {

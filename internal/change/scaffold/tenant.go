@@ -46,7 +46,7 @@ func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 	} else if t.Hub == "" {
 		return nil, problem.Usage([]string{nothingWritten}, "--hub is missing; expected one of %s", strings.Join(hubs, ", "))
 	} else if !slices.Contains(hubs, t.Hub) {
-		return nil, problem.Usage(append(problem.Nearest(t.Hub, hubs), nothingWritten), "--hub: %q is none of the hubs %s", t.Hub, strings.Join(hubs, ", "))
+		return nil, problem.Usage(append(problem.Nearest(t.Hub, hubs), nothingWritten), "--hub: %q is not one of the hubs %s", t.Hub, strings.Join(hubs, ", "))
 	}
 	if t.Tenant == "default" {
 		return nil, problem.Usage([]string{nothingWritten}, "--name: %q is Argo CD's own project, which permits everything", t.Tenant)
@@ -63,7 +63,7 @@ func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 			reaches, err := path.Match(p, m.Name)
 			switch {
 			case err != nil || p == "" || strings.ContainsAny(p, "/\\ "):
-				return nil, problem.Usage([]string{nothingWritten}, "--cluster: %q is no name of clusters, with * for any text", p)
+				return nil, problem.Usage([]string{nothingWritten}, "--cluster: %q is not a pattern of cluster names, with * for any text", p)
 			case reaches && m.Tenant != t.Tenant:
 				return nil, problem.Usage([]string{"give its clusters by name: --cluster NAME; " + nothingWritten}, "--cluster: %q reaches %s, which is a cluster of the tenant %s", p, m.Name, m.Tenant)
 			}

@@ -41,7 +41,7 @@ func (e *Entry) readKind(r *yamldoc.Reader, m *yamldoc.MapReader) {
 			name = group
 		}
 		if n.Kind != yamldoc.String || !labels.IsName(group) || !labels.IsName(name) {
-			r.Add(problem.InvalidValue, n, `key "dependsOn"`, "has an element that is no component's name", "components of the same cluster, as component or group/component")
+			r.Add(problem.InvalidValue, n, `key "dependsOn"`, "has an element that is not a component's name", "components of the same cluster, as component or group/component")
 			continue
 		}
 		e.DependsOn = append(e.DependsOn, n.Text())

@@ -22,7 +22,7 @@ func KindProblems(group, component string, e *Entry, tree *hierarchy.Tree, isFlu
 			said = KindManifests
 		}
 		if said != e.Kind {
-			return fault(KeyKind, fmt.Sprintf("is not that of the catalog, %s", KindName(said)), "kind where the catalog of the release has the component, and nowhere else", problem.InvalidValue)
+			return fault(KeyKind, fmt.Sprintf("differs from the catalog's, %s", KindName(said)), "kind where the catalog of the release has the component, and nowhere else", problem.InvalidValue)
 		}
 	}
 	if e.Substitute && !isFlux {

@@ -36,7 +36,7 @@ func (c Cluster) difference(d Cluster) string {
 // difference reports that an engine's object is different; empty when it is the same.
 func (a Application) difference(b Application) string {
 	if a != b {
-		return "it is another"
+		return "it is a different one"
 	}
 	return ""
 }

@@ -126,7 +126,7 @@ func TestJoinErrors(t *testing.T) {
 		"label":       {"clusters: [{name: c, labels: {k: x}}]\n", "clusters: [{name: c, labels: {k: z}}]\n", []string{`b:1:12: cluster "c": is not as at a:1:12: label "k" is "z", not "x"; expected the same in both files, or one file with it`}},
 		"more":        {"clusters: [{name: c}]\n", "clusters: [{name: c, annotations: {k: z}}]\n", []string{`b:1:12: cluster "c": is not as at a:1:12: annotation "k" is there; expected the same in both files, or one file with it`}},
 		"less":        {"clusters: [{name: c, annotations: {k: z}}]\n", "clusters: [{name: c}]\n", []string{`b:1:12: cluster "c": is not as at a:1:12: annotation "k" is missing; expected the same in both files, or one file with it`}},
-		"application": {"applications: [{name: c}]\n", "applications: [{name: c, cluster: d}]\n", []string{`b:1:16: application "c": is not as at a:1:16: it is another; expected the same in both files, or one file with it`}},
+		"application": {"applications: [{name: c}]\n", "applications: [{name: c, cluster: d}]\n", []string{`b:1:16: application "c": is not as at a:1:16: it is a different one; expected the same in both files, or one file with it`}},
 		"open":        {"closed: true\n", "kind: Facts\n", []string{`b:1:1: closed: true: is said by a, and not here; expected it in all files of facts, or in none`}},
 		"closed":      {"kind: Facts\n", "closed: true\n", []string{`b:1:1: closed: true: is said here, and not by a; expected it in all files of facts, or in none`}},
 		"no engine":   {"helmReleases: []\n", "kind: Facts\n", []string{`b:1:1: what the engine has: is said by a, and not here; expected applications, helmReleases or kustomizations in all files of facts, or in none`}},

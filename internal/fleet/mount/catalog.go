@@ -65,7 +65,7 @@ func (r *reader) entry(subject string, e *yamldoc.Node) {
 	}
 	for _, n := range []*yamldoc.Node{e.Get(keyRepository), chart.Get(keyRepository)} {
 		if n != nil && (n.Kind != yamldoc.String || !r.team.Allows(n.Text())) {
-			r.add(n.Pos(), "repository of "+subject, fmt.Sprintf("%q is none that the team may deploy from", n.Text()), "an address that repositories of the team's file allow, in full")
+			r.add(n.Pos(), "repository of "+subject, fmt.Sprintf("%q is not one that the team may deploy from", n.Text()), "an address that repositories of the team's file allow, in full")
 		}
 	}
 	for _, n := range []*yamldoc.Node{e.Get("path"), chart.Get("path")} {

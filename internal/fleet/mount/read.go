@@ -130,7 +130,7 @@ func (r *reader) file(p string, f *snapshot.File) bool {
 		}
 		return false
 	case r.files.isFleetsOwn(p):
-		return out("the fleet repository alone has such a file", "values files and catalogs of levels", "it has no effect in the repository of a mount")
+		return out("only the fleet repository has such a file", "values files and catalogs of levels", "it has no effect in the repository of a mount")
 	case len(found) > 0:
 		if r.count, r.size = r.count+1, r.size+len(f.Data); r.isFull() {
 			return false

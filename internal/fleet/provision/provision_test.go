@@ -49,7 +49,7 @@ func TestProvisionErrors(t *testing.T) {
 			"a.yaml:1:12: key \"provision.version\": missing or empty; expected a minor version or a release of it, such as \"1.33\" or \"1.33.2\""},
 		{"provision: {class: EKS, version: '1.33'}", `a.yaml:1:20: key "provision.class": "EKS" is not a DNS-1123 label; expected lower case letters, digits and inner hyphens, at most 63`},
 		{"provision: {class: eks, version: 1.30}", `a.yaml:1:34: key "provision.version": is a number; expected text; put it in quotes: YAML reads 1.30 as 1.3`},
-		{"provision: {class: eks, version: latest}", `a.yaml:1:34: key "provision.version": "latest" is no version; expected a minor version or a release of it, such as "1.33" or "1.33.2"`},
+		{"provision: {class: eks, version: latest}", `a.yaml:1:34: key "provision.version": "latest" is not a version; expected a minor version or a release of it, such as "1.33" or "1.33.2"`},
 		{"provision: {class: eks, version: '1.33', nodes: {version: '1.34'}}", `a.yaml:1:59: key "provision.nodes.version": 1.34 is ahead of the control plane; expected at most 1.33`},
 		{"provision: {class: eks, version: 1.33.1, nodes: {version: 1.33.2}}", `a.yaml:1:59: key "provision.nodes.version": 1.33.2 is ahead of the control plane; expected at most 1.33.1`},
 		{"provision: {class: eks, version: '1.33', nodes: {version: '1.29'}}", `a.yaml:1:59: key "provision.nodes.version": 1.29 is 4 minor versions behind the control plane, 1.33; expected at most 3 behind`},

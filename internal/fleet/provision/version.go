@@ -25,7 +25,7 @@ var versionPattern = regexp.MustCompile(`^([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{
 func (v *Version) UnmarshalText(text []byte) error {
 	m := versionPattern.FindStringSubmatch(string(text))
 	if m == nil {
-		return fmt.Errorf("%q is no version", text)
+		return fmt.Errorf("%q is not a version", text)
 	}
 	*v = Version{Patch: -1, Text: string(text)}
 	v.Major, _ = strconv.Atoi(m[1]) // digits, by the pattern

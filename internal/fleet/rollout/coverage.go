@@ -18,7 +18,7 @@ func Coverage(policies []*Policy, members []Member) []problem.Problem {
 	for i, p := range policies {
 		for _, q := range policies[:i] {
 			if p.Scope.Overlaps(q.Scope) {
-				report(problem.Error, p.Pos, fmt.Sprintf("rollout %q", p.Name), fmt.Sprintf("its scope overlaps with that of rollout %q, whose rings count", q.Name), "each group of a tenant in one rollout")
+				report(problem.Error, p.Pos, fmt.Sprintf("rollout %q", p.Name), fmt.Sprintf("its scope overlaps with the scope of rollout %q, whose rings count", q.Name), "each group of a tenant in one rollout")
 			}
 		}
 		selected := make([]int, len(p.Rings))

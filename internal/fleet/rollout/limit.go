@@ -17,7 +17,7 @@ func (l *Limit) UnmarshalText(text []byte) error {
 	digits, isPercent := strings.CutSuffix(string(text), "%")
 	n, err := strconv.Atoi(digits)
 	if err != nil || n < 0 || isPercent && n > 100 {
-		return fmt.Errorf("%q is no number of members", text)
+		return fmt.Errorf("%q is not a number of members", text)
 	}
 	if *l = (Limit{Count: n}); isPercent {
 		*l = Limit{Percent: n}

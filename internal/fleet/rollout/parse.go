@@ -37,7 +37,7 @@ func (p *Policy) Equal(q *Policy) bool { return p.Pos.File == q.Pos.File && p.di
 // Check checks what concerns more than one key.
 func (p *Policy) Check(at yamldoc.At) {
 	if p.ScopePos = at.Pos("scope"); !labels.IsName(p.Name) {
-		at.AddAt(problem.InvalidRollout, p.Pos, fmt.Sprintf("rollout %q", p.Name), "is no name of a rollout", "a file named by a DNS-1123 label, such as prod.yaml")
+		at.AddAt(problem.InvalidRollout, p.Pos, fmt.Sprintf("rollout %q", p.Name), "is not a rollout's name", "a file named by a DNS-1123 label, such as prod.yaml")
 	}
 	var known []string
 	for i, r := range p.Rings {
@@ -48,7 +48,7 @@ func (p *Policy) Check(at yamldoc.At) {
 	}
 	isRing := func(at yamldoc.At, name string) {
 		if !slices.Contains(known, name) {
-			at.Wrong("ring", fmt.Sprintf("%q is no ring", name), "one of "+strings.Join(known, ", "), problem.Nearest(name, known)...)
+			at.Wrong("ring", fmt.Sprintf("%q is not a ring", name), "one of "+strings.Join(known, ", "), problem.Nearest(name, known)...)
 		}
 	}
 	for i, a := range p.Approvals {

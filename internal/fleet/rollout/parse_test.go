@@ -80,7 +80,7 @@ func TestPolicyProblems(t *testing.T) {
 		head + "rings: [{name: a, selector: {matchLabel: {}}}]\n":                                       `key "rings[0].selector"`,
 		head + "rings: [{name: a, selector: {}}, {name: a, selector: {}}]\n":                            `"a" is the name of another ring`,
 		head + "rings: [{name: a, selector: {}, soak: 3 days}]\n":                                       `key "rings[0].soak": "3 days"; expected a duration`,
-		head + "rings: [{name: a, selector: {}, maxUnavailable: few}]\n":                                `"few" is no number of members`,
+		head + "rings: [{name: a, selector: {}, maxUnavailable: few}]\n":                                `"few" is not a number of members`,
 		head + "rings: [{name: a, selector: {}, onFailure: stop}]\n":                                    `"stop"; expected hold or back`,
 		head + "rings: [{name: a, selector: {}, windows: [{from: 9}]}]\n":                               `key "rings[0].windows[0].from": "9"`,
 		head + "rings: [{name: a, selector: {}, windows: [{timeZone: Mars}]}]\n":                        `"Mars"; expected a time zone`,
@@ -88,7 +88,7 @@ func TestPolicyProblems(t *testing.T) {
 		head + "rings: [{name: a, selector: {}, checks: [{name: c, url: \"file:///x\"}]}]\n":            `"file:///x"; expected an address`,
 		head + "rings: [{name: a, selector: {}, checks: [{name: c, url: \"https://u:p@h/\"}]}]\n":       `it has a user or a password`,
 		head + "rings: [{name: a, selector: {}, checks: [{name: c, url: \"https://h\", query: up}]}]\n": `query, min and max belong together`,
-		head + ring + "pins: [{ring: b, revision: abcdefg}]\n":                                          `"b" is no ring`,
+		head + ring + "pins: [{ring: b, revision: abcdefg}]\n":                                          `"b" is not a ring`,
 		head + ring + "pins: [{ring: a, revision: abc}]\n":                                              `"abc"; expected a revision`,
 		head + ring + "approvals: [{ring: a, revision: abcdefg, reason: x}]\n":                          `key "approvals[0].expires"`,
 		head + ring + "ring: []\n": `key "ring": not known`,
@@ -130,7 +130,7 @@ rings:
 		`error member "a" of hub "h": the rings one and two of rollout "all" select it; it counts as a member of "two"`,
 		`error member "c" of hub "h": no ring of rollout "all" selects it; it counts as a member of the last, "none"`,
 		`warning ring "none" of rollout "all": selects no member`,
-		`error rollout "addons": its scope overlaps with that of rollout "all", whose rings count`,
+		`error rollout "addons": its scope overlaps with the scope of rollout "all", whose rings count`,
 	}
 	if diff := cmp.Diff(want, got[:min(len(got), 4)]); diff != "" {
 		t.Error(diff)

@@ -98,7 +98,7 @@ func (a *Apps) project(f yamldoc.Field, t *Table, named *yamldoc.Node) {
 	}
 	a.Projects = append(a.Projects, problem.Problem{
 		Reason: problem.InvalidApp, Severity: problem.Error, Pos: p.Pos(), Subject: fmt.Sprintf("project of component %q of group %q", f.Key, Workloads),
-		Found: fmt.Sprintf("%q is not that of team %q", p.Text(), named.Text()), Expected: "no project: it is " + t.Team(named.Text()).Component(), Related: []problem.Pos{named.Pos()},
+		Found: fmt.Sprintf("%q is not the one of team %q", p.Text(), named.Text()), Expected: "no project: it is " + t.Team(named.Text()).Component(), Related: []problem.Pos{named.Pos()},
 	})
 }
 
@@ -290,7 +290,7 @@ func (a *Apps) Misplaced(app, namespace string, repositories []string, entry *ya
 	}
 	return []problem.Problem{{
 		Reason: problem.InvalidApp, Severity: problem.Error, Pos: pos, Subject: fmt.Sprintf("namespace of component %q of group %q", app, Workloads),
-		Found: fmt.Sprintf("%q is none of team %q", namespace, t.Name), Expected: "one of " + strings.Join(t.Namespaces(), ", "),
+		Found: fmt.Sprintf("%q is not one of team %q", namespace, t.Name), Expected: "one of " + strings.Join(t.Namespaces(), ", "),
 		Related: []problem.Pos{t.root.KeyPos("namespaces")},
 	}}
 }
@@ -309,7 +309,7 @@ func (t *Team) foreignRepository(app, repository string, entry *yamldoc.Node) pr
 	}
 	return problem.Problem{
 		Reason: problem.InvalidApp, Severity: problem.Error, Pos: pos, Subject: fmt.Sprintf("repository of component %q of group %q", app, Workloads),
-		Found: fmt.Sprintf("%s is none of team %q", repository, t.Name), Expected: "one of the repositories in " + t.Pos.File,
+		Found: fmt.Sprintf("%s is not one of team %q", repository, t.Name), Expected: "one of the repositories in " + t.Pos.File,
 	}
 }
 

@@ -150,7 +150,7 @@ func (s *Share) Forbidden(component string, layers []hierarchy.Layer) (out []pro
 		if l.Level != Level && l.Root.Get(valuesKey) != nil {
 			out = append(out, problem.Problem{
 				Reason: problem.ForbiddenValue, Severity: problem.Error, Pos: l.Root.KeyPos(valuesKey), Subject: fmt.Sprintf("key %q of component %q of group %q", valuesKey, component, Group),
-				Found: "is set outside of the team's file", Expected: "the chart's other options: the team's file alone says what the team is and where",
+				Found: "is set outside of the team's file", Expected: "the chart's other options: only the team's file says what the team is and where",
 			})
 		}
 	}

@@ -112,7 +112,7 @@ func (t *Team) Check(at yamldoc.At) {
 		at.Add(problem.NameMismatch, at.Node.Get("name"), `key "name"`, fmt.Sprintf("%q", declared), fmt.Sprintf("%q, as the file is named", t.Name))
 	}
 	if !labels.IsName(t.Name) || len(t.Name) > maxName {
-		at.AddAt(problem.InvalidTeam, t.Pos, fmt.Sprintf("team %q", t.Name), "is no name of a team", fmt.Sprintf("lower case letters, digits and inner hyphens, at most %d", maxName))
+		at.AddAt(problem.InvalidTeam, t.Pos, fmt.Sprintf("team %q", t.Name), "is not a team's name", fmt.Sprintf("lower case letters, digits and inner hyphens, at most %d", maxName))
 	}
 	for i, c := range t.Claimed {
 		if slices.ContainsFunc(t.Claimed[:i], func(other claim) bool { return c.overlaps(other) && c.isPrefix == other.isPrefix }) {
@@ -131,7 +131,7 @@ func (g *group) UnmarshalText(text []byte) error {
 	*g = group(text)
 	switch s := string(text); {
 	case strings.TrimSpace(s) != s || strings.ContainsAny(s, ",\n\r\t\""):
-		return fmt.Errorf("%q is no group's name", s)
+		return fmt.Errorf("%q is not a group's name", s)
 	case strings.HasPrefix(s, "system:"):
 		return fmt.Errorf("%q is a group of Kubernetes itself", s)
 	}
@@ -152,7 +152,7 @@ func (r *repository) UnmarshalText(text []byte) error {
 	end := strings.IndexAny(rest, "/:")
 	switch {
 	case strings.ContainsAny(s, " ,\n\r\t\"") || strings.HasPrefix(s, "!"):
-		return fmt.Errorf("%q is no repository", s)
+		return fmt.Errorf("%q is not a repository", s)
 	case end <= 0 || end == len(rest)-1 || strings.ContainsAny(s[:len(s)-len(rest)+end], "*?[]{}\\!"):
 		return fmt.Errorf("%q leaves the host open", s)
 	}

@@ -44,7 +44,7 @@ func TestBadFiles(t *testing.T) {
 		{"tenant: shop", "tenant: Shop", `key "tenant": "Shop" is not a DNS-1123 label`},
 		{"owners:", "owner:", `"owners"`},
 		{"[shop-cart]", "[]", `key "owners": missing or empty`},
-		{"[shop-cart]", `["a, proj:team-b:owner"]`, "is no group's name"},
+		{"[shop-cart]", `["a, proj:team-b:owner"]`, "is not a group's name"},
 		{"[shop-cart]", `["system:authenticated"]`, "is a group of Kubernetes itself"},
 		{"[shop-cart]", "[{a: b}]", "is a map; expected text"},
 		{"{matchLabels: {tier: gold}}", "", "expected a selector; {} selects all"},
@@ -61,7 +61,7 @@ func TestBadFiles(t *testing.T) {
 		{"https://git.example.com/cart/*", "*", "leaves the host open"},
 		{"https://git.example.com/cart/*", "https://*/cart", "leaves the host open"},
 		{"https://git.example.com/cart/*", "https://git.example.com", "leaves the host open"},
-		{"https://git.example.com/cart/*", "!https://git.example.com/x", "is no repository"},
+		{"https://git.example.com/cart/*", "!https://git.example.com/x", "is not a repository"},
 		{"repositories:", "deniedKinds: [{group: batch}]\nrepositories:", `key "deniedKinds[0].kind": missing or empty`},
 		{"repositories:", "deniedKinds: [{group: '{a,b}', kind: A}]\nrepositories:", `key "deniedKinds[0].group": "{a,b}"; expected a name, in which * is any text and ? a character`},
 	} {

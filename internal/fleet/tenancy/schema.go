@@ -46,7 +46,7 @@ func (none) Load(url string) (any, error) {
 func ParseSchema(file string, data []byte) (*Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	if err != nil {
-		return nil, fmt.Errorf("is no JSON: %w", err)
+		return nil, fmt.Errorf("is not JSON: %w", err)
 	}
 	const url = "tenant:///tenant.schema.json" // a relative one depends on the working directory
 	c := jsonschema.NewCompiler()

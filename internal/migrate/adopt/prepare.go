@@ -81,9 +81,9 @@ func (r *Record) addSet(set *object.Object, live Observed, argosy []*object.Obje
 	case name == r.Name():
 		return refuse("rename it in "+set.Pos.String(), "the fleet's ApplicationSet has the name %q, too", name)
 	case set.Namespace() != "" && set.Namespace() != namespace:
-		return refuse("an ApplicationSet takes over Applications of its own namespace alone", "the fleet's ApplicationSet %q is for namespace %q", name, set.Namespace())
+		return refuse("an ApplicationSet takes over Applications of its own namespace only", "the fleet's ApplicationSet %q is for namespace %q", name, set.Namespace())
 	case slices.ContainsFunc(generators, func(g any) bool { return manifest.At(g, "plugin") == nil }):
-		return refuse("adopt restricts plugin generators with view: components by a selector", "a generator of the fleet's ApplicationSet %q is no plugin", name)
+		return refuse("adopt restricts plugin generators with view: components by a selector", "a generator of the fleet's ApplicationSet %q is not a plugin", name)
 	}
 	s := &Set{Manifest: written(set.Tree, namespace)}
 	for _, o := range argosy {

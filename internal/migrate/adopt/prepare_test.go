@@ -79,7 +79,7 @@ func TestRefused(t *testing.T) {
 
 		"the same ApplicationSet": {fleetSet("shop", "metadata", "name"), `the fleet's ApplicationSet has the name "shop", too`},
 		"another namespace":       {fleetSet("teams", "metadata", "namespace"), `is for namespace "teams"`},
-		"no plugin":               {fleetSet([]any{map[string]any{"list": map[string]any{}}}, "spec", "generators"), `a generator of the fleet's ApplicationSet "addons" is no plugin`},
+		"no plugin":               {fleetSet([]any{map[string]any{"list": map[string]any{}}}, "spec", "generators"), `a generator of the fleet's ApplicationSet "addons" is not a plugin`},
 		"the fleet's lives":       {func(h *hubOf) { h.live.Sets["addons"] = setOf("addons", "plugin") }, `ApplicationSet "addons" lives already`},
 	} {
 		w, objects := fleetOf(1)

@@ -65,7 +65,7 @@ func TestByLevel(t *testing.T) {
 			values{"prod-1": {"a": []any{"x", "y"}}, "prod-2": {"a": []any{"x"}}, "devs": {"a": []any{"x", "y"}}},
 		},
 		{
-			"an empty map is no map with something in it",
+			"an empty map is not a map with something in it",
 			values{"prod-1": {"a": Tree{}}, "prod-2": {"a": Tree{"x": "1"}}, "devs-1": {"a": Tree{}}},
 			values{"prod-1": {"a": Tree{}}, "prod-2": {"a": Tree{"x": "1"}}, "devs": {"a": Tree{}}},
 		},

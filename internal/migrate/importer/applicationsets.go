@@ -57,7 +57,7 @@ func (m *importer) applicationSets() []applicationSet {
 					m.report(s.pos, fmt.Sprintf("ApplicationSet %q", s.name), "has no generators: as a patch of another one, it is left out")
 				case twice:
 					m.report(s.pos, fmt.Sprintf("ApplicationSet %q", s.name), "is there twice, the first counts: "+first.String(),
-						"where they are those of several hubs, --applicationsets FILE takes one hub's")
+						"where they belong to several hubs, --applicationsets FILE takes one hub's")
 				default:
 					seen[s.namespace+"/"+s.name] = s.pos
 					out = append(out, s)

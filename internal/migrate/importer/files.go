@@ -179,7 +179,7 @@ func (m *importer) applicationSetFiles(w *writer, components map[string][]*appli
 	}
 	for set, keys := range stepped {
 		if len(keys) > 1 {
-			m.report(set.pos, fmt.Sprintf("ApplicationSet %q", set.name), "its rollout steps order components, which the fleet has in several ApplicationSets: they hold within each one alone",
+			m.report(set.pos, fmt.Sprintf("ApplicationSet %q", set.name), "its rollout steps order components, which the fleet has in several ApplicationSets: they hold only within each one",
 				"dependsOn of a catalog entry orders components")
 		}
 	}

@@ -114,7 +114,7 @@ func (m *importer) run(s *applicationSet) ([]*application, error) {
 		s.tree["spec"] = spec
 	}
 	if len(m.known) == 0 && listsClusters(manifest.At(s.tree, "spec", "generators")) {
-		m.report(s.pos, subject, "lists clusters, and none is known: it is run for the hub alone", "--clusters, --facts or --context name the clusters that generators list")
+		m.report(s.pos, subject, "lists clusters, and none is known: it runs for the hub only", "--clusters, --facts or --context name the clusters that generators list")
 	}
 	sets, err := m.o.Tools.ApplicationSets.Parameters(s.tree, expand.Inputs{Git: m.o.Repositories.Open, Clusters: m.known})
 	var away *verify.Away

@@ -39,7 +39,7 @@ func (m *importer) withReleases(cluster string, of map[string]string) map[string
 			of = map[string]string{}
 		}
 		of[label] = types[0]
-		why := fmt.Sprintf("it named %q, which is no release", named)
+		why := fmt.Sprintf("it named %q, which is not a release", named)
 		if !isLabelled {
 			why = "it had none, and no release is called " + release.DefaultType
 		}

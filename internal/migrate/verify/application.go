@@ -223,7 +223,7 @@ func (r *Reader) overridden(application string, s source.Source) error {
 		return nil
 	}
 	if own := path.Join(s.Path, ".argocd-source-"+application+".yaml"); snap.File(own) != nil {
-		return &Unreadable{Text: own + " is for an Application of this name alone", Hint: hint}
+		return &Unreadable{Text: own + " is only for an Application of this name", Hint: hint}
 	}
 	of := path.Join(s.Path, ".argocd-source.yaml")
 	f := snap.File(of)

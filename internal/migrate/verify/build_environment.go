@@ -42,7 +42,7 @@ func (e *buildEnvironment) err() error {
 	if e.unknown == "" {
 		return nil
 	}
-	return &Unreadable{Text: fmt.Sprintf("has the variable $%s, which Argo CD alone knows", e.unknown), Hint: "write what it stands for"}
+	return &Unreadable{Text: fmt.Sprintf("has the variable $%s, which only Argo CD knows", e.unknown), Hint: "write what it stands for"}
 }
 
 // named puts the Application's name into the options of a source that Argo CD expands besides

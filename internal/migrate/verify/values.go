@@ -146,7 +146,7 @@ func (r *Reader) dependsOnUnread(layers []hierarchy.Layer, given []source.Parame
 		for _, below := range layers[:i] {
 			if at := mapOverOther(below.Root, above.Root, nil); at != nil {
 				return &Unreadable{
-					Text: fmt.Sprintf("%s is no map first, and then a map: what %v of the remote chart has there would come back", hierarchy.FormatPath(at), file),
+					Text: fmt.Sprintf("%s is first not a map, and then a map: what %v of the remote chart has there would come back", hierarchy.FormatPath(at), file),
 					Hint: "set to null each key of that file that is not wanted",
 				}
 			}
@@ -228,7 +228,7 @@ func layerOf(name string, data []byte) (hierarchy.Layer, error) {
 		return hierarchy.Layer{}, &Unreadable{Text: err.Error()}
 	}
 	if !doc.Root.IsNull() && !doc.Root.IsMap() {
-		return hierarchy.Layer{}, &Unreadable{Text: fmt.Sprintf("%s: values are a %s, and Helm takes a map alone: Argo CD fails, too", name, doc.Root.Kind)}
+		return hierarchy.Layer{}, &Unreadable{Text: fmt.Sprintf("%s: values are a %s, and Helm takes only a map: Argo CD fails, too", name, doc.Root.Kind)}
 	}
 	return hierarchy.Layer{Level: name, Path: name, Root: doc.Root}, nil
 }

@@ -169,10 +169,10 @@ func TestUnreadable(t *testing.T) {
 	tests := map[string]string{
 		`{destination: {server: 'https://b.example.com'}, source: {` + chartOf + `}}`: "no cluster is known to have that server",
 		`{source: {` + chartOf + `}}`: "has no destination",
-		`{destination: {name: a}, source: {` + chartOf + `, helm: {values: '[1, 2]'}}}`:                                                                                                           "values of the Application: values are a list, and Helm takes a map alone",
-		`{destination: {name: a}, source: {` + chartOf + `, helm: {parameters: [{name: a, value: $ARGOCD_APP_REVISION}]}}}`:                                                                       "has the variable $ARGOCD_APP_REVISION, which Argo CD alone knows",
+		`{destination: {name: a}, source: {` + chartOf + `, helm: {values: '[1, 2]'}}}`:                                                                                                           "values of the Application: values are a list, and Helm takes only a map",
+		`{destination: {name: a}, source: {` + chartOf + `, helm: {parameters: [{name: a, value: $ARGOCD_APP_REVISION}]}}}`:                                                                       "has the variable $ARGOCD_APP_REVISION, which only Argo CD knows",
 		`{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet.git', path: over, helm: {parameters: [{name: a}]}}}`:                                                           "over/.argocd-source.yaml changes Helm's options",
-		`{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet.git', path: own, kustomize: {namePrefix: a}}}`:                                                                 "own/.argocd-source-x.yaml is for an Application of this name alone",
+		`{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet.git', path: own, kustomize: {namePrefix: a}}}`:                                                                 "own/.argocd-source-x.yaml is only for an Application of this name",
 		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [$values/none.yaml]}}, ` + otherSource + `]}`:                                                                    "value file $values/none.yaml is not there",
 		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [$other/base.yaml]}}, ` + otherSource + `]}`:                                                                     "no source has ref other",
 		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [$values/base.yaml, own.yaml]}}, ` + otherSource + `]}`:                                                          "comes after a file of a repository",
@@ -180,7 +180,7 @@ func TestUnreadable(t *testing.T) {
 		`{destination: {name: a}, source: {repoURL: 'https://git.example.com/away.git', path: x}}`:                                                                                                "--repository",
 		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {ignoreMissingValueFiles: true, valueFiles: [$values/base.yaml, '$values/envs/*.yaml']}}, ` + otherSource + `]}`:              "is a pattern",
 		`{destination: {name: a}, source: {` + chartOf + `, helm: {valueFiles: [own.yaml], parameters: [{name: 'hosts[0].name', value: a}]}}}`:                                                    "sets an item of a list, which own.yaml of the remote chart may have",
-		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [own.yaml, $values/cleared.yaml], values: 'x: {res: {cpu: 5}}'}}, ` + otherSource + `]}`:                         "x.res is no map first, and then a map: what own.yaml of the remote chart has there",
+		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [own.yaml, $values/cleared.yaml], values: 'x: {res: {cpu: 5}}'}}, ` + otherSource + `]}`:                         "x.res is first not a map, and then a map: what own.yaml of the remote chart has there",
 		`{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet.git', targetRevision: main}, sourceHydrator: {drySource: {path: a}}}`:                                          "spec.sourceHydrator is not followed",
 		`{destination: {name: a}, sources: [{` + chartOf + `, helm: {valueFiles: [$values/../secret]}}, ` + otherSource + `]}`:                                                                    "value file $values/../secret",
 	}
@@ -247,7 +247,7 @@ func TestOverriddenAtItsRevision(t *testing.T) {
 	reader := testReader(nil)
 	reader.Open, reader.Known = r.Open, r.Known
 	_, err := reader.Read(applicationOf(t, `{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet.git', path: own, targetRevision: prod, kustomize: {namePrefix: a}}}`))
-	if err == nil || !strings.Contains(err.Error(), "own/.argocd-source-x.yaml is for an Application of this name alone") {
+	if err == nil || !strings.Contains(err.Error(), "own/.argocd-source-x.yaml is only for an Application of this name") {
 		t.Errorf("the override of the revision is not seen: %v", err)
 	}
 }

@@ -101,7 +101,7 @@ func TestFluxTakesNoForeignRepository(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := st.Problems
-			if len(p) != 1 || p[0].Reason != problem.InvalidApp || p[0].Cluster != "two" || !strings.Contains(p[0].Error(), strings.TrimPrefix(foreign, "oci://")+" is none of team \"cart\"") {
+			if len(p) != 1 || p[0].Reason != problem.InvalidApp || p[0].Cluster != "two" || !strings.Contains(p[0].Error(), strings.TrimPrefix(foreign, "oci://")+" is not one of team \"cart\"") {
 				t.Errorf("%s: %v", entry, p)
 			}
 		}
@@ -281,7 +281,7 @@ func TestLint(t *testing.T) {
 	for _, p := range problem.OnePerPlace(problem.Sorted(flux.Lint(state(t, files)))) {
 		got += fmt.Sprintf("%s: %s [%s]\n", p.Severity, p.Error(), p.Reason)
 	}
-	const want = `error: addons/defaults/application-sets/addons.yaml:1:39: component "dns" of group "addons": chart.repoURL "file:///charts" is none that Flux reads charts from; expected https://, http://, or a registry without a scheme [unsupported-engine]
+	const want = `error: addons/defaults/application-sets/addons.yaml:1:39: component "dns" of group "addons": chart.repoURL "file:///charts" is not one that Flux reads charts from; expected https://, http://, or a registry without a scheme [unsupported-engine]
 warning: fleet/fleet-members/hub/three.yaml:7:23: label "a_b": is label_a_b in ConfigMap cluster-info, as "a-b" is, which has it; expected keys that differ in more than punctuation [duplicate-name]
 `
 	if diff := gocmp.Diff(want, got); diff != "" {

@@ -21,7 +21,7 @@ const healthTimeout = "5m"
 func (r *renderer) manifests(c paramset.ComponentSet, own bool) []object {
 	r.checkChart(c)
 	if c.Namespace != "" && len(validation.IsDNS1123Label(c.Namespace)) > 0 {
-		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("namespace %q of component %q", c.Namespace, c.Component), "is none that Kubernetes takes", "a DNS-1123 label", "namespace")
+		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("namespace %q of component %q", c.Namespace, c.Component), "is not one that Kubernetes takes", "a DNS-1123 label", "namespace")
 	}
 	if own && c.Namespace != "" && c.Team == "" {
 		r.ownNamespace(c)

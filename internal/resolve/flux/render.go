@@ -226,10 +226,10 @@ func (r *renderer) component(c paramset.ComponentSet, own bool) []object {
 	}
 	r.impersonate(c, spec)
 	if len(c.ReleaseName) > 53 || len(validation.IsDNS1123Subdomain(c.ReleaseName)) > 0 {
-		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("releaseName %q of component %q", c.ReleaseName, c.Component), "is none that Flux takes", "a DNS-1123 name of at most 53 characters", "releaseName")
+		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("releaseName %q of component %q", c.ReleaseName, c.Component), "is not one that Flux takes", "a DNS-1123 name of at most 53 characters", "releaseName")
 	}
 	if len(validation.IsDNS1123Label(c.Namespace)) > 0 {
-		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("namespace %q of component %q", c.Namespace, c.Component), "is none that Kubernetes takes", "a DNS-1123 label", "namespace")
+		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("namespace %q of component %q", c.Namespace, c.Component), "is not one that Kubernetes takes", "a DNS-1123 label", "namespace")
 	}
 	r.dependsOn(c, spec)
 	source := r.source(c, spec)

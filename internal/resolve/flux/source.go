@@ -83,7 +83,7 @@ func (r *renderer) source(c paramset.ComponentSet, spec object) object {
 		}}
 		return nil
 	}
-	return unsupported(fmt.Sprintf("chart.repoURL %q is none that Flux reads charts from", chart.RepoURL), "https://, http://, or a registry without a scheme", "chart", "repoURL")
+	return unsupported(fmt.Sprintf("chart.repoURL %q is not one that Flux reads charts from", chart.RepoURL), "https://, http://, or a registry without a scheme", "chart", "repoURL")
 }
 
 // gitRepository returns the source of a component that is a folder in Git, nil where Flux cannot
@@ -92,7 +92,7 @@ func (r *renderer) gitRepository(c paramset.ComponentSet) object {
 	url, ok := gitURL(c.Chart.RepoURL)
 	if !ok {
 		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("component %q of group %q", c.Component, c.Group),
-			fmt.Sprintf("chart.repoURL %q is none that Flux reads Git from", c.Chart.RepoURL), "https://, http:// or ssh://", "chart", "repoURL")
+			fmt.Sprintf("chart.repoURL %q is not one that Flux reads Git from", c.Chart.RepoURL), "https://, http:// or ssh://", "chart", "repoURL")
 		return nil
 	}
 	if c.Chart.Version == "HEAD" { // for Argo CD, the default branch; Flux has no word for it

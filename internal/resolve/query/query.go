@@ -169,7 +169,7 @@ func Check(st *fleetstate.State, r Query) (Checked, *problem.QueryError) {
 		for _, m := range st.Fleet.Members(r.Hub) {
 			names = append(names, m.Name)
 		}
-		return q, problem.BadRequest("owner %q is no member of hub %q%s", q.Requester, r.Hub, problem.Hint(q.Requester, names))
+		return q, problem.BadRequest("owner %q is not a member of hub %q%s", q.Requester, r.Hub, problem.Hint(q.Requester, names))
 	}
 	if err := checkGroup(st, r); err != nil {
 		return q, err

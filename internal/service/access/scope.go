@@ -58,7 +58,7 @@ func allows(list []string, word string) bool { return list == nil || slices.Cont
 func (b *Bearer) Route(route string) error {
 	switch {
 	case b == nil:
-		return &Denied{"nobody has said whose request this is"}
+		return &Denied{"the request is not authenticated"}
 	case b.scope == nil || slices.Contains(b.scope.Routes, route):
 		return nil
 	}

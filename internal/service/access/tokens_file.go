@@ -75,11 +75,11 @@ func (d *document) Check(at yamldoc.At) {
 // that has been written into the tokens file, without repeating it.
 func (d *declared) Check(at yamldoc.At) {
 	if d.Name == fullLabel {
-		at.Wrong("name", fmt.Sprintf("%q", d.Name), "a name other than that of the token file")
+		at.Wrong("name", fmt.Sprintf("%q", d.Name), "a name other than the token file's")
 	}
 	for _, key := range []string{"token", "value", "secret", "password"} {
 		if at.Has(key) {
-			at.AddAt(problem.InvalidValue, at.Pos(key), fmt.Sprintf("key %q", key), "a token in the tokens file, which is no secret", "files: a list of files below --tokens-dir that hold it")
+			at.AddAt(problem.InvalidValue, at.Pos(key), fmt.Sprintf("key %q", key), "a token in the tokens file, which is not a secret", "files: a list of files below --tokens-dir that hold it")
 		}
 	}
 	for _, path := range d.Files {
@@ -101,7 +101,7 @@ func (s *Scope) Check(at yamldoc.At) {
 	isWebhook := slices.Equal(s.Routes, []string{Webhook})
 	for _, key := range restrictions {
 		if at.Has(key) && isWebhook {
-			at.Wrong(key, "with the route webhook alone, which asks for nothing", "no "+key)
+			at.Wrong(key, "with only the route webhook, which asks for nothing", "no "+key)
 		}
 	}
 	if s.Base != nil && !slices.Contains(s.Routes, GetParams) {

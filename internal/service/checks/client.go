@@ -37,7 +37,7 @@ func New(allowed []string) (*Client, error) {
 		}
 		u, err := url.Parse(full)
 		if err != nil || u.Hostname() == "" || strings.Contains(u.Host, "*") || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
-			return nil, fmt.Errorf("%q is no host of checks; expected HOST, HOST:PORT or an origin such as http://prometheus.monitoring:9090", text)
+			return nil, fmt.Errorf("%q is not a host of checks; expected HOST, HOST:PORT or an origin such as http://prometheus.monitoring:9090", text)
 		}
 		c.allowed = append(c.allowed, origin{u.Scheme, strings.ToLower(u.Hostname()), u.Port()})
 	}

@@ -39,7 +39,7 @@ func judge(data []byte, check rollout.Check) (why string, fails bool) {
 	for _, v := range values {
 		switch {
 		case math.IsNaN(v):
-			why = "its query has a sample that is no number"
+			why = "its query has a sample that is not a number"
 		case check.Min != nil && v < *check.Min:
 			return fmt.Sprintf("%s; expected at least %s", number(v), number(*check.Min)), true
 		case check.Max != nil && v > *check.Max:
@@ -53,7 +53,7 @@ func judge(data []byte, check rollout.Check) (why string, fails bool) {
 func samples(data []byte) ([]float64, error) {
 	var r queryResult
 	if err := json.Unmarshal(data, &r); err != nil || r.Status != "success" {
-		return nil, fmt.Errorf("its response is no result of Prometheus")
+		return nil, fmt.Errorf("its response is not a result of Prometheus")
 	}
 	var pairs [][]json.RawMessage
 	var err error
@@ -76,11 +76,11 @@ func samples(data []byte) ([]float64, error) {
 	for _, pair := range pairs { // the time, and the value as text
 		var text string
 		if err != nil || len(pair) != 2 || json.Unmarshal(pair[1], &text) != nil {
-			return nil, fmt.Errorf("its response is no result of Prometheus")
+			return nil, fmt.Errorf("its response is not a result of Prometheus")
 		}
 		v, failed := strconv.ParseFloat(text, 64)
 		if failed != nil {
-			return nil, fmt.Errorf("its response is no result of Prometheus")
+			return nil, fmt.Errorf("its response is not a result of Prometheus")
 		}
 		out = append(out, v)
 	}

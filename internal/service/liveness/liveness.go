@@ -208,7 +208,7 @@ func (p *Prober) ask(ctx context.Context, address string) error {
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(address, "/")+"/livez", nil)
 	if err != nil {
-		return errors.New("its address is no URL")
+		return errors.New("its address is not a URL")
 	}
 	resp, err := p.client.Do(r)
 	if err != nil {

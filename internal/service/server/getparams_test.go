@@ -136,7 +136,7 @@ func TestBadRequests(t *testing.T) {
 		{"unknown hub", parameters(`{"view":"members","hub":"hub-3"}`), 400, `hub "hub-3" has no member files, did you mean "hub-1"?; expected fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml`},
 		{"no group", parameters(`{"view":"components"}`), 400, `view "components" needs a group; expected one of addons, fleet, monitoring, resources`},
 		{"unknown group", parameters(`{"view":"components","group":"addon"}`), 400, `group "addon" is not in the layout, did you mean "addons"?; expected one of addons, fleet, monitoring, resources`},
-		{"unknown owner", parameters(`{"view":"members","owner":"z"}`), 400, `owner "z" is no member of hub "hub-1", did you mean "a"?`},
+		{"unknown owner", parameters(`{"view":"members","owner":"z"}`), 400, `owner "z" is not a member of hub "hub-1", did you mean "a"?`},
 		{"too large", post(good + strings.Repeat(" ", 500)), 413, fmt.Sprintf("the request has %d bytes; the limit is 500 (--max-request-bytes)", len(good)+500)},
 		{"too large, in chunks", func() *http.Request {
 			r := s.request("POST", getparams, "")

@@ -400,7 +400,8 @@ func TestFluxInputsHaveTheRemovalBudget(t *testing.T) {
 
 // TestCommitsShareTheBudgetOfAWindow: without Applications known, commits each within the budget
 // spend it together during the layout's window, over a restart, too; what is back is not spent, and
-// after the window it is another's turn. Without a window each answer has the whole budget. (G3)
+// after the window it is another's turn. Without a window each answer has the whole budget.
+// (G3)
 func TestCommitsShareTheBudgetOfAWindow(t *testing.T) {
 	lose := func(members ...int) map[string]string {
 		out := map[string]string{}

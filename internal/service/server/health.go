@@ -165,7 +165,7 @@ func (s *Server) readiness() (body Readiness) {
 			body.Replaced = append(body.Replaced, fmt.Sprintf("%s: %s %q: %s", r.Cluster, r.Kind, r.Key, r))
 		}
 		if s.o.Hub != "" && len(now.Fleet.Members(s.o.Hub)) == 0 {
-			body.unready(noMembers, fmt.Sprintf("hub %q has no member files; the repository has those of %s", s.o.Hub, strings.Join(now.Fleet.Hubs(), ", ")))
+			body.unready(noMembers, fmt.Sprintf("hub %q has no member files; the repository has the member files of %s", s.o.Hub, strings.Join(now.Fleet.Hubs(), ", ")))
 		}
 	}
 	if err := st.Err(); err != nil {

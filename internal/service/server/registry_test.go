@@ -192,7 +192,7 @@ func TestArtifactIsRefused(t *testing.T) {
 	wants("argocd", s.get("/v2/flux/hub-1/x/manifests/latest"), 404, `NAME_UNKNOWN the engine of member "x" of hub "hub-1" is argocd`)
 	wants("tag", s.get("/v2/flux/hub-1/f/manifests/v1"), 404, "NAME_UNKNOWN no such tag; expected latest or "+strings.ReplaceAll(s.Refresher().Status().Revision, ":", "-"))
 	wants("unsupported", s.get("/v2/flux/hub-1/g/manifests/latest"), 503,
-		`UNAVAILABLE addons/tenants/retail/clusters/g/application-sets/addons.yaml:1:24: component "dns" of group "addons": chart.repoURL "s3://charts" is none that Flux reads charts from; expected https://, http://, or a registry without a scheme`)
+		`UNAVAILABLE addons/tenants/retail/clusters/g/application-sets/addons.yaml:1:24: component "dns" of group "addons": chart.repoURL "s3://charts" is not one that Flux reads charts from; expected https://, http://, or a registry without a scheme`)
 	if r := s.get("/v2/"); r.code != http.StatusOK {
 		t.Errorf("ping: %d", r.code)
 	}

@@ -23,7 +23,7 @@ func (s *Server) look(w http.ResponseWriter, r *http.Request) *failure {
 	if push {
 		s.refresher.Trigger()
 	} else {
-		code, message = http.StatusOK, fmt.Sprintf("the event %q is no push: nothing to refresh", cut(event))
+		code, message = http.StatusOK, fmt.Sprintf("the event %q is not a push: nothing to refresh", cut(event))
 	}
 	respond(w, code, (&failure{Message: message}).Body())
 	return nil

@@ -133,7 +133,7 @@ func TestWebhook(t *testing.T) {
 		s.webhookTold(f.name, sends(f.push), 202, triggered)
 		s.webhookTold(f.name+", again", sends(f.push), 202, triggered)
 		if f.other != "" {
-			s.webhookTold(f.name+", no push", sends(f.other), 200, fmt.Sprintf("the event %q is no push: nothing to refresh", f.other))
+			s.webhookTold(f.name+", no push", sends(f.other), 200, fmt.Sprintf("the event %q is not a push: nothing to refresh", f.other))
 			s.expect(f.name+", no push, other key", f.sends(s, "wrong", f.body, f.body, f.other), 401, f.refusal)
 		}
 		s.expect(f.name+", other key", f.sends(s, "wrong", f.body, f.body, f.push), 401, f.refusal)

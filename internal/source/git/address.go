@@ -64,7 +64,7 @@ func parseAddress(location string) (address, string) {
 	case "git", "file":
 		u.User = nil
 	default:
-		return address{display: "?"}, "the URL's scheme is none of https, http, ssh, git and file"
+		return address{display: "?"}, "the URL's scheme is not one of https, http, ssh, git and file"
 	}
 	a.url = u.String()
 	if u.RawQuery != "" { // may hold a token

@@ -30,7 +30,7 @@ func TestUnknownRefSuggestsTheNearest(t *testing.T) {
 	} {
 		g, err := New(Options{Location: r.URL(), Ref: ref, StateDir: t.TempDir()})
 		if want == "" {
-			if want := fmt.Sprintf("git %q: ref %q is no valid name; give a branch, a tag or a commit id", r.URL(), ref); err == nil || err.Error() != want {
+			if want := fmt.Sprintf("git %q: ref %q is not a valid name; give a branch, a tag or a commit id", r.URL(), ref); err == nil || err.Error() != want {
 				t.Errorf("got %v, want %s", err, want)
 			}
 			continue
@@ -112,7 +112,7 @@ func TestNewRefusesInvalidOptions(t *testing.T) {
 	}{
 		{Options{Location: "https://user:secret@host/x.git?token=secret"}, `git "https://host/x.git?...": the URL has a query or a fragment, which stands on a command line of git's; credentials belong into the credentials folder`},
 		{Options{Location: "http://host/x.git#secret"}, `git "http://host/x.git#...": the URL has a query or a fragment, which stands on a command line of git's; credentials belong into the credentials folder`},
-		{Options{Location: "ftp://user:secret@host/x"}, `git "?": the URL's scheme is none of https, http, ssh, git and file`},
+		{Options{Location: "ftp://user:secret@host/x"}, `git "?": the URL's scheme is not one of https, http, ssh, git and file`},
 		{Options{Location: "https://user:sec%zz@host/x"}, `git "?": the URL cannot be parsed`},
 		{Options{Location: "ext::sh -c touch% x"}, `git "?": remote helpers (helper::address) are not supported`},
 		{Options{Location: "ssh::https://example.com/x"}, `git "?": remote helpers (helper::address) are not supported`},

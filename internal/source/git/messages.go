@@ -41,7 +41,7 @@ type known struct {
 
 // messages are messages of git, curl and ssh, searched in this order.
 var messages = []known{
-	{regexp.MustCompile(`(?i)UNPROTECTED PRIVATE KEY|bad permissions`), source.Authentication, "ssh refuses the identity file", "make it readable for its owner alone (mode 0400)"},
+	{regexp.MustCompile(`(?i)UNPROTECTED PRIVATE KEY|bad permissions`), source.Authentication, "ssh refuses the identity file", "make it readable only for its owner (mode 0400)"},
 	{regexp.MustCompile(`(?i)Host key verification failed`), source.Authentication, "the server's ssh host key is not known", "add it to known_hosts"},
 	{regexp.MustCompile(`(?i)Permission denied \(|Authentication failed|could not read (Username|Password)|returned error: 401`), source.Authentication, "authentication failed", "check the credentials folder"},
 	{regexp.MustCompile(`(?i)returned error: 403`), source.Authentication, "access denied", "check what the credentials may read"},

@@ -49,7 +49,7 @@ func (o Options) parse() (address, string, error) {
 	case wrong != "" && a.url != "":
 		hint = "credentials belong into the credentials folder"
 	case wrong == "" && !validRef(ref):
-		wrong, hint = fmt.Sprintf("ref %q is no valid name", ref), "give a branch, a tag or a commit id"
+		wrong, hint = fmt.Sprintf("ref %q is not a valid name", ref), "give a branch, a tag or a commit id"
 	}
 	if wrong != "" {
 		return a, ref, &source.Error{Reason: source.InvalidOptions, Source: nameOf(a), Detail: wrong, Hint: hint}

@@ -179,7 +179,7 @@ func (r *Repository) fetch(ctx context.Context, t target) (target, error) {
 			case strings.HasPrefix(t.remote, branches):
 				return t, errCorrupt // a branch is always a commit
 			}
-			return t, &source.Error{Reason: source.UnknownRef, Source: r.name, Detail: fmt.Sprintf("%q is no commit", r.ref)}
+			return t, &source.Error{Reason: source.UnknownRef, Source: r.name, Detail: fmt.Sprintf("%q is not a commit", r.ref)}
 		}
 		if reason := source.ReasonOf(err); reason == source.Unreachable || reason == source.Authentication {
 			return t, err

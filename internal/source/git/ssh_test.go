@@ -44,7 +44,7 @@ func TestRepositoryOverSSH(t *testing.T) {
 		"other key":    {credentials(t, other.Identity, known, 0o600), location, "authentication failed; check the credentials folder", source.Authentication},
 		"other host":   {credentials(t, server.Identity, server.KnownHosts(other.HostKey), 0o600), location, "the server's ssh host key is not known; add it to known_hosts", source.Authentication},
 		"unknown host": {credentials(t, server.Identity, "", 0o600), location, "the server's ssh host key is not known; add it to known_hosts", source.Authentication},
-		"open key":     {credentials(t, server.Identity, known, 0o644), location, "ssh refuses the identity file; make it readable for its owner alone (mode 0400)", source.Authentication},
+		"open key":     {credentials(t, server.Identity, known, 0o644), location, "ssh refuses the identity file; make it readable only for its owner (mode 0400)", source.Authentication},
 		"no such":      {credentials(t, server.Identity, known, 0o600), location + "/none", "no such repository; check the URL, and whether the credentials may see it", source.NotFound},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -84,7 +84,7 @@ func (l Live) apiServer(c *fleetstate.Cluster) string {
 	case why == "":
 		return "responds"
 	case since.IsZero():
-		return why + "; it has not responded to this service yet. If the engine alone reaches it, set externalSecret.probe: false"
+		return why + "; it has not responded to this service yet. If only the engine reaches it, set externalSecret.probe: false"
 	default:
 		return "does not respond: " + why
 	}

@@ -55,7 +55,7 @@ type listClient struct {
 func (c listClient) List(_ context.Context, to client.ObjectList, opts ...client.ListOption) error {
 	secrets, ok := to.(*corev1.SecretList)
 	if !ok {
-		return errors.New("the cluster generator lists Secrets alone")
+		return errors.New("the cluster generator lists only Secrets")
 	}
 	var o client.ListOptions
 	o.ApplyOptions(opts)

@@ -127,7 +127,7 @@ func (r *repositories) GetFiles(_ context.Context, repoURL, revision, pattern st
 		case file == nil && slices.Contains(s.Beside().LinkedFolders, p):
 			return nil, fmt.Errorf("%s is a symbolic link to a folder, and no file", p)
 		case file == nil:
-			return nil, source.NotFollowed{Text: fmt.Sprintf("generator git is not followed: it reads %s, which is no YAML or JSON by its name", p)}
+			return nil, source.NotFollowed{Text: fmt.Sprintf("generator git is not followed: it reads %s, whose name ends in neither .yaml, .yml nor .json", p)}
 		case file.Err != nil:
 			return nil, file.Err
 		default:

@@ -117,7 +117,7 @@ func exact(version string) bool {
 // if there is none.
 func highest(all repo.ChartVersions, wanted string) (*repo.ChartVersion, error) {
 	if _, err := semver.NewConstraint(wanted); wanted != "" && err != nil {
-		return nil, fmt.Errorf("version %q is no version and no range", wanted)
+		return nil, fmt.Errorf("version %q is neither a version nor a range", wanted)
 	}
 	all = slices.Clone(all)
 	sort.Sort(sort.Reverse(all))

@@ -177,7 +177,7 @@ func TestRefused(t *testing.T) {
 		then func(http.ResponseWriter, *http.Request)
 		want string
 	}{
-		"no archive":      {body: []byte("<html>"), want: "it is no packed chart"},
+		"no archive":      {body: []byte("<html>"), want: "it is not a packed chart"},
 		"half of one":     {body: archive(t, small)[:40], want: "it cannot be unpacked: unexpected EOF"},
 		"too much inside": {body: archive(t, map[string][]byte{"web/charts/a.tgz": bomb, "web/charts/./b.tgz": bomb}), want: "it has more than 104857600 bytes when it is unpacked, which is the limit"},
 		"cut off": {want: "unexpected EOF", then: func(w http.ResponseWriter, _ *http.Request) {

@@ -30,7 +30,7 @@ func (c *Charts) At(p source.Place) (*snapshot.Snapshot, error) {
 func (c *Charts) at(p source.Place) (*snapshot.Snapshot, error) {
 	other, err := once(c, c.others, [2]string{p.RepoURL, p.Revision}, func() (*git.Remote, error) {
 		if scheme, _, _ := strings.Cut(p.RepoURL, ":"); scheme == p.RepoURL || strings.ContainsAny(scheme, `/\`) {
-			return nil, &source.Unavailable{Detail: "its repository's URL is none of Git's", Hint: "https://, ssh:// or git@host:path"}
+			return nil, &source.Unavailable{Detail: "its repository's URL is not a Git URL", Hint: "https://, ssh:// or git@host:path"}
 		}
 		key, ok := addressKey(p.RepoURL)
 		return git.NewRemote(p.RepoURL, p.Revision, filepath.Join(c.o.Dir, mirrors), c.o.Offline, ok && c.policy.allows(key))
@@ -54,7 +54,7 @@ func (c *Charts) explainedGit(err error) error {
 	case e.Reason == snapshots.UnknownRef && c.o.Offline:
 		return notKept()
 	case e.Reason == snapshots.Authentication:
-		out.Hint = "credentials are those of git: a credential helper (git config --global credential.helper), or a key of ssh; nobody is asked for them"
+		out.Hint = "git's own credentials are used: a credential helper (git config --global credential.helper) or an SSH key; there is no prompt"
 	case e.Reason == snapshots.Unreachable:
 		out.Hint = strings.TrimPrefix(e.Hint+"; --offline renders what the cache has", "; ")
 	case e.Reason == snapshots.NotFound:

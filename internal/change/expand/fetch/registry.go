@@ -34,7 +34,7 @@ import (
 func (c *Charts) fromRegistry(ctx context.Context, at string, r source.Reference, s shelf) (*source.Archive, error) {
 	from, err := remote.NewRepository(at + "/" + r.Name)
 	if err != nil { // its text quotes the URL
-		return nil, fmt.Errorf("%q is no chart of a registry", r.Name)
+		return nil, fmt.Errorf("%q is not a chart of a registry", r.Name)
 	}
 	from.PlainHTTP = loopback(from.Reference.Registry) && c.policy.allows("http://"+from.Reference.Registry)
 	from.Client = &auth.Client{Client: c.client(&bounded{own: c.plain, what: "its archive", limit: maxArchive + maxManifest}), Cache: auth.NewCache(), Credential: c.logins.registry}
@@ -91,7 +91,7 @@ func pull(ctx context.Context, from *remote.Repository, tag string) ([]byte, err
 		return l.MediaType == helmregistry.ChartLayerMediaType || l.MediaType == helmregistry.LegacyChartLayerMediaType
 	})
 	if i < 0 {
-		return nil, errors.New("it is no chart: its manifest has no layer with one")
+		return nil, errors.New("it is not a chart: its manifest has no chart layer")
 	}
 	layer := manifest.Layers[i]
 	if layer.Size > maxArchive { // as much memory is taken for it
@@ -105,7 +105,7 @@ func refused(err error) error {
 	var answer *errcode.ErrorResponse
 	switch {
 	case errors.As(err, &answer) && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden), errors.Is(err, auth.ErrBasicCredentialNotFound):
-		return &source.Unavailable{Detail: "the registry wants credentials, or others", Hint: "credentials are those of Helm and Docker: helm registry login HOST"}
+		return &source.Unavailable{Detail: "the registry wants credentials, or others", Hint: "Helm's and Docker's credentials are used: helm registry login HOST"}
 	case errors.Is(err, errdef.ErrNotFound), errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound:
 		return &source.Unavailable{Detail: "the registry has no such chart, or no such version of it"}
 	case errors.As(err, &answer):

@@ -18,7 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-const helmCredentials = "credentials are those of Helm: helm repo add NAME URL --username ... --password-stdin"
+const helmCredentials = "Helm's credentials are used: helm repo add NAME URL --username ... --password-stdin"
 
 // fromRepository gets a chart of a Helm repository.
 func (c *Charts) fromRepository(ctx context.Context, at *url.URL, r source.Reference, s shelf) (*source.Archive, error) {
@@ -76,7 +76,7 @@ func (c *Charts) index(ctx context.Context, of *url.URL) (*repo.IndexFile, error
 	}
 	index, err := repo.LoadIndexFile(file.Name())
 	if err != nil {
-		return nil, errors.New("the repository's index.yaml cannot be read: it is no index of charts")
+		return nil, errors.New("the repository's index.yaml cannot be read: it is not an index of charts")
 	}
 	return index, nil
 }

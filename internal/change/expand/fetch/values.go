@@ -51,7 +51,7 @@ func (c *Charts) valuesAt(at string) ([]byte, error) {
 	data, err := c.download(ctx, u, at, "the file", snapshot.MaxFileSize)
 	var refused *source.Unavailable
 	if errors.As(err, &refused) && refused.Hint == helmCredentials {
-		refused.Hint = "Argo CD reads it without credentials, but those of the URL"
+		refused.Hint = "Argo CD reads it with no credentials but the URL's"
 	}
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func checkEach(c *chart.Chart, values map[string]any, wrong *strings.Builder) er
 	for _, d := range c.Dependencies() {
 		below, ok := values[d.Name()].(map[string]any)
 		if !ok {
-			return fmt.Errorf("the values of dependency %s are no map", d.Name())
+			return fmt.Errorf("the values of dependency %s are not a map", d.Name())
 		}
 		if err := checkEach(d, below, wrong); err != nil {
 			return err

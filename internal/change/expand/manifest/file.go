@@ -89,7 +89,7 @@ func Documents(f *snapshot.File) ([]*yamldoc.Doc, error) {
 			return err
 		}
 		if !doc.Extra.IsZero() { // a separator with content behind it, which Argo CD refuses, too
-			return fmt.Errorf("%s: a second document begins on the line of its separator; expected --- alone", doc.Extra)
+			return fmt.Errorf("%s: a second document begins on the line of its separator; expected --- on a line of its own", doc.Extra)
 		}
 		if !doc.Root.IsNull() {
 			out = append(out, doc)

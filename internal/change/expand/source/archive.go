@@ -92,7 +92,7 @@ func (u *unpacked) archive(packed io.Reader, depth int) error {
 	}
 	zipped, err := gzip.NewReader(packed)
 	if err != nil {
-		return errors.New("it is no packed chart")
+		return errors.New("it is not a packed chart")
 	}
 	in := tar.NewReader(&counted{zipped, u})
 	for {
@@ -166,7 +166,7 @@ func (a Archive) each(visit func(name string, text []byte) bool) error {
 	}
 	zipped, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return errors.New("it is no packed chart")
+		return errors.New("it is not a packed chart")
 	}
 	in := tar.NewReader(zipped)
 	for {

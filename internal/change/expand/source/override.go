@@ -34,7 +34,7 @@ func Override(application string, s Source, f *Folder) (Source, error) {
 		}
 		patch, ok := doc.Root.Any().(manifest.Tree)
 		if !ok {
-			return s, fmt.Errorf("%s is no map; expected options of a source", file.Path)
+			return s, fmt.Errorf("%s is not a map; expected options of a source", file.Path)
 		}
 		out = s.with(patched(out.tree, manifest.Plain(patch), false))
 	}

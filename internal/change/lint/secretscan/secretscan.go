@@ -152,7 +152,7 @@ func (s *scan) report(line, column int, subject, what string) {
 	s.problems = append(s.problems, problem.Problem{
 		Reason: problem.PlaintextSecret, Severity: problem.Warning, Pos: problem.Pos{File: s.file.Path, Line: line, Column: column},
 		Subject: subject, Found: "holds, in plain text, what looks like " + what, Expected: "the name of a Secret, or of a secret in the store",
-		Hints: []string{"if it is none, say so: # " + allowPlaintext},
+		Hints: []string{"if it is not a secret, say so: # " + allowPlaintext},
 	})
 }
 

@@ -111,11 +111,11 @@ func (p printer) catalog(r explain.ReleaseChoice, revision string) {
 		p.field("  catalog", p.Yellow(here+", not as the release has it: "+r.CatalogMissing), "")
 		p.Line("      hint: git fetch origin %[1]s:refs/remotes/origin/%[1]s, or --revision %[1]s=REV takes another revision for it", revision)
 	case r.Unlisted:
-		p.field("  catalog", p.Yellow(fmt.Sprintf("%s; that of %s (%.7s) has no such component", here, revision, r.CatalogRevision)), "")
+		p.field("  catalog", p.Yellow(fmt.Sprintf("%s; the catalog of %s (%.7s) has no such component", here, revision, r.CatalogRevision)), "")
 	case r.CatalogRevision != "":
 		p.field("  catalog", fmt.Sprintf("%s (%s)", r.Catalog, revision), "")
 	default:
-		p.field("  catalog", fmt.Sprintf("%s; the release has that of %s", here, revision), "")
+		p.field("  catalog", fmt.Sprintf("%s; the release has the one of %s", here, revision), "")
 	}
 }
 

@@ -121,7 +121,7 @@ func movedMembers(p *plan.Plan) []string {
 			for _, a := range c.Applications {
 				n[a.Action]++
 			}
-			out = append(out, fmt.Sprintf("%s: %s moves %s: made anew by other ApplicationSets %d, created %d, removed %d; workloads of what is made anew stay",
+			out = append(out, fmt.Sprintf("%s: %s moves %s: recreated by other ApplicationSets %d, created %d, removed %d; workloads of what is recreated stay",
 				h.Name, c.Name, strings.Join(from, " and "), n[plan.Move], n[plan.Create], n[plan.Remove]))
 		}
 	}

@@ -298,7 +298,7 @@ func TestMarkdownTellsWhatIsLeftBehind(t *testing.T) {
 	if err := WriteMarkdown(&b, Plan{Hubs: []plan.Hub{h}}, MaxMarkdown); err != nil {
 		t.Fatal(err)
 	}
-	if want := "| remove | 2 objects: `Role one`, `Role two`<br>left behind: nobody makes it any more, and nothing removes it | a |"; !strings.Contains(b.String(), want) {
+	if want := "| remove | 2 objects: `Role one`, `Role two`<br>left behind: nothing generates it any more, and nothing removes it | a |"; !strings.Contains(b.String(), want) {
 		t.Errorf("got:\n%s", b.String())
 	}
 }

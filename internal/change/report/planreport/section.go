@@ -263,7 +263,7 @@ func objectLine(o plan.Object, cluster string) planpage.Line {
 	var about, left, position string
 	switch {
 	case o.Left:
-		left = "left behind: nobody makes it any more, and nothing removes it"
+		left = "left behind: nothing generates it any more, and nothing removes it"
 		about = left
 	case o.Action == plan.Create:
 		about = "by " + by
