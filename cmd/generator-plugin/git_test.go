@@ -127,7 +127,7 @@ func TestReadsACommitThatNoPollHasSeen(t *testing.T) {
 func TestGitUsageErrors(t *testing.T) {
 	for want, args := range map[string][]string{
 		`git "https://example.org/x?...": the URL has a query`: {"https://example.org/x?token=hidden"},
-		`ref "a b" is not a valid name`:                           {"https://example.org/x", "--ref", "a b"},
+		`ref "a b" is not a valid name`:                        {"https://example.org/x", "--ref", "a b"},
 	} {
 		var stdout, stderr strings.Builder
 		args = append([]string{"--hub", "h", "--token-file", file(t, token), "--source"}, args...)

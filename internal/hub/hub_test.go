@@ -227,7 +227,7 @@ func TestErrorTextsDoNotVary(t *testing.T) {
 		"the API server cannot be reached":                             &url.Error{Op: "Get", URL: "https://x", Err: &net.OpError{Op: "read", Err: errors.New("reset 127.0.0.1:51234")}},
 		"the API server answers 429":                                   apierrors.NewTooManyRequests("at 12:00", 3),
 		"the API server's answer cannot be used":                       errors.New("unexpected EOF at 1234"),
-		"the API server cannot answer with metadata only":             &apierrors.StatusError{ErrStatus: metav1.Status{Code: 406, Reason: metav1.StatusReasonNotAcceptable}},
+		"the API server cannot answer with metadata only":              &apierrors.StatusError{ErrStatus: metav1.Status{Code: 406, Reason: metav1.StatusReasonNotAcceptable}},
 	} {
 		if got := f.short(err, "list and watch on secrets"); got == nil || got.Error() != `cluster secrets in namespace "argocd": `+want {
 			t.Errorf("%v: %v", err, got)

@@ -65,7 +65,7 @@ func TestLook(t *testing.T) {
 		"too little":            {query: result("vector", `[{"value":[1,"0"]}]`), why: "0; expected at least 0.5", fails: true},
 		"endless":               {query: result("vector", `[{"value":[1,"+Inf"]}]`), why: "+Inf; expected at most 2", fails: true},
 		"no samples":            {query: result("vector", `[]`), why: "has no samples"},
-		"not a number":             {query: result("vector", `[{"value":[1,"NaN"]}]`), why: "not a number"},
+		"not a number":          {query: result("vector", `[{"value":[1,"NaN"]}]`), why: "not a number"},
 		"a failure beside none": {query: result("vector", `[{"value":[1,"NaN"]},{"value":[1,"7"]}]`), why: "7; expected", fails: true},
 		"a matrix":              {query: result("matrix", `[]`), why: `type "matrix"`},
 		"many":                  {query: result("vector", "["+strings.Repeat(`{"value":[1,"1"]},`, maxSamples)+`{"value":[1,"1"]}]`), why: "1001 samples; expected at most 1000"},

@@ -53,7 +53,9 @@ func Serve(charts source.Charts, in io.Reader, out io.Writer) int {
 		if err := requests.Decode(&q); err != nil {
 			return 0
 		}
-		orphan := time.AfterFunc(2*maxTime, func() { os.Exit(1) }) // without a parent that ends it
+		orphan := time.AfterFunc(2*maxTime, func() {
+			os.Exit(1) //nolint:forbidigo // without a parent that ends it
+		})
 		if err := responses.Encode(respond(charts, q, sent)); err != nil {
 			return 1
 		}
