@@ -24,6 +24,7 @@ func has(want ...facts.Application) func(State) bool {
 
 // What the labels and finalizers of Applications say. They are not sticky.
 func TestHub_FactsOfApplications(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	dns := []string{"cluster=one", "group=addons", "component=dns", "release=canary"}
 	a.write("applications",
@@ -59,6 +60,7 @@ func TestHub_FactsOfApplications(t *testing.T) {
 
 // Who controls an Application is a fact, and that nobody does any more.
 func TestHub_ControllersOfApplications(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	const group, kind = "argoproj.io/v1alpha1", "ApplicationSet"
 	a.write("applications",
@@ -82,6 +84,7 @@ func TestHub_ControllersOfApplications(t *testing.T) {
 
 // Argo CD writes an Application's status all the time; that is not reported.
 func TestHub_StatusOfApplicationsIsNotTold(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	a.write("applications", app("x", nil, "cluster=one"))
 	h, states := running(t, a)
@@ -113,11 +116,13 @@ func (l *logs) String() string              { l.mu.Lock(); defer l.mu.Unlock(); 
 // Where Applications may not be asked for, or do not exist, they are unknown, and the facts
 // of Secrets go on. It is logged once, and tried again.
 func TestHub_ApplicationsUnknown(t *testing.T) {
+	t.Parallel()
 	for status, want := range map[int]string{
 		http.StatusForbidden: "access denied; allow list and watch on applications.argoproj.io",
 		http.StatusNotFound:  "the API server knows no such resource; is Argo CD installed?",
 	} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
+			t.Parallel()
 			a := newAPI(t)
 			a.put(secret("one", nil))
 			a.write("applications", app("dns-one", nil, "cluster=one"))
@@ -168,6 +173,7 @@ func TestApplicationsStayKnown(t *testing.T) {
 
 // Nothing is known before the Applications are, if they can be.
 func TestHub_SyncedWithApplications(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	a.put(secret("one", nil))
 	a.failFor(http.StatusInternalServerError, "applications")

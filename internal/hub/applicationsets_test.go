@@ -60,6 +60,7 @@ func plugin(configMap, parameters string) string {
 // What is kept of ApplicationSets is what they ask our plugin, wherever the question
 // stands.
 func TestApplicationSets_Questions(t *testing.T) {
+	t.Parallel()
 	const ours = "generator-plugin"
 	a := newAPI(t)
 	a.ask("members", "["+plugin(ours, `{"view":"members","hub":"hub-eu"}`)+"]")
@@ -99,6 +100,7 @@ func raw(texts ...string) []json.RawMessage {
 // Each refresh changes the object, even if the annotation of the one before is still there: Argo
 // CD's controller, which is about to take it away, conflicts then.
 func TestApplicationSets_Refresh(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	a.ask("members", "["+plugin("generator-plugin", `{"view":"members"}`)+"]")
 	s, changes := watched(t, a, nil)
@@ -137,6 +139,7 @@ func TestApplicationSets_Refresh(t *testing.T) {
 // Where they may not be asked for, there is no list; it is logged once, with the permission, and
 // tried again.
 func TestApplicationSets_Forbidden(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	a.ask("members", "["+plugin("generator-plugin", `{"view":"members"}`)+"]")
 	a.failFor(http.StatusForbidden, "applicationsets")
@@ -154,6 +157,7 @@ func TestApplicationSets_Forbidden(t *testing.T) {
 
 // One whose last question failed says so until it has succeeded.
 func TestApplicationSets_Failed(t *testing.T) {
+	t.Parallel()
 	a := &ApplicationSets{configMap: "generator-plugin"}
 	for conditions, want := range map[string]bool{
 		`[]`: false,

@@ -36,6 +36,7 @@ func (a *api) flux(resource, name, digest string, spec, status map[string]any) {
 // came with the digest, from what its source has fetched since; and what it has reported stays
 // until it fails, of which the moment is a fact. (G8)
 func TestFluxIsHealthyAtItsDigest(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	folder := map[string]any{"sourceRef": map[string]any{"kind": "GitRepository", "name": "crds-one"}}
 	chart := map[string]any{"chart": map[string]any{"spec": map[string]any{"sourceRef": map[string]any{"kind": "HelmRepository"}}}}
@@ -89,6 +90,7 @@ func TestFluxIsHealthyAtItsDigest(t *testing.T) {
 // TestObjectMadeAnewIsNotHealthyYet: a HelmRelease that was deleted and made anew while nobody
 // looked has the digest of before, and nothing has been installed for it yet. (G8)
 func TestObjectMadeAnewIsNotHealthyYet(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	chart := map[string]any{"chart": map[string]any{"spec": map[string]any{"sourceRef": map[string]any{"kind": "HelmRepository"}}}}
 	_, states := watching(t, a, nil)
@@ -111,6 +113,7 @@ func TestObjectMadeAnewIsNotHealthyYet(t *testing.T) {
 // TestFluxIsNotHealthyWhileNobodyCanLook: what was seen last is no evidence while the API server
 // does not answer, and is again when it does. (G8)
 func TestFluxIsNotHealthyWhileNobodyCanLook(t *testing.T) {
+	t.Parallel()
 	chart := map[string]any{"chart": map[string]any{"spec": map[string]any{"sourceRef": map[string]any{"kind": "HelmRepository"}}}}
 	for _, resource := range []string{"helmreleases", "kustomizations"} {
 		a := newAPI(t)

@@ -16,6 +16,7 @@ import (
 // TestHealthCheckOfGrants: the check is there with the text that charts/agent-grant has;
 // what cannot be read is not taken for there; and nothing else is ever asked for.
 func TestHealthCheckOfGrants(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../charts/agent-grant/health.lua")
 	if err != nil {
 		t.Fatal(err)

@@ -82,6 +82,7 @@ func releases(want ...facts.Application) func(FluxState) bool {
 // What labels and annotations of HelmReleases say. A mark counts once kustomize-controller
 // may delete it, too.
 func TestFlux_FactsOfHelmReleases(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	dns := []string{"group=addons", "component=dns", "release=canary"}
 	withoutOwner := release("by-hand", nil)
@@ -129,6 +130,7 @@ func onlyMetadata(accept string) bool {
 // Kustomizations are facts beside HelmReleases, of the same names even, and say the same
 // of their end.
 func TestFlux_Kustomizations(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	a.write("helmreleases", release("dns-one", nil, protected), release("zone-one", nil, protected))
 	a.write("kustomizations", release("dns-one", nil, protected), release("quotas-one", nil, cascades), release("kept-one", nil, orphans))
@@ -174,6 +176,7 @@ func TestFlux_KustomizationsUnknown(t *testing.T) {
 
 // Flux writes a HelmRelease's status all the time; that is not reported.
 func TestFlux_StatusIsNotTold(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	a.write("helmreleases", release("x", nil, protected))
 	_, states := watching(t, a, nil)
@@ -191,11 +194,13 @@ func TestFlux_StatusIsNotTold(t *testing.T) {
 // Where HelmReleases may not be asked for, or do not exist, they are unknown, which is no
 // failure; once they may, they are known.
 func TestFlux_Unknown(t *testing.T) {
+	t.Parallel()
 	for status, want := range map[int]string{
 		http.StatusForbidden: "access denied; allow list and watch on helmreleases.helm.toolkit.fluxcd.io",
 		http.StatusNotFound:  "the API server knows no such resource; is Flux installed?",
 	} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
+			t.Parallel()
 			a := newAPI(t)
 			a.write("helmreleases", release("x", nil))
 			a.failFor(status, "helmreleases")

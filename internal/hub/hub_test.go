@@ -85,6 +85,7 @@ func knows(names ...string) func(State) bool {
 }
 
 func TestHub_FactsOfClusterSecrets(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	a.put(
 		secret("cluster-1.example.com-123", map[string]string{"cluster_name": "prod-eu-1", "account": "123456789012"}, "addonsRelease=canary", "cluster_name=other"),
@@ -122,6 +123,7 @@ func TestHub_FactsOfClusterSecrets(t *testing.T) {
 // Only metadata is asked for: no request accepts anything else, and nothing of the Secrets' data or
 // of annotations that repeat it is kept.
 func TestHub_MetadataOnly(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	applied := fmt.Sprintf(`{"kind":"Secret","data":{"config":%q}}`, password)
 	a.put(secret("prod-eu-1", map[string]string{
@@ -163,6 +165,7 @@ func TestHub_MetadataOnly(t *testing.T) {
 
 // G4: a deleted Secret loses nothing; a Secret made anew counts again.
 func TestFactsOfADeletedSecretStay(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	a.put(secret("one", nil, "tier=gold"), secret("two", nil))
 	h, states := running(t, a)
@@ -215,6 +218,7 @@ func TestFailingAPIServerChangesNoFacts(t *testing.T) {
 
 // G5: texts do not vary with what varies in the causes.
 func TestErrorTextsDoNotVary(t *testing.T) {
+	t.Parallel()
 	f := &follower[clusterSecret]{client: &client{resource: secrets, namespace: "argocd"}, verbs: "list and watch"}
 	gr := schema.GroupResource{Resource: "secrets"}
 	for want, err := range map[string]error{
@@ -242,6 +246,7 @@ func TestErrorTextsDoNotVary(t *testing.T) {
 
 // G5
 func TestUnreachableAPIServerHasOneText(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	a.server.Close()
 	_, states := running(t, a)
@@ -254,6 +259,7 @@ func TestUnreachableAPIServerHasOneText(t *testing.T) {
 // Of several Secrets for one cluster the oldest counts, whatever the order they come in; and there
 // is a problem.
 func TestHub_SeveralSecretsForOneCluster(t *testing.T) {
+	t.Parallel()
 	old := secret("z-old", map[string]string{"cluster_name": "prod"}, "which=old")
 	old.CreationTimestamp = metav1.NewTime(old.CreationTimestamp.Add(-time.Hour))
 	a := newAPI(t)
@@ -280,6 +286,7 @@ func TestHub_SeveralSecretsForOneCluster(t *testing.T) {
 
 // Many changes at once are reported as few; what changes nothing is not reported.
 func TestHub_ChangesAreCollected(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	a.put(secret("one", nil))
 	_, states := running(t, a)
@@ -302,6 +309,7 @@ func TestHub_ChangesAreCollected(t *testing.T) {
 
 // No Secrets at all are known to be none.
 func TestHub_NoSecrets(t *testing.T) {
+	t.Parallel()
 	_, states := running(t, newAPI(t))
 	if s := await(t, states, "the first list", synced); len(s.Facts.Names()) > 0 || !s.Facts.Closed {
 		t.Errorf("%v", s.Facts.Names())
@@ -310,6 +318,7 @@ func TestHub_NoSecrets(t *testing.T) {
 
 // The client libraries' word on each attempt is for debugging; their errors are errors.
 func TestCaptureLogs_Quieter(t *testing.T) {
+	t.Parallel()
 	log := &logs{}
 	CaptureLogs(slog.New(slog.NewTextHandler(log, nil)))
 	defer CaptureLogs(slog.New(slog.DiscardHandler))
@@ -352,6 +361,7 @@ func TestLoadConfig(t *testing.T) {
 // TestFactsOfAFormerMemberGo: a cluster whose Secret and member file have gone is not known any
 // more: another one of its name must not have its labels. (L1)
 func TestFactsOfAFormerMemberGo(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	a.put(secret("one", nil, "tier=gold"), secret("two", nil))
 	h, err := New(Options{Config: a.config()})

@@ -13,6 +13,7 @@ import (
 
 // List says what a Hub would, and no more is asked for than metadata.
 func TestList_SaysWhatAHubKnows(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	applied := map[string]string{"kubectl.kubernetes.io/last-applied-configuration": password, "aws_region": "eu-west-1"}
 	a.put(secret("one", applied, "team=a"), secret("uno", map[string]string{"cluster_name": "one"}), secret("two", nil))
@@ -59,6 +60,7 @@ func TestList_SaysWhatAHubKnows(t *testing.T) {
 
 // What is asked for and cannot be had is an error, which says what would mend it.
 func TestList_Fails(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		resource string
 		status   int
@@ -70,6 +72,7 @@ func TestList_Fails(t *testing.T) {
 		"expired":        {"secrets", http.StatusGone, `cluster secrets in namespace "argocd": the list ended half-way`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			a := newAPI(t)
 			a.put(secret("one", nil))
 			a.failFor(c.status, c.resource)
@@ -87,6 +90,7 @@ func TestList_Fails(t *testing.T) {
 
 // A long list comes in pages, all of which count.
 func TestList_Pages(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	var all []metav1.ObjectMeta
 	for _, name := range []string{"a", "b", "c", "d", "e"} {

@@ -95,6 +95,7 @@ func (o *oneGrant) replica(ctx context.Context, t *testing.T, running *sync.Wait
 // TestReplicasThatDisagreeOnHealthWriteInIntervals: the facts of one replica stand still, so it
 // sees another health than the other. They do not write over each other's word without a pause.
 func TestReplicasThatDisagreeOnHealthWriteInIntervals(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := newOneGrant(facts.GrantFinalizer)
 		ctx, end := context.WithCancel(t.Context())
@@ -122,6 +123,7 @@ func TestReplicasThatDisagreeOnHealthWriteInIntervals(t *testing.T) {
 // TestRefusedPatchesAreRepeatedWithGrowingPauses: however often something else changes meanwhile,
 // one patch that is refused is repeated with growing pauses, and not once for each of the changes.
 func TestRefusedPatchesAreRepeatedWithGrowingPauses(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := newOneGrant()
 		api.refuses = func(context.Context, int) error { return errors.New("forbidden") }
@@ -146,6 +148,7 @@ func TestRefusedPatchesAreRepeatedWithGrowingPauses(t *testing.T) {
 // TestPatchThatHangsEnds: an API server that takes a patch and never responds does not stop the
 // service from acting on grants.
 func TestPatchThatHangsEnds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := newOneGrant()
 		api.refuses = func(ctx context.Context, number int) error {

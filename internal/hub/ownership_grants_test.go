@@ -141,6 +141,7 @@ func grantsAre(t *testing.T, states <-chan OwnershipGrantsState, want ...facts.O
 // comes, and loses it when it is being deleted and has been released, and not before. The
 // finalizers of others stay. (M3)
 func TestGrantIsHeldUntilItIsReleased(t *testing.T) {
+	t.Parallel()
 	const ours = facts.GrantFinalizer
 	a := newAPI(t)
 	a.write("configmaps", arrivedGrant("addons", "a"), arrivedGrant("resources", "r", "other/one"))
@@ -184,6 +185,7 @@ func TestGrantIsHeldUntilItIsReleased(t *testing.T) {
 // gets what the service says of the group once, until it says something else; one that is being
 // deleted gets nothing.
 func TestGrantSaysHowHealthyItsGroupIs(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	inRings := func(group, uid string) metav1.ObjectMeta {
 		m := arrivedGrant(group, uid, facts.GrantFinalizer)
@@ -232,6 +234,7 @@ func sortedCopy(texts []string) []string {
 // TestGrantsStayWhileTheAPIServerIsAway: what was known stays; what cannot be written is logged
 // once and tried again. (G4)
 func TestGrantsStayWhileTheAPIServerIsAway(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	log := &logs{}
 	_, states := holding(t, a, log)
@@ -257,6 +260,7 @@ func TestGrantsStayWhileTheAPIServerIsAway(t *testing.T) {
 
 // Without the permission nothing is known, and that is said: the service does not serve. (M3)
 func TestForbiddenGrantsStopTheService(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	a.fail(403)
 	_, states := holding(t, a, io.Discard)
@@ -273,6 +277,7 @@ func TestForbiddenGrantsStopTheService(t *testing.T) {
 
 // A patch that fails is logged once, and tried again until it goes through. (M3)
 func TestFailedHoldIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	a := newAPI(t)
 	log := &logs{}
 	_, states := holding(t, a, log)

@@ -91,6 +91,7 @@ func (a *mapsAPI) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 // was; replicas that write at once get a conflict; what is not needed is removed, and nothing else
 // is asked for.
 func TestStateInConfigMaps(t *testing.T) {
+	t.Parallel()
 	api := &mapsAPI{maps: map[string]map[string]any{"argocd-cm": {"metadata": map[string]any{"name": "argocd-cm"}}}}
 	server := httptest.NewServer(api)
 	defer server.Close()
@@ -147,6 +148,7 @@ func TestStateInConfigMaps(t *testing.T) {
 // A 410 is no success of a request for state: what cannot be read is neither damaged nor missing,
 // and what cannot be written is not written.
 func TestStateThatIsGoneIsAnError(t *testing.T) {
+	t.Parallel()
 	for _, reason := range []metav1.StatusReason{metav1.StatusReasonExpired, metav1.StatusReasonGone} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")

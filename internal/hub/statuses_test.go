@@ -86,6 +86,7 @@ func TestStatuses(t *testing.T) {
 // Nothing of an Application's values is stored, and none is logged, even of one that cannot be
 // decoded.
 func TestValuesAreNeitherStoredNorLogged(t *testing.T) {
+	t.Parallel()
 	a, log := newAPI(t), &logs{}
 	a.argo("dns-one", "Synced", "Healthy", "1.0.0")
 	h, err := New(Options{Config: a.config(), Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
@@ -111,6 +112,7 @@ func TestValuesAreNeitherStoredNorLogged(t *testing.T) {
 
 // The statuses of each of Flux's kinds become Argo CD's words.
 func TestStatusOfFlux(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		kind, ready, message string
 		want                 Status
@@ -131,6 +133,7 @@ func TestStatusOfFlux(t *testing.T) {
 // wrote the digest is about what was there before. One of the same second counts only where it was
 // seen to be written after the digest. (P1)
 func TestHealthCountsAfterTheDigest(t *testing.T) {
+	t.Parallel()
 	const (
 		digest = `{"f:metadata":{"f:annotations":{"f:argosy.dev/digest":{}}},"f:spec":{}}`
 		status = `{"f:status":{"f:reconciledAt":{},"f:sync":{"f:status":{}}}}`
@@ -203,6 +206,7 @@ func TestHealthCountsAfterTheDigest(t *testing.T) {
 // TestShortFlapIsAFact: an Application that was degraded for a moment, between two looks at the
 // facts, is healthy again, and says when it was not. One that is created again begins anew. (G8)
 func TestShortFlapIsAFact(t *testing.T) {
+	t.Parallel()
 	f, err := followApplications(Options{Config: &rest.Config{}})
 	if err != nil {
 		t.Fatal(err)
