@@ -68,7 +68,7 @@ func AcceptedOf(revision string, lkg fleetstate.LastKnownGood, holds []fleetstat
 	return out
 }
 
-// read returns what was written last, nil if there is nothing. A *state.Damaged error beside a
+// read returns what was written last, nil if there is nothing. A *store.Damaged error beside a
 // snapshot is about last known good ones: their members are as at a first start.
 func (c *checkpoint) read(ctx context.Context) (*snapshot.Snapshot, *keptMembers, error) {
 	a, _, err := c.accepted.Read(ctx)
@@ -87,7 +87,7 @@ func (c *checkpoint) read(ctx context.Context) (*snapshot.Snapshot, *keptMembers
 	return s, kept, err
 }
 
-// keptMembers reads the snapshots that a record names. A *state.Damaged error comes with those that
+// keptMembers reads the snapshots that a record names. A *store.Damaged error comes with those that
 // can be used.
 func (c *checkpoint) keptMembers(ctx context.Context, a Accepted) (*keptMembers, error) {
 	lkg, err := a.Members(func(revision string) (*snapshot.Snapshot, error) { return c.snapshots.Read(ctx, revision, c.serving) })
@@ -97,7 +97,7 @@ func (c *checkpoint) keptMembers(ctx context.Context, a Accepted) (*keptMembers,
 	return &keptMembers{lkg, a.Holds}, err
 }
 
-// Members are the last known good snapshots of members, read by their revisions. A *state.Damaged
+// Members are the last known good snapshots of members, read by their revisions. A *store.Damaged
 // error comes with those that can be used, any other one with none.
 func (a Accepted) Members(snapshotOf func(revision string) (*snapshot.Snapshot, error)) (fleetstate.LastKnownGood, error) {
 	out := fleetstate.LastKnownGood{}

@@ -15,7 +15,7 @@ import (
 
 // Inputs is the response to a query for Flux Operator, which knows one step of removal (rule 3):
 // `{"inputs":[...]}` and a newline, the sets of Respond, each with its applicationName as `id`. The
-// error is an *Error; then there is no response at all (G1). It is not remembered: each provider
+// error is a *problem.QueryError, without any response (G1). It is not remembered: each provider
 // asks once in some minutes, for little.
 func Inputs(st *fleetstate.State, r query.Query) (*Response, error) {
 	sets, failure := paramset.GenerateDesired(st, r)

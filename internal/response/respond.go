@@ -17,8 +17,8 @@ const (
 	closing = "]}}\n"
 )
 
-// Respond is the plugin's response to a query. The error is an *Error; then there is no response at
-// all (G1).
+// Respond is the plugin's response to a query. The error is a *problem.QueryError, without any
+// response (G1).
 func Respond(st *fleetstate.State, r query.Query) (*Response, error) { return respondLike(st, r, nil) }
 
 // Bytes are those of Respond: `{"output":{"parameters":[...]}}` and a newline.

@@ -87,7 +87,7 @@ func (r *Rings) restored(name string, st *fleetstate.State) {
 	r.recent = slices.Insert(r.recent, 0, name)
 }
 
-// stateOf computes the state of a revision as it was before a restart; a *state.Damaged error says
+// stateOf computes the state of a revision as it was before a restart; a *store.Damaged error says
 // that this is not possible. The newest state knows of later values, which members must not get by
 // it.
 func (r *Rings) stateOf(ctx context.Context, newest *fleetstate.State, rev string, kept rollout.Kept) (*fleetstate.State, error) {

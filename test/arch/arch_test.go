@@ -40,9 +40,9 @@ var shelf = map[string]string{
 
 // Budgets: they fall, and never rise without a reason.
 const (
-	maxLines     = 90_000
-	maxTestLines = 77_000
-	maxWords     = 85_000
+	maxLines     = 85_500
+	maxTestLines = 76_000
+	maxWords     = 83_500
 )
 
 // pure are the folders that import no network, operating system, randomness or Kubernetes client.
@@ -65,7 +65,7 @@ var homes = []struct {
 	{"helm.sh/helm", []string{"internal/change/expand/helm", "internal/change/expand/fetch"}, false},
 	{"sigs.k8s.io/kustomize", []string{"internal/change/expand/kustomize"}, false},
 	{"github.com/external-secrets", []string{"internal/change/externalsecrets"}, false},
-	{"sigs.k8s.io/controller-runtime", []string{"internal/hub", "internal/change/expand/argocd"}, false},
+	{"sigs.k8s.io/controller-runtime", []string{"internal/change/expand/argocd"}, false},
 	{"k8s.io/client-go", []string{"internal/hub", "internal/migrate/adopt", "internal/change/expand/argocd"}, false},
 	{"go.yaml.in/yaml", []string{"internal/base/yamldoc"}, true},
 	{"gopkg.in/yaml", []string{"internal/base/yamldoc"}, true},

@@ -17,8 +17,8 @@
 //
 //  1. A train is an accepted revision with a number. The first ring takes the newest train, each
 //     other ring the newest train that passed the ring before it. No ring takes an older train,
-//     except by a pin, or by `onFailure: back`. Without a pin, a ring takes no train up to the
-//     newest that it went back from. Later rings take no train that a pin put it back from.
+//     except by a pin, or by `onFailure: back`. Without a pin, a ring that went back
+//     takes only newer trains. Later rings do not take a train from which a pin put it back.
 //  2. A ring takes a train only when it is free: its own train passed or failed. So trains
 //     coalesce, and no ring starves.
 //  3. A train passes when the ring is healthy for the soak without a break. Any break, also one

@@ -41,8 +41,7 @@ var words = map[WaitReason]string{
 // Wait says what a ring waits for.
 type Wait struct {
 	Ring string `json:"ring"`
-	// Train is the train that waits: the ring's own before its gate, else the train that it would
-	// take.
+	// Train is the train that waits: the ring's own until it passes, else the one to take.
 	Train  Train      `json:"train"`
 	Reason WaitReason `json:"reason"`
 	// Cluster is a member that the ring waits for.

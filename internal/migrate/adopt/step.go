@@ -113,8 +113,8 @@ type move struct{ from, to, taker string }
 
 func (m move) isRenamed() bool { return m.from != m.to }
 
-// moves include the Applications that the fleet's ApplicationSets have besides: where one is made
-// again, it takes them over.
+// moves also has the other Applications of the fleet's ApplicationSets: one that is made again
+// takes them over.
 func (r *Record) moves() (out []move) {
 	for _, p := range r.Applications {
 		if r.Undo {
