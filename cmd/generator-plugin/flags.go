@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -32,6 +34,8 @@ type flags struct {
 	layout         string
 	// mountCredentials are the folders of the credentials that the layout's mounts name.
 	mountCredentials []string
+	// mountTurns has the repositories of mounts fetch one after another: each may take much memory.
+	mountTurns chan struct{}
 
 	stateDir, stateIn, stateNamespace, stateKeys string
 	facts, namespace, kubeconfig                 string
@@ -230,7 +234,7 @@ func (f *flags) open(stdout, stderr io.Writer) (server.Options, error) {
 		f.prober = liveness.New(liveness.Options{Members: func() map[string]string { return f.members() }, Interval: f.web.probeInterval})
 		o.Silent = f.prober.Failing
 	}
-	o.Mounts = f.openMount
+	o.Mounts, f.mountTurns = f.openMount, make(chan struct{}, 1)
 	if f.grants != "" && git.IsURL(f.repository.Location) {
 		o.Revision = f.readRevision
 	}
@@ -253,6 +257,17 @@ func (f *flags) openSource() (source.Source, error) {
 func (f *flags) readRevision(ctx context.Context, commit string) (*snapshot.Snapshot, error) {
 	o := f.repository
 	o.Ref, o.StateDir = commit, ""
+	if f.stateDir != "" { // within the volume's limit; what an ended process has left is removed
+		pod, err := os.Hostname()
+		if err != nil {
+			return nil, err
+		}
+		o.StateDir = filepath.Join(f.stateDir, "announced", pod)
+		if err := errors.Join(os.RemoveAll(o.StateDir), os.MkdirAll(o.StateDir, 0o700)); err != nil {
+			return nil, fmt.Errorf("the mirror of an announced revision: %w", err)
+		}
+		defer func() { _ = os.RemoveAll(o.StateDir) }()
+	}
 	repository, err := git.New(o)
 	if err != nil {
 		return nil, err

@@ -12,12 +12,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/location"
 )
 
-// mountLimits bounds the repository of a mount.
-var mountLimits = source.Limits{Files: 20_000, Bytes: 64 << 20}
-
 // openMount opens a repository that the layout mounts.
 func (f *flags) openMount(m fleet.Mount) (source.Source, error) {
-	o := git.Options{Location: m.URL, Ref: m.Ref, Interval: f.repository.Interval, Limits: mountLimits}
+	o := git.Options{Location: m.URL, Ref: m.Ref, Interval: f.repository.Interval, Limits: source.MountLimits, Turns: f.mountTurns}
 	if m.Credentials != "" {
 		dirs, err := location.Named("--mount-credentials", f.mountCredentials)
 		if err != nil {

@@ -202,11 +202,8 @@ func (f *follower[T]) failure() (denied bool, err error) {
 
 // report records the result of the last request.
 func (f *follower[T]) report(err error) {
-	if errors.Is(err, context.Canceled) { // the follower is stopping
+	if errors.Is(err, context.Canceled) || isExpired(err) { // it is stopping, or begins again: the next request tells
 		return
-	}
-	if isExpired(err) {
-		err = nil
 	}
 	short := f.short(err, f.permission(f.verbs))
 	f.mu.Lock()

@@ -318,7 +318,6 @@ func TestHub_NoSecrets(t *testing.T) {
 
 // The client libraries' word on each attempt is for debugging; their errors are errors.
 func TestCaptureLogs_Quieter(t *testing.T) {
-	t.Parallel()
 	log := &logs{}
 	CaptureLogs(slog.New(slog.NewTextHandler(log, nil)))
 	defer CaptureLogs(slog.New(slog.DiscardHandler))

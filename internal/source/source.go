@@ -38,6 +38,9 @@ type Limits struct {
 	AnyName bool
 }
 
+// MountLimits bound the repository of a mount.
+var MountLimits = Limits{Files: 20_000, Bytes: 64 << 20}
+
 // WithDefaults replaces zero limits by their defaults.
 func (l Limits) WithDefaults() Limits {
 	return Limits{

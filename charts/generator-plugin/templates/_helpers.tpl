@@ -306,7 +306,7 @@ tenths of a small limit; nothing without a limit in Mi or Gi, or where extraEnv 
 {{- range .Values.extraEnv }}{{ if eq .name "GOMEMLIMIT" }}{{ $own = true }}{{ end }}{{ end -}}
 {{- if and (not $own) (regexMatch "^[0-9]+(Mi|Gi)$" $limit) -}}
 {{- $mebibytes := mul (trimSuffix "Mi" (trimSuffix "Gi" $limit) | int64) (hasSuffix "Gi" $limit | ternary 1024 1) -}}
-{{- $git := .Values.source.git.url | empty | ternary 0 384 -}}
+{{- $git := or .Values.source.git.url .Values.source.git.mountCredentials | empty | ternary 0 384 -}}
 {{- printf "%dMiB" (max (div (mul (sub $mebibytes $git) 8) 10) (div (mul $mebibytes 4) 10)) -}}
 {{- end -}}
 {{- end -}}

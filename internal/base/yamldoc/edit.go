@@ -34,6 +34,9 @@ func NewEditor(file, text string) (*Editor, error) {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		e.lines[len(e.lines)-1] += "\n"
 	}
+	if strings.Count(text, "\r") != strings.Count(text, "\r\n") { // a line end for YAML only
+		return e, ErrForm
+	}
 	return e, e.parse()
 }
 
@@ -105,7 +108,7 @@ func (e *Editor) Remove(path ...string) error {
 	s.parent.Content = slices.Delete(s.parent.Content, slices.Index(s.parent.Content, s.first()), i+1)
 	switch {
 	case s.parent.Style&yaml.FlowStyle != 0:
-		return e.rewrite(chain[:len(chain)-1])
+		return e.rewrite(chain[:len(chain)-1], false)
 	case strings.TrimSpace(prefix) != "" || len(s.parent.Content) == 0:
 		return ErrForm
 	}
@@ -162,7 +165,10 @@ func (e *Editor) find(path []string) (chain []entry, rest []string, err error) {
 				}
 			}
 		}
-		if len(chain) != at+2 {
+		switch {
+		case len(chain) > at+2: // a key that a text in block form has twice
+			return nil, nil, ErrForm
+		case len(chain) < at+2:
 			return chain, path[at:], nil
 		}
 	}
@@ -186,6 +192,7 @@ func (e *Editor) replace(chain []entry, value *yaml.Node) error {
 	if equal(s.value, value) {
 		return nil
 	}
+	isBlock := s.value.Kind == yaml.ScalarNode && s.value.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
 	if value.Kind == yaml.ScalarNode {
 		value.LineComment = s.value.LineComment
 	} else if s.key != nil {
@@ -193,7 +200,7 @@ func (e *Editor) replace(chain []entry, value *yaml.Node) error {
 	}
 	value.Line, value.Column = s.value.Line, s.value.Column
 	*s.value = *value
-	return e.rewrite(chain)
+	return e.rewrite(chain, isBlock)
 }
 
 // add adds an entry to a map or a list that has some, at its beginning or end.
@@ -213,14 +220,15 @@ func (e *Editor) add(chain []entry, first bool, nodes ...*yaml.Node) error {
 	}
 	n.Content = slices.Insert(n.Content, at, nodes...)
 	if n.Style&yaml.FlowStyle != 0 {
-		return e.rewrite(chain)
+		return e.rewrite(chain, false)
 	}
 	text, err := encode(&yaml.Node{Kind: n.Kind, Content: nodes}, strings.Repeat(" ", n.Column-1))
 	return errors.Join(err, e.splice(line, line, blank+text))
 }
 
-// rewrite writes the innermost entry in block form on the way to a value.
-func (e *Editor) rewrite(chain []entry) error {
+// rewrite writes the innermost entry in block form on the way to a value. Lines of comments behind
+// the entry stay, unless it was a text in block form, whose lines they are.
+func (e *Editor) rewrite(chain []entry, isBlock bool) error {
 	inFlow := func(s entry) bool { return s.parent != nil && s.parent.Style&yaml.FlowStyle != 0 }
 	if i := slices.IndexFunc(chain, inFlow); i > 0 {
 		chain = chain[:i]
@@ -234,6 +242,11 @@ func (e *Editor) rewrite(chain []entry) error {
 		return errors.Join(err, e.splice(min(len(e.lines), s.value.Line-1), min(len(e.lines), s.value.Line), text))
 	}
 	from, to, prefix := e.span(chain)
+	for ; !isBlock && to > from+1; to-- {
+		if rest := strings.TrimSpace(e.lines[to-1]); rest != "" && rest[0] != '#' {
+			break
+		}
+	}
 	head := *s.first()
 	head.HeadComment, head.FootComment = "", "" // which are on other lines
 	nodes := []*yaml.Node{&head}
@@ -243,7 +256,7 @@ func (e *Editor) rewrite(chain []entry) error {
 	text, err := encode(&yaml.Node{Kind: s.parent.Kind, Content: nodes}, prefix)
 	if comment := s.value.LineComment; comment != "" { // the space before it stays
 		code := e.lines[from][:max(0, strings.LastIndex(e.lines[from], comment))]
-		text = strings.Replace(text, " "+comment, code[len(strings.TrimRight(code, " ")):]+comment, 1)
+		text = strings.Replace(text, " "+comment, code[len(strings.TrimRight(code, " \t")):]+comment, 1)
 	}
 	return errors.Join(err, e.splice(from, to, text))
 }
@@ -315,8 +328,8 @@ func (e *Editor) open(n *yaml.Node) {
 		for to < len(e.lines) && indentOf(e.lines[to]) >= n.Content[i-1].Column {
 			to++
 		}
-		inner, _, err := decode(e.file, []byte(strings.Repeat("\n", value.Line)+strings.Join(e.lines[value.Line:to], "")))
-		if err == nil && inner != nil && inner.Kind == yaml.MappingNode {
+		inner, extra, err := decode(e.file, []byte(strings.Repeat("\n", value.Line)+strings.Join(e.lines[value.Line:to], "")))
+		if err == nil && extra.Line == 0 && inner != nil && inner.Kind == yaml.MappingNode {
 			*value = *inner
 		}
 	}

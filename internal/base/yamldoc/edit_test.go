@@ -50,6 +50,8 @@ func TestEditorKeepsTheRest(t *testing.T) {
 		"without an element":             {"a:\n  # of b\n  - b:\n    c: 1\n    # of c\n  # of d\n  - d\n", remove("a", "0"), "a:\n  # of b\n  # of d\n  - d\n"},
 		"without an element in brackets": {"a: [b, 'c']\n", remove("a", "0"), "a: ['c']\n"},
 		"without a key":                  {"a: 1\n\n# of b\nb: [\n  1]\nc: 2\n", remove("b"), "a: 1\n\n# of b\nc: 2\n"},
+		"comments behind a value":        {"a: x  # why:\n      # not yet\nb: 1\n", set("y", "a"), "a: y  # why:\n      # not yet\nb: 1\n"},
+		"a tab before a comment":         {"a: x\t# why\n", set("y", "a"), "a: y\t# why\n"},
 		"another line separator":         {"a: \"\u2028\"\nb: 1\n", set("2", "b"), "a: \"\u2028\"\nb: 2\n"},
 	} {
 		e, err := NewEditor("f", tt.text)
@@ -64,7 +66,8 @@ func TestEditorKeepsTheRest(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"an anchor": "a: &x {b: 1}\nc: *x\n", "an alias": "x: &x {b: 1}\na: *x\n", "a file in braces": "{a: {b: 1}}\n", "a list": "- a\n",
-		"a text": "a: b\n", "a map where a scalar goes": "a: {b: {c: 1}}\n", "several documents": "a: {b: 1}\n---\n",
+		"a text": "a: b\n", "a map where a scalar goes": "a: {b: {c: 1}}\n", "several documents": "a: {b: 1}\n---\n", "several documents in a text": "a: |\n  b: [1]\n  ---\n  c: 1\n", "a key twice in a text": "a: |\n  b: 1\n  b: 2\n",
+		"a line end of YAML only": "a: {b: 1}\rc: 1\n",
 	} {
 		e, err := NewEditor("f", text)
 		if err == nil {

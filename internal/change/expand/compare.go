@@ -214,8 +214,13 @@ func (c *comparison) isHalfFollowed(b, a *object.Object, before, after []part) b
 func (c *comparison) movedSecrets(b, a *object.Object, before, after []part) {
 	for _, p := range after {
 		i := slices.IndexFunc(before, func(q part) bool { return q.key == p.key })
-		if i < 0 {
+		if i < 0 || p.err != nil {
 			continue
+		}
+		if p.chart != nil || p.built != nil {
+			if _, err := c.after.manifests(p); err != nil {
+				continue // nothing else of the change renders it
+			}
 		}
 		olds, _ := c.before.objects(b, before[i])
 		news, _ := c.after.objects(a, p)

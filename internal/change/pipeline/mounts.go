@@ -58,6 +58,9 @@ func (r Repository) join(ctx context.Context, main *snapshot.Snapshot, limits so
 	if mounts == nil {
 		return main, nil
 	}
+	if !limits.Charts {
+		limits.Files, limits.Bytes = source.MountLimits.Files, source.MountLimits.Bytes
+	}
 	for _, s := range mounts.Scopes {
 		dir, ok := given[s.Path]
 		if !ok {

@@ -95,12 +95,21 @@ func (d *Draft) addEntry(st *fleetstate.State, c *Component) error {
 	if err != nil {
 		return err
 	}
-	return d.edit(file, "add the entry by hand:\n      "+c.Name+":"+strings.ReplaceAll("\n"+strings.TrimSpace(entry), "\n", "\n        "), func(e *yamldoc.Editor) error {
-		if root := e.Doc().Root; root.IsMap() && root.Get(catalog.ComponentsKey) == nil { // its entries are at the top
+	there := false // in an entry that no cluster uses
+	err = d.edit(file, "add the entry by hand:\n      "+c.Name+":"+strings.ReplaceAll("\n"+strings.TrimSpace(entry), "\n", "\n        "), func(e *yamldoc.Editor) error {
+		root := e.Doc().Root
+		if there = catalog.Entries(root).Get(c.Name) != nil; there {
+			return nil
+		}
+		if root.IsMap() && root.Get(catalog.ComponentsKey) == nil { // its entries are at the top
 			return e.Set(entry, c.Name)
 		}
 		return e.Set(entry, catalog.ComponentsKey, c.Name)
 	})
+	if err == nil && there {
+		return problem.Usage([]string{nothingWritten}, "component %q of group %q is there already, in %s", c.Name, c.Group, file)
+	}
+	return err
 }
 
 // declared returns the catalog that has the component already.

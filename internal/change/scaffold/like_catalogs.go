@@ -186,7 +186,8 @@ func (e likeEntry) converted() any {
 // folder returns the chart in a folder, of the fleet repository unless the entry names another.
 func (e likeEntry) folder(of *yamldoc.Node) map[string]any {
 	out := map[string]any{"path": of.Get("path").Text(), "repoURL": "{{ .metadata.annotations.fleet_repo_url }}", "version": "{{ .metadata.annotations.fleet_repo_revision }}"}
-	for key, own := range map[string]string{"repoURL": "repoURL", "chartRepository": "repoURL", "version": "version", "defaultVersion": "version"} {
+	for _, k := range [][2]string{{"chartRepository", "repoURL"}, {"repoURL", "repoURL"}, {"defaultVersion", "version"}, {"version", "version"}} {
+		key, own := k[0], k[1]
 		if (of.Get("repoURL") != nil || of.Get("chartRepository") != nil) && of.Get(key) != nil {
 			out[own] = of.Get(key).Text()
 		}

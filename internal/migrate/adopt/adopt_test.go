@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,7 +38,8 @@ func fleetOf(seed uint64) (*world, []*object.Object) {
 	var objects []*object.Object
 	for _, name := range slices.Sorted(maps.Keys(w.makes["addons"])) {
 		app := manifest.Tree{"apiVersion": "argoproj.io/v1alpha1", "kind": kindApplication, "metadata": manifest.Tree{"name": name}, "spec": specOf(w.makes["addons"][name])}
-		objects = append(objects, &object.Object{Tree: app, Parent: set})
+		component, cluster, _ := strings.Cut(name, "-")
+		objects = append(objects, &object.Object{Tree: app, Parent: set, Entry: object.Entry{Component: component, Cluster: cluster}})
 	}
 	return w, objects
 }

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 )
 
 func refuse(hint, format string, args ...any) error {
@@ -37,6 +39,9 @@ func Prepare(name string, live Observed, argosy []*object.Object, names map[stri
 	for _, app := range sorted(live.Applications) {
 		if !IsOwner(old, app) {
 			continue
+		}
+		if app.GetDeletionTimestamp() != nil {
+			return nil, refuse("wait until it is gone", "Application %q is being deleted", app.GetName())
 		}
 		o := made[cmp.Or(names[app.GetName()], app.GetName())]
 		if o == nil {
@@ -89,6 +94,9 @@ func (r *Record) addSet(set *object.Object, live Observed, argosy []*object.Obje
 	for _, o := range argosy {
 		if o.Application() && o.Parent == set {
 			s.All = append(s.All, o.Name())
+			if want := catalog.ApplicationName(o.Entry.Component, o.Entry.Cluster); want != o.Name() {
+				return refuse("its template names Applications {{ .applicationName }}", "the fleet's ApplicationSet %q makes Application %q, which its parameter set calls %q", name, o.Name(), want)
+			}
 		}
 	}
 	r.New = append(r.New, s)
@@ -98,11 +106,15 @@ func (r *Record) addSet(set *object.Object, live Observed, argosy []*object.Obje
 // checkManager refuses an ApplicationSet that an Application deploys, syncing by itself: it would
 // put it back. It does not where the ApplicationSet has gone from Git, and is kept.
 func checkManager(set *Object, live Observed) error {
+	if set == nil {
+		return nil
+	}
+	isKept := slices.Contains(strings.Split(set.GetAnnotations()["argocd.argoproj.io/sync-options"], ","), "Prune=false")
 	for _, app := range sorted(live.Applications) {
 		resources, _ := manifest.At(app.Object, "status", "resources").([]any)
 		for _, x := range resources {
 			gone, _ := manifest.At(x, "requiresPruning").(bool)
-			if set != nil && !gone && manifest.IsAutomated(app.Object) && manifest.Text(x, "kind") == kindApplicationSet && manifest.Text(x, "name") == set.GetName() && manifest.Text(x, "namespace") == set.GetNamespace() {
+			if !(gone && isKept) && manifest.IsAutomated(app.Object) && manifest.Text(x, "kind") == kindApplicationSet && manifest.Text(x, "name") == set.GetName() && manifest.Text(x, "namespace") == set.GetNamespace() {
 				return refuse("in Git, give it the annotation argocd.argoproj.io/sync-options: Prune=false, and then remove it there",
 					"ApplicationSet %q is deployed by Application %q, which syncs by itself and would put it back", set.GetName(), app.GetName())
 			}

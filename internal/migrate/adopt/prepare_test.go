@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
@@ -45,7 +46,7 @@ func TestRefused(t *testing.T) {
 			other = other.DeepCopy()
 			_ = unstructured.SetNestedField(other.Object, value, path...)
 			for i, o := range h.argosy {
-				h.argosy[i] = &object.Object{Tree: o.Tree, Parent: &object.Object{Tree: other.Object}}
+				h.argosy[i] = &object.Object{Tree: o.Tree, Parent: &object.Object{Tree: other.Object}, Entry: o.Entry}
 			}
 		}
 	}
@@ -61,8 +62,24 @@ func TestRefused(t *testing.T) {
 		},
 		"no Application": {func(h *hubOf) { clear(h.live.Applications) }, `ApplicationSet "shop" has no Application`},
 
-		"deployed by an Application":     {managed(false, map[string]any{}), `ApplicationSet "shop" is deployed by Application "root"`},
-		"gone from Git":                  {managed(true, map[string]any{}), ""},
+		"deployed by an Application": {managed(false, map[string]any{}), `ApplicationSet "shop" is deployed by Application "root"`},
+		"about to be pruned":         {managed(true, map[string]any{}), `ApplicationSet "shop" is deployed by Application "root"`},
+		"gone from Git, and kept": {func(h *hubOf) {
+			managed(true, map[string]any{})(h)
+			set := h.live.Sets["shop"].DeepCopy()
+			set.SetAnnotations(map[string]string{"argocd.argoproj.io/sync-options": "ServerSideApply=true,Prune=false"})
+			h.live.Sets["shop"] = set
+		}, ""},
+		"an Application being deleted": {func(h *hubOf) {
+			app, now := h.live.Applications["a-shop"].DeepCopy(), metav1.Now()
+			app.SetDeletionTimestamp(&now)
+			h.live.Applications["a-shop"] = app
+		}, `Application "a-shop" is being deleted`},
+		"names of its own": {func(h *hubOf) {
+			for i, o := range h.argosy {
+				h.argosy[i] = &object.Object{Tree: o.Tree, Parent: o.Parent, Entry: object.Entry{Component: "x-" + o.Entry.Component, Cluster: o.Entry.Cluster}}
+			}
+		}, `the fleet's ApplicationSet "addons" makes Application "dns-a", which its parameter set calls "x-dns-a"`},
 		"automated sync is switched off": {managed(false, map[string]any{"enabled": false, "prune": true}), ""},
 
 		"no counterpart": {func(h *hubOf) { h.names = nil }, `Application "a-shop" has no counterpart`},
@@ -72,7 +89,7 @@ func TestRefused(t *testing.T) {
 		},
 		"no shared resources": {func(h *hubOf) {
 			for i, o := range h.argosy {
-				h.argosy[i] = &object.Object{Tree: (&Object{Object: o.Tree}).DeepCopy().Object, Parent: o.Parent}
+				h.argosy[i] = &object.Object{Tree: (&Object{Object: o.Tree}).DeepCopy().Object, Parent: o.Parent, Entry: o.Entry}
 				_ = unstructured.SetNestedField(h.argosy[i].Tree, []any{"FailOnSharedResource=true"}, "spec", "syncPolicy", "syncOptions")
 			}
 		}, "FailOnSharedResource=true forbids to take over objects"},

@@ -259,11 +259,14 @@ func (h *handover) release(s *Step) {
 	}
 	for _, m := range h.moves { // of two Applications for the same objects, one must not sync
 		app := h.Applications[m.from]
-		if !m.isRenamed() || app == nil || metav1.GetControllerOf(app) != nil || app.GetAnnotations()[skipAnnotation] == "true" {
+		if !m.isRenamed() || app == nil || metav1.GetControllerOf(app) != nil {
 			continue
 		}
 		if phase := manifest.Text(app.Object, "status", "operationState", "phase"); app.Object["operation"] != nil || phase == "Running" {
-			s.wait("Application %q is syncing", m.from)
+			s.wait("Application %q is syncing", m.from) // one that began before may still
+			continue
+		}
+		if app.GetAnnotations()[skipAnnotation] == "true" {
 			continue
 		}
 		out := app.DeepCopy()
@@ -274,6 +277,14 @@ func (h *handover) release(s *Step) {
 
 // take lets the ApplicationSets take over the Applications.
 func (h *handover) take(s *Step) {
+	for _, m := range h.moves { // two Applications for the same objects would both sync
+		if app := h.Applications[m.from]; m.isRenamed() && app != nil && metav1.GetControllerOf(app) != nil {
+			s.wait("Application %q has another owner: ApplicationSet %s", m.from, metav1.GetControllerOf(app).Name)
+		}
+	}
+	if !s.IsEnd() {
+		return
+	}
 	for _, want := range h.takers() {
 		set := h.Sets[want.GetName()]
 		switch {
@@ -289,7 +300,7 @@ func (h *handover) take(s *Step) {
 	}
 	for _, m := range h.moves {
 		set, app := h.Sets[m.taker], h.Applications[m.to]
-		if len(s.Actions) == 0 && (app == nil && m.isRenamed() || app != nil && !IsOwner(set, app)) {
+		if len(s.Actions) == 0 && (app == nil && m.isRenamed() && h.Applications[m.from] != nil || app != nil && !IsOwner(set, app)) {
 			s.wait("ApplicationSet %q does not take over Application %q%s", m.taker, m.to, because(set))
 		}
 	}

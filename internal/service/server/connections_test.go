@@ -179,7 +179,12 @@ func TestStrangersLeaveMetricsToOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 100 { // meanwhile the service reads the four
+	for began := time.Now(); s.get("/metrics", "Authorization", "").code != 200; { // the service refuses the four
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("no metrics for 10 s")
+		}
+	}
+	for range 100 {
 		if r := s.get("/metrics", "Authorization", ""); r.code != 200 {
 			t.Fatalf("%d %s", r.code, r.body)
 		}

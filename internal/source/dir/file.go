@@ -25,6 +25,7 @@ func (w *walk) snapshot(files []tree.Placed, broken []*snapshot.File) (*snapshot
 	}
 	if w.failed.err == nil {
 		if err := w.tree.CheckBytes(files); err != nil {
+			w.keep()
 			return nil, err
 		}
 	}
@@ -42,7 +43,7 @@ func (w *walk) snapshot(files []tree.Placed, broken []*snapshot.File) (*snapshot
 	changed := f.last == nil
 	for _, p := range files {
 		file := seen[p.Path].file
-		changed = changed || file != f.seen[p.Path].file
+		changed = changed || file != f.last.File(p.Path)
 		out = append(out, file)
 	}
 	for _, b := range broken {
@@ -56,6 +57,18 @@ func (w *walk) snapshot(files []tree.Placed, broken []*snapshot.File) (*snapshot
 		return f.last, nil
 	}
 	return snapshot.Of(out, obstacles...).WithBeside(w.tree.Beside()), nil
+}
+
+// keep remembers what has been read, although it is beyond a limit: the next poll does not read it
+// again.
+func (w *walk) keep() {
+	seen := make(map[string]readFile, len(w.found))
+	for p, file := range w.found {
+		if file.file != nil {
+			seen[p] = file
+		}
+	}
+	w.seen = seen
 }
 
 // visit records a file as it is now. below is its path from the open folder.

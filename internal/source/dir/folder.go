@@ -147,6 +147,7 @@ func (f *Folder) poll(ctx context.Context) (*snapshot.Snapshot, error) {
 	f.listings = w.listings
 	files, broken, err := w.tree.Place()
 	if err != nil {
+		w.keep()
 		return nil, err
 	}
 	if len(files) == 0 {

@@ -62,6 +62,9 @@ var resources = []known{
 	{regexp.MustCompile(`(?i)no space left on device|disk quota exceeded`), source.Unreadable, "the disk of the state is full", "make room, or give it a larger one"},
 }
 
+// serverLine is a line of the server's, whose memory and disk are not ours.
+var serverLine = regexp.MustCompile(`(?m)^remote: .*$`)
+
 // resourceError returns the error of a command that ended for lack of memory or disk, nil for any
 // other.
 func (r *Repository) resourceError(err error, stderr string) error {
@@ -72,6 +75,7 @@ func (r *Repository) resourceError(err error, stderr string) error {
 	if status, is := exit.Sys().(syscall.WaitStatus); is && status.Signaled() {
 		stderr += fmt.Sprintf("\ndied of signal %d", status.Signal())
 	}
+	stderr = serverLine.ReplaceAllString(stderr, "")
 	for _, s := range resources {
 		if s.pattern.MatchString(stderr) {
 			detail := s.detail

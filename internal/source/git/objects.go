@@ -171,6 +171,9 @@ func isPath(p string) bool {
 // readLinks fills in the targets of all links.
 func (r *Repository) readLinks(ctx context.Context, t *tree.Tree) error {
 	links := t.Links()
+	if err := t.CheckLinks(maxTarget); err != nil {
+		return err
+	}
 	targets := make(map[string]string, len(links))
 	var ask []string
 	for _, n := range links {

@@ -36,6 +36,8 @@ type Options struct {
 	// Timeout bounds one conversation with the server; a fetch may take five times as long. Default
 	// two minutes.
 	Timeout time.Duration
+	// Turns bounds the repositories that fetch at the same time, by its capacity; nil bounds none.
+	Turns chan struct{}
 }
 
 // nameOf returns the name of a repository in errors, without credentials.

@@ -181,7 +181,7 @@ func (r *Repository) fetch(ctx context.Context, t target) (target, error) {
 			}
 			return t, &source.Error{Reason: source.UnknownRef, Source: r.name, Detail: fmt.Sprintf("%q is not a commit", r.ref)}
 		}
-		if reason := source.ReasonOf(err); reason == source.Unreachable || reason == source.Authentication {
+		if reason := source.ReasonOf(err); reason == source.Unreachable || reason == source.Authentication || reason == source.LimitExceeded {
 			return t, err
 		}
 	}
@@ -196,8 +196,21 @@ func (r *Repository) fetch(ctx context.Context, t target) (target, error) {
 	return t, r.unknownRef(ctx)
 }
 
-// fetchRefs runs `git fetch`: of only the newest commit, or of all history.
+// fetchRefs runs `git fetch` when it is this repository's turn: of only the newest commit, or of
+// all history.
 func (r *Repository) fetchRefs(ctx context.Context, shallow bool, refspecs ...string) error {
+	if r.turns != nil {
+		select {
+		case r.turns <- struct{}{}:
+			defer func() { <-r.turns }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return r.fetchOf(ctx, shallow, refspecs...)
+}
+
+func (r *Repository) fetchOf(ctx context.Context, shallow bool, refspecs ...string) error {
 	args := []string{"--git-dir=" + r.mirror, "fetch", "--quiet", "--no-tags", "--force", "--no-write-fetch-head", "--no-recurse-submodules"}
 	if shallow {
 		args = append(args, "--depth=1")
@@ -214,7 +227,7 @@ func (r *Repository) fetchRefs(ctx context.Context, shallow bool, refspecs ...st
 	}
 	var exit *gitExit
 	if shallow && errors.As(err, &exit) && strings.Contains(exit.all, "does not support shallow") {
-		return r.fetchRefs(ctx, false, refspecs...) // a plain file server
+		return r.fetchOf(ctx, false, refspecs...) // a plain file server
 	}
 	e, local := r.remoteError(ctx, err)
 	if local {

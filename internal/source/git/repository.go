@@ -70,9 +70,11 @@ type Repository struct {
 	targets map[string]string         // blob id of a link to its target, of the last snapshot
 	reads   int                       // blobs read so far; for tests
 	fresh   bool                      // this poll has fetched
-	refused struct {                  // the target that is beyond a limit
+	turns   chan struct{}             // as in Options
+	refused struct {                  // the target that is beyond a limit, and when that was found
 		id  string
 		err error
+		at  time.Time
 	}
 }
 
@@ -93,7 +95,7 @@ func newRepository(o Options, userConfig bool) (*Repository, error) {
 		address: a, ref: ref, userConfig: userConfig, limits: o.Limits.WithDefaults(),
 		timeout: cmp.Or(o.Timeout, defaultTimeout), program: "git",
 		fetched: "refs/argosy/fetched/" + digest(ref), good: "refs/argosy/good/" + digest(ref),
-		slot: make(chan struct{}, 1), maxMemory: maxMemory,
+		slot: make(chan struct{}, 1), turns: o.Turns, maxMemory: maxMemory,
 	}
 	g.maxFetch = min(8*g.limits.Bytes+maxIndex, maxFetch)
 	invalid := func(detail, hint string) (*Repository, error) {
@@ -215,7 +217,7 @@ func (r *Repository) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 		r.last = r.lastGood(ctx)
 	}
 	if r.fresh && r.maxFetch > 0 && sizeBelow(r.mirror) > r.maxFetch {
-		_ = r.local(ctx, "gc", "--quiet", "--prune=now") // by itself, git keeps for an hour what no ref has
+		r.collect(ctx)
 	}
 	if r.app != nil && errors.Is(err, source.Authentication) {
 		r.app.Forget()
@@ -286,6 +288,25 @@ func (r *Repository) remember(ctx context.Context, t target) {
 	}
 }
 
+// collect removes from the mirror what only earlier refs and fetches needed. By itself, git keeps
+// for an hour what no ref has, and for good what a gc that was killed has written.
+func (r *Repository) collect(ctx context.Context) {
+	names, err := r.output(ctx, maxRefs, "--git-dir="+r.mirror, "for-each-ref", "--format=%(refname)", "refs/argosy")
+	if err != nil {
+		return
+	}
+	var gone strings.Builder
+	for name := range strings.FieldsSeq(names) {
+		if name != r.fetched && name != r.good {
+			gone.WriteString("delete " + name + "\n")
+		}
+	}
+	_ = r.run(ctx, command{args: []string{"--git-dir=" + r.mirror, "update-ref", "--stdin"}, stdin: strings.NewReader(gone.String())})
+	if r.local(ctx, "gc", "--quiet", "--prune=now") != nil {
+		r.removeTemporary()
+	}
+}
+
 // snapshotOf makes the snapshot of a target, fetching it unless the mirror has it.
 func (r *Repository) snapshotOf(ctx context.Context, t target) (*snapshot.Snapshot, target, error) {
 	t, err := r.ensureCommit(ctx, t)
@@ -297,17 +318,20 @@ func (r *Repository) snapshotOf(ctx context.Context, t target) (*snapshot.Snapsh
 	return s, t, err
 }
 
-// refuse remembers a target that is beyond a limit: until the ref points to another one, polls
-// neither fetch nor list it.
+// refusedFor is how long a target beyond a limit is not tried again.
+const refusedFor = time.Hour
+
+// refuse remembers a target that is beyond a limit: until the ref points to another one, polls of
+// the next hour neither fetch nor list it.
 func (r *Repository) refuse(id string, err error) {
 	if errors.Is(err, source.LimitExceeded) {
-		r.refused.id, r.refused.err = id, err
+		r.refused.id, r.refused.err, r.refused.at = id, err, time.Now()
 	}
 }
 
 // ensureCommit sets a target's commit, and fetches it unless the mirror has it.
 func (r *Repository) ensureCommit(ctx context.Context, t target) (target, error) {
-	if t.id == r.refused.id {
+	if t.id == r.refused.id && time.Since(r.refused.at) < refusedFor {
 		return t, r.refused.err
 	}
 	if err := r.ensureMirror(ctx); err != nil {

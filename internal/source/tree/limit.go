@@ -81,6 +81,34 @@ func (t *Tree) tooManyFiles(actual int64, files []Placed) error {
 	})
 }
 
+// CheckLinks returns an error if there are more symbolic links than files may be, or if their
+// targets have more bytes than all files may have. Targets longer than longest are not read.
+func (t *Tree) CheckLinks(longest int64) error {
+	var links, size int64
+	weights := func(yield func(string, int64) bool) {
+		for p, n := range t.nodes {
+			if n.Link && !yield(parent(p), 1) {
+				return
+			}
+		}
+	}
+	for _, n := range t.nodes {
+		if n.Link {
+			links++
+			if n.Size <= longest {
+				size += n.Size
+			}
+		}
+	}
+	switch {
+	case links > int64(t.limits.Files):
+		return t.limitError("symbolic links", links, int64(t.limits.Files), "links", weights)
+	case size > t.limits.Bytes:
+		return t.limitError("bytes of the targets of symbolic links", size, t.limits.Bytes, "links", weights)
+	}
+	return nil
+}
+
 // CheckBytes returns an error if the files of a snapshot have more bytes than the limit. Paths with
 // one content count once, and files that are too large not at all.
 func (t *Tree) CheckBytes(files []Placed) error {

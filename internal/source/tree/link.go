@@ -51,6 +51,9 @@ type placement struct {
 	within []string // the folders that are being placed, each by a link in the one before
 }
 
+// fits reports whether what has been placed is within the limit of files.
+func (o *placement) fits() bool { return len(o.files)+len(o.broken) <= o.limits.Files }
+
 // link adds the file, or the files of the folder, that a link leads to, at a path. It returns false
 // beyond the limit of files: links to folders of links multiply.
 func (o *placement) link(at string, link *Node) bool {
@@ -58,7 +61,7 @@ func (o *placement) link(at string, link *Node) bool {
 	switch {
 	case errors.Is(err, errOutside):
 		o.broken = append(o.broken, snapshot.Outside(at, link.Target))
-		return true
+		return o.fits()
 	case err == nil && slices.Contains(o.within, final):
 		err = errCircle
 	}
@@ -70,13 +73,13 @@ func (o *placement) link(at string, link *Node) bool {
 		} else if o.limits.Wanted(at) {
 			o.broken = append(o.broken, brokenLink(at, link.Target, err))
 		}
-		return true
+		return o.fits()
 	}
 	if n := o.nodes[final]; n != nil {
 		if o.limits.Wanted(at) {
 			o.files = append(o.files, Placed{at, n})
 		}
-		return len(o.files) <= o.limits.Files
+		return o.fits()
 	}
 	if contains(final, link.Path) {
 		return true
@@ -97,7 +100,7 @@ func (o *placement) link(at string, link *Node) bool {
 			}
 		case o.limits.Wanted(place):
 			o.files = append(o.files, Placed{place, n})
-			if len(o.files) > o.limits.Files {
+			if !o.fits() {
 				return false
 			}
 		}
