@@ -58,7 +58,7 @@ func TestHub_FactsOfApplications(t *testing.T) {
 	await(t, states, "what is left", has(rest...))
 }
 
-// Who controls an Application is a fact, and that nobody does any more.
+// Who controls an Application is a fact, and so is that no one does any more.
 func TestHub_ControllersOfApplications(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)

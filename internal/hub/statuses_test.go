@@ -31,7 +31,7 @@ func reported(sync, health string) *object {
 	return o
 }
 
-// Statuses are those of the facts' watch. An API server that fails is silence, in which no health
+// Statuses come from the facts' watch. An API server that fails is silence, in which no health
 // counts, and a missing permission is none. (P1)
 func TestStatuses(t *testing.T) {
 	t.Parallel() // client-go waits between attempts
@@ -48,7 +48,7 @@ func TestStatuses(t *testing.T) {
 	}
 	await(t, states, "the first list", func(s State) bool { return health("dns-one", true, false)(s) && health("dns-two", false, true)(s) })
 	if two, ok := s.Of("dns-two"); !ok || two != (Status{Version: "0.9.0", Sync: "OutOfSync", Health: "Degraded"}) {
-		t.Errorf("nobody saw it change: %+v", two)
+		t.Errorf("the change was not seen: %+v", two)
 	}
 	before := s.Version()
 	a.argo("dns-two", "Synced", "Healthy", "1.0.0")
@@ -204,7 +204,7 @@ func TestHealthCountsAfterTheDigest(t *testing.T) {
 }
 
 // TestShortFlapIsAFact: an Application that was degraded for a moment, between two looks at the
-// facts, is healthy again, and says when it was not. One that is created again begins anew. (G8)
+// facts, is healthy again, and says when it was not. One that is created again starts again. (G8)
 func TestShortFlapIsAFact(t *testing.T) {
 	t.Parallel()
 	f, err := followApplications(Options{Config: &rest.Config{}})

@@ -14,7 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/plan"
 )
 
-// Functions returns the functions that a template may call: sprig's without those that read the
+// Functions returns the functions that a template may call: sprig's, except what reads the
 // environment, and External Secrets' own (v0.19.2 and v0.20.4, pkg/template/v2/template.go, whose
 // package brings the providers' certificates and keys). Templates are only parsed: none works.
 var Functions = sync.OnceValue(func() template.FuncMap {

@@ -23,8 +23,8 @@ var likeKeys = []string{
 	"syncPolicy", "ignoreDifferences",
 }
 
-// convert writes the shape's catalogs in Argosy's format: those of groups to fleet/catalogs, those
-// of levels to the folder catalogs of the level. It returns the files that they are made of.
+// convert writes the shape's catalogs in Argosy's format: a group's to fleet/catalogs, a level's to
+// the folder catalogs of the level. It returns the files that they are made of.
 func (s starter) convert(d *Draft) ([]string, error) {
 	var from []string
 	for _, group := range d.layout.GroupNames() {

@@ -55,7 +55,7 @@ var names = map[string]string{"a-shop": "shop-a", "b-shop": "shop-b", "a-dns": "
 
 func (w *world) live() Observed { return Observed{w.sets, w.apps} }
 
-// handOver carries out a handover as the command does, and starts it anew when it is killed. flip
+// handOver carries out a handover as the command does, and starts it again when it is killed. flip
 // says whether the next run goes the other way.
 func (w *world) handOver(t *testing.T, name string, objects []*object.Object, undo bool, flip func() bool) (isUndone bool) {
 	t.Helper()
@@ -199,6 +199,50 @@ func TestUndoWaitsForTheOthers(t *testing.T) {
 			if !IsOwner(w.sets["addons"], w.apps[name]) {
 				t.Errorf("seed %d: Application %s has no owner", seed, name)
 			}
+		}
+	}
+}
+
+// What has changed on the fleet since a handover: undo ends without an Application that is gone
+// under both names, and makes no second one beside an Application that has another owner.
+func TestUndoAfterChangesOfTheFleet(t *testing.T) {
+	t.Parallel()
+	settle := func(w *world) {
+		for range 500 {
+			w.act()
+		}
+	}
+	for seed := range uint64(5) {
+		w, objects := fleetOf(seed)
+		w.handOver(t, "shop", objects, false, never)
+		delete(w.makes["addons"], "shop-a")
+		delete(w.makes["shop"], "a-shop")
+		settle(w)
+		w.handOver(t, "shop", objects, true, never)
+		if settle(w); w.apps["shop-a"] != nil || w.apps["a-shop"] != nil || w.apps["b-shop"] == nil {
+			t.Errorf("seed %d: the Applications are %v", seed, slices.Sorted(maps.Keys(w.apps)))
+		}
+
+		w, objects = fleetOf(seed)
+		w.handOver(t, "shop", objects, false, never)
+		w.put(w.sets, setOf("other", "plugin"))
+		w.makes["other"] = map[string]string{"shop-a": "a"}
+		delete(w.makes["addons"], "shop-a")
+		app := w.apps["shop-a"].DeepCopy()
+		yes := true
+		app.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: kindApplicationSet, Name: "other", UID: w.sets["other"].GetUID(), Controller: &yes}})
+		w.put(w.apps, app)
+		settle(w)
+		r, err := ReadRecord(w.record)
+		if err == nil {
+			err = r.Turn(true, w.live())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = r.Run(t.Context(), w, 200*time.Millisecond, 0, func(string, string) {})
+		if err == nil || !strings.Contains(err.Error(), `Application "shop-a" has another owner: ApplicationSet other`) || w.apps["a-shop"] != nil {
+			t.Errorf("seed %d: %v; the Applications are %v", seed, err, slices.Sorted(maps.Keys(w.apps)))
 		}
 	}
 }

@@ -123,7 +123,7 @@ func checkManager(set *Object, live Observed) error {
 	return nil
 }
 
-// noteOthers notes the names that the fleet's ApplicationSets have besides those of the handover.
+// noteOthers notes the fleet's ApplicationSets' Applications that the handover is not about.
 func (r *Record) noteOthers(live Observed) {
 	isOwn := map[string]bool{}
 	for _, p := range r.Applications {

@@ -194,7 +194,7 @@ func (h *handover) announce(s *Step) {
 
 // orphan deletes the ApplicationSets that give Applications, with the finalizers that keep them
 // until release is done with them. Before, it removes the finalizers by which Argo CD would delete
-// workloads, for the case that someone removes those of the ApplicationSet.
+// workloads, in case someone removes the ApplicationSet's finalizers.
 func (h *handover) orphan(s *Step) {
 	givers, takers, known := []string{h.record.Name()}, h.takers(), sets.New[string]()
 	if h.record.Undo {
@@ -214,7 +214,7 @@ func (h *handover) orphan(s *Step) {
 		}
 		before := len(s.Actions) + len(s.Waits)
 		for _, app := range h.owned(set) {
-			safe := without(app, func(f string) bool { return isArgo(f) && !strings.Contains(f, "-delete-finalizer.") }) // those of hooks would come again
+			safe := without(app, func(f string) bool { return isArgo(f) && !strings.Contains(f, "-delete-finalizer.") }) // Argo CD would add a hook's again
 			switch {
 			case !known.Has(app.GetName()):
 				s.wait("Application %q has come since the handover began: --undo, and begin again", app.GetName())

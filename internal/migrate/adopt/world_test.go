@@ -82,7 +82,7 @@ func (w *world) Observe(context.Context) (Observed, error) {
 	if w.observed > 20000 {
 		return Observed{}, errors.New("no end")
 	}
-	return Observed{maps.Clone(w.sets), maps.Clone(w.apps)}, nil // objects are written anew, never changed
+	return Observed{maps.Clone(w.sets), maps.Clone(w.apps)}, nil // an object is replaced, never changed
 }
 
 // killed reports whether the process ends here.
