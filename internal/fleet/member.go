@@ -325,6 +325,22 @@ func (mr *memberReader) repositories() {
 	}
 }
 
+// FleetRepository returns the URL and the revision of the fleet repository, as far as the file
+// declares them. A nil member declares none.
+func (m *Member) FleetRepository() (url, revision labels.Entry) {
+	if m != nil {
+		for _, e := range m.RepositoryAnnotations {
+			switch e.Key {
+			case "fleet_repo_url":
+				url = e
+			case "fleet_repo_revision":
+				revision = e
+			}
+		}
+	}
+	return url, revision
+}
+
 func (mr *memberReader) entries(kind labels.Kind, declared *yamldoc.Node) []labels.Entry {
 	if declared.IsMap() {
 		for _, f := range declared.Fields() {

@@ -107,12 +107,8 @@ func (h *Hub) adopt(dir string) {
 // adoptDeclared learns this repository's address from the hub's member file, where no root
 // Application names it.
 func (h *Hub) adoptDeclared() {
-	declared := map[string]string{}
-	for _, e := range h.o.State.HubMember(h.o.Hub).RepositoryAnnotations {
-		declared[e.Key] = e.Value
-	}
-	if url := declared["fleet_repo_url"]; url != "" {
-		h.urls[source.Address(url)] = declared["fleet_repo_revision"]
+	if url, revision := h.o.State.HubMember(h.o.Hub).FleetRepository(); url.Value != "" {
+		h.urls[source.Address(url.Value)] = revision.Value
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/change/bootstrap"
 	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
 	"github.com/argosy-hub/argosy/internal/companion"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleet/team"
@@ -90,26 +91,13 @@ func (h hubRoots) warn(p problem.Problem) {
 	h.l.problems = append(h.l.problems, p)
 }
 
-// declared returns the URL of the fleet repository that the hub's member file declares, and its
-// place.
-func (h hubRoots) declared() (url string, pos problem.Pos) {
-	if m := h.l.st.Fleet.HubMember(h.hub); m != nil {
-		for _, e := range m.RepositoryAnnotations {
-			if e.Key == "fleet_repo_url" {
-				return e.Value, e.Pos
-			}
-		}
-	}
-	return "", problem.Pos{}
-}
-
 // withoutRoots reports a hub that names this repository as its own and gets nothing from it. The
 // bootstrap of other hubs may be elsewhere.
 func (h hubRoots) withoutRoots() {
-	if url, pos := h.declared(); url != "" {
+	if url, _ := h.l.st.Fleet.HubMember(h.hub).FleetRepository(); url.Value != "" {
 		file := expand.Bootstrap + "/" + h.hub
 		h.warn(problem.Problem{
-			Reason: problem.MissingRoots, Pos: pos, Subject: fmt.Sprintf("hub %q", h.hub), Found: "has no roots, so that nothing is deployed",
+			Reason: problem.MissingRoots, Pos: url.Pos, Subject: fmt.Sprintf("hub %q", h.hub), Found: "has no roots, so that nothing is deployed",
 			Expected: "Applications or ApplicationSets in " + file, Hints: []string{"argosy new hub writes them; charts/hub without a file of this repository makes them, too"},
 		})
 	}
@@ -166,17 +154,15 @@ func (h hubRoots) releases() {
 
 // repositories reports an Application that reads a folder of this repository from another one.
 func (h hubRoots) repositories() {
-	own, declared := h.declared()
-	if own == "" {
-		return
-	}
+	own, _ := h.l.st.Fleet.HubMember(h.hub).FleetRepository()
 	for _, s := range h.Sources {
-		if s.Path == "" || !h.l.st.Resolver().Snapshot.HasDir(s.Path) || sameRepository(s.RepoURL, own) || strings.Contains(s.RepoURL, "{{") {
+		isOther := own.Value != "" && source.Address(s.RepoURL) != source.Address(own.Value) && !strings.Contains(s.RepoURL, "{{")
+		if s.Path == "" || !isOther || !h.l.st.Resolver().Snapshot.HasDir(s.Path) {
 			continue
 		}
 		h.warn(problem.Problem{
 			Reason: problem.ForeignRepository, Pos: s.Pos, Subject: "source " + s.Path, Found: "is read from " + s.RepoURL,
-			Expected: own + ", as the hub's member file says", Related: []problem.Pos{declared},
+			Expected: own.Value + ", as the hub's member file says", Related: []problem.Pos{own.Pos},
 		})
 	}
 }
@@ -340,22 +326,4 @@ func (h hubRoots) admits() {
 			}
 		}
 	}
-}
-
-// sameRepository reports whether two addresses name the same Git repository, whatever the protocol.
-func sameRepository(a, b string) bool {
-	plain := func(url string) string {
-		if _, rest, ok := strings.Cut(url, "://"); ok {
-			url = rest
-		} else if host, path, ok := strings.Cut(url, ":"); ok {
-			url = host + "/" + path
-		}
-		host, path, _ := strings.Cut(url, "/")
-		if _, after, ok := strings.Cut(host, "@"); ok {
-			host = after
-		}
-		host, _, _ = strings.Cut(host, ":")
-		return strings.ToLower(host) + "/" + strings.TrimSuffix(strings.Trim(path, "/"), ".git")
-	}
-	return plain(a) == plain(b)
 }

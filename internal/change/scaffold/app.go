@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -38,36 +39,48 @@ func NewApp(ctx context.Context, r Repository, a App) (*Draft, error) {
 	if err := a.check(d.layout); err != nil {
 		return nil, err
 	}
+	var known []string
 	table := st.Resolver().Teams()
-	owner := table.Team(a.Team)
-	if owner == nil {
-		var known []string
-		if table != nil {
-			for _, t := range table.Teams {
-				known = append(known, t.Name)
-			}
-		}
-		return nil, problem.Usage(append(problem.Nearest(a.Team, known), "argosy new team writes a team's file", nothingWritten), "--team: there is no team %q", a.Team)
-	}
-	if owner.Cordoned {
-		return nil, problem.Usage([]string{nothingWritten}, "--team: %q is cordoned, in %s", a.Team, owner.Pos.File)
-	}
-	if a.Namespace == "" {
-		if a.Namespace = owner.Namespace(a.Name); a.Namespace == "" {
-			return nil, problem.Usage([]string{"the team has " + strings.Join(owner.Namespaces(), ", "), nothingWritten}, "--namespace is missing: the team has several")
+	if table != nil {
+		for _, t := range table.Teams {
+			known = append(known, t.Name)
 		}
 	}
-	if err := d.addApp(st, a); err != nil {
+	if err := oneOf("--team", a.Team, "teams", known); err != nil {
 		return nil, err
+	}
+	owner := table.Team(a.Team)
+	if owner.Cordoned {
+		return nil, refuse("--team: %q is cordoned, in %s", a.Team, owner.Pos.File)
+	}
+	if a.Namespace = cmp.Or(a.Namespace, owner.Namespace(a.Name)); a.Namespace == "" {
+		return nil, problem.Usage([]string{"the team has " + strings.Join(owner.Namespaces(), ", "), nothingWritten}, "--namespace is missing: the team has several")
+	}
+	if err := d.addEntry(st, &a.Component); err != nil {
+		return nil, err
+	}
+	own := clustersOfTeam(st, a.Team)
+	if !a.Manifests && len(own) > 0 {
+		values, err := st.Resolver().FilePath(d.layout.Values, own[0], own[0].Groups[a.Group], a.Name, "")
+		if err != nil {
+			return nil, refuse("%w", err)
+		}
+		d.Files[path.Join(sharedFolder(st, d.layout, a.Group, own), values)] = fmt.Sprintf("# Values of %s on all clusters of its tenant; environments and clusters say what differs.\n{}\n", a.Name)
+	}
+	for _, name := range a.Clusters {
+		d.say(st, "--cluster", a.Team, name, "true", a.Name, "enabled")
 	}
 	after, err := d.try()
 	if err != nil {
 		return nil, err
 	}
 	d.Summary = fmt.Sprintf("%s is in the project %s and the namespace %s\n", a.Name, owner.Component(), a.Namespace) + clustersOf(after, a.Component)
-	d.commit("Add " + a.Name)
+	d.Next = []string{planned, commit("Add " + a.Name)}
 	return d, nil
 }
+
+// planned is the command that shows what the files change.
+const planned = "argosy plan --base HEAD"
 
 // needsWorkloads refuses a layout without the group of applications.
 func needsWorkloads(l *fleet.Layout) error {
@@ -77,31 +90,6 @@ func needsWorkloads(l *fleet.Layout) error {
 		return problem.Usage(hints, "the layout has no group %s", team.Workloads)
 	case len(g.Catalogs) == 0:
 		return problem.Usage(hints, "the group %s has no catalog", team.Workloads)
-	}
-	return nil
-}
-
-// addApp adds the entry, the values and the switches of an application.
-func (d *Draft) addApp(st *fleetstate.State, a App) error {
-	if err := d.addEntry(st, &a.Component); err != nil {
-		return err
-	}
-	own := clustersOfTeam(st, a.Team)
-	if !a.Manifests && len(own) > 0 {
-		values, err := st.Resolver().FilePath(d.layout.Values, own[0], own[0].Groups[a.Group], a.Name, "")
-		if err != nil {
-			return problem.Usage([]string{nothingWritten}, "%w", err)
-		}
-		d.Files[path.Join(sharedFolder(st, d.layout, a.Group, own), values)] = fmt.Sprintf("# Values of %s on all clusters of its tenant; environments and clusters say what differs.\n{}\n", a.Name)
-	}
-	for _, name := range a.Clusters {
-		c, err := ownCluster(st, "cluster", a.Team, name)
-		if err != nil {
-			return err
-		}
-		if err := d.say(st, c, "true", a.Name, "enabled"); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -116,18 +104,6 @@ func clustersOfTeam(st *fleetstate.State, name string) (out []*fleetstate.Cluste
 	}
 	slices.SortFunc(out, func(a, b *fleetstate.Cluster) int { return strings.Compare(a.Member.Name, b.Member.Name) })
 	return out
-}
-
-// ownCluster returns a cluster by its name. It refuses a cluster that is not the team's.
-func ownCluster(st *fleetstate.State, flag, owner, name string) (*fleetstate.Cluster, error) {
-	var names []string
-	for _, c := range clustersOfTeam(st, owner) {
-		if c.Member.Name == name {
-			return c, nil
-		}
-		names = append(names, c.Member.Name)
-	}
-	return nil, problem.Usage(append(problem.Nearest(name, names), nothingWritten), "--%s: %q is not a cluster of team %q, which is on %s", flag, name, owner, strings.Join(names, ", "))
 }
 
 // sharedFolder returns the least specific level of the tenant that these clusters share and that no
@@ -155,18 +131,31 @@ func sharedFolder(st *fleetstate.State, layout *fleet.Layout, group string, own 
 	return all[0].Path
 }
 
-// say sets one key in the catalog of a cluster's own level.
-func (d *Draft) say(st *fleetstate.State, c *fleetstate.Cluster, value string, keys ...string) error {
+// say sets one key in the catalog of the own level of a team's cluster. The flag names the cluster.
+func (d *Draft) say(st *fleetstate.State, flag, owner, cluster, value string, keys ...string) {
+	own := clustersOfTeam(st, owner)
+	var names []string
+	for _, c := range own {
+		names = append(names, c.Member.Name)
+	}
+	if err := oneOf(flag, cluster, fmt.Sprintf("clusters of team %q", owner), names); err != nil {
+		d.err = cmp.Or(d.err, err)
+		return
+	}
+	c := own[slices.Index(names, cluster)]
 	g := c.Groups[team.Workloads]
-	folder, err := ownFolder(st, c, g)
-	if err != nil {
-		return err
+	folder, file := ownFolder(st, c, g), ""
+	var err error
+	if folder == "" {
+		err = problem.Usage([]string{"add one to the layout's levels", nothingWritten}, "cluster %q has no level of its own", cluster)
+	} else if file, err = st.Resolver().FilePath(d.layout.Catalog, c, g, "", g.Folders[len(g.Folders)-1].Level); err != nil {
+		err = refuse("%w", err)
 	}
-	file, err := st.Resolver().FilePath(d.layout.Catalog, c, g, "", g.Folders[len(g.Folders)-1].Level)
 	if err != nil {
-		return problem.Usage([]string{nothingWritten}, "%w", err)
+		d.err = cmp.Or(d.err, err)
+		return
 	}
-	return d.edit(path.Join(folder, file), "set it by hand: "+strings.Join(keys, ".")+": "+value, func(e *yamldoc.Editor) error {
+	d.edit(path.Join(folder, file), "set it by hand: "+strings.Join(keys, ".")+": "+value, func(e *yamldoc.Editor) error {
 		if e.Doc().Root.Get(catalog.ComponentsKey) != nil {
 			keys = append([]string{catalog.ComponentsKey}, keys...)
 		}
@@ -175,8 +164,8 @@ func (d *Draft) say(st *fleetstate.State, c *fleetstate.Cluster, value string, k
 }
 
 // ownFolder returns the level that no other cluster has: the first level that is named for the
-// cluster, or the most specific.
-func ownFolder(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group) (string, error) {
+// cluster, or the most specific. It is empty if there is none.
+func ownFolder(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group) (own string) {
 	others := map[string]bool{}
 	for m, other := range st.Clusters() {
 		if og := other.Desired().Groups[g.Name]; og != nil && m != c.Member {
@@ -185,7 +174,6 @@ func ownFolder(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group)
 			}
 		}
 	}
-	own := ""
 	for _, f := range g.Folders {
 		if others[f.Path] {
 			continue
@@ -194,8 +182,5 @@ func ownFolder(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group)
 			break
 		}
 	}
-	if own != "" {
-		return own, nil
-	}
-	return "", problem.Usage([]string{"add one to the layout's levels", nothingWritten}, "cluster %q has no level of its own", c.Member.Name)
+	return own
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
@@ -34,23 +33,18 @@ func (c Component) check(l *fleet.Layout) error {
 	if err := checkNames(named{"name", c.Name}); err != nil {
 		return err
 	}
-	known := l.GroupNames()
-	if !slices.Contains(known, c.Group) {
-		return problem.Usage(append(problem.Nearest(c.Group, known), "the layout's groups are "+strings.Join(known, ", ")), "--group: group %q is not in the layout; %s", c.Group, nothingWritten)
-	}
-	if c.Manifests && c.Path == "" {
-		return problem.Usage([]string{nothingWritten}, "--manifests needs --path: the folder in Git")
-	}
-	if err := checkURL("repo-url", c.RepoURL); err != nil {
+	if err := oneOf("--group", c.Group, "groups of the layout", l.GroupNames()); err != nil {
 		return err
 	}
-	if c.Path != "" && !fs.ValidPath(c.Path) {
-		return problem.Usage([]string{nothingWritten}, "--path: %q; expected a folder below the root of the repository, such as charts/dns", c.Path)
+	switch {
+	case c.Manifests && c.Path == "":
+		return refuse("--manifests needs --path: the folder in Git")
+	case c.Path != "" && !fs.ValidPath(c.Path):
+		return refuse("--path: %q; expected a folder below the root of the repository, such as charts/dns", c.Path)
+	case c.Path != "" && c.Chart != "":
+		return refuse("--path does not go with --chart: a folder in Git, or a chart of a Helm repository or registry")
 	}
-	if c.Path != "" && c.Chart != "" {
-		return problem.Usage([]string{nothingWritten}, "--path does not go with --chart: a folder in Git, or a chart of a Helm repository or registry")
-	}
-	return nil
+	return checkURL("repo-url", c.RepoURL)
 }
 
 // NewComponent adds an entry to the last catalog of the group. Where the layout has no catalog, it
@@ -72,7 +66,7 @@ func NewComponent(ctx context.Context, r Repository, c Component) (*Draft, error
 		return nil, err
 	}
 	d.Summary = clustersOf(after, c)
-	d.commit("Add " + c.Name)
+	d.Next = []string{planned, commit("Add " + c.Name)}
 	return d, nil
 }
 
@@ -85,7 +79,7 @@ func (d *Draft) addEntry(st *fleetstate.State, c *Component) error {
 	case there && c.Team != "":
 		return problem.Usage([]string{"argosy move app puts it on another cluster", nothingWritten}, "application %q is there already, in %s", c.Name, at)
 	case there:
-		return problem.Usage([]string{nothingWritten}, "component %q of group %q is there already, in %s", c.Name, c.Group, at)
+		return refuse("component %q of group %q is there already, in %s", c.Name, c.Group, at)
 	}
 	file, err := c.file(st, d.layout)
 	if err != nil {
@@ -95,21 +89,17 @@ func (d *Draft) addEntry(st *fleetstate.State, c *Component) error {
 	if err != nil {
 		return err
 	}
-	there := false // in an entry that no cluster uses
-	err = d.edit(file, "add the entry by hand:\n      "+c.Name+":"+strings.ReplaceAll("\n"+strings.TrimSpace(entry), "\n", "\n        "), func(e *yamldoc.Editor) error {
+	d.edit(file, "add the entry by hand:\n      "+c.Name+":"+strings.ReplaceAll("\n"+strings.TrimSpace(entry), "\n", "\n        "), func(e *yamldoc.Editor) error {
 		root := e.Doc().Root
-		if there = catalog.Entries(root).Get(c.Name) != nil; there {
-			return nil
-		}
-		if root.IsMap() && root.Get(catalog.ComponentsKey) == nil { // its entries are at the top
+		switch {
+		case catalog.Entries(root).Get(c.Name) != nil: // in an entry that no cluster uses
+			return refuse("component %q of group %q is there already, in %s", c.Name, c.Group, file)
+		case root.IsMap() && root.Get(catalog.ComponentsKey) == nil: // its entries are at the top
 			return e.Set(entry, c.Name)
 		}
 		return e.Set(entry, catalog.ComponentsKey, c.Name)
 	})
-	if err == nil && there {
-		return problem.Usage([]string{nothingWritten}, "component %q of group %q is there already, in %s", c.Name, c.Group, file)
-	}
-	return err
+	return nil
 }
 
 // declared returns the catalog that has the component already.
@@ -140,7 +130,7 @@ func (c Component) file(st *fleetstate.State, l *fleet.Layout) (string, error) {
 			return path.Join(g.Folders[0].Path, file), nil
 		}
 	}
-	return "", problem.Usage([]string{nothingWritten}, "group %q has no catalog: name one in the layout, groups.%s.catalog", c.Group, c.Group)
+	return "", refuse("group %q has no catalog: name one in the layout, groups.%s.catalog", c.Group, c.Group)
 }
 
 // clustersOf names the clusters that get the component.

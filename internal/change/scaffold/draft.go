@@ -1,11 +1,11 @@
 package scaffold
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -43,10 +43,8 @@ type Repository struct {
 
 // Draft holds files with which the fleet has been built.
 type Draft struct {
-	// Files are new files, by path.
+	// Files are the contents to write, by path: of new files, and of files that change.
 	Files map[string]string
-	// Changes are files that get other content, in the order in which they are written.
-	Changes []Change
 	// Warnings are findings that the fleet does not have without the files.
 	Warnings []problem.Problem
 	// Summary describes the files, and Next the next steps, a line each.
@@ -54,12 +52,11 @@ type Draft struct {
 	Next    []string
 
 	Repository
-	before *snapshot.Snapshot // the fleet as it is, which may be empty
-	layout *fleet.Layout
+	before  *snapshot.Snapshot // the fleet as it is, which may be empty
+	layout  *fleet.Layout
+	changed []string // the files that exist, in the order in which they are written
+	err     error    // the first error of texts, edit and say, which try returns
 }
-
-// Change is a file of the repository with its content before and after.
-type Change struct{ Path, Was, Is string }
 
 // begin returns a draft without files.
 func (r Repository) begin(ctx context.Context) (*Draft, error) {
@@ -122,64 +119,65 @@ func (r Repository) state(s *snapshot.Snapshot) (*fleetstate.State, error) {
 }
 
 // texts adds texts of templates, by path.
-func (d *Draft) texts(data any, names map[string]string) error {
+func (d *Draft) texts(data any, names map[string]string) {
 	for path, name := range names {
 		out, err := text(name, data)
-		if err != nil {
-			return err
-		}
+		d.err = cmp.Or(d.err, err)
 		d.Files[path] = out
 	}
-	return nil
+}
+
+// change sets the content of a file that exists already, or makes a new file.
+func (d *Draft) change(file, text string) {
+	if was := d.before.File(file); was != nil {
+		if !slices.Contains(d.changed, file) {
+			d.changed = append(d.changed, file)
+		}
+		text = withLineEnds(string(was.Data), text)
+	}
+	d.Files[file] = text
 }
 
 // edit changes a YAML file, or begins it. The hint is for a file in which that cannot be done.
-func (d *Draft) edit(file, hint string, change func(*yamldoc.Editor) error) error {
+func (d *Draft) edit(file, hint string, change func(*yamldoc.Editor) error) {
+	text, drafted := d.Files[file]
 	was := d.before.File(file)
-	at := slices.IndexFunc(d.Changes, func(c Change) bool { return c.Path == file })
-	text := d.Files[file]
 	switch {
-	case at >= 0:
-		text = d.Changes[at].Is
+	case d.err != nil:
+		return
 	case was != nil && was.Err != nil:
-		return problem.Usage([]string{nothingWritten}, "%w", was.Err)
-	case was != nil:
+		d.err = refuse("%w", was.Err)
+		return
+	case was != nil && !drafted:
 		text = string(was.Data)
 	}
 	e, err := yamldoc.NewEditor(file, text)
 	if err == nil {
 		err = change(e)
 	}
+	var refused *problem.Failure
 	switch {
+	case errors.As(err, &refused):
+		d.err = err
 	case errors.Is(err, yamldoc.ErrForm):
-		return problem.Usage([]string{hint, nothingWritten}, "%s %w", file, err)
+		d.err = problem.Usage([]string{hint, nothingWritten}, "%s %w", file, err)
 	case err != nil:
-		return problem.FailureOf(err, problem.InvalidYAML, problem.Pos{File: file}, nothingWritten)
+		d.err = problem.FailureOf(err, problem.InvalidYAML, problem.Pos{File: file}, nothingWritten)
+	case strings.TrimSuffix(e.String(), "\n") != strings.TrimSuffix(text, "\n"):
+		d.change(file, e.String())
 	}
-	switch is := e.String(); {
-	case strings.TrimSuffix(is, "\n") == strings.TrimSuffix(text, "\n"):
-	case at >= 0:
-		d.Changes[at].Is = is
-	case was != nil:
-		d.Changes = append(d.Changes, Change{Path: file, Was: text, Is: is})
-	default:
-		d.Files[file] = is
-	}
-	return nil
 }
 
-// try builds the fleet with the files and sets Warnings. The error holds the findings that keep the
-// files from being written.
+// try builds the fleet with the files, which it returns, and sets Warnings. The error holds the
+// findings that keep the files from being written.
 func (d *Draft) try() (*fleetstate.State, error) {
-	for i, c := range d.Changes {
-		d.Changes[i].Is = withLineEnds(c.Was, c.Is)
+	if d.err != nil {
+		return nil, d.err
 	}
-	for _, path := range slices.Sorted(maps.Keys(d.Files)) {
-		switch is := d.before.File(path); {
-		case is == nil:
-		case is.Err != nil: // or what it would be in
-			return nil, problem.Usage([]string{nothingWritten}, "%w", is.Err)
-		default:
+	for _, path := range d.fresh() {
+		if is := d.before.File(path); is != nil && is.Err != nil { // or what it would be in
+			return nil, refuse("%w", is.Err)
+		} else if is != nil {
 			return nil, errExists(path)
 		}
 	}
@@ -218,9 +216,6 @@ func (d *Draft) after() *snapshot.Snapshot {
 	for path, text := range d.Files {
 		files[path] = snapshot.NewFile(path, []byte(text), snapshot.MaxFileSize)
 	}
-	for _, c := range d.Changes {
-		files[c.Path] = snapshot.NewFile(c.Path, []byte(c.Is), snapshot.MaxFileSize)
-	}
 	return d.before.With(files)
 }
 
@@ -233,60 +228,72 @@ func withLineEnds(was, is string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(is, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// errExists refuses to overwrite files.
-func errExists(paths ...string) error {
-	verb := "is"
-	if len(paths) > 1 {
-		verb = "are"
+// refuse returns an error of a command that writes nothing.
+func refuse(format string, args ...any) error {
+	return problem.Usage([]string{nothingWritten}, format, args...)
+}
+
+// errExists refuses to overwrite a file or a folder.
+func errExists(path string) error {
+	return problem.Usage([]string{"edit what is there, or choose another name"}, "%s is there already; %s", path, nothingWritten)
+}
+
+// oneOf refuses a name that is not one of those that the fleet has: what describes them.
+func oneOf(subject, name, what string, names []string) error {
+	if slices.Contains(names, name) {
+		return nil
 	}
-	return problem.Usage([]string{"edit what is there, or choose another name"}, "%s %s there already; %s", strings.Join(paths, ", "), verb, nothingWritten)
+	return problem.Usage(append(problem.Nearest(name, names), nothingWritten), "%s: %q is not one of the %s: %s", subject, name, what, cmp.Or(strings.Join(names, ", "), "there is none"))
 }
 
 // Write writes the files, all of them or none.
 func (d *Draft) Write() error {
 	files := map[string][]byte{}
-	for path, text := range d.Files {
-		files[path] = []byte(text)
+	for _, path := range d.fresh() {
+		files[path] = []byte(d.Files[path])
 	}
 	var replacements []disk.Replacement
-	for _, c := range d.Changes {
-		replacements = append(replacements, disk.Replacement{Name: c.Path, Was: []byte(c.Was), Is: []byte(c.Is)})
+	for _, path := range d.changed {
+		replacements = append(replacements, disk.Replacement{Name: path, Was: d.before.File(path).Data, Is: []byte(d.Files[path])})
 	}
 	err := disk.WriteAll(d.Folder, files, replacements)
-	var taken []string
-	for _, path := range d.paths() {
-		if errors.Is(err, fs.ErrExist) && strings.Contains(err.Error(), path) {
-			taken = append(taken, path)
-		}
-	}
 	var part *disk.UnfinishedError
 	switch {
-	case len(taken) > 0:
-		return errExists(taken...)
 	case errors.As(err, &part):
 		return problem.Usage([]string{"git status names what is left"}, "%w", err)
 	case err != nil:
-		return problem.Usage([]string{nothingWritten}, "%w", err)
+		return refuse("%w", err)
 	}
 	return nil
 }
 
-// commit says what to do next: look, and commit under a title.
-func (d *Draft) commit(title string) {
-	d.Next = []string{"argosy plan --base HEAD", "git add . && git commit -m \"" + title + "\" && git push"}
+// ready tries the draft and sets the next steps.
+func (d *Draft) ready(next ...string) (*Draft, error) {
+	if _, err := d.try(); err != nil {
+		return nil, err
+	}
+	d.Next = next
+	return d, nil
 }
 
-// paths returns the new files, sorted.
-func (d *Draft) paths() []string { return slices.Sorted(maps.Keys(d.Files)) }
+// commit returns the command that commits the files under a title.
+func commit(title string) string {
+	return "git add . && git commit -m \"" + title + "\" && git push"
+}
+
+// fresh returns the new files, sorted.
+func (d *Draft) fresh() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.Files)), func(path string) bool { return slices.Contains(d.changed, path) })
+}
 
 // Report lists the files written and the next steps.
 func (d *Draft) Report() string {
 	var b strings.Builder
-	for _, path := range d.paths() {
+	for _, path := range d.fresh() {
 		fmt.Fprintf(&b, "wrote %s\n", path)
 	}
-	for _, c := range d.Changes {
-		fmt.Fprintf(&b, "changed %s\n", c.Path)
+	for _, path := range d.changed {
+		fmt.Fprintf(&b, "changed %s\n", path)
 	}
 	b.WriteString(d.Summary)
 	for i, line := range d.Next {
@@ -300,19 +307,13 @@ func (d *Draft) Report() string {
 
 // Print writes the files' contents, and their paths if there are several.
 func (d *Draft) Print(w io.Writer) error {
-	files := maps.Clone(d.Files)
-	for _, c := range d.Changes {
-		files[c.Path] = c.Is
-	}
-	for _, path := range slices.Sorted(maps.Keys(files)) {
-		if len(files) > 1 {
-			if _, err := fmt.Fprintf(w, "--- %s\n", path); err != nil {
-				return err
-			}
+	var b strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(d.Files)) {
+		if len(d.Files) > 1 {
+			fmt.Fprintf(&b, "--- %s\n", path)
 		}
-		if _, err := io.WriteString(w, files[path]); err != nil {
-			return err
-		}
+		b.WriteString(d.Files[path])
 	}
-	return nil
+	_, err := io.WriteString(w, b.String())
+	return err
 }

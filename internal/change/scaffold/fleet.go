@@ -62,7 +62,7 @@ type named struct{ flag, name string }
 func checkNames(all ...named) error {
 	for _, n := range all {
 		if !labels.IsName(n.name) {
-			return problem.Usage([]string{nothingWritten}, "--%s: %q is not a name: lower case letters, digits and inner hyphens, at most 63", n.flag, n.name)
+			return refuse("--%s: %q is not a name: lower case letters, digits and inner hyphens, at most 63", n.flag, n.name)
 		}
 	}
 	return nil
@@ -78,55 +78,45 @@ func isSCP(address string) bool {
 // checkURL refuses an address that is not a Git repository, a Helm repository or a registry. It
 // also refuses an address with a password, which would be in Git.
 func checkURL(flag, address string) error {
-	refuse := func(found, expected string) error {
-		return problem.Usage([]string{nothingWritten}, "--%s: %s; expected %s", flag, found, expected)
-	}
-	if strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return refuse("has a space or a control character", "a URL such as https://git.example.com/platform/fleet.git")
-	}
 	whole := address
 	if !strings.Contains(address, "://") {
 		whole = "oci://" + address // a registry, which Argo CD names without a scheme
 	}
 	u, err := url.Parse(whole)
 	switch {
+	case strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+		return refuse("--%s: has a space or a control character; expected a URL such as %s", flag, exampleURL)
 	case err != nil && isSCP(address):
 		return nil
 	case err != nil: // the error may quote a password
-		return refuse("is not a URL", "one such as https://git.example.com/platform/fleet.git")
+		return refuse("--%s: is not a URL; expected one such as %s", flag, exampleURL)
 	}
 	if _, secret := u.User.Password(); secret {
-		return refuse("has a password", "the URL without, and a Secret with the credentials")
+		return refuse("--%s: has a password; expected the URL without, and a Secret with the credentials", flag)
 	}
 	return nil
 }
+
+const exampleURL = "https://git.example.com/platform/fleet.git"
 
 // version matches the version of a chart, as Helm reads it.
 var version = regexp.MustCompile(`^\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?$`)
 
 func (h Installation) check() error {
-	fail := func(flag, found, expected string) error {
-		return problem.Usage([]string{nothingWritten}, "--%s: %s; expected %s", flag, found, expected)
-	}
-	const example = "for example https://git.example.com/platform/fleet.git"
 	if err := checkURL("repo-url", h.RepoURL); err != nil {
 		return err
 	}
 	u, err := url.Parse(h.RepoURL)
+	isURL := err == nil && u.Scheme != "" && (u.Host != "" || u.Scheme == "file")
 	switch {
-	case h.RepoURL == "":
-		return fail("repo-url", "is empty", "the URL that Argo CD reads this repository at, "+example)
-	case isSCP(h.RepoURL):
-	case err != nil || u.Host == "" && u.Scheme != "file" || u.Scheme == "":
-		return fail("repo-url", fmt.Sprintf("%q is not the URL of a Git repository", h.RepoURL), example)
-	}
-	switch {
+	case !isURL && !isSCP(h.RepoURL):
+		return refuse("--repo-url: %q is not the URL of a Git repository; expected the URL that Argo CD reads this repository at, for example %s", h.RepoURL, exampleURL)
 	case h.Revision == "" || strings.ContainsAny(h.Revision, " \t\r\n"):
-		return fail("revision", fmt.Sprintf("%q", h.Revision), "a branch, a tag or a commit")
+		return refuse("--revision: %q; expected a branch, a tag or a commit", h.Revision)
 	case !version.MatchString(h.Version):
-		return fail("charts-version", fmt.Sprintf("%q", h.Version), "a version such as 1.2.3")
+		return refuse("--charts-version: %q; expected a version such as 1.2.3", h.Version)
 	case h.Charts == "" || strings.ContainsAny(h.Charts, " \t\r\n"):
-		return fail("charts", fmt.Sprintf("%q", h.Charts), "a registry such as "+Charts)
+		return refuse("--charts: %q; expected a registry such as %s", h.Charts, Charts)
 	}
 	return checkNames(named{"hub", h.Hub}, named{"platform", h.Platform}, named{"hub-environment", h.HubEnvironment})
 }
@@ -139,10 +129,14 @@ func (f Fleet) check() error {
 		return err
 	}
 	switch {
+	case f.Like != "" && f.Minimal:
+		return refuse("--like does not go with --minimal: that shape has releases and registers its members")
+	case f.Like != "" && f.Like != shapeEKS:
+		return problem.CheckChoice("like", f.Like, Shapes...)
 	case f.Tenant == f.Platform:
-		return problem.Usage([]string{nothingWritten}, "--tenant: %q is the tenant of the hub itself", f.Tenant)
+		return refuse("--tenant: %q is the tenant of the hub itself", f.Tenant)
 	case f.Member == f.Hub:
-		return problem.Usage([]string{nothingWritten}, "--member: %q is the hub, which is a member already", f.Member)
+		return refuse("--member: %q is the hub, which is a member already", f.Member)
 	}
 	return nil
 }
@@ -177,18 +171,15 @@ func (h Installation) Install() string {
 	return fmt.Sprintf("helm install argosy oci://%s/hub --version %s --namespace argocd \\\n    --set %s", h.Charts, h.Version, strings.Join(set, " \\\n    --set "))
 }
 
+// installed returns the steps that push a commit and install the hub.
+func (h Installation) installed(push string) []string {
+	return append([]string{push}, strings.Split(h.Install(), "\n")...)
+}
+
 // NewFleet drafts a whole fleet. The folder must be empty, except for Git's own files, or have the
 // shape that the fleet follows.
 func NewFleet(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 	f.Charts = strings.TrimPrefix(f.Charts, "oci://")
-	if f.Like != "" {
-		if err := problem.CheckChoice("like", f.Like, Shapes...); err != nil {
-			return nil, err
-		}
-		if f.Minimal {
-			return nil, problem.Usage([]string{nothingWritten}, "--like does not go with --minimal: that shape has releases and registers its members")
-		}
-	}
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -221,35 +212,23 @@ func NewFleet(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 		names[path.Join(f.MembersFolder(), f.Hub+".yaml")] = "hub.yaml"
 	}
 	d := &Draft{Repository: r, Files: map[string]string{}, before: snapshot.FromMap(nil)}
-	if err := d.texts(s, names); err != nil {
-		return nil, err
-	}
+	d.texts(s, names)
 	st, err := r.state(d.after())
 	if err != nil {
 		return nil, err
 	}
 	s.Repositories = chartRepositories(st, f.Hub, d.isOwn)
-	if err := d.texts(s, map[string]string{path.Join(bootstrap, "argosy.yaml"): "argosy.yaml"}); err != nil {
-		return nil, err
-	}
-	if _, err := d.try(); err != nil {
-		return nil, err
-	}
+	d.texts(s, map[string]string{path.Join(bootstrap, "argosy.yaml"): "argosy.yaml"})
 	begin := "git add . && git commit -m \"Begin the fleet\""
 	if _, err := os.Stat(filepath.Join(r.Folder, ".git")); errors.Is(err, fs.ErrNotExist) {
 		begin = "git init && " + begin
 	}
-	d.Next = append([]string{fmt.Sprintf("%s && git push %s HEAD:%s", begin, f.RepoURL, f.Revision)}, strings.Split(f.Install(), "\n")...)
+	register := fmt.Sprintf("kubectl --namespace fleet-secrets create secret generic %s --from-literal=server=URL --from-file=config=config.json", f.Member)
 	if f.Minimal {
-		d.Next = append(d.Next, "argocd cluster add CONTEXT --name "+f.Member)
-	} else {
-		d.Next = append(d.Next, fmt.Sprintf("kubectl --namespace fleet-secrets create secret generic %s --from-literal=server=URL --from-file=config=config.json", f.Member))
+		register = "argocd cluster add CONTEXT --name " + f.Member
 	}
-	return d, nil
+	return d.ready(append(f.installed(fmt.Sprintf("%s && git push %s HEAD:%s", begin, f.RepoURL, f.Revision)), register)...)
 }
-
-// maxListed bounds the list of files in the way.
-const maxListed = 10
 
 // checkEmpty refuses a folder that holds anything but Git's own files.
 func checkEmpty(folder string) error {
@@ -259,25 +238,21 @@ func checkEmpty(folder string) error {
 	}
 	var found []string
 	for _, e := range entries {
-		switch name := e.Name(); {
-		case name == ".git":
-		case e.IsDir():
-			found = append(found, name+"/")
-		default:
+		name := e.Name()
+		if e.IsDir() {
+			name += "/"
+		}
+		if name != ".git" && name != ".git/" {
 			found = append(found, name)
 		}
 	}
 	if len(found) == 0 {
 		return nil
 	}
-	more := ""
-	if n := len(found) - maxListed; n > 0 {
-		found, more = found[:maxListed], fmt.Sprintf(" and %d more", n)
-	}
 	return problem.Usage([]string{
 		"init takes an empty folder, or a repository without files; " + nothingWritten,
 		"argosy new hub, member, tenant and component add files to a fleet that is there",
-	}, "%s is not empty: it has %s%s", folder, strings.Join(found, ", "), more)
+	}, "%s is not empty: it has %s", folder, problem.Truncate(strings.Join(found, ", "), 300))
 }
 
 // NewHub drafts a hub of a fleet: its member file and its bootstrap.
@@ -289,7 +264,7 @@ func NewHub(ctx context.Context, r Repository, h Installation) (*Draft, error) {
 	h.Charts, h.Minimal = strings.TrimPrefix(h.Charts, "oci://"), d.layout.ApplicationSets == ""
 	url, revision := repositoryOf(st)
 	if h.RepoURL == "" && url == "" {
-		return nil, problem.Usage([]string{nothingWritten}, "--repo-url is required: no hub declares fleet_repo_url")
+		return nil, refuse("--repo-url is required: no hub declares fleet_repo_url")
 	}
 	h.RepoURL, h.Revision = cmp.Or(h.RepoURL, url), cmp.Or(h.Revision, revision, "main")
 	if err := h.check(); err != nil {
@@ -300,50 +275,32 @@ func NewHub(ctx context.Context, r Repository, h Installation) (*Draft, error) {
 		return nil, err
 	}
 	bootstrap := path.Join(expand.Bootstrap, h.Hub)
+	if d.before.HasDir(bootstrap) || d.before.File(bootstrap+".yaml") != nil {
+		return nil, errExists(bootstrap)
+	}
 	data := newStarter(Fleet{Installation: h})
 	for _, hub := range st.Fleet.Hubs() { // whose catalogs are the new one's, too
 		data.Repositories = append(data.Repositories, chartRepositories(st, hub, d.isOwn)...)
 	}
 	slices.Sort(data.Repositories)
 	data.Repositories = slices.Compact(data.Repositories)
-	if err := d.texts(data, map[string]string{member: "hub.yaml", path.Join(bootstrap, "argosy.yaml"): "argosy.yaml"}); err != nil {
-		return nil, err
-	}
+	d.texts(data, map[string]string{member: "hub.yaml", path.Join(bootstrap, "argosy.yaml"): "argosy.yaml"})
 	for _, group := range d.layout.GroupNames() {
-		if data.Group = group; !h.Minimal || len(d.layout.Groups[group].Catalogs) == 0 {
-			continue
-		}
-		if err := d.texts(data, map[string]string{path.Join(bootstrap, group+".yaml"): "components.yaml"}); err != nil {
-			return nil, err
+		if data.Group = group; h.Minimal && len(d.layout.Groups[group].Catalogs) > 0 {
+			d.texts(data, map[string]string{path.Join(bootstrap, group+".yaml"): "components.yaml"})
 		}
 	}
-	if d.before.HasDir(bootstrap) || d.before.File(bootstrap+".yaml") != nil {
-		return nil, errExists(bootstrap)
-	}
-	if _, err := d.try(); err != nil {
-		return nil, err
-	}
-	d.Next = append([]string{"git add . && git commit -m \"Add the hub " + h.Hub + "\" && git push"}, strings.Split(h.Install(), "\n")...)
-	d.Next = append(d.Next, fmt.Sprintf("argosy new tenant --hub %s --name NAME", h.Hub), fmt.Sprintf("argosy new member --hub %s --name NAME --tenant TENANT --environment ENVIRONMENT", h.Hub))
-	return d, nil
+	return d.ready(append(h.installed(commit("Add the hub "+h.Hub)),
+		fmt.Sprintf("argosy new tenant --hub %s --name NAME", h.Hub), fmt.Sprintf("argosy new member --hub %s --name NAME --tenant TENANT --environment ENVIRONMENT", h.Hub))...)
 }
 
-// repositoryOf returns the URL and the revision of the fleet repository as a hub declares them.
+// repositoryOf returns the URL and the revision of the fleet repository as the first hub declares
+// them.
 func repositoryOf(st *fleetstate.State) (url, revision string) {
 	for _, hub := range st.Fleet.Hubs() {
-		if m := st.Fleet.HubMember(hub); m != nil {
-			for _, e := range m.RepositoryAnnotations {
-				switch e.Key {
-				case "fleet_repo_url":
-					url = e.Value
-				case "fleet_repo_revision":
-					revision = e.Value
-				}
-			}
-		}
-		if url != "" {
-			break
+		if url, revision := st.Fleet.HubMember(hub).FleetRepository(); url.Value != "" {
+			return url.Value, revision.Value
 		}
 	}
-	return url, revision
+	return "", ""
 }

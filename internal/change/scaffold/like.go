@@ -139,31 +139,18 @@ func newLike(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 	if len(e.FirstReleases()) > 0 {
 		names["addons/bootstrap/defaults/fleet-secret/values.yaml"] = "like-releases.yaml"
 	}
-	if err := d.texts(e, names); err != nil {
-		return nil, err
-	}
+	d.texts(e, names)
 	st, err := e.sayReleases(d)
 	if err != nil {
 		return nil, err
 	}
 	e.Projects, e.Repositories = projects(st, f.Hub), chartRepositories(st, f.Hub, d.isOwn)
-	if err := d.texts(e, map[string]string{path.Join(expand.Bootstrap, f.Hub, "argosy.yaml"): "argosy.yaml"}); err != nil {
-		return nil, err
-	}
-	if _, err := d.try(); err != nil {
-		return nil, err
-	}
-	d.Next = append([]string{fmt.Sprintf("git add . && git commit -m \"Read the fleet with Argosy\" && git push %s HEAD:%s", f.RepoURL, f.Revision)}, strings.Split(f.Install(), "\n")...)
+	d.texts(e, map[string]string{path.Join(expand.Bootstrap, f.Hub, "argosy.yaml"): "argosy.yaml"})
+	next := f.installed(fmt.Sprintf("git add . && git commit -m \"Read the fleet with Argosy\" && git push %s HEAD:%s", f.RepoURL, f.Revision))
 	if replaced := append(replacedBy(before, f.Hub), e.Converted...); len(replaced) > 0 {
-		d.Next = append(d.Next, "when Argosy has taken over: git rm -r \\")
-		for i, file := range replaced {
-			if i < len(replaced)-1 {
-				file += " \\"
-			}
-			d.Next = append(d.Next, "    "+file)
-		}
+		next = append(next, "when Argosy has taken over: git rm -r \\", "    "+strings.Join(replaced, " \\\n      "))
 	}
-	return d, nil
+	return d.ready(next...)
 }
 
 // Releases returns the names of the releases of each group, in the order of the versions file; nil
@@ -210,18 +197,13 @@ func (s starter) releases(d *Draft) error {
 			s.Types[group] = types
 		}
 	}
-	for file, name := range map[string]string{fleet.DefaultLayout().ApplicationSets: "applicationSets.yaml", fleet.DefaultLayout().FleetSecrets: "fleetSecrets.yaml"} {
+	for _, name := range []string{"applicationSets.yaml", "fleetSecrets.yaml"} {
 		out, err := text(name, s)
 		if err != nil {
 			return err
 		}
-		if was := d.before.File(file); was != nil {
-			d.Changes = append(d.Changes, Change{file, string(was.Data), out})
-		} else {
-			d.Files[file] = out
-		}
+		d.change("versions/"+name, out)
 	}
-	slices.SortFunc(d.Changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return nil
 }
 
@@ -240,7 +222,7 @@ again: // what a label hid is seen in the next round
 			if said == "" || slices.Contains(s.Types[group], said) || d.before.File(pos.File) == nil {
 				continue
 			}
-			err := d.edit(pos.File, fmt.Sprintf("set %s by hand to %s", pos, first), func(e *yamldoc.Editor) (err error) {
+			d.edit(pos.File, fmt.Sprintf("set %s by hand to %s", pos, first), func(e *yamldoc.Editor) (err error) {
 				err = yamldoc.ErrForm
 				e.Walk(func(path []string, line, column int, _ []string) {
 					if line == pos.Line && column == pos.Column {
@@ -249,8 +231,8 @@ again: // what a label hid is seen in the next round
 				})
 				return err
 			})
-			if err != nil {
-				return nil, err
+			if d.err != nil {
+				return nil, d.err
 			}
 			d.Summary += fmt.Sprintf("set %s: %s at %s: it named %q, which is not a release, and so got the first one\n", label, first, pos, said)
 			goto again

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 )
@@ -76,7 +75,7 @@ func (d *Draft) convertFile(from, to string, below []*yamldoc.Node, isLevel bool
 		}
 		name := componentOf(f)
 		if entries[name] != nil {
-			return nil, problem.Usage([]string{nothingWritten}, "%s: %s is twice a component, with - and with _", f.Value.Pos(), name)
+			return nil, refuse("%s: %s is twice a component, with - and with _", f.Value.Pos(), name)
 		}
 		e := likeEntry{component: name, own: f.Value, isLevel: isLevel}
 		for _, root := range below {

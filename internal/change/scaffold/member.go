@@ -71,16 +71,16 @@ func NewMember(ctx context.Context, r Repository, m Member) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.checkGroups(d.layout); err != nil {
-		return nil, err
+	for _, group := range m.EnableRemote {
+		if err := oneOf("--enable-remote", group, "groups of the layout", d.layout.GroupNames()); err != nil {
+			return nil, err
+		}
 	}
 	path, err := m.path(d.layout)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.texts(m, map[string]string{path: "new-member.yaml"}); err != nil {
-		return nil, err
-	}
+	d.texts(m, map[string]string{path: "new-member.yaml"})
 	st, err := d.try()
 	if err != nil {
 		return nil, err
@@ -113,20 +113,6 @@ func components(st *fleetstate.State, m Member) string {
 		return "it would get no component yet: the hierarchy enables none for it\n"
 	}
 	return b.String()
-}
-
-func (m Member) checkGroups(l *fleet.Layout) error {
-	known := l.GroupNames()
-	for _, g := range m.EnableRemote {
-		if !slices.Contains(known, g) {
-			hints := problem.Nearest(g, known)
-			if len(hints) == 0 {
-				hints = []string{"the layout's groups are " + strings.Join(known, ", ")}
-			}
-			return problem.Usage(hints, "--enable-remote: group %q is not in the layout", g)
-		}
-	}
-	return nil
 }
 
 // path returns the path of the file. It refuses an invalid name, which would be read as another

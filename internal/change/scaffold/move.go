@@ -32,7 +32,7 @@ func MoveApp(ctx context.Context, r Repository, m Move) (*Draft, error) {
 		return nil, problem.Usage([]string{"--to CLUSTER moves it, --from CLUSTER takes it away", nothingWritten}, "--to or --from is missing")
 	}
 	if m.Version != "" && m.To == "" {
-		return nil, problem.Usage([]string{nothingWritten}, "--version needs --to: the cluster that gets it")
+		return nil, refuse("--version needs --to: the cluster that gets it")
 	}
 	d, st, err := r.open(ctx)
 	if err != nil {
@@ -49,8 +49,15 @@ func MoveApp(ctx context.Context, r Repository, m Move) (*Draft, error) {
 	if err := m.complete(on); err != nil {
 		return nil, err
 	}
-	if err := d.move(st, m, owner, on); err != nil {
-		return nil, err
+	// The cluster that gets the application comes first: if the command is killed, both have it.
+	if m.To != "" && !slices.Contains(on, m.To) {
+		d.say(st, "--to", owner, m.To, "true", m.Name, "enabled")
+	}
+	if m.Version != "" {
+		d.say(st, "--to", owner, m.To, fmt.Sprintf("%q", m.Version), m.Name, "chart", "version")
+	}
+	if m.From != "" {
+		d.say(st, "--from", owner, m.From, "false", m.Name, "enabled")
 	}
 	after, err := d.try()
 	if err != nil {
@@ -67,7 +74,7 @@ func MoveApp(ctx context.Context, r Repository, m Move) (*Draft, error) {
 	if m.From != "" {
 		d.Summary += fmt.Sprintf("on %s its workloads are removed, as plan says\n", m.From)
 	}
-	d.commit(m.title())
+	d.Next = []string{planned, commit(m.title())}
 	return d, nil
 }
 
@@ -119,11 +126,11 @@ func (m *Move) complete(on []string) error {
 	others := slices.DeleteFunc(slices.Clone(on), func(name string) bool { return name == m.To })
 	switch {
 	case m.From != "" && m.From == m.To:
-		return problem.Usage([]string{nothingWritten}, "--from and --to are the same cluster")
+		return refuse("--from and --to are the same cluster")
 	case m.From != "" && !slices.Contains(on, m.From):
 		return problem.Usage(append(problem.Nearest(m.From, on), nothingWritten), "--from: %s is not on %q; it is on %s", m.Name, m.From, cmp.Or(strings.Join(on, ", "), "no cluster"))
 	case m.From != "" && m.Keep:
-		return problem.Usage([]string{nothingWritten}, "--keep does not go with --from")
+		return refuse("--keep does not go with --from")
 	case m.From != "" || m.Version != "" && slices.Contains(on, m.To):
 	case slices.Contains(on, m.To):
 		return problem.Usage([]string{"--from CLUSTER takes it from another, --version sets its version here", nothingWritten}, "%s is on %s already", m.Name, m.To)
@@ -132,32 +139,6 @@ func (m *Move) complete(on []string) error {
 		return problem.Usage([]string{"--from CLUSTER moves it from one of them, --keep leaves it on all", nothingWritten}, "%s is on several clusters: %s", m.Name, strings.Join(others, ", "))
 	case len(others) == 1:
 		m.From = others[0]
-	}
-	return nil
-}
-
-// move makes the changes. The cluster that gets the application comes first: if the command is
-// killed, both clusters have it until the next command reverts its changes.
-func (d *Draft) move(st *fleetstate.State, m Move, owner string, on []string) error {
-	set := func(flag, cluster, value string, keys ...string) error {
-		c, err := ownCluster(st, flag, owner, cluster)
-		if err != nil {
-			return err
-		}
-		return d.say(st, c, value, append([]string{m.Name}, keys...)...)
-	}
-	if m.To != "" && !slices.Contains(on, m.To) {
-		if err := set("to", m.To, "true", "enabled"); err != nil {
-			return err
-		}
-	}
-	if m.Version != "" {
-		if err := set("to", m.To, fmt.Sprintf("%q", m.Version), "chart", "version"); err != nil {
-			return err
-		}
-	}
-	if m.From != "" {
-		return set("from", m.From, "false", "enabled")
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (d *Draft) admit(hubs []string, repoURL string) {
 				is.WriteString(admitted(name, document, repoURL))
 			}
 			if is.String() != string(f.Data) {
-				d.Changes = append(d.Changes, Change{Path: name, Was: string(f.Data), Is: is.String()})
+				d.change(name, is.String())
 			}
 		}
 	}

@@ -51,14 +51,13 @@ func ChangeRollout(ctx context.Context, r Repository, c RolloutChange) (*Draft, 
 	case len(names) == 0:
 		return nil, problem.Usage([]string{"docs/how-to/roll-out-in-rings.md has one", nothingWritten}, "there is no rollout policy in %s", rollout.Folder)
 	case c.Name == "":
-		return nil, problem.Usage([]string{nothingWritten}, "NAME is missing; expected one of the rollouts %s", strings.Join(names, ", "))
-	case d.before.File(file) == nil:
-		return nil, problem.Usage(append(problem.Nearest(c.Name, names), nothingWritten), "rollout %q is not one of %s", c.Name, strings.Join(names, ", "))
+		return nil, refuse("NAME is missing; expected one of the rollouts %s", strings.Join(names, ", "))
 	}
-	if err := d.edit(file, "edit the file by hand", c.apply); err != nil {
+	if err := oneOf("NAME", c.Name, "rollouts", names); err != nil {
 		return nil, err
 	}
-	if len(d.Changes) == 0 {
+	d.edit(file, "edit the file by hand", c.apply)
+	if d.err == nil && len(d.changed) == 0 {
 		st, err := r.state(d.before)
 		if err != nil {
 			return nil, err
@@ -66,13 +65,9 @@ func ChangeRollout(ctx context.Context, r Repository, c RolloutChange) (*Draft, 
 		if err := c.checkRing(st); err != nil {
 			return nil, err
 		}
-		return nil, problem.Usage([]string{nothingWritten}, "%s says so already", file)
+		return nil, refuse("%s says so already", file)
 	}
-	if _, err := d.try(); err != nil {
-		return nil, err
-	}
-	d.Next = []string{"git add . && git commit -m \"" + c.title() + "\" && git push"}
-	return d, nil
+	return d.ready(commit(c.title()))
 }
 
 // apply changes the policy's file.
@@ -146,8 +141,8 @@ func (c RolloutChange) checkRing(st *fleetstate.State) error {
 			}
 		}
 	}
-	if c.Ring == "" || slices.Contains(names, c.Ring) {
+	if c.Ring == "" {
 		return nil
 	}
-	return problem.Usage(append(problem.Nearest(c.Ring, names), nothingWritten), "--ring: %q is not a ring of rollout %q; expected one of %s", c.Ring, c.Name, strings.Join(names, ", "))
+	return oneOf("--ring", c.Ring, fmt.Sprintf("rings of rollout %q", c.Name), names)
 }

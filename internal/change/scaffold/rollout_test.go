@@ -33,13 +33,13 @@ func TestRollbackTakesEffect(t *testing.T) {
 			if err != nil {
 				return // it is refused, and nothing is written
 			}
-			doc, err := yamldoc.Parse("prod.yaml", []byte(d.Changes[0].Is))
+			doc, err := yamldoc.Parse("prod.yaml", []byte(d.Files["fleet/rollouts/prod.yaml"]))
 			if err != nil {
 				t.Fatal(err)
 			}
 			pins := doc.Root.Get("pins").Items()
 			if got := pins[len(pins)-1].Get("revision").Text(); got != "9b1e0d2" {
-				t.Errorf("the ring stays on %s:\n%s", got, d.Changes[0].Is)
+				t.Errorf("the ring stays on %s:\n%s", got, d.Files["fleet/rollouts/prod.yaml"])
 			}
 		})
 	}

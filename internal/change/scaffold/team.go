@@ -48,25 +48,19 @@ func NewTeam(ctx context.Context, r Repository, t Team) (*Draft, error) {
 		}
 	}
 	slices.Sort(tenants)
-	if !slices.Contains(tenants, t.Tenant) {
-		return nil, problem.Usage(append(problem.Nearest(t.Tenant, tenants), nothingWritten), "--tenant: %q is not one of the tenants %s", t.Tenant, strings.Join(tenants, ", "))
+	if err := oneOf("--tenant", t.Tenant, "tenants", tenants); err != nil {
+		return nil, err
 	}
 	selector, err := labels.SelectorFromText(t.Selector)
 	if err != nil {
-		return nil, problem.Usage([]string{nothingWritten}, "--clusters: %v", err)
+		return nil, refuse("--clusters: %v", err)
 	}
 	if len(t.Namespaces) == 0 {
 		t.Namespaces = []string{t.Name}
 	}
 	file := path.Join(team.Folder, t.Name+".yaml")
-	if err := d.texts(map[string]any{"Team": t, "Clusters": selector["matchExpressions"], "Namespaces": t.namespaces()}, map[string]string{file: "team.yaml"}); err != nil {
-		return nil, err
-	}
-	if _, err := d.try(); err != nil {
-		return nil, err
-	}
-	d.commit("Add the team " + t.Name)
-	return d, nil
+	d.texts(map[string]any{"Team": t, "Clusters": selector["matchExpressions"], "Namespaces": t.namespaces()}, map[string]string{file: "team.yaml"})
+	return d.ready(planned, commit("Add the team "+t.Name))
 }
 
 // namespaces returns the names with their presets.

@@ -22,13 +22,6 @@ type Tenant struct {
 	ClusterPatterns []string
 }
 
-// tenantProject is a tenant with what its project admits.
-type tenantProject struct {
-	Tenant
-	Repositories []string
-	Kinds        []clusterKind
-}
-
 // NewTenant drafts the Argo CD project of a tenant.
 func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 	if err := checkNames(named{"name", t.Tenant}); err != nil {
@@ -39,21 +32,24 @@ func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 		return nil, err
 	}
 	if d.layout.IsReserved("tenant", t.Tenant) {
-		return nil, problem.Usage([]string{nothingWritten}, "--name: tenant %q: a folder of the hierarchy is called so; expected another name", t.Tenant)
+		return nil, refuse("--name: tenant %q: a folder of the hierarchy is called so; expected another name", t.Tenant)
 	}
-	if hubs := st.Fleet.Hubs(); t.Hub == "" && len(hubs) == 1 {
+	hubs := st.Fleet.Hubs()
+	switch {
+	case t.Hub == "" && len(hubs) == 1:
 		t.Hub = hubs[0]
-	} else if t.Hub == "" {
-		return nil, problem.Usage([]string{nothingWritten}, "--hub is missing; expected one of %s", strings.Join(hubs, ", "))
-	} else if !slices.Contains(hubs, t.Hub) {
-		return nil, problem.Usage(append(problem.Nearest(t.Hub, hubs), nothingWritten), "--hub: %q is not one of the hubs %s", t.Hub, strings.Join(hubs, ", "))
+	case t.Hub == "":
+		return nil, refuse("--hub is missing; expected one of %s", strings.Join(hubs, ", "))
+	}
+	if err := oneOf("--hub", t.Hub, "hubs", hubs); err != nil {
+		return nil, err
 	}
 	if t.Tenant == "default" {
-		return nil, problem.Usage([]string{nothingWritten}, "--name: %q is Argo CD's own project, which permits everything", t.Tenant)
+		return nil, refuse("--name: %q is Argo CD's own project, which permits everything", t.Tenant)
 	}
 	hubRoots := bootstrap.Of(expand.New(expand.Options{State: st, Snapshot: d.before, Hub: t.Hub, Tools: r.Tools}))
 	if pos, there := hubRoots.Projects[t.Tenant]; there {
-		return nil, problem.Usage([]string{nothingWritten}, "tenant %q is there already: hub %s has its project at %s", t.Tenant, t.Hub, pos)
+		return nil, refuse("tenant %q is there already: hub %s has its project at %s", t.Tenant, t.Hub, pos)
 	}
 	if len(t.ClusterPatterns) == 0 {
 		t.ClusterPatterns = []string{t.Tenant + "-*"}
@@ -63,44 +59,30 @@ func NewTenant(ctx context.Context, r Repository, t Tenant) (*Draft, error) {
 			reaches, err := path.Match(p, m.Name)
 			switch {
 			case err != nil || p == "" || strings.ContainsAny(p, "/\\ "):
-				return nil, problem.Usage([]string{nothingWritten}, "--cluster: %q is not a pattern of cluster names, with * for any text", p)
+				return nil, refuse("--cluster: %q is not a pattern of cluster names, with * for any text", p)
 			case reaches && m.Tenant != t.Tenant:
 				return nil, problem.Usage([]string{"give its clusters by name: --cluster NAME; " + nothingWritten}, "--cluster: %q reaches %s, which is a cluster of the tenant %s", p, m.Name, m.Tenant)
 			}
 		}
 	}
-	p := tenantProject{Tenant: t, Repositories: chartRepositories(st, t.Hub, func(string) bool { return true }), Kinds: clusterKinds()}
-	p.Repositories = append(p.Repositories, hubRoots.Admits[hubRoots.Platform]...)
+	repositories := append(chartRepositories(st, t.Hub, func(string) bool { return true }), hubRoots.Admits[hubRoots.Platform]...)
 	if url, _ := repositoryOf(st); url != "" {
-		p.Repositories = append(p.Repositories, url)
+		repositories = append(repositories, url)
 	}
-	slices.Sort(p.Repositories)
-	p.Repositories = slices.Compact(p.Repositories)
-	if err := d.texts(p, map[string]string{path.Join(expand.Bootstrap, t.Hub, "project-"+t.Tenant+".yaml"): "project.yaml"}); err != nil {
-		return nil, err
-	}
-	if _, err := d.try(); err != nil {
-		return nil, err
-	}
-	d.Next = []string{
-		"git add . && git commit -m \"Add the tenant " + t.Tenant + "\" && git push",
-		fmt.Sprintf("argosy new member --hub %s --name %s --tenant %s --environment ENVIRONMENT", t.Hub, strings.ReplaceAll(t.ClusterPatterns[0], "*", "NAME"), t.Tenant),
-	}
-	return d, nil
+	slices.Sort(repositories)
+	project := map[string]any{"Tenant": t, "Repositories": slices.Compact(repositories), "Kinds": clusterKinds()}
+	d.texts(project, map[string]string{path.Join(expand.Bootstrap, t.Hub, "project-"+t.Tenant+".yaml"): "project.yaml"})
+	return d.ready(commit("Add the tenant "+t.Tenant),
+		fmt.Sprintf("argosy new member --hub %s --name %s --tenant %s --environment ENVIRONMENT", t.Hub, strings.ReplaceAll(t.ClusterPatterns[0], "*", "NAME"), t.Tenant))
 }
 
-// clusterKind is a kind without a namespace, or a pattern of kinds.
-type clusterKind struct{ Group, Kind string }
-
-// clusterKinds returns the kinds that the projects of charts/hub admit by default.
-func clusterKinds() (out []clusterKind) {
+// clusterKinds returns the kinds without a namespace that the projects of charts/hub admit by
+// default: maps of group and kind.
+func clusterKinds() any {
 	data, _ := charts.Files.ReadFile("hub/values.yaml") // it is embedded
 	doc, err := yamldoc.Parse("hub/values.yaml", data)
 	if err != nil {
 		return nil // a test reads it
 	}
-	for _, kind := range doc.Root.Get("projects").Get("clusterResources").Items() {
-		out = append(out, clusterKind{kind.Get("group").Text(), kind.Get("kind").Text()})
-	}
-	return out
+	return doc.Root.Get("projects").Get("clusterResources").Any()
 }

@@ -69,17 +69,16 @@ func (s Source) Name() string {
 	return Place{s.RepoURL, s.Revision, s.Path}.String()
 }
 
-// Address returns what the forms of a repository's URL have in common.
+// Address returns what the forms of a repository's URL have in common: the host and the path.
 func Address(url string) string {
 	if _, rest, ok := strings.Cut(url, "://"); ok {
 		url = rest
 	} else if host, rest, ok := strings.Cut(url, ":"); ok { // git@host:path
 		url = host + "/" + rest
 	}
-	if user, rest, ok := strings.Cut(url, "@"); ok && !strings.Contains(user, "/") {
-		url = rest
-	}
-	return strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(url, "/"), ".git"))
+	host, path, _ := strings.Cut(url, "/")
+	host, _, _ = strings.Cut(host[strings.LastIndexByte(host, '@')+1:], ":")
+	return strings.ToLower(host + "/" + strings.TrimSuffix(strings.Trim(path, "/"), ".git"))
 }
 
 // Shown returns a repository's URL for messages, without parts that may be secret.
