@@ -146,7 +146,7 @@ func merged(own *chart.Chart, c source.Chart) (map[string]any, error) {
 		if err := yaml.Unmarshal(text, &values); err != nil {
 			return nil, fmt.Errorf("values: %w", err)
 		}
-		out = merge(out, values)
+		out = chartutil.MergeTables(values, out) // the later wins
 	}
 	return out, SetParameters(out, c.Parameters)
 }
@@ -177,24 +177,6 @@ func escaped(value string) string {
 		return value
 	}
 	return strings.ReplaceAll(strings.ReplaceAll(value, `\,`, ","), ",", `\,`)
-}
-
-// merge is mergeMaps of helm.sh/helm/v3/pkg/cli/values.
-func merge(a, b map[string]any) map[string]any {
-	out := make(map[string]any, len(a))
-	for k, v := range a {
-		out[k] = v
-	}
-	for k, v := range b {
-		if below, ok := v.(map[string]any); ok {
-			if has, ok := out[k].(map[string]any); ok {
-				out[k] = merge(has, below)
-				continue
-			}
-		}
-		out[k] = v
-	}
-	return out
 }
 
 // manifests returns the objects of a chart's rendered templates.

@@ -198,7 +198,7 @@ func (o *overlay) scan(t tree) ([]string, error) {
 		if base := o.based(t, path.Dir(p)); base != "" {
 			if !whole[base] {
 				whole[base] = true
-				out = append(out, "./"+relative(o.dir, base))
+				out = append(out, "./"+source.Relative(o.dir, base))
 			}
 			continue
 		}
@@ -212,7 +212,7 @@ func (o *overlay) scan(t tree) ([]string, error) {
 		if err := decodes(objects, data); err != nil {
 			return nil, fmt.Errorf("%s: %w", p, err)
 		}
-		out = append(out, "./"+relative(o.dir, p))
+		out = append(out, "./"+source.Relative(o.dir, p))
 	}
 	return out, nil
 }
@@ -227,13 +227,6 @@ func (o *overlay) based(t tree, dir string) string {
 		}
 	}
 	return found
-}
-
-func relative(dir, p string) string {
-	if dir == "." {
-		return p
-	}
-	return strings.TrimPrefix(p, dir+"/")
 }
 
 // decodes returns an error for a file that does not hold Kubernetes objects. The library may panic.
