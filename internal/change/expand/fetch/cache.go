@@ -4,15 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
-	"time"
 
 	"github.com/Masterminds/semver/v3"
 	"helm.sh/helm/v3/pkg/chart"
@@ -28,17 +25,6 @@ const (
 	temporary = ".new-"
 	ending    = ".tgz"
 )
-
-// maxKept bounds what is left in the cache at the end of a run, in bytes; inUse is how long what
-// has been used stays, because another run may still use it (rule 7).
-const (
-	maxKept = 2 << 30
-	inUse   = time.Hour
-)
-
-// ours are the files and folders of the cache; whatever else is in it is somebody else's.
-var ours = regexp.MustCompile(`^([^/]+-[0-9a-f]{16}/([^/]+@[0-9a-f]{64}\.tgz|\.new-[^/]*)|` +
-	files + `/([0-9a-f]{64}|\.new-[^/]*)|` + mirrors + `/git-[0-9a-f]{16})$`)
 
 // shelf is the folder of one chart.
 type shelf struct{ dir string }
@@ -66,12 +52,11 @@ func (s shelf) find(version string) (*source.Archive, error) {
 	if found == nil || err != nil || exact(version) && found.Version != version { // another build of it is equal as a version
 		return nil, err
 	}
-	path, now := found.URLs[0], time.Now()
+	path := found.URLs[0]
 	kept := &source.Archive{Digest: found.Digest, Version: found.Version, Open: func() ([]byte, error) { return read(path, found.Digest) }}
 	if _, err := kept.Open(); err != nil {
 		return nil, os.Remove(path) // damaged: it is fetched anew
 	}
-	_ = os.Chtimes(path, now, now)
 	return kept, nil
 }
 
@@ -135,47 +120,4 @@ func noVersion(all repo.ChartVersions) error {
 	}
 	sort.Sort(all)
 	return &source.Unavailable{Detail: "there is no such version", Hint: fmt.Sprintf("there are %d; the highest is %s", len(all), all[len(all)-1].Version)}
-}
-
-// prune removes what has not been used for longest, until there is no more than the limit. What
-// cannot be removed stays.
-func (c *Charts) prune(limit int64) {
-	type entry struct {
-		path string
-		size int64
-		last time.Time
-	}
-	var all []entry
-	var total int64
-	paths, _ := filepath.Glob(filepath.Join(c.o.Dir, "*", "*"))
-	for _, path := range paths {
-		if name, err := filepath.Rel(c.o.Dir, path); err != nil || !ours.MatchString(filepath.ToSlash(name)) {
-			continue
-		}
-		x := entry{path: path}
-		_ = filepath.WalkDir(path, func(at string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() {
-				return err
-			}
-			info, err := e.Info()
-			if err != nil {
-				return err
-			}
-			if x.size += info.Size(); at == path || at == filepath.Join(path, "lock") { // a mirror is as old as its lock
-				x.last = info.ModTime()
-			}
-			return nil
-		})
-		all, total = append(all, x), total+x.size
-	}
-	slices.SortFunc(all, func(a, b entry) int { return a.last.Compare(b.last) })
-	for _, x := range all {
-		if total <= limit || time.Since(x.last) < inUse {
-			return
-		}
-		if os.RemoveAll(x.path) == nil {
-			total -= x.size
-			_ = os.Remove(filepath.Dir(x.path)) // a shelf that is empty now
-		}
-	}
 }

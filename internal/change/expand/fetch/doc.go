@@ -25,8 +25,7 @@
 //  6. Git repositories are read by the git command (internal/source, Other): a revision's newest
 //     commit alone is fetched, once, into a mirror. What a branch, a tag or a range stands for is
 //     asked in each run, and is one commit throughout it.
-//  7. At the end of a run, what has not been used for longest is removed from the folder until 2
-//     GiB are left, but nothing that has been used in the last hour; mirrors as a whole.
+//  7. Nothing is removed from the folder: whoever owns it may delete it, or parts of it.
 //  8. Two revisions fetch by a View each. The base fetches what it names. The head fetches what the
 //     base names, or a flag allows; everything else is refused with the flag as the hint. Requests
 //     go by https and ssh, and to public addresses: an address of this machine or of a private

@@ -52,12 +52,11 @@ type Charts struct {
 	end   time.Time
 	total atomic.Int64
 
-	mu      sync.Mutex
-	charts  map[source.Reference]func() (source.Archive, error)
-	indexes map[string]func() (*repo.IndexFile, error)
-	others  map[[2]string]func() (*git.Remote, error)
-	places  map[source.Place]func() (*snapshot.Snapshot, error)
-	values  map[string]func() ([]byte, error)
+	charts  memo[source.Reference, source.Archive]
+	indexes memo[string, *repo.IndexFile]
+	others  memo[[2]string, *git.Remote]
+	places  memo[source.Place, *snapshot.Snapshot]
+	values  memo[string, []byte]
 
 	logins logins
 	policy policy
@@ -68,9 +67,6 @@ type Charts struct {
 func New(ctx context.Context, o Options) (*Charts, error) {
 	c := &Charts{
 		ctx: ctx, o: o, slots: make(chan struct{}, maxAtOnce), end: time.Now().Add(maxRun),
-		charts: map[source.Reference]func() (source.Archive, error){}, indexes: map[string]func() (*repo.IndexFile, error){},
-		others: map[[2]string]func() (*git.Remote, error){}, places: map[source.Place]func() (*snapshot.Snapshot, error){},
-		values: map[string]func() ([]byte, error){},
 		policy: policy{allowed: o.Allowed, named: map[string]bool{}, hosts: map[string]bool{}},
 	}
 	c.plain = c.transport(nil)
@@ -84,21 +80,18 @@ func New(ctx context.Context, o Options) (*Charts, error) {
 	return c, nil
 }
 
-// Close ends a run: what is too much in the cache is removed.
+// Close ends a run.
 func (c *Charts) Close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, get := range c.others {
+	for _, get := range c.others.found {
 		if other, err := get(); err == nil {
 			_ = other.Close() // of a file that nothing has been written to
 		}
 	}
-	c.prune(maxKept)
 }
 
 // Chart is a chart's archive, without a check of the address. Its error is a *source.Unavailable.
 func (c *Charts) Chart(r source.Reference) (source.Archive, error) {
-	return once(c, c.charts, r, func() (source.Archive, error) {
+	return c.charts.get(r, func() (source.Archive, error) {
 		a, err := c.chart(r)
 		if err != nil {
 			err = explained(err)
@@ -107,40 +100,58 @@ func (c *Charts) Chart(r source.Reference) (source.Archive, error) {
 	})
 }
 
-// once returns the value of a key, which it finds once; other callers wait meanwhile (rule 4).
-func once[K comparable, V any](c *Charts, in map[K]func() (V, error), key K, find func() (V, error)) (V, error) {
-	c.mu.Lock()
-	known := in[key]
+// memo finds the value of each key once; other callers wait meanwhile (rule 4).
+type memo[K comparable, V any] struct {
+	mu    sync.Mutex
+	found map[K]func() (V, error)
+}
+
+func (m *memo[K, V]) get(key K, find func() (V, error)) (V, error) {
+	m.mu.Lock()
+	known := m.found[key]
 	if known == nil {
+		if m.found == nil {
+			m.found = map[K]func() (V, error){}
+		}
 		known = sync.OnceValues(find)
-		in[key] = known
+		m.found[key] = known
 	}
-	c.mu.Unlock()
+	m.mu.Unlock()
 	return known()
 }
 
 func (c *Charts) chart(r source.Reference) (source.Archive, error) {
-	get, err := c.locate(r)
-	if err != nil {
-		return source.Archive{}, err
-	}
 	var kept *source.Archive
+	var err error
 	s := c.shelf(r)
 	if exact(r.Version) || c.o.Offline {
 		kept, err = s.find(r.Version)
 	}
-	if kept == nil && err == nil && c.o.Offline {
-		err = notKept()
-	}
 	if kept == nil && err == nil {
-		ctx, done := c.slot(maxChart)
-		defer done()
-		kept, err = get(ctx, s)
+		kept, err = c.fetch(r, s)
 	}
 	if err != nil {
 		return source.Archive{}, err
 	}
 	return *kept, nil
+}
+
+// fetch finds a version and keeps it, unless the shelf has it already. It tells Helm repositories
+// from registries as Argo CD does (argo-cd v2.14, util/helm/client.go, IsHelmOciRepo).
+func (c *Charts) fetch(r source.Reference, s shelf) (*source.Archive, error) {
+	if c.o.Offline {
+		return nil, notKept()
+	}
+	ctx, done := c.slot(maxChart)
+	defer done()
+	switch scheme, _, found := strings.Cut(r.RepoURL, "://"); {
+	case !found, scheme == "oci":
+		return c.fromRegistry(ctx, r, s)
+	case scheme == "http", scheme == "https":
+		return c.fromRepository(ctx, r, s)
+	default:
+		return nil, fmt.Errorf("charts are not fetched by %s", scheme)
+	}
 }
 
 // slot waits for its turn to query a server, which takes so long at most.
@@ -156,28 +167,6 @@ func (c *Charts) slot(limit time.Duration) (ctx context.Context, done func()) {
 // notKept is why there is nothing offline.
 func notKept() error {
 	return &source.Unavailable{Detail: "it is not in the cache, and nothing is fetched with --offline", Hint: "once without --offline fetches it"}
-}
-
-// locate tells Helm repositories from registries as Argo CD does (argo-cd v2.14,
-// util/helm/client.go, IsHelmOciRepo). What it returns finds a version and keeps it; the shelf may
-// have it already.
-func (c *Charts) locate(r source.Reference) (get func(context.Context, shelf) (*source.Archive, error), err error) {
-	at := strings.TrimSuffix(r.RepoURL, "/")
-	scheme, rest, found := strings.Cut(at, "://")
-	switch {
-	case !found:
-		rest = at
-		fallthrough
-	case scheme == "oci":
-		return func(ctx context.Context, s shelf) (*source.Archive, error) { return c.fromRegistry(ctx, rest, r, s) }, nil
-	case scheme == "http", scheme == "https":
-		u, err := url.Parse(at)
-		if err != nil { // its text quotes the URL
-			return nil, errors.New("the repository's URL cannot be parsed")
-		}
-		return func(ctx context.Context, s shelf) (*source.Archive, error) { return c.fromRepository(ctx, u, r, s) }, nil
-	}
-	return nil, fmt.Errorf("charts are not fetched by %s", scheme)
 }
 
 // explained is an error for people. Of what the network says, the URL is left out: it may be one

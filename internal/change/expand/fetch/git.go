@@ -18,7 +18,7 @@ const mirrors = "repositories"
 // At is what stands at a place of another Git repository and below. Its error is an
 // *source.Unavailable.
 func (c *Charts) At(p source.Place) (*snapshot.Snapshot, error) {
-	return once(c, c.places, p, func() (*snapshot.Snapshot, error) {
+	return c.places.get(p, func() (*snapshot.Snapshot, error) {
 		s, err := c.at(p)
 		if err != nil {
 			err = c.explainedGit(err)
@@ -28,7 +28,7 @@ func (c *Charts) At(p source.Place) (*snapshot.Snapshot, error) {
 }
 
 func (c *Charts) at(p source.Place) (*snapshot.Snapshot, error) {
-	other, err := once(c, c.others, [2]string{p.RepoURL, p.Revision}, func() (*git.Remote, error) {
+	other, err := c.others.get([2]string{p.RepoURL, p.Revision}, func() (*git.Remote, error) {
 		if scheme, _, _ := strings.Cut(p.RepoURL, ":"); scheme == p.RepoURL || strings.ContainsAny(scheme, `/\`) {
 			return nil, &source.Unavailable{Detail: "its repository's URL is not a Git URL", Hint: "https://, ssh:// or git@host:path"}
 		}

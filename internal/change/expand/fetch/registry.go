@@ -31,8 +31,8 @@ import (
 )
 
 // fromRegistry gets a chart of an OCI registry, with the folder that charts are in.
-func (c *Charts) fromRegistry(ctx context.Context, at string, r source.Reference, s shelf) (*source.Archive, error) {
-	from, err := remote.NewRepository(at + "/" + r.Name)
+func (c *Charts) fromRegistry(ctx context.Context, r source.Reference, s shelf) (*source.Archive, error) {
+	from, err := remote.NewRepository(strings.TrimSuffix(strings.TrimPrefix(r.RepoURL, "oci://"), "/") + "/" + r.Name)
 	if err != nil { // its text quotes the URL
 		return nil, fmt.Errorf("%q is not a chart of a registry", r.Name)
 	}

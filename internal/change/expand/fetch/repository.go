@@ -21,8 +21,12 @@ import (
 const helmCredentials = "Helm's credentials are used: helm repo add NAME URL --username ... --password-stdin"
 
 // fromRepository gets a chart of a Helm repository.
-func (c *Charts) fromRepository(ctx context.Context, at *url.URL, r source.Reference, s shelf) (*source.Archive, error) {
-	index, err := once(c, c.indexes, at.String(), func() (*repo.IndexFile, error) { return c.index(ctx, at) })
+func (c *Charts) fromRepository(ctx context.Context, r source.Reference, s shelf) (*source.Archive, error) {
+	at, err := url.Parse(strings.TrimSuffix(r.RepoURL, "/"))
+	if err != nil { // its text quotes the URL
+		return nil, errors.New("the repository's URL cannot be parsed")
+	}
+	index, err := c.indexes.get(at.String(), func() (*repo.IndexFile, error) { return c.index(ctx, at) })
 	if err != nil {
 		return nil, err
 	}

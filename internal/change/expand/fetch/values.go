@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
@@ -21,7 +20,7 @@ const files = "values"
 // Values is the file of values at a URL: as it is in this run, or offline as it was in the last.
 // Its error is a *source.Unavailable.
 func (c *Charts) Values(at string) ([]byte, error) {
-	return once(c, c.values, at, func() ([]byte, error) {
+	return c.values.get(at, func() ([]byte, error) {
 		data, err := c.valuesAt(at)
 		if err != nil {
 			err = explained(err)
@@ -35,8 +34,6 @@ func (c *Charts) valuesAt(at string) ([]byte, error) {
 	path := filepath.Join(c.o.Dir, files, hex.EncodeToString(sum[:]))
 	if c.o.Offline {
 		data, err := os.ReadFile(path)
-		now := time.Now()
-		_ = os.Chtimes(path, now, now)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, notKept()
 		}

@@ -11,6 +11,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
@@ -80,13 +81,7 @@ func read(c source.Chart) (*chart.Chart, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := source.CheckArchive(data); err != nil {
-			return nil, err
-		}
 		return checked(loader.LoadArchive(bytes.NewReader(data)))
-	}
-	if err := source.CheckFiles(c.Files); err != nil {
-		return nil, err
 	}
 	files, err := files(c.Files)
 	if err != nil {
@@ -142,34 +137,13 @@ func copyOf(c *chart.Chart) *chart.Chart {
 		metadata.Dependencies = append(metadata.Dependencies, &own)
 	}
 	out.Metadata = &metadata
-	out.Values, _ = deepCopy(c.Values).(map[string]any)
+	out.Values = runtime.DeepCopyJSON(c.Values)
 	var dependencies []*chart.Chart
 	for _, d := range c.Dependencies() {
 		dependencies = append(dependencies, copyOf(d))
 	}
 	out.SetDependencies(dependencies...)
 	return &out
-}
-
-func deepCopy(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		if v == nil {
-			return map[string]any(nil)
-		}
-		out := make(map[string]any, len(v))
-		for k, x := range v {
-			out[k] = deepCopy(x)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, x := range v {
-			out[i] = deepCopy(x)
-		}
-		return out
-	}
-	return v
 }
 
 // crds returns the definitions of a copy and of its enabled dependencies. They do not count towards
