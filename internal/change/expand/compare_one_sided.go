@@ -91,45 +91,17 @@ func (c *comparison) open(h *Hub, all map[object.Key]lazyObject, opened map[obje
 	for _, k := range keys {
 		opened[k] = true
 		if o := all[k].make(); o != nil && c.seen[o.Key()] == nil {
-			c.below(h, o, func(x *object.Object, of lazyObject) {
-				if first, known := all[x.Key()]; known {
-					of = first
+			h.below(o, false, func(x *object.Object, again func() *object.Object) bool {
+				of, known := all[x.Key()]
+				if !known {
+					of = lazyObject{again, h == c.before && o.Deploys() && !cascades(o)}
 				}
 				c.add(h, x, of)
+				return true
 			})
 		}
 	}
 	return len(keys) > 0
-}
-
-// below calls add for each followed object that an object of one revision makes.
-func (c *comparison) below(h *Hub, o *object.Object, add func(*object.Object, lazyObject)) {
-	switch owner := flux.ArtifactOwner(o); {
-	case o.ApplicationSet():
-		sets, _ := h.sets(o)
-		for _, s := range sets {
-			if x := h.application(o, s); x != nil {
-				add(x, lazyObject{make: func() *object.Object { return h.application(o, s) }})
-			}
-		}
-	case o.Deploys():
-		for _, p := range h.parts(o) {
-			if !p.lives() {
-				continue
-			}
-			// objects reports a failure.
-			objects, _ := h.objects(o, p)
-			for _, x := range objects {
-				if follows(x) {
-					add(x, lazyObject{func() *object.Object { return x }, h == c.before && !cascades(o)})
-				}
-			}
-		}
-	case owner != nil:
-		for _, x := range h.artifact(o, *owner) {
-			add(x, lazyObject{make: func() *object.Object { return x }})
-		}
-	}
 }
 
 // leaveBehind visits the removed objects that stay, and compares the objects that they keep making.
@@ -148,13 +120,14 @@ func (c *comparison) leaveBehind() (found bool) {
 		}
 		c.visit(Pair{Before: o, Left: true})
 		if len(c.added) > 0 { // something else may make its objects now
-			c.below(c.before, o, func(x *object.Object, _ lazyObject) {
+			c.before.below(o, false, func(x *object.Object, _ func() *object.Object) bool {
 				if is := c.added[x.Key()]; is.make != nil {
 					delete(c.added, x.Key())
 					if a := is.make(); a != nil {
 						c.objects(x, a)
 					}
 				}
+				return true
 			})
 		}
 		c.objects(o, o)

@@ -45,32 +45,44 @@ func (w *traversal) object(o *object.Object) {
 	if w.stopped = !w.visit(o); w.stopped {
 		return
 	}
+	w.h.below(o, w.all, func(x *object.Object, _ func() *object.Object) bool {
+		w.object(x)
+		return !w.stopped
+	})
+}
+
+// below visits the objects that an object makes: all of them, or only the ones that expansion
+// follows. The function makes the object again. A failure is reported.
+func (h *Hub) below(o *object.Object, all bool, visit func(x *object.Object, again func() *object.Object) bool) {
+	made := func(objects []*object.Object, all bool) bool {
+		for _, x := range objects {
+			if (all || follows(x)) && !visit(x, func() *object.Object { return x }) {
+				return false
+			}
+		}
+		return true
+	}
 	switch owner := flux.ArtifactOwner(o); {
 	case o.ApplicationSet():
-		sets, _ := w.h.sets(o)
+		sets, _ := h.sets(o)
 		for some := range slices.Chunk(sets, batch) {
-			for _, a := range w.h.applications(o, some) {
-				if a != nil {
-					w.object(a)
+			for i, x := range h.applications(o, some) {
+				if x != nil && !visit(x, func() *object.Object { return h.application(o, some[i]) }) {
+					return
 				}
 			}
 		}
 	case o.Deploys():
-		for _, p := range w.h.parts(o) {
-			if !w.all && !p.lives() {
+		for _, p := range h.parts(o) {
+			if !all && !p.lives() {
 				continue
 			}
-			objects, _ := w.h.objects(o, p)
-			for _, x := range objects {
-				if w.all || follows(x) {
-					w.object(x)
-				}
+			if objects, _ := h.objects(o, p); !made(objects, all) {
+				return
 			}
 		}
 	case owner != nil:
-		for _, x := range w.h.artifact(o, *owner) {
-			w.object(x)
-		}
+		made(h.artifact(o, *owner), true)
 	}
 }
 

@@ -158,47 +158,72 @@ func (c *comparison) hub(name string) Hub {
 		after = &fleetOf{}
 	}
 	names := union(before.names(), after.names())
-	clusters, unchanged, apart := make([]Cluster, len(names)), make([]int, len(names)), make([]map[NotRequested]int, len(names))
-	unknown, unlisted := make([]map[string]int, len(names)), make([]map[string]int, len(names))
+	clusters, tallies := make([]Cluster, len(names)), make([]tally, len(names))
 	var all errgroup.Group
 	all.SetLimit(runtime.GOMAXPROCS(0))
 	for i, cluster := range names {
 		all.Go(func() error {
-			var isShared bool
-			if unchanged[i], apart[i], isShared = c.shared(name, cluster, before, after); isShared {
+			t := &tallies[i]
+			*t = tally{notRequested: map[NotRequested]int{}, unknown: map[string]int{}, unlisted: map[string]int{}}
+			if c.shared(name, cluster, before, after, t) {
 				return nil
 			}
 			clusters[i] = c.cluster(name, cluster, before, after)
 			old, updated := before.applications(cluster), after.applications(cluster)
-			apart[i] = c.setApart(name, old, updated)
-			unknown[i] = takeUnknown(old, updated, before.inventory, after.inventory)
-			unlisted[i] = unlistedChanges(old, updated)
-			unchanged[i] = c.applications(name, &clusters[i], old, updated)
+			c.setApart(name, old, updated, t)
+			takeUnknown(old, updated, before.inventory, after.inventory, t)
+			unlistedChanges(old, updated, t)
+			t.unchanged = c.applications(name, &clusters[i], old, updated)
 			return nil
 		})
 	}
 	_ = all.Wait() // none fails
-	said := componentsOf(clusters)
+	said, notRequested := componentsOf(clusters), map[NotRequested]int{}
+	h.Unknown, h.Unlisted = map[string]int{}, map[string]int{}
 	for i, cluster := range clusters {
-		all := cluster.Applications
+		all, t := cluster.Applications, tallies[i]
 		cluster.Applications = []Application{}
 		for _, a := range all {
 			if said.repeats(&a) {
-				unchanged[i]++
+				t.unchanged++
 			} else {
 				cluster.Applications = append(cluster.Applications, a)
 			}
 		}
-		h.UnchangedApplications += unchanged[i]
+		h.UnchangedApplications += t.unchanged
 		if cluster.Action != "" || len(cluster.Applications) > 0 {
 			h.Clusters = append(h.Clusters, cluster)
 		} else {
 			h.UnchangedClusters++
 		}
+		addTo(notRequested, t.notRequested)
+		addTo(h.Unknown, t.unknown)
+		addTo(h.Unlisted, t.unlisted)
 	}
-	h.NotRequested, h.Unknown, h.Unlisted = sumOf(apart), byGroup(unknown), byGroup(unlisted)
+	for x, n := range notRequested {
+		x.Applications = n
+		h.NotRequested = append(h.NotRequested, x)
+	}
+	slices.SortFunc(h.NotRequested, func(a, b NotRequested) int {
+		return cmp.Or(strings.Compare(string(a.View), string(b.View)), strings.Compare(a.Group, b.Group))
+	})
 	h.Rings = ringsOf(c.base, c.head, h)
 	return h
+}
+
+// tally counts the Applications of a cluster that do not change, and the ones that the plan leaves
+// out, as Hub does.
+type tally struct {
+	unchanged         int
+	notRequested      map[NotRequested]int
+	unknown, unlisted map[string]int
+}
+
+// addTo adds counts to others.
+func addTo[K comparable](sums, counts map[K]int) {
+	for k, n := range counts {
+		sums[k] += n
+	}
 }
 
 // component is a component that a release of an owner deploys.
@@ -234,11 +259,11 @@ func (c components) repeats(a *Application) bool {
 
 // shared counts the Applications of a cluster that both states share unchanged: the requested ones,
 // and the others apart. It returns false if the Applications themselves must be compared.
-func (c *comparison) shared(hub, cluster string, before, after *fleetOf) (unchanged int, apart map[NotRequested]int, isShared bool) {
+func (c *comparison) shared(hub, cluster string, before, after *fleetOf, t *tally) bool {
 	if before.lacks(cluster) || after.lacks(cluster) {
-		return 0, nil, false
+		return false
 	}
-	isShared = inventory.Shared(before.inventory, after.inventory, cluster, func(a inventory.Application) bool {
+	isShared := inventory.Shared(before.inventory, after.inventory, cluster, func(a inventory.Application) bool {
 		base, head := true, true
 		if c.requested != nil {
 			base, head = c.requested(hub, a)
@@ -247,46 +272,41 @@ func (c *comparison) shared(hub, cluster string, before, after *fleetOf) (unchan
 		case base != head:
 			return false
 		case !base:
-			if apart == nil {
-				apart = map[NotRequested]int{}
-			}
-			apart[NotRequested{View: a.View, Group: a.Group}]++
+			t.notRequested[NotRequested{View: a.View, Group: a.Group}]++
 		case !a.Unlisted:
-			unchanged++
+			t.unchanged++
 		}
 		return true
 	})
 	if !isShared {
-		return 0, nil, false
+		t.unchanged = 0
+		clear(t.notRequested)
 	}
-	return unchanged, apart, true
+	return isShared
 }
 
 // setApart removes the Applications that are not requested from both maps, and counts them. Newly
 // requested Applications count as created. Applications that are no longer requested stay: an
 // ApplicationSet keeps querying after its maker has gone.
-func (c *comparison) setApart(hub string, old, updated map[key]inventory.Application) map[NotRequested]int {
+func (c *comparison) setApart(hub string, old, updated map[key]inventory.Application, t *tally) {
 	if c.requested == nil {
-		return nil
+		return
 	}
-	out := map[NotRequested]int{}
 	for k, a := range merged(old, updated) {
 		switch base, head := c.requested(hub, a); {
 		case !base && !head:
 			delete(old, k)
 			delete(updated, k)
-			out[NotRequested{View: a.View, Group: a.Group}]++
+			t.notRequested[NotRequested{View: a.View, Group: a.Group}]++
 		case !base:
 			delete(old, k)
 		}
 	}
-	return out
 }
 
 // takeUnknown removes from both maps the Applications that are unknown at one of the revisions, and
 // counts them by group.
-func takeUnknown(old, updated map[key]inventory.Application, before, after inventory.Inventory) map[string]int {
-	out := map[string]int{}
+func takeUnknown(old, updated map[key]inventory.Application, before, after inventory.Inventory, t *tally) {
 	for k := range merged(old, updated) {
 		a, wasThere := old[k]
 		b, isThere := updated[k]
@@ -294,18 +314,16 @@ func takeUnknown(old, updated map[key]inventory.Application, before, after inven
 			wasThere && !isThere && a.IsOfRelease && after.Lacks(a.Cluster, a.Group) ||
 			isThere && !wasThere && b.IsOfRelease && before.Lacks(b.Cluster, b.Group)
 		if isUnknown {
-			out[cmp.Or(b.Group, a.Group)]++
+			t.unknown[cmp.Or(b.Group, a.Group)]++
 			delete(old, k)
 			delete(updated, k)
 		}
 	}
-	return out
 }
 
 // unlistedChanges counts by group the differing Applications whose components the catalog of their
 // release lacks at both revisions.
-func unlistedChanges(old, updated map[key]inventory.Application) map[string]int {
-	out := map[string]int{}
+func unlistedChanges(old, updated map[key]inventory.Application, t *tally) {
 	for k, x := range merged(old, updated) {
 		a, wasThere := old[k]
 		b, isThere := updated[k]
@@ -313,40 +331,9 @@ func unlistedChanges(old, updated map[key]inventory.Application) map[string]int 
 			continue
 		}
 		if _, differ := differences(a, b); differ || wasThere != isThere {
-			out[x.Group]++
+			t.unlisted[x.Group]++
 		}
 	}
-	return out
-}
-
-// byGroup adds up the counts of all clusters.
-func byGroup(counts []map[string]int) map[string]int {
-	out := map[string]int{}
-	for _, of := range counts {
-		for group, n := range of {
-			out[group] += n
-		}
-	}
-	return out
-}
-
-// sumOf adds up the counts of all clusters, by view and group.
-func sumOf(counts []map[NotRequested]int) []NotRequested {
-	sums := map[NotRequested]int{}
-	for _, of := range counts {
-		for k, n := range of {
-			sums[k] += n
-		}
-	}
-	var out []NotRequested
-	for k, n := range sums {
-		k.Applications = n
-		out = append(out, k)
-	}
-	slices.SortFunc(out, func(a, b NotRequested) int {
-		return cmp.Or(strings.Compare(string(a.View), string(b.View)), strings.Compare(a.Group, b.Group))
-	})
-	return out
 }
 
 // applications adds the changed Applications to a cluster, and counts the unchanged ones.

@@ -57,11 +57,8 @@ func (x *objects) version(d Difference, p expand.Pair) (old, updated problem.Pos
 		return old, updated, false
 	}
 	for _, c := range expand.Rendered(x.before, x.after, b.Parent, a.Parent) {
-		if path.Base(c.Path()) != chartFile {
-			continue
-		}
-		for _, v := range values(rootOf(c.Before), rootOf(c.After), nil) {
-			if v.Old != nil && v.New != nil && strings.Contains(was, fmt.Sprint(v.Old.Value)) && strings.Contains(is, fmt.Sprint(v.New.Value)) {
+		for _, v := range changedValues(c) {
+			if path.Base(c.Path()) == chartFile && v.Old != nil && v.New != nil && strings.Contains(was, fmt.Sprint(v.Old.Value)) && strings.Contains(is, fmt.Sprint(v.New.Value)) {
 				return v.Old.Position, v.New.Position, true
 			}
 		}
@@ -166,8 +163,8 @@ func changedAt(files []expand.Change, component, template string) (old, updated 
 		}
 		if path.Ext(c.Path()) != ".yaml" || inTemplates(c.Path()) {
 			old, updated = changedLine(c)
-		} else if b, a, found := changedValue(c, component); found {
-			old, updated = b, a
+		} else if d := changedValue(c, component, ""); d != nil {
+			old, updated = posOf(d.Old), posOf(d.New)
 		} else {
 			continue
 		}
@@ -195,16 +192,35 @@ func inTemplates(name string) bool { return strings.Contains(name, "/templates/"
 // changedKey returns the place of a changed value in a chart's files that has the field's name.
 func changedKey(files []expand.Change, component string, key []string) (old, updated problem.Pos, ok bool) {
 	for _, c := range files {
-		if len(key) == 0 || path.Ext(c.Path()) != ".yaml" || inTemplates(c.Path()) {
+		if len(key) == 0 || inTemplates(c.Path()) {
 			continue
 		}
-		for _, d := range values(rootOf(c.Before), rootOf(c.After), nil) {
-			if strings.HasSuffix("."+d.Name, "."+key[0]) && concerns(d.Name, component) {
-				return posOf(d.Old), posOf(d.New), true
-			}
+		if d := changedValue(c, component, key[0]); d != nil {
+			return posOf(d.Old), posOf(d.New), true
 		}
 	}
 	return problem.Pos{}, problem.Pos{}, false
+}
+
+// changedValue returns the first difference in a values file that may concern a component, and has
+// a name if one is given.
+func changedValue(c expand.Change, component, name string) *Difference {
+	all := changedValues(c)
+	i := slices.IndexFunc(all, func(d Difference) bool {
+		return (name == "" || strings.HasSuffix("."+d.Name, "."+name)) && concerns(d.Name, component)
+	})
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
+}
+
+// changedValues returns the differences in a YAML file.
+func changedValues(c expand.Change) []Difference {
+	if path.Ext(c.Path()) != ".yaml" {
+		return nil
+	}
+	return values(rootOf(c.Before), rootOf(c.After), nil)
 }
 
 // concerns reports whether a value of a catalog may concern a component: it does not belong to
@@ -218,16 +234,6 @@ func posOf(s *Side) problem.Pos {
 		return problem.Pos{}
 	}
 	return s.Position
-}
-
-// changedValue returns the first difference in a values file that may concern a component.
-func changedValue(c expand.Change, component string) (old, updated problem.Pos, ok bool) {
-	for _, d := range values(rootOf(c.Before), rootOf(c.After), nil) {
-		if concerns(d.Name, component) {
-			return posOf(d.Old), posOf(d.New), true
-		}
-	}
-	return problem.Pos{}, problem.Pos{}, false
 }
 
 func rootOf(f *snapshot.File) *yamldoc.Node {

@@ -166,67 +166,47 @@ func firstOf(most int, lines []string) []string {
 	return append(slices.Clone(lines[:most]), fmt.Sprintf("and %d more", len(lines)-most))
 }
 
-// lines returns the refusals for a reason: why the change as a whole is refused, and the responses
-// that are refused individually.
-func (g Guard) lines(v guard.Verdict) []string {
-	var out []string
-	whole := map[string]bool{}
-	if v == guard.OverBudget {
-		for _, c := range g.Commits {
-			if c.Tenant != "" {
-				continue
-			}
-			whole[c.Hub+c.Message] = true
-			out = append(out, c.Hub+": "+c.Message)
-		}
-	}
-	for _, r := range g.refused(v) {
-		if !whole[r.Hub+r.Message] {
-			out = append(out, r.text())
-		}
-	}
-	return out
+// lifted says for each reason when a refusal ends. What an approval lifts comes last, just before
+// the proposed approval.
+var lifted = []struct {
+	reason guard.Verdict
+	text   string
+}{
+	{guard.Broken, "broken: the service would refuse %s, and nothing of it changes, until that is fixed"},
+	{guard.Pending, "hand-over: the service would refuse %s, and nothing of it is removed, until the new owner can answer"},
+	{guard.OverBudget, "removal budget: the service would refuse %s, and nothing of it is removed, until a commit approves"},
 }
 
-// heldHeadline counts the tenants that are held, each once, whatever the number of its hubs.
-func (g Guard) heldHeadline() string {
+// refusals returns what the service would refuse, with at most so many lines of a kind: the tenants
+// that it holds, each counted once whatever the number of its hubs, and then responses by reason.
+func (g Guard) refusals(most int) (out []planpage.Refused) {
+	add := func(headline string, lines []string) {
+		if len(lines) > 0 {
+			out = append(out, planpage.Refused{Headline: headline, Lines: printable("", firstOf(most, lines))})
+		}
+	}
 	tenants := map[string]bool{}
+	var held, whole []string // whole are the hubs of which the change as a whole is refused
 	for _, c := range g.Commits {
-		if c.Tenant != "" {
-			tenants[c.Tenant] = true
+		if line := c.Hub + ": " + c.Message; c.Tenant != "" {
+			tenants[c.Tenant], held = true, append(held, line)
+		} else {
+			whole = append(whole, line)
 		}
 	}
-	return fmt.Sprintf("removal budget: the service would hold %s on the last known good snapshot, and go on with all others, until a commit approves", report.Count(len(tenants), "tenant"))
-}
-
-// held returns the tenants whose members stay as they are, and why.
-func (g Guard) held() []string {
-	var out []string
-	for _, c := range g.Commits {
-		if c.Tenant != "" {
-			out = append(out, c.Hub+": "+c.Message)
+	add(fmt.Sprintf("removal budget: the service would hold %s on the last known good snapshot, and go on with all others, until a commit approves", report.Count(len(tenants), "tenant")), held)
+	for _, l := range lifted {
+		var lines []string
+		if l.reason == guard.OverBudget {
+			lines = slices.Clone(whole)
 		}
+		all := g.refused(l.reason)
+		for _, r := range all {
+			if l.reason != guard.OverBudget || !slices.Contains(whole, r.Hub+": "+r.Message) {
+				lines = append(lines, r.text())
+			}
+		}
+		add(fmt.Sprintf(l.text, report.Count(len(all), "response")), lines)
 	}
 	return out
-}
-
-// refusals returns the responses that the service would refuse, by reason. Refusals that an
-// approval lifts come last, just before the proposed approval.
-func (g Guard) refusals() []planpage.Refused {
-	out := []planpage.Refused{{Headline: g.heldHeadline(), Lines: g.held()}}
-	for _, v := range []guard.Verdict{guard.Broken, guard.Pending, guard.OverBudget} {
-		out = append(out, planpage.Refused{Headline: headline(v, len(g.refused(v))), Lines: g.lines(v)})
-	}
-	return out
-}
-
-func headline(v guard.Verdict, n int) string {
-	text := "removal budget: the service would refuse %s, and nothing of it is removed, until a commit approves"
-	switch v {
-	case guard.Broken:
-		text = "broken: the service would refuse %s, and nothing of it changes, until that is fixed"
-	case guard.Pending:
-		text = "hand-over: the service would refuse %s, and nothing of it is removed, until the new owner can answer"
-	}
-	return fmt.Sprintf(text, report.Count(n, "response"))
 }

@@ -13,7 +13,7 @@ func TestHeldTenantsAreCountedOnce(t *testing.T) {
 		for _, tenant := range tenants {
 			g.Commits = append(g.Commits, CommitRefusal{Tenant: tenant})
 		}
-		if got := g.heldHeadline(); !strings.Contains(got, want) {
+		if got := g.refusals(1)[0].Headline; !strings.Contains(got, want) {
 			t.Errorf("%v: %s", tenants, got)
 		}
 	}

@@ -48,11 +48,7 @@ func (p Plan) view(most int) (planpage.Plan, error) {
 		Loud: printable("", p.loud()), Warnings: warnings, Sections: []planpage.Section{},
 	}
 	out.Notes = slices.Concat(notes, printable("moved: ", firstOf(most, p.Guard.Moved)), printable("undecided: ", firstOf(most, p.Guard.Undecided)))
-	for _, r := range p.Guard.refusals() {
-		if len(r.Lines) > 0 {
-			out.Refused = append(out.Refused, planpage.Refused{Headline: r.Headline, Lines: printable("", firstOf(most, r.Lines))})
-		}
-	}
+	out.Refused = p.Guard.refusals(most)
 	if p.Guard.Approval != nil {
 		var b strings.Builder
 		_ = WriteApproval(&b, p.Guard.Approval) // into memory
