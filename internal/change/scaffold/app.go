@@ -68,7 +68,7 @@ func NewApp(ctx context.Context, r Repository, a App) (*Draft, error) {
 		d.Files[path.Join(sharedFolder(st, d.layout, a.Group, own), values)] = fmt.Sprintf("# Values of %s on all clusters of its tenant; environments and clusters say what differs.\n{}\n", a.Name)
 	}
 	for _, name := range a.Clusters {
-		d.say(st, "--cluster", a.Team, name, "true", a.Name, "enabled")
+		d.setOn(st, "--cluster", a.Team, name, "true", a.Name, "enabled")
 	}
 	after, err := d.try()
 	if err != nil {
@@ -131,8 +131,8 @@ func sharedFolder(st *fleetstate.State, layout *fleet.Layout, group string, own 
 	return all[0].Path
 }
 
-// say sets one key in the catalog of the own level of a team's cluster. The flag names the cluster.
-func (d *Draft) say(st *fleetstate.State, flag, owner, cluster, value string, keys ...string) {
+// setOn sets one key in the catalog of the own level of a team's cluster, which a flag names.
+func (d *Draft) setOn(st *fleetstate.State, flag, owner, cluster, value string, keys ...string) {
 	own := clustersOfTeam(st, owner)
 	var names []string
 	for _, c := range own {

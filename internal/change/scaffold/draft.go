@@ -55,7 +55,7 @@ type Draft struct {
 	before  *snapshot.Snapshot // the fleet as it is, which may be empty
 	layout  *fleet.Layout
 	changed []string // the files that exist, in the order in which they are written
-	err     error    // the first error of texts, edit and say, which try returns
+	err     error    // the first error of texts, edit and setOn, which try returns
 }
 
 // begin returns a draft without files.

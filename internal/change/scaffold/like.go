@@ -140,7 +140,7 @@ func newLike(ctx context.Context, r Repository, f Fleet) (*Draft, error) {
 		names["addons/bootstrap/defaults/fleet-secret/values.yaml"] = "like-releases.yaml"
 	}
 	d.texts(e, names)
-	st, err := e.sayReleases(d)
+	st, err := e.correctReleases(d)
 	if err != nil {
 		return nil, err
 	}
@@ -207,9 +207,9 @@ func (s starter) releases(d *Draft) error {
 	return nil
 }
 
-// sayReleases corrects labels that name a release which does not exist, and reports it. The new
+// correctReleases corrects labels that name a release which does not exist, and reports it. The new
 // value is the group's first release, to which the shape's ApplicationSets fall back.
-func (s starter) sayReleases(d *Draft) (*fleetstate.State, error) {
+func (s starter) correctReleases(d *Draft) (*fleetstate.State, error) {
 again: // what a label hid is seen in the next round
 	st, err := d.state(d.after())
 	if err != nil {

@@ -51,13 +51,13 @@ func MoveApp(ctx context.Context, r Repository, m Move) (*Draft, error) {
 	}
 	// The cluster that gets the application comes first: if the command is killed, both have it.
 	if m.To != "" && !slices.Contains(on, m.To) {
-		d.say(st, "--to", owner, m.To, "true", m.Name, "enabled")
+		d.setOn(st, "--to", owner, m.To, "true", m.Name, "enabled")
 	}
 	if m.Version != "" {
-		d.say(st, "--to", owner, m.To, fmt.Sprintf("%q", m.Version), m.Name, "chart", "version")
+		d.setOn(st, "--to", owner, m.To, fmt.Sprintf("%q", m.Version), m.Name, "chart", "version")
 	}
 	if m.From != "" {
-		d.say(st, "--from", owner, m.From, "false", m.Name, "enabled")
+		d.setOn(st, "--from", owner, m.From, "false", m.Name, "enabled")
 	}
 	after, err := d.try()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
@@ -94,7 +95,10 @@ func classItem(item string) string {
 	if strings.HasPrefix(item, "[:") {
 		return item
 	}
-	quote := func(c string) string { return fmt.Sprintf(`\x{%x}`, []rune(strings.TrimPrefix(c, `\`))[0]) }
+	quote := func(c string) string {
+		r, _ := utf8.DecodeRuneInString(strings.TrimPrefix(c, `\`))
+		return fmt.Sprintf(`\x{%x}`, r)
+	}
 	if ends := inClass.FindStringSubmatch(item); ends[1] != "" {
 		return quote(ends[1]) + "-" + quote(ends[2])
 	}

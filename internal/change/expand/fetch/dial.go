@@ -94,25 +94,20 @@ func (c *Charts) dial(ctx context.Context, network, address string) (net.Conn, e
 			if err != nil {
 				return err
 			}
-			return checkPublic(address, at.Addr())
+			if isPublic(at.Addr()) {
+				return nil
+			}
+			return &source.Unavailable{
+				Detail: fmt.Sprintf("the server leads to %s, which is at the private address %s, and the base does not name that host", address, at.Addr().Unmap()),
+				Hint:   "--allow " + address + " allows it",
+			}
 		}
 	}
 	return d.DialContext(ctx, network, address)
 }
 
-// checkPublic refuses addresses of this machine and of private networks.
-func checkPublic(host string, at netip.Addr) error {
-	if isPublic(at) {
-		return nil
-	}
-	return &source.Unavailable{
-		Detail: fmt.Sprintf("the server leads to %s, which is at the private address %s, and the base does not name that host", host, at.Unmap()),
-		Hint:   "--allow " + host + " allows it",
-	}
-}
-
-// proxy is the environment's proxy. It connects to what the name stands for there, so a host that
-// is not trusted is looked up here before; a name that only the proxy can look up passes.
+// proxy returns the environment's proxy, which may have a private address. It looks names up by
+// itself.
 func (c *Charts) proxy(r *http.Request) (*url.URL, error) {
 	by, err := http.ProxyFromEnvironment(r)
 	if by == nil || err != nil {
@@ -122,14 +117,6 @@ func (c *Charts) proxy(r *http.Request) (*url.URL, error) {
 	c.policy.mu.Lock()
 	c.policy.hosts[hostPort(key)] = true
 	c.policy.mu.Unlock()
-	if to := hostPort(r.URL.Scheme + "://" + r.URL.Host); !c.policy.trusts(to) {
-		found, _ := net.DefaultResolver.LookupNetIP(r.Context(), "ip", r.URL.Hostname())
-		for _, at := range found {
-			if err := checkPublic(to, at); err != nil {
-				return nil, err
-			}
-		}
-	}
 	return by, nil
 }
 
