@@ -16,9 +16,8 @@ import (
 // changes is the model of the page that shows the changes between two revisions.
 type changes struct {
 	overview.Step
-	Filter  overview.Filter  `json:"filter"`
-	Options overview.Options `json:"options"`
-	Plan    planpage.Plan    `json:"-"`
+	overview.Selection
+	Plan planpage.Plan `json:"-"`
 }
 
 // maxSections bounds what the page shows.
@@ -26,7 +25,7 @@ const maxSections = 300
 
 func plan(q *request) (any, string, error) {
 	step, err := q.site.history.Step(q.bearer, q.filter(), q.Get("base"), q.Get("head"))
-	m := changes{Step: step, Filter: q.filter(), Options: q.index.Options(q.bearer)}
+	m := changes{Step: step, Selection: q.index.Select(q.bearer, q.filter())}
 	m.Plan = q.planPage(step)
 	return m, "What changed", err
 }

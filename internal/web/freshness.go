@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
 // The states of Freshness.
@@ -33,7 +34,7 @@ type Freshness struct {
 
 // freshness returns how old the state is.
 func (s *Site) freshness(st refresh.Status) Freshness {
-	out := Freshness{State: Current, Detail: "the newest commit and facts are served", Revision: st.Revision, Source: st.Source, Since: known(st.Since), Heard: known(st.LastSuccess)}
+	out := Freshness{State: Current, Detail: "the newest commit and facts are served", Revision: st.Revision, Source: st.Source, Since: overview.Known(st.Since), Heard: overview.Known(st.LastSuccess)}
 	switch {
 	case !st.Ready():
 		out.State, out.Detail = Waiting, "the service has not read the repository yet"
@@ -54,14 +55,6 @@ func (s *Site) freshness(st refresh.Status) Freshness {
 		out.State, out.Detail = Unknown, fmt.Sprintf("nothing heard of the repository for more than %s", s.o.Stale)
 	}
 	return out
-}
-
-func known(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC().Truncate(time.Second)
-	return &t
 }
 
 // freshnessAPI serves the Freshness, by which an open page finds out whether it is still current.

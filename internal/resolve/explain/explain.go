@@ -176,20 +176,25 @@ func (x *explainer) component() error {
 }
 
 func (x *explainer) setState(enabled, selected, unlisted bool) {
+	x.State = StateOf(x.cluster, x.Group, enabled, selected)
+	if unlisted && x.State == Deployed { // except for a leftover ApplicationSet
+		x.State = NotListed
+	}
+}
+
+// StateOf returns the state on a cluster of a component that its catalogs enable and select.
+func StateOf(c *fleetstate.Cluster, group string, enabled, selected bool) string {
 	switch {
 	case !enabled:
-		x.State = SwitchedOff
+		return SwitchedOff
 	case !selected:
-		x.State = NotSelected
-	case x.member.Lifecycle == fleet.Retired:
-		x.State = Retired
-	case !lifecycle.IsReachable(x.cluster, x.Group):
-		x.State = NotRegistered
-	case unlisted: // except for a leftover ApplicationSet
-		x.State = NotListed
-	default:
-		x.State = Deployed
+		return NotSelected
+	case c.Member.Lifecycle == fleet.Retired:
+		return Retired
+	case !lifecycle.IsReachable(c, group):
+		return NotRegistered
 	}
+	return Deployed
 }
 
 // entry explains the catalog entry.

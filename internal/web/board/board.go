@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/access"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/rings"
@@ -89,27 +90,23 @@ type Reader struct {
 // leaves out texts that name clusters outside of the reader's scope.
 func (x Reader) Rollouts(report rings.Report) Rollouts {
 	out := Rollouts{Hub: report.Hub, Revision: report.Revision, Rollouts: []Board{}}
+	if !x.Complete {
+		report = report.For(x.State, func(m *fleet.Member) bool {
+			c := x.State.Cluster(m.Hub, m.Name)
+			return c != nil && access.Visible(x.Scope, c)
+		}, x.Scope.SeesGroup)
+	}
 	for _, one := range report.Rollouts {
 		p := x.policy(one.Name)
-		if p == nil {
+		if p == nil || !x.Complete && !access.SeesRollout(x.Scope, x.State.Fleet, p) {
 			continue
 		}
-		members, seen := x.ringMembers(report.Hub, p)
-		if !x.concerns(p, seen) {
-			continue
-		}
-		b := Board{Name: one.Name, Position: p.Pos, Scope: x.scoped(p.Scope), Paused: one.Paused, Revisions: revisionsOf(report.Revision, one)}
-		if x.Complete {
-			b.Problem = one.Problem
-		}
-		for i, r := range one.Rings {
-			if !x.Complete {
-				// A ring may wait for a component of any group.
-				r = r.Hidden(func(cluster string) bool { return x.Scope.SeesGroup("") && x.sees(report.Hub, cluster) })
+		b := Board{Name: one.Name, Position: p.Pos, Scope: one.Scope, Paused: one.Paused, Problem: one.Problem, Revisions: revisionsOf(report.Revision, one)}
+		for i, r := range one.Rings[:min(len(one.Rings), len(p.Rings))] {
+			if !x.Complete && !x.Scope.SeesGroup("") { // a ring may wait for a component of any group
+				r = r.Hidden(func(string) bool { return false })
 			}
-			if i < len(p.Rings) {
-				b.Rings = append(b.Rings, boardRing(r, &p.Rings[i], members[i], b.Revisions))
-			}
+			b.Rings = append(b.Rings, boardRing(r, &p.Rings[i], b.Revisions))
 		}
 		for _, a := range p.Approvals {
 			entry := BoardApproval{Ring: a.Ring, Revision: a.Revision, Expires: a.Expires.Format(time.DateOnly), Expired: !x.Now.Before(a.Expires.AddDate(0, 0, 1)), Overtake: a.Overtakes, Position: a.Pos}
@@ -123,12 +120,6 @@ func (x Reader) Rollouts(report rings.Report) Rollouts {
 	return out
 }
 
-// concerns reports whether a policy concerns anything that the reader sees: any of its members, and
-// any group of its scope.
-func (x Reader) concerns(p *rollout.Policy, seen int) bool {
-	return x.Complete || seen > 0 && access.SeesRollout(x.Scope, x.State.Fleet, p)
-}
-
 // policy returns a rollout policy of the state, nil for none.
 func (x Reader) policy(name string) *rollout.Policy {
 	i := slices.IndexFunc(x.State.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Name == name })
@@ -136,35 +127,6 @@ func (x Reader) policy(name string) *rollout.Policy {
 		return nil
 	}
 	return x.State.Fleet.Rollouts[i]
-}
-
-// ringMembers counts the members of each ring on a hub that the reader sees.
-func (x Reader) ringMembers(hub string, p *rollout.Policy) (counts []int, all int) {
-	counts = make([]int, len(p.Rings))
-	for m, c := range x.State.Clusters() {
-		if m.Hub != hub || !access.Visible(x.Scope, c) || !p.Covers(m.InRollout()) {
-			continue
-		}
-		counts[p.RingOf(m.InRollout())]++
-		all++
-	}
-	return counts, all
-}
-
-// sees reports whether the reader sees a cluster by its name.
-func (x Reader) sees(hub, cluster string) bool {
-	_, err := access.FindCluster(x.State, x.Scope, hub, cluster)
-	return err == nil
-}
-
-// scoped returns a policy's scope without what a reader may not see.
-func (x Reader) scoped(s rollout.Scope) rollout.Scope {
-	if x.Complete {
-		return s
-	}
-	s.Groups = slices.DeleteFunc(slices.Clone(s.Groups), func(g string) bool { return !x.Scope.SeesGroup(g) })
-	s.Components, s.Tenants = nil, nil
-	return s
 }
 
 // revisionsOf returns the revisions that rings have or wait for, the newest first.
@@ -192,9 +154,9 @@ func revisionsOf(newest string, one rings.Rollout) []string {
 }
 
 // boardRing returns a ring of a board.
-func boardRing(r rings.Ring, p *rollout.Ring, members int, revisions []string) BoardRing {
+func boardRing(r rings.Ring, p *rollout.Ring, revisions []string) BoardRing {
 	out := BoardRing{
-		Name: r.Name, Position: p.Pos, Members: members, MaxUnavailable: p.MaxUnavailable.String(), Soak: duration(p.Soak),
+		Name: r.Name, Position: p.Pos, Members: r.Members, MaxUnavailable: p.MaxUnavailable.String(), Soak: duration(p.Soak),
 		Cells: make([]string, len(revisions)), Waits: r.Text, Rejection: r.Rejection, Since: moment(r.Since),
 	}
 	own := CellUnhealthy

@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleet/rollout"
+	"github.com/argosy-hub/argosy/internal/service/access"
 )
 
 // calendarDays is how many days a Calendar has.
@@ -56,13 +57,15 @@ func (x Reader) Calendar(hub string) Calendar {
 		out.Days = append(out.Days, x.Now.UTC().AddDate(0, 0, i).Format(time.DateOnly))
 	}
 	for _, p := range x.State.Fleet.Rollouts {
-		members, seen := x.ringMembers(hub, p)
-		if !x.concerns(p, seen) {
-			continue
+		hasMembers := make([]bool, len(p.Rings)) // that the reader sees
+		for m, c := range x.State.Clusters() {
+			if m.Hub == hub && access.Visible(x.Scope, c) && p.Covers(m.InRollout()) {
+				hasMembers[p.RingOf(m.InRollout())] = access.SeesRollout(x.Scope, x.State.Fleet, p)
+			}
 		}
 		for i := range p.Rings {
 			ring := &p.Rings[i]
-			if members[i] == 0 && !x.Complete {
+			if !hasMembers[i] && !x.Complete {
 				continue
 			}
 			line := CalendarRing{Rollout: p.Name, Ring: ring.Name, Position: ring.Pos, Open: ring.IsOpen(x.Now)}

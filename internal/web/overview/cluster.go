@@ -54,15 +54,10 @@ func (x *Index) Cluster(scope access.Reader, complete bool, live Live, hub, name
 	} else if out.Held == HeldDraining {
 		out.Problem, out.Position = "lifecycle: "+fleet.Draining, c.Desired().Member.KeyPos("lifecycle")
 	}
-	for _, r := range x.rows {
-		if r.cluster != c {
-			continue
-		}
-		all, _ := x.visible(scope)
-		usual := x.majorities(all)
-		for _, n := range x.columnsOf(scope, []row{r}) {
-			out.Components = append(out.Components, ComponentCell{x.components[n], x.cell(r, n, live, usual)})
-		}
+	r := x.rowOf(c)
+	usual := majorities(x.visible(scope))
+	for _, name := range componentsOf(scope, []row{r}) {
+		out.Components = append(out.Components, ComponentCell{name, x.cell(r, name, live, usual)})
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Labels.All)) {
 		value := c.Labels.All[key]

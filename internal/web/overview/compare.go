@@ -3,6 +3,7 @@ package overview
 import (
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -62,7 +63,7 @@ const maxNames = 2000
 // Compare compares two clusters, each named as hub/cluster or cluster. Without both names it only
 // offers names.
 func (x *Index) Compare(scope access.Reader, a, b string) (Comparison, error) {
-	rows, _ := x.visible(scope)
+	rows := x.visible(scope)
 	out := Comparison{Clusters: []string{}, Releases: []DifferentRelease{}, Components: []Difference{}}
 	for _, r := range rows[:min(len(rows), maxNames)] {
 		out.Clusters = append(out.Clusters, r.cluster.Member.Hub+"/"+r.cluster.Member.Name)
@@ -86,9 +87,8 @@ func (x *Index) Compare(scope access.Reader, a, b string) (Comparison, error) {
 			out.Releases = append(out.Releases, DifferentRelease{group, a.Release.Type, b.Release.Type})
 		}
 	}
-	for _, n := range x.columnsOf(scope, []row{left, right}) {
-		name := x.components[n]
-		d := Difference{Component: name, A: x.desiredCell(left, n), B: x.desiredCell(right, n), Values: []DifferentValue{}}
+	for _, name := range componentsOf(scope, []row{left, right}) {
+		d := Difference{Component: name, A: x.desiredCell(left, name), B: x.desiredCell(right, name), Values: []DifferentValue{}}
 		if d.A.Deployed() && d.B.Deployed() {
 			values := differentValues(x.leaves(left.cluster, name), x.leaves(right.cluster, name))
 			d.Values = append(d.Values, values[:min(len(values), max(0, maxDifferences-out.Values))]...)
@@ -105,16 +105,24 @@ func (x *Index) Compare(scope access.Reader, a, b string) (Comparison, error) {
 
 // row finds a visible cluster's row by hub/cluster or cluster.
 func (x *Index) row(scope access.Reader, name string) (row, error) {
-	hub, cluster := splitName(name)
+	hub, cluster, isFull := strings.Cut(name, "/")
+	if !isFull {
+		hub, cluster = "", name
+	}
 	c, err := access.FindCluster(x.st, scope, hub, cluster)
 	if err != nil {
 		return row{}, err
 	}
-	return x.rows[slices.IndexFunc(x.rows, func(r row) bool { return r.cluster == c })], nil
+	return x.rowOf(c), nil
+}
+
+// rowOf returns the row of a cluster of the state.
+func (x *Index) rowOf(c *fleetstate.Cluster) row {
+	return x.rows[slices.IndexFunc(x.rows, func(r row) bool { return r.cluster == c })]
 }
 
 // desiredCell returns a cell without its running state.
-func (x *Index) desiredCell(r row, component uint32) Cell {
+func (x *Index) desiredCell(r row, component Component) Cell {
 	c := x.cell(r, component, Live{}, nil)
 	c.Running, c.Release = nil, "" // the release is one of the group
 	return c

@@ -17,8 +17,7 @@ const maxListed = 100
 // Versions says which clusters have which version of a component.
 type Versions struct {
 	Component
-	Filter  Filter  `json:"filter"`
-	Options Options `json:"options"`
+	Selection
 	// Clusters counts the clusters that the filter selects and for which a catalog knows the
 	// component.
 	Clusters int       `json:"clusters"`
@@ -38,21 +37,18 @@ type Version struct {
 
 // Versions returns the versions of the component that the filter names.
 func (x *Index) Versions(scope access.Reader, f Filter) (Versions, error) {
-	all, columns := x.visible(scope)
-	c := Component{f.Group, f.Component}
-	at, ok := x.column[c]
-	if !ok || !slices.Contains(columns, at) {
+	s, c := x.Select(scope, f), Component{f.Group, f.Component}
+	if !slices.Contains(s.seen, c) {
 		var names []string
-		for _, n := range columns {
-			names = append(names, x.components[n].Group+"/"+x.components[n].Name)
+		for _, other := range s.seen {
+			names = append(names, other.Group+"/"+other.Name)
 		}
 		name := f.Group + "/" + f.Component
 		return Versions{}, problem.BadRequest("no component is called %q%s", name, problem.Hint(name, names))
 	}
-	out := Versions{Component: c, Filter: f, Options: x.options(all, columns), Versions: []Version{}, Without: []Version{}}
-	rows, _ := x.selected(f, all, columns)
-	for _, r := range rows {
-		d, ok := x.of(r, at)
+	out := Versions{Component: c, Selection: s, Versions: []Version{}, Without: []Version{}}
+	for _, r := range s.rows {
+		d, ok := r.of(c)
 		if !ok {
 			continue
 		}

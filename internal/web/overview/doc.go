@@ -11,8 +11,8 @@
 //     It has no HTTP and no markup in it.
 //   - A view shows only what its reader sees: names, counts, options of filters and texts of errors
 //     are computed only from visible clusters and groups.
-//   - An Index holds the desired state of every component of every cluster in a few bytes each. The
-//     next Index reuses the rows of clusters that the state reused.
+//   - An Index holds the desired state of every component of every cluster in a few bytes each, and
+//     equal states once. The next Index reuses the rows of clusters that the state reused.
 //   - A view has at most a page of rows, columns or findings, and says how many there are.
 //   - A status that is not reported now is unknown. A remembered status is never shown as the
 //     current one; neither is the status of an engine whose cluster's API server does not respond.

@@ -52,72 +52,73 @@ func (f Filter) selectsComponent(c Component) bool {
 	return (f.Group == "" || f.Group == c.Group) && (f.Component == "" || f.Component == c.Name)
 }
 
-// visible returns the rows and the columns that a scope sees.
-func (x *Index) visible(scope access.Reader) (rows []row, columns []uint32) {
-	for _, r := range x.rows {
-		if access.Visible(scope, r.cluster) {
-			rows = append(rows, r)
-		}
-	}
-	return rows, x.columnsOf(scope, rows)
+// Selection is the beginning of a view: its filter, and the values that filters may have.
+type Selection struct {
+	Filter  Filter  `json:"filter"`
+	Options Options `json:"options"`
+
+	all, rows        []row       // that the reader sees, and that the filter selects as well
+	seen, components []Component // the same of components
 }
 
-// columnsOf returns the components that any of the rows has, sorted by group and name.
-func (x *Index) columnsOf(scope access.Reader, rows []row) (columns []uint32) {
-	seen := make([]bool, len(x.components))
-	for _, r := range rows {
-		for _, c := range r.cells {
-			seen[c.component] = true
-		}
-	}
-	for i, c := range x.components {
-		if seen[i] && scope.SeesGroup(c.Group) {
-			columns = append(columns, uint32(i)) //nolint:gosec // an index
-		}
-	}
-	slices.SortFunc(columns, func(a, b uint32) int { return x.components[a].compare(x.components[b]) })
-	return columns
-}
-
-// Options returns the filters' values for what a scope sees.
-func (x *Index) Options(scope access.Reader) Options { return x.options(x.visible(scope)) }
-
-// options returns the filters' values for visible rows and columns.
-func (x *Index) options(rows []row, columns []uint32) Options {
+// Select selects clusters and components among those that a scope sees. A search selects the
+// clusters of that name and all their components, or else the components of that name on all
+// clusters.
+func (x *Index) Select(scope access.Reader, f Filter) Selection {
+	s := Selection{Filter: f, all: x.visible(scope)}
+	s.seen = componentsOf(scope, s.all)
 	hubs, tenants, environments, groups := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, r := range rows {
+	var byName []row
+	text := strings.ToLower(f.Search)
+	for _, r := range s.all {
 		m := r.cluster.Member
 		hubs[m.Hub], tenants[m.Tenant], environments[m.Environment] = true, true, true
+		if f.selectsCluster(r.cluster) {
+			if s.rows = append(s.rows, r); strings.Contains(m.Name, text) {
+				byName = append(byName, r)
+			}
+		}
 	}
-	for _, c := range columns {
-		groups[x.components[c].Group] = true
+	var byComponent []Component
+	for _, c := range s.seen {
+		groups[c.Group] = true
+		if f.selectsComponent(c) {
+			if s.components = append(s.components, c); strings.Contains(c.Name, text) {
+				byComponent = append(byComponent, c)
+			}
+		}
 	}
 	sorted := func(m map[string]bool) []string {
 		delete(m, "")
 		return append([]string{}, slices.Sorted(maps.Keys(m))...)
 	}
-	return Options{sorted(hubs), sorted(tenants), sorted(environments), sorted(groups)}
+	s.Options = Options{sorted(hubs), sorted(tenants), sorted(environments), sorted(groups)}
+	if len(byComponent) > 0 && (len(byName) == 0 || len(byName) == len(s.rows)) { // "prod" may be part of both
+		s.components = byComponent
+	} else {
+		s.rows = byName
+	}
+	return s
 }
 
-// selected returns the rows and columns that a filter selects. A search selects the clusters of
-// that name and all their components, or else the components of that name on all clusters.
-func (x *Index) selected(f Filter, rows []row, columns []uint32) ([]row, []uint32) {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return !f.selectsCluster(r.cluster) })
-	columns = slices.DeleteFunc(slices.Clone(columns), func(c uint32) bool { return !f.selectsComponent(x.components[c]) })
-	if f.Search == "" {
-		return rows, columns
-	}
-	text := strings.ToLower(f.Search)
-	byName := slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return !strings.Contains(r.cluster.Member.Name, text) })
-	byComponent := slices.DeleteFunc(slices.Clone(columns), func(c uint32) bool { return !strings.Contains(x.components[c].Name, text) })
-	switch {
-	case len(byName) > 0 && len(byComponent) > 0: // "prod" may be part of both
-		if len(byName) == len(rows) {
-			return rows, byComponent
+// visible returns the rows that a scope sees.
+func (x *Index) visible(scope access.Reader) []row {
+	return slices.DeleteFunc(slices.Clone(x.rows), func(r row) bool { return !access.Visible(scope, r.cluster) })
+}
+
+// componentsOf returns the components that any of the rows has and a scope sees, sorted by group
+// and name.
+func componentsOf(scope access.Reader, rows []row) []Component {
+	seen, out := map[cell]bool{}, map[Component]bool{}
+	for _, r := range rows {
+		for _, c := range r.cells {
+			if !seen[c] {
+				seen[c] = true
+				if name := c.Value().Component; scope.SeesGroup(name.Group) {
+					out[name] = true
+				}
+			}
 		}
-		return byName, columns
-	case len(byComponent) > 0:
-		return rows, byComponent
 	}
-	return byName, columns
+	return slices.SortedFunc(maps.Keys(out), Component.compare)
 }

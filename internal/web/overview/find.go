@@ -24,8 +24,7 @@ const (
 
 // Found says which levels set a value, and where it is not the default.
 type Found struct {
-	Filter  Filter  `json:"filter"`
-	Options Options `json:"options"`
+	Selection
 	// Path is a key, or the end of a path: replicas finds controller.replicas.
 	Path string `json:"path"`
 	// Values are sorted by component and path, the most frequent first.
@@ -55,19 +54,17 @@ type match struct {
 
 // Find looks for a path in the values of the clusters and components that a filter selects.
 func (x *Index) Find(scope access.Reader, f Filter, path string) (Found, error) {
-	all, columns := x.visible(scope)
-	out := Found{Filter: f, Options: x.options(all, columns), Path: path, Values: []FoundValue{}}
+	out := Found{Selection: x.Select(scope, f), Path: path, Values: []FoundValue{}}
 	want, err := hierarchy.ParsePath(path)
 	if err != nil || len(want) == 0 {
 		return out, err
 	}
-	rows, columns := x.selected(f, all, columns)
 	found := map[string]*FoundValue{}
 	looked := 0
-	for _, n := range columns {
+	for _, name := range out.components {
 		trees := map[*hierarchy.Tree][]match{} // clusters share trees
-		for _, r := range rows {
-			d, ok := x.of(r, n)
+		for _, r := range out.rows {
+			d, ok := r.of(name)
 			if !ok || d.state != explain.Deployed {
 				continue
 			}
@@ -75,10 +72,10 @@ func (x *Index) Find(scope access.Reader, f Filter, path string) (Found, error) 
 				out.Partial = true
 				break
 			}
-			tree := x.values(r.cluster, x.components[n])
+			tree := x.values(r.cluster, name)
 			matches, known := trees[tree]
 			if !known {
-				matches = matching(tree, x.components[n], want)
+				matches = matching(tree, name, want)
 				trees[tree] = matches
 			}
 			for _, m := range matches {
@@ -133,12 +130,4 @@ func contains(path, want []string) bool {
 		}
 	}
 	return false
-}
-
-// splitName splits hub/cluster into hub and name; the hub is empty where there is none.
-func splitName(s string) (hub, name string) {
-	if hub, name, ok := strings.Cut(s, "/"); ok {
-		return hub, name
-	}
-	return "", s
 }

@@ -154,12 +154,11 @@ const (
 // compare compares a cluster of two states. A row is nil where the cluster does not exist.
 func (c *commit) compare(before, after *Index, was, is *row, resolved *int) clusterChange {
 	var out clusterChange
-	cellOf := func(x *Index, r *row, name Component) Cell {
-		at, known := x.column[name]
-		if r == nil || !known {
+	cellOf := func(r *row, name Component) Cell {
+		if r == nil {
 			return Cell{}
 		}
-		d, _ := x.of(*r, at)
+		d, _ := r.of(name)
 		return Cell{State: d.state, Version: d.version(), Release: d.release}
 	}
 	var names []Component
@@ -173,9 +172,7 @@ func (c *commit) compare(before, after *Index, was, is *row, resolved *int) clus
 		out.Cluster = side.x.cluster(side.r.cluster)
 		out.Tenants = append(out.Tenants, side.r.cluster.Member.Tenant)
 		for _, cell := range side.r.cells {
-			if name := side.x.components[cell.component]; !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+			names = append(names, cell.Value().Component)
 		}
 	}
 	switch {
@@ -188,8 +185,8 @@ func (c *commit) compare(before, after *Index, was, is *row, resolved *int) clus
 	}
 	slices.SortFunc(names, Component.compare)
 	unlooked := false
-	for _, name := range names {
-		a, b := cellOf(before, was, name), cellOf(after, is, name)
+	for _, name := range slices.Compact(names) {
+		a, b := cellOf(was, name), cellOf(is, name)
 		change := ComponentChange{Component: name, Before: a, After: b, Values: []ChangedValue{}}
 		if a.State == explain.Deployed && b.State == explain.Deployed {
 			if *resolved++; *resolved > maxResolved {
@@ -279,11 +276,7 @@ func (h *History) observe(live Live, cl *clusterChange, from, now time.Time) {
 	var last time.Time
 	synced, healthy := true, true
 	for _, ch := range cl.Changes {
-		n, known := h.last.column[ch.Component]
-		if !known {
-			continue
-		}
-		cell := h.last.cell(r, n, live, nil)
+		cell := h.last.cell(r, ch.Component, live, nil)
 		if !cell.Deployed() {
 			is := h.last.running(live, r.cluster, ch.Group, ch.Name)
 			synced = synced && is.State == RunningAbsent

@@ -13,31 +13,32 @@ type majority struct {
 
 type place struct {
 	environment string
-	component   uint32
+	component   Component
 }
 
 // majorities returns the versions that more than half of an environment's clusters have.
-func (x *Index) majorities(rows []row) map[place]majority {
-	if len(rows) == len(x.rows) {
-		return x.usual()
+func majorities(rows []row) map[place]majority {
+	type in struct {
+		environment string
+		cell        cell
 	}
-	return x.majoritiesOf(rows)
-}
-
-func (x *Index) majoritiesOf(rows []row) map[place]majority {
-	counts := map[place]map[string]int{}
+	clusters := map[in]int{}
 	for _, r := range rows {
 		for _, c := range r.cells {
-			d := c.desired.Value()
-			if d.state != explain.Deployed {
-				continue
-			}
-			at := place{r.cluster.Member.Environment, c.component}
-			if counts[at] == nil {
-				counts[at] = map[string]int{}
-			}
-			counts[at][d.version()]++
+			clusters[in{r.cluster.Member.Environment, c}]++
 		}
+	}
+	counts := map[place]map[string]int{}
+	for of, n := range clusters {
+		d := of.cell.Value()
+		if d.state != explain.Deployed {
+			continue
+		}
+		at := place{of.environment, d.Component}
+		if counts[at] == nil {
+			counts[at] = map[string]int{}
+		}
+		counts[at][d.version()] += n
 	}
 	out := map[place]majority{}
 	for at, versions := range counts {

@@ -19,8 +19,7 @@ const (
 
 // Matrix is a page of clusters and their components.
 type Matrix struct {
-	Filter  Filter  `json:"filter"`
-	Options Options `json:"options"`
+	Selection
 	// By is the grouping of Rows: hub, tenant, environment, group or a label's key; empty for none.
 	By string `json:"by,omitempty"`
 	// Clusters counts the clusters that the filter selects. All counts the clusters that the reader
@@ -91,34 +90,33 @@ func (c Cell) Deployed() bool { return c.State == explain.Deployed }
 
 // Matrix returns a page of the clusters and components that a filter selects.
 func (x *Index) Matrix(scope access.Reader, live Live, f Filter, by string, page int) Matrix {
-	all, columns := x.visible(scope)
-	out := Matrix{Filter: f, Options: x.options(all, columns), By: by, All: len(all), Columns: []Column{}, Rows: []Row{}}
+	out := Matrix{Selection: x.Select(scope, f), By: by, Columns: []Column{}, Rows: []Row{}}
 	if !x.watched() {
 		out.Unwatched = unwatched
 	}
-	rows, columns := x.selected(f, all, columns)
-	out.Clusters = len(rows)
+	rows := out.rows
+	out.All, out.Clusters = len(out.all), len(rows)
 	section := sectionOf(by)
 	if by != "" {
 		slices.SortStableFunc(rows, func(a, b row) int { return strings.Compare(section(a.cluster), section(b.cluster)) })
 	}
-	counts := x.versions(rows)
-	for _, c := range columns {
+	counts := versions(rows)
+	for _, c := range out.components {
 		if versions := counts[c]; len(versions) > 0 || f.Component != "" {
 			out.AllColumns++
 			if len(out.Columns) < maxColumns {
-				out.Columns = append(out.Columns, Column{x.components[c], versions})
+				out.Columns = append(out.Columns, Column{c, versions})
 			}
 		}
 	}
 	out.Pages = max(1, (len(rows)+PageSize-1)/PageSize)
 	out.Page = min(max(1, page), out.Pages)
-	usual := x.majorities(all)
+	usual := majorities(out.all)
 	for _, r := range rows[min(len(rows), (out.Page-1)*PageSize):min(len(rows), out.Page*PageSize)] {
 		line := Row{Cluster: x.cluster(r.cluster), Section: section(r.cluster), Cells: make([]Cell, 0, len(out.Columns))}
 		line.Rings = x.ringsOf(r, scope)
 		for _, c := range out.Columns {
-			line.Cells = append(line.Cells, x.cell(r, x.column[c.Component], live, usual))
+			line.Cells = append(line.Cells, x.cell(r, c.Component, live, usual))
 		}
 		out.Rows = append(out.Rows, line)
 	}
@@ -126,8 +124,8 @@ func (x *Index) Matrix(scope access.Reader, live Live, f Filter, by string, page
 }
 
 // cell describes a component on a row's cluster.
-func (x *Index) cell(r row, component uint32, live Live, usual map[place]majority) Cell {
-	d, ok := x.of(r, component)
+func (x *Index) cell(r row, name Component, live Live, usual map[place]majority) Cell {
+	d, ok := r.of(name)
 	if !ok {
 		if len(r.cluster.BlockingProblems()) > 0 {
 			return Cell{State: Unknown}
@@ -139,43 +137,35 @@ func (x *Index) cell(r row, component uint32, live Live, usual map[place]majorit
 		return out
 	}
 	out.Version = d.version()
-	if m, ok := usual[place{r.cluster.Member.Environment, component}]; ok && m.version != out.Version {
+	if m, ok := usual[place{r.cluster.Member.Environment, name}]; ok && m.version != out.Version {
 		out.Usual = m.version
 	}
-	name := x.components[component]
 	is := x.running(live, r.cluster, name.Group, name.Name)
 	is.Other = is.Version != "" && d.chart.Name != "" && isPinned(d) && is.Version != d.chart.Version
 	out.Running = &is
 	return out
 }
 
-// versions counts the versions of each component, by its column.
-func (x *Index) versions(rows []row) map[uint32][]VersionCount {
-	if len(rows) == len(x.rows) {
-		return x.counts()
-	}
-	return x.versionsOf(rows)
-}
-
-func (x *Index) versionsOf(rows []row) map[uint32][]VersionCount {
+// versions counts the versions of each component.
+func versions(rows []row) map[Component][]VersionCount {
 	counts := map[cell]int{}
 	for _, r := range rows {
 		for _, c := range r.cells {
 			counts[c]++
 		}
 	}
-	out := map[uint32][]VersionCount{}
+	out := map[Component][]VersionCount{}
 	for k, n := range counts {
-		d := k.desired.Value()
+		d := k.Value()
 		if d.state != explain.Deployed {
 			continue
 		}
-		at := slices.IndexFunc(out[k.component], func(v VersionCount) bool { return v.Version == d.version() })
+		at := slices.IndexFunc(out[d.Component], func(v VersionCount) bool { return v.Version == d.version() })
 		if at < 0 {
-			at = len(out[k.component])
-			out[k.component] = append(out[k.component], VersionCount{Version: d.version()})
+			at = len(out[d.Component])
+			out[d.Component] = append(out[d.Component], VersionCount{Version: d.version()})
 		}
-		out[k.component][at].Clusters += n
+		out[d.Component][at].Clusters += n
 	}
 	for _, versions := range out {
 		slices.SortFunc(versions, func(a, b VersionCount) int {

@@ -19,8 +19,7 @@ const maxOutliers = 200
 
 // Outliers holds what looks unintended.
 type Outliers struct {
-	Filter  Filter  `json:"filter"`
-	Options Options `json:"options"`
+	Selection
 	// Differing have another version than most clusters of their environment. TotalDiffering counts
 	// all.
 	Differing      []Differing `json:"differing"`
@@ -62,19 +61,16 @@ type UnusedRelease struct {
 // Outliers returns the outliers among the clusters that a filter selects. The majority counts all
 // visible clusters.
 func (x *Index) Outliers(scope access.Reader, complete bool, f Filter) Outliers {
-	all, columns := x.visible(scope)
-	out := Outliers{Filter: f, Options: x.options(all, columns), Differing: []Differing{}, Unpinned: []Unpinned{}, Unused: []UnusedRelease{}}
-	usual := x.majorities(all)
-	rows, columns := x.selected(f, all, columns)
+	out := Outliers{Selection: x.Select(scope, f), Differing: []Differing{}, Unpinned: []Unpinned{}, Unused: []UnusedRelease{}}
+	usual := majorities(out.all)
 	at := map[Unpinned]int{}
-	for _, n := range columns {
-		name := x.components[n]
-		for _, r := range rows {
-			d, ok := x.of(r, n)
+	for _, name := range out.components {
+		for _, r := range out.rows {
+			d, ok := r.of(name)
 			if !ok || d.state != explain.Deployed {
 				continue
 			}
-			if m, ok := usual[place{r.cluster.Member.Environment, n}]; ok && m.version != d.version() {
+			if m, ok := usual[place{r.cluster.Member.Environment, name}]; ok && m.version != d.version() {
 				if out.TotalDiffering++; len(out.Differing) < maxOutliers {
 					out.Differing = append(out.Differing, Differing{name, x.cluster(r.cluster), d.version(), m.version, m.count, m.total})
 				}

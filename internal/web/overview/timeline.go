@@ -15,9 +15,8 @@ import (
 
 // Timeline lists the changes of each new state, the newest first.
 type Timeline struct {
-	Filter  Filter  `json:"filter"`
-	Options Options `json:"options"`
-	Cluster string  `json:"cluster,omitempty"`
+	Selection
+	Cluster string `json:"cluster,omitempty"`
 	// Began is when the memory begins: anything earlier is unknown.
 	Began   *time.Time `json:"began,omitempty"`
 	Commits []Moment   `json:"commits"`
@@ -63,8 +62,7 @@ const maxMomentClusters = 12
 // Timeline returns the changes of the clusters that a filter and a cluster's name select; an empty
 // name selects all.
 func (h *History) Timeline(x *Index, scope access.Reader, f Filter, cluster string) Timeline {
-	all, columns := x.visible(scope)
-	out := Timeline{Filter: f, Options: x.options(all, columns), Cluster: cluster, Commits: []Moment{}}
+	out := Timeline{Selection: x.Select(scope, f), Cluster: cluster, Commits: []Moment{}}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out.Began = Known(h.began)
