@@ -67,7 +67,7 @@ func optionsOf(a *txtar.Archive) (importer.Options, error) {
 	if len(other) > 0 {
 		o.Repositories.Others = []verify.Repository{{URL: "https://git.example.com/other.git", Snapshot: snapshot.FromMap(other)}}
 	}
-	o.Repositories.Own = snapshot.FromMap(files)
+	o.Repositories.Own.Snapshot = snapshot.FromMap(files)
 	return o, nil
 }
 

@@ -46,16 +46,13 @@ func (s *Source) Open(ctx context.Context) (*verify.Repositories, error) {
 	var err error
 	if s.From != "" {
 		from := pipeline.Repository{Location: s.From, Ref: s.Ref, Flag: "--from"}
-		if out.Own, err = from.Snapshot(ctx, limits); err != nil {
+		if out.Own.Snapshot, err = from.Snapshot(ctx, limits); err != nil {
 			return nil, err
 		}
-		switch {
-		case s.URL != "":
-			out.URLs = []string{s.URL}
-		case git.IsURL(s.From):
-			out.URLs = []string{s.From}
+		if out.Own.URL = s.URL; s.URL == "" && git.IsURL(s.From) {
+			out.Own.URL = s.From
 		}
-		out.At = revisions(ctx, s.From)
+		out.Own.At = revisions(ctx, s.From)
 	}
 	for _, pair := range s.Repositories {
 		url, dir, ok := strings.Cut(pair, "=")

@@ -177,3 +177,22 @@ func randomTree(r *rand.Rand, depth int) Tree {
 	}
 	return out
 }
+
+// What trees share and what is left of each are together the trees again, with null as a value: it
+// removes a chart's default.
+func TestUnifyKeepsNull(t *testing.T) {
+	t.Parallel()
+	clusters := Clusters{"a": {Name: "a"}, "b": {Name: "b"}}
+	of := map[string]any{"a": Tree{"x": Tree{"gone": nil, "one": "1"}, "same": "s"}, "b": Tree{"x": Tree{"gone": nil, "one": "2"}, "same": "s"}}
+	shared, rest := clusters.Unify(of, func([]string) bool { return false })
+	if diff := cmp.Diff(any(Tree{"x": Tree{"gone": nil}, "same": "s"}), shared); diff != "" {
+		t.Error(diff)
+	}
+	for cluster := range of {
+		own, _ := rest[cluster].(Tree)
+		common, _ := shared.(Tree)
+		if diff := cmp.Diff(of[cluster], any(Overlay(common, own))); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

@@ -5,31 +5,15 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/argosy-hub/argosy/internal/migrate/verify"
 )
 
 // Escaped returns a text that a Go template prints as it is.
 func Escaped(text string) string { return strings.ReplaceAll(text, "{{", "{{`{{`}}") }
 
 // EscapedAll escapes all texts of a value.
-func EscapedAll(v any) any {
-	switch v := v.(type) {
-	case string:
-		return Escaped(v)
-	case Tree:
-		out := make(Tree, len(v))
-		for key, below := range v {
-			out[key] = EscapedAll(below)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = EscapedAll(v[i])
-		}
-		return out
-	}
-	return v
-}
+func EscapedAll(v any) any { return verify.WithTexts(v, Escaped) }
 
 // Phrase returns one template over a member's facts for the texts of several clusters; not ok where
 // there is none. A text of only one cluster that has its name becomes a template, too: the next
@@ -58,59 +42,6 @@ func (c Clusters) Phrase(texts map[string]string) (out string, ok bool) {
 		}
 	}
 	return "", false
-}
-
-// Phrased returns the values of several clusters with templates for texts that differ. All other
-// texts are escaped.
-func (c Clusters) Phrased(of map[string]any) map[string]any {
-	out, texts := map[string]any{}, map[string]string{}
-	keys, length := map[string]bool{}, -1
-	areMaps, areLists := true, true
-	for cluster, v := range of {
-		out[cluster] = EscapedAll(v)
-		if text, ok := v.(string); ok {
-			texts[cluster] = text
-		}
-		below, isMap := v.(Tree)
-		for key := range below {
-			keys[key] = true
-		}
-		items, isList := v.([]any)
-		areMaps, areLists = areMaps && isMap, areLists && isList && (length < 0 || len(items) == length)
-		length = len(items)
-	}
-	switch {
-	case len(of) == 0:
-	case len(texts) == len(of):
-		if text, ok := c.Phrase(texts); ok {
-			for cluster := range of {
-				out[cluster] = text
-			}
-		}
-	case areMaps:
-		for key := range keys {
-			below := map[string]any{}
-			for cluster, v := range of {
-				if value, ok := v.(Tree)[key]; ok { //nolint:errcheck,forcetypeassert // all are maps
-					below[cluster] = value
-				}
-			}
-			for cluster, v := range c.Phrased(below) {
-				out[cluster].(Tree)[key] = v //nolint:errcheck,forcetypeassert // EscapedAll keeps maps
-			}
-		}
-	case areLists:
-		for i := range length {
-			below := map[string]any{}
-			for cluster, v := range of {
-				below[cluster] = v.([]any)[i] //nolint:errcheck,forcetypeassert // all are lists
-			}
-			for cluster, v := range c.Phrased(below) {
-				out[cluster].([]any)[i] = v //nolint:errcheck,forcetypeassert // EscapedAll keeps lists
-			}
-		}
-	}
-	return out
 }
 
 // ReplaceWord replaces a word that stands by itself: between hyphens, slashes, or the ends.

@@ -23,6 +23,9 @@ type unifier struct {
 // unify returns what the values of clusters at a path have in common, and the rest of each.
 func (u unifier) unify(at []string, of map[string]any) (shared any, rest map[string]any) {
 	clusters := slices.Sorted(maps.Keys(of))
+	if len(clusters) == 0 {
+		return nil, nil
+	}
 	first := of[clusters[0]]
 	texts, trees, lists := map[string]string{}, map[string]Tree{}, map[string][]any{}
 	same := true
@@ -98,7 +101,7 @@ func (u unifier) unifyTrees(at, clusters []string, trees map[string]Tree) (share
 			continue
 		}
 		v, more := u.unify(append(slices.Clip(at), key), below)
-		if v != nil {
+		if v != nil || len(more) == 0 { // null is a value, too
 			out[key] = v
 		}
 		for cluster, v := range more {

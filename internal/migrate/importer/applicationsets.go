@@ -29,8 +29,8 @@ func (m *importer) applicationSets() []applicationSet {
 	files := slices.Clone(m.o.ApplicationSets)
 	isNamed := len(files) > 0 // by the user: then whatever a file's name
 	if !isNamed {
-		for _, p := range m.o.Repositories.Own.Paths() {
-			files = append(files, m.o.Repositories.Own.File(p))
+		for _, p := range m.o.Repositories.Own.Snapshot.Paths() {
+			files = append(files, m.o.Repositories.Own.Snapshot.File(p))
 		}
 	}
 	for _, f := range files {
@@ -80,7 +80,7 @@ const renderHint = "render it (helm template), and give the output: --applicatio
 // isTemplate reports whether Helm renders a file.
 func (m *importer) isTemplate(f *snapshot.File) bool {
 	for dir := path.Dir(f.Path); dir != path.Dir(dir); dir = path.Dir(dir) {
-		if path.Base(dir) == "templates" && m.o.Repositories.Own.File(path.Join(path.Dir(dir), "Chart.yaml")) != nil {
+		if path.Base(dir) == "templates" && m.o.Repositories.Own.Snapshot.File(path.Join(path.Dir(dir), "Chart.yaml")) != nil {
 			return bytes.Contains(f.Data, []byte("{{"))
 		}
 	}
@@ -92,11 +92,11 @@ var transformers = []string{"patches", "patchesStrategicMerge", "patchesJson6902
 
 // reportKustomized reports kustomizations that change ApplicationSets, which are read as they are.
 func (m *importer) reportKustomized(sets []applicationSet) {
-	for _, p := range m.o.Repositories.Own.Paths() {
+	for _, p := range m.o.Repositories.Own.Snapshot.Paths() {
 		if !slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, path.Base(p)) {
 			continue
 		}
-		doc, err := yamldoc.ParseLenient(p, m.o.Repositories.Own.File(p).Data, nil)
+		doc, err := yamldoc.ParseLenient(p, m.o.Repositories.Own.Snapshot.File(p).Data, nil)
 		if err != nil {
 			continue
 		}

@@ -28,12 +28,12 @@ func (m *importer) entries(apps []*application) map[string]tree {
 			if text = factor.Escaped(text); ok {
 				text = phrase
 			}
-			for i := len(path) - 1; i > 0; i-- {
-				out[cluster] = factor.Overlay(out[cluster], tree{path[i-1]: tree{path[i]: text}})
+			var v any = text
+			for _, key := range slices.Backward(path) {
+				v = tree{key: v}
 			}
-			if len(path) == 1 {
-				out[cluster] = factor.Overlay(out[cluster], tree{path[0]: text})
-			}
+			entry, _ := v.(tree)
+			out[cluster] = factor.Overlay(out[cluster], entry)
 		}
 	}
 	source := func(key string) func(*application) string {
@@ -51,11 +51,16 @@ func (m *importer) entries(apps []*application) map[string]tree {
 		over := map[string]any{}
 		for _, a := range apps {
 			if values := a.Values[a.main].Over; len(values) > 0 {
-				over[a.Cluster] = values
+				over[a.Cluster] = factor.EscapedAll(values)
 			}
 		}
-		for cluster, values := range m.phrases.Phrased(over) {
-			out[cluster] = factor.Overlay(out[cluster], tree{"values": values})
+		shared, rest := m.phrases.Unify(over, func([]string) bool { return false })
+		for cluster := range over {
+			for _, values := range []any{shared, rest[cluster]} {
+				if values != nil {
+					out[cluster] = factor.Overlay(out[cluster], tree{"values": values})
+				}
+			}
 		}
 	}
 	if !apps[0].isChart() {
@@ -140,17 +145,13 @@ func (m *importer) selector(apps []*application) tree {
 }
 
 // selectorsOf returns the selectors of cluster generators.
-func selectorsOf(generators any) []tree {
-	list, _ := generators.([]any)
-	var out []tree
-	for _, g := range list {
+func selectorsOf(generators any) (out []tree) {
+	each(generators, func(g tree) bool {
 		if s, ok := manifest.At(g, "clusters", "selector").(tree); ok {
 			out = append(out, s)
 		}
-		for _, kind := range []string{"matrix", "merge"} {
-			out = append(out, selectorsOf(manifest.At(g, kind, "generators"))...)
-		}
-	}
+		return true
+	})
 	return out
 }
 

@@ -83,6 +83,14 @@ func FromFacts(f facts.Set) []expand.Cluster {
 	return out
 }
 
+// nameOf returns the name of a cluster in Argo CD: the hub's for the cluster that Argo CD runs on.
+func (m *importer) nameOf(c expand.Cluster) string {
+	if c.Server == verify.InCluster {
+		return m.o.Hub
+	}
+	return c.Name
+}
+
 // unknownServer returns a placeholder for an unknown server: metadata does not have it.
 func unknownServer(name string) string { return "https://" + name + unknownDomain }
 
@@ -95,8 +103,8 @@ func (m *importer) clusters() error {
 	from := "the clusters"
 	if all == nil {
 		from = "the repository's cluster Secrets"
-		for _, p := range m.o.Repositories.Own.Paths() {
-			if f := m.o.Repositories.Own.File(p); manifest.IsFile(p) && strings.Contains(string(f.Data), labels.SecretType) {
+		for _, p := range m.o.Repositories.Own.Snapshot.Paths() {
+			if f := m.o.Repositories.Own.Snapshot.File(p); manifest.IsFile(p) && strings.Contains(string(f.Data), labels.SecretType) {
 				found, err := Secrets(f)
 				if err != nil {
 					continue // a template, or not a manifest

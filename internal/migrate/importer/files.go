@@ -87,36 +87,11 @@ type writer struct {
 func (w *writer) text(name, text string) { w.files[name] = []byte(text) }
 
 func (w *writer) tree(name, comment string, t tree) {
-	data, err := yamldoc.FromAny(nil, exactTree(t)).YAML()
+	data, err := yamldoc.FromAny(nil, t).YAML()
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("%s: %w", name, err)
 	}
 	w.files[name] = append([]byte(comment), data...)
-}
-
-// exactTree converts a value to the types that yamldoc accepts: other numbers would become texts.
-func exactTree(v any) any {
-	switch v := v.(type) {
-	case tree:
-		out := make(tree, len(v))
-		for key, below := range v {
-			out[key] = exactTree(below)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = exactTree(v[i])
-		}
-		return out
-	case float64, int64, int:
-		doc, err := yamldoc.Parse("number", manifest.Canonical(v))
-		if err != nil {
-			return v
-		}
-		return doc.Root.Any()
-	}
-	return v
 }
 
 func (m *importer) catalogFile() string { return "application-sets/" + m.o.Group + ".yaml" }

@@ -8,7 +8,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/release"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/inventory"
-	"github.com/argosy-hub/argosy/internal/migrate/verify"
 	"github.com/argosy-hub/argosy/internal/placement"
 )
 
@@ -32,11 +31,7 @@ func (m *importer) withoutFlags(cluster string, of map[string]string) map[string
 func (m *importer) facts() facts.Set {
 	var clusters []facts.Cluster
 	for _, c := range m.known {
-		name := c.Name
-		if c.Server == verify.InCluster {
-			name = m.o.Hub
-		}
-		clusters = append(clusters, facts.Cluster{Name: m.members[name].Name, Labels: c.Labels, Annotations: c.Annotations})
+		clusters = append(clusters, facts.Cluster{Name: m.members[m.nameOf(c)].Name, Labels: c.Labels, Annotations: c.Annotations})
 	}
 	return facts.NewSet(false, clusters...)
 }

@@ -26,34 +26,34 @@ type application struct {
 // followed lists the generators that Argo CD's own code runs here.
 var followed = []string{"list", "clusters", "git", "matrix", "merge", "selector"}
 
-// unfollowed returns the first generator that needs more than files and clusters, and its place.
-// Options.Generated replaces such generators.
-func unfollowed(generators any) string {
+// each calls f with each generator of a list, also with those inside matrix and merge, until f
+// returns false. The result is false if f has.
+func each(generators any, f func(tree) bool) bool {
 	list, _ := generators.([]any)
-	for _, g := range list {
-		m, _ := g.(tree)
-		for _, kind := range slices.Sorted(maps.Keys(m)) {
-			switch {
-			case m[kind] == nil:
-			case !slices.Contains(followed, kind):
-				return kind
-			case kind == "matrix" || kind == "merge":
-				if found := unfollowed(manifest.At(m[kind], "generators")); found != "" {
-					return found
-				}
+	return !slices.ContainsFunc(list, func(g any) bool {
+		t, _ := g.(tree)
+		return !f(t) || !each(manifest.At(t, "matrix", "generators"), f) || !each(manifest.At(t, "merge", "generators"), f)
+	})
+}
+
+// unfollowed returns the kind of the first generator that needs more than files and clusters.
+// Options.Generated replaces such generators.
+func unfollowed(generators any) (found string) {
+	each(generators, func(g tree) bool {
+		for _, kind := range slices.Sorted(maps.Keys(g)) {
+			if g[kind] != nil && !slices.Contains(followed, kind) {
+				found = kind
+				break
 			}
 		}
-	}
-	return ""
+		return found == ""
+	})
+	return found
 }
 
 // listsClusters reports whether one of the generators lists clusters.
 func listsClusters(generators any) bool {
-	list, _ := generators.([]any)
-	return slices.ContainsFunc(list, func(g any) bool {
-		m, _ := g.(tree)
-		return m["clusters"] != nil || listsClusters(manifest.At(m["matrix"], "generators")) || listsClusters(manifest.At(m["merge"], "generators"))
-	})
+	return !each(generators, func(g tree) bool { return g["clusters"] == nil })
 }
 
 // given replaces generators that cannot be run with lists.

@@ -10,7 +10,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/change/scaffold"
 	"github.com/argosy-hub/argosy/internal/migrate/factor"
-	"github.com/argosy-hub/argosy/internal/migrate/verify"
 )
 
 // environmentKeys and tenantKeys are labels and parameters that name them, the likelier first.
@@ -22,21 +21,14 @@ var (
 // unnamed is the tenant and the environment of clusters without one.
 const unnamed = "default"
 
-// environment returns the environment that labels name; empty if they name none.
-func environment(of map[string]string) string { return firstOf(of, environmentKeys) }
-
-func firstOf(of map[string]string, keys []string) string {
+// named returns the value of the first of the keys that a label has, else the value that all
+// parameter sets of a cluster have for the first key that they have.
+func named(labels map[string]string, apps []*application, keys []string) string {
 	for _, key := range keys {
-		if v := nameOf(of[key]); v != "" {
+		if v := nameOf(labels[key]); v != "" {
 			return v
 		}
 	}
-	return ""
-}
-
-// named returns the value that all parameter sets of a cluster have for the first key that they
-// have.
-func named(apps []*application, keys []string) string {
 	for _, key := range keys {
 		seen := map[string]bool{}
 		for _, a := range apps {
@@ -60,11 +52,7 @@ func (m *importer) makeMembers(apps []*application) error {
 	}
 	known := map[string]expand.Cluster{m.o.Hub: {}}
 	for _, c := range m.known {
-		if c.Server == verify.InCluster {
-			known[m.o.Hub] = c
-		} else {
-			known[c.Name] = c
-		}
+		known[m.nameOf(c)] = c
 	}
 	for cluster := range byCluster {
 		if _, ok := known[cluster]; !ok {
@@ -85,12 +73,7 @@ func (m *importer) makeMembers(apps []*application) error {
 		if c.Name != "" && c.Name != member.Name {
 			m.note("name of %[1]s: %[1]q replaces %[2]q of the cluster Secret", member.Name, c.Name)
 		}
-		if member.Environment = environment(c.Labels); member.Environment == "" {
-			member.Environment = named(byCluster[cluster], environmentKeys)
-		}
-		if member.Tenant = firstOf(c.Labels, tenantKeys); member.Tenant == "" {
-			member.Tenant = named(byCluster[cluster], tenantKeys)
-		}
+		member.Environment, member.Tenant = named(c.Labels, byCluster[cluster], environmentKeys), named(c.Labels, byCluster[cluster], tenantKeys)
 		for _, key := range []*string{&member.Tenant, &member.Environment} {
 			if *key == "" || *key == "defaults" {
 				*key = unnamed

@@ -43,11 +43,7 @@ func (m *importer) pathFacts(called string) []fact {
 	}
 	labels, keys := map[string]map[string]string{}, map[string]bool{}
 	for _, c := range m.known {
-		name := c.Name
-		if c.Server == verify.InCluster {
-			name = m.o.Hub
-		}
-		labels[name] = c.Labels
+		labels[m.nameOf(c)] = c.Labels
 		for key := range c.Labels {
 			keys[key] = !strings.Contains(key, "/")
 		}

@@ -14,7 +14,7 @@ import (
 // readReleases reads the group's releases from the repository's versions file. Without any, each
 // name in a label becomes a release: selectors and paths of value files can read the label.
 func (m *importer) readReleases() error {
-	there, err := scaffold.Releases(m.o.Repositories.Own)
+	there, err := scaffold.Releases(m.o.Repositories.Own.Snapshot)
 	if m.releases = there[m.o.Group]; len(m.releases) == 0 {
 		m.releases, m.addsReleases = []string{release.DefaultType}, true
 	}

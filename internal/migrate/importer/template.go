@@ -113,7 +113,7 @@ func (m *importer) templateOf(a *application, destinationName string, namespaced
 	list[a.main] = main
 	for i := range list {
 		if values, ok := manifest.At(list[i], "helm", "values").(tree); ok { // of another chart
-			text, err := yamldoc.FromAny(nil, exactTree(values)).YAML()
+			text, err := yamldoc.FromAny(nil, values).YAML()
 			if err != nil {
 				text = manifest.Canonical(values)
 			}

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"strings"
 
@@ -64,26 +63,26 @@ func (e *buildEnvironment) named(tree manifest.Tree) {
 			continue
 		}
 		of := manifest.Copy(options)
-		of[p[1]] = replaced(v, replace)
+		of[p[1]] = WithTexts(v, replace.Replace)
 		tree[p[0]] = of
 	}
 }
 
-// replaced returns a value with texts replaced in all of its texts.
-func replaced(v any, by *strings.Replacer) any {
+// WithTexts returns a value with other texts in the place of all of its texts.
+func WithTexts(v any, other func(string) string) any {
 	switch v := v.(type) {
 	case string:
-		return by.Replace(v)
+		return other(v)
 	case manifest.Tree:
-		out := maps.Clone(v)
-		for key := range out {
-			out[key] = replaced(out[key], by)
+		out := make(manifest.Tree, len(v))
+		for key := range v {
+			out[key] = WithTexts(v[key], other)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = replaced(v[i], by)
+			out[i] = WithTexts(v[i], other)
 		}
 		return out
 	}

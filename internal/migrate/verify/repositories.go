@@ -2,7 +2,6 @@ package verify
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
@@ -28,94 +27,82 @@ func (a *Away) Error() string { return a.Text }
 // one revision that Applications name. A second revision has other content, which the folder lacks.
 type Repositories struct {
 	Others []Repository
-	// Own is the repository itself; nil for none. URLs are its addresses: without any, it is the
-	// first repository that is named.
-	Own  *snapshot.Snapshot
-	URLs []string
-	// At reads another revision of it; nil where there is only one revision.
-	At func(revision string) (*snapshot.Snapshot, error)
+	// Own is the repository itself; without a snapshot for none. Without a URL, it is the first
+	// repository that is named.
+	Own Repository
 
-	guessed  string
-	revision string // the revision that the folder stands for
+	isGuess bool // of the URL of Own
+}
+
+// find returns the repository with a URL, nil for none.
+func (r *Repositories) find(repoURL string) *Repository {
+	for i := range r.Others {
+		if source.Address(r.Others[i].URL) == source.Address(repoURL) {
+			return &r.Others[i]
+		}
+	}
+	if r.Own.URL != "" && r.Own.Snapshot != nil && source.Address(r.Own.URL) == source.Address(repoURL) {
+		return &r.Own
+	}
+	return nil
 }
 
 // Known returns an available repository at a revision, and nil for any other. A repository that was
 // not named before may be the own one. If a revision cannot be read, Known returns the folder as it
 // is.
 func (r *Repositories) Known(repoURL, revision string) *snapshot.Snapshot {
-	address := source.Address(repoURL)
-	for _, other := range r.Others {
-		if source.Address(other.URL) == address {
-			return knownAt(other.Snapshot, other.At, revision)
-		}
+	of := r.find(repoURL)
+	if of == nil && r.Own.URL == "" {
+		of = &r.Own
 	}
-	isOwn := func(u string) bool { return u == "" || source.Address(u) == address }
-	if len(r.URLs) > 0 && !slices.ContainsFunc(r.URLs, isOwn) || len(r.URLs) == 0 && !isOwn(r.guessed) {
+	if of == nil {
 		return nil
 	}
-	return knownAt(r.Own, r.At, revision)
-}
-
-func knownAt(folder *snapshot.Snapshot, at func(string) (*snapshot.Snapshot, error), revision string) *snapshot.Snapshot {
-	if at != nil && revision != "" && revision != "HEAD" {
-		if s, err := at(revision); err == nil {
+	if of.At != nil && revision != "" && revision != "HEAD" {
+		if s, err := of.At(revision); err == nil {
 			return s
 		}
 	}
-	return folder
+	return of.Snapshot
 }
 
 // IsGuess reports whether a repository is only assumed to be the own one.
-func (r *Repositories) IsGuess(repoURL string) bool {
-	return len(r.URLs) == 0 && r.guessed != "" && source.Address(r.guessed) == source.Address(repoURL)
-}
+func (r *Repositories) IsGuess(repoURL string) bool { return r.isGuess && r.find(repoURL) == &r.Own }
 
 // Open reads a repository at a revision.
 func (r *Repositories) Open(repoURL, revision string) (*snapshot.Snapshot, error) {
-	address := source.Address(repoURL)
-	for i := range r.Others {
-		if other := &r.Others[i]; source.Address(other.URL) == address {
-			return revisionOf(repoURL, revision, &other.revision, other.Snapshot, other.At)
-		}
-	}
-	if address == "" || strings.ContainsAny(repoURL, "{<") {
+	of, shown := r.find(repoURL), source.Shown(repoURL)
+	switch {
+	case of != nil:
+	case source.Address(repoURL) == "" || strings.ContainsAny(repoURL, "{<"):
 		return nil, &Unreadable{
 			Text: fmt.Sprintf("names no repository: its URL is %q", repoURL),
 			Hint: "its placeholder is filled in by a kustomization (--applicationsets takes its output), or by a label or annotation of the cluster Secret",
 		}
-	}
-	if r.Own == nil {
+	case r.Own.Snapshot == nil:
 		return nil, &Away{
-			Text: fmt.Sprintf("repository %s is not given", source.Shown(repoURL)),
-			Hint: fmt.Sprintf("--from DIR names a clone of it, as --repository %s=DIR does", source.Shown(repoURL)),
+			Text: fmt.Sprintf("repository %s is not given", shown),
+			Hint: fmt.Sprintf("--from DIR names a clone of it, as --repository %s=DIR does", shown),
+		}
+	case r.Own.URL == "":
+		of, r.Own.URL, r.isGuess = &r.Own, repoURL, true
+	default:
+		return nil, &Away{
+			Text: fmt.Sprintf("repository %s is not %s", shown, source.Shown(r.Own.URL)),
+			Hint: fmt.Sprintf("--repository %s=DIR names a clone of it", shown),
 		}
 	}
-	if len(r.URLs) == 0 && r.guessed == "" {
-		r.guessed = repoURL
-	}
-	if !slices.ContainsFunc(append(r.URLs, r.guessed), func(u string) bool { return source.Address(u) == address }) {
-		return nil, &Away{
-			Text: fmt.Sprintf("repository %s is not %s", source.Shown(repoURL), source.Shown(strings.Join(append(r.URLs, r.guessed), ""))),
-			Hint: fmt.Sprintf("--repository %s=DIR names a clone of it", source.Shown(repoURL)),
-		}
-	}
-	return revisionOf(repoURL, revision, &r.revision, r.Own, r.At)
-}
-
-// revisionOf returns a repository's folder for the one revision that it stands for, and another
-// revision from its clone.
-func revisionOf(repoURL, revision string, folderIs *string, folder *snapshot.Snapshot, at func(string) (*snapshot.Snapshot, error)) (*snapshot.Snapshot, error) {
 	switch {
-	case revision == "" || revision == "HEAD" || revision == *folderIs:
-		return folder, nil
-	case at != nil:
-		return at(revision)
-	case *folderIs == "":
-		*folderIs = revision
-		return folder, nil
+	case revision == "" || revision == "HEAD" || revision == of.revision:
+		return of.Snapshot, nil
+	case of.At != nil:
+		return of.At(revision)
+	case of.revision == "":
+		of.revision = revision
+		return of.Snapshot, nil
 	}
 	return nil, &Away{
-		Text: fmt.Sprintf("repository %s is read at the revisions %s and %s, and a folder has one", source.Shown(repoURL), *folderIs, revision),
+		Text: fmt.Sprintf("repository %s is read at the revisions %s and %s, and a folder has one", shown, of.revision, revision),
 		Hint: "--from and --repository take a clone, which has both",
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // testReader reads over one repository. Argo CD's and Helm's parts have tests through the command.
 func testReader(files map[string]string) *Reader {
-	r := &Repositories{Own: snapshot.FromMap(files), URLs: []string{"https://git.example.com/fleet.git"}}
+	r := &Repositories{Own: Repository{URL: "https://git.example.com/fleet.git", Snapshot: snapshot.FromMap(files)}}
 	return &Reader{
 		Normalize: func(t manifest.Tree) (manifest.Tree, error) { return t, nil }, SetParameters: func(values map[string]any, all []source.Parameter) error {
 			for _, p := range all {
@@ -239,9 +239,11 @@ func TestOtherRepositoryAtTwoRevisions(t *testing.T) {
 func TestOverriddenAtItsRevision(t *testing.T) {
 	t.Parallel()
 	r := &Repositories{
-		Own: snapshot.FromMap(map[string]string{"own/kustomization.yaml": "resources: []\n"}), URLs: []string{"https://git.example.com/fleet.git"},
-		At: func(string) (*snapshot.Snapshot, error) {
-			return snapshot.FromMap(map[string]string{"own/.argocd-source-x.yaml": "kustomize: {images: ['web=web:2']}\n"}), nil
+		Own: Repository{
+			URL: "https://git.example.com/fleet.git", Snapshot: snapshot.FromMap(map[string]string{"own/kustomization.yaml": "resources: []\n"}),
+			At: func(string) (*snapshot.Snapshot, error) {
+				return snapshot.FromMap(map[string]string{"own/.argocd-source-x.yaml": "kustomize: {images: ['web=web:2']}\n"}), nil
+			},
 		},
 	}
 	reader := testReader(nil)
