@@ -1,20 +1,20 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/source/git"
 )
 
 // complete lets the shell complete a flag's value from a list that needs no repository.
-func complete(cmd *cobra.Command, flag string, values func() []string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return values(), cobra.ShellCompDirectiveNoFileComp
-	})
+func complete(cmd *cobra.Command, flag string, values []string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // completeRevisions lets the shell complete a flag's value from the branches and tags of the clone.
@@ -42,19 +42,32 @@ func (o *options) completeFleet(cmd *cobra.Command, flag string, values func(*fl
 func hubs(st *fleetstate.State) []string   { return st.Fleet.Hubs() }
 func groups(st *fleetstate.State) []string { return st.Fleet.Layout.GroupNames() }
 
-// clusters returns the members of a hub, or of all hubs if none is given, sorted and each once.
+// clusters returns the members of a hub, or of all hubs if none is given.
 func clusters(st *fleetstate.State, hub string) []string {
-	var out []string
-	for _, h := range st.Fleet.Hubs() {
-		if hub != "" && h != hub {
-			continue
+	return ofMembers(st, func(m *fleet.Member) string {
+		if hub != "" && m.Hub != hub {
+			return ""
 		}
-		for _, m := range st.Fleet.Members(h) {
-			out = append(out, m.Name)
-		}
+		return m.Name
+	})
+}
+
+func tenants(st *fleetstate.State) []string {
+	return ofMembers(st, func(m *fleet.Member) string { return m.Tenant })
+}
+
+func environments(st *fleetstate.State) []string {
+	return ofMembers(st, func(m *fleet.Member) string { return m.Environment })
+}
+
+// ofMembers returns a text of each member, sorted and each once; empty texts are left out.
+func ofMembers(st *fleetstate.State, text func(*fleet.Member) string) []string {
+	all := map[string]bool{}
+	for _, m := range membersOf(st) {
+		all[text(m)] = true
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	delete(all, "")
+	return slices.Sorted(maps.Keys(all))
 }
 
 func allClusters(st *fleetstate.State) []string { return clusters(st, "") }

@@ -53,9 +53,6 @@ The registration of a cluster is the component fleet/fleet-secret.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := problem.CheckChoice("output", output, "text", "json", "yaml"); err != nil {
-				return err
-			}
 			about := explain.Target{Hub: hub}
 			if app == "" {
 				var ok bool

@@ -15,14 +15,7 @@ import (
 )
 
 func newFacts() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "facts",
-		Short: "Facts of clusters, where the hub cannot be reached",
-		Args:  noCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newFactsExport())
-	return cmd
+	return parent(&cobra.Command{Use: "facts", Short: "Facts of clusters, where the hub cannot be reached"}, newFactsExport())
 }
 
 // factsExport holds the flags of argosy facts export.

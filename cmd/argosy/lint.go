@@ -41,12 +41,6 @@ a hint. With any problem the exit status is 1.`,
   argosy lint --records records            # also what Terraform is about to write into the secret manager`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := problem.CheckChoice("output", output, "text", "json", "yaml", "sarif"); err != nil {
-				return err
-			}
-			if err := problem.CheckChoice("severity", severity, "warning", "error"); err != nil {
-				return err
-			}
 			f, err := factsfile.Read(factsFrom)
 			if err != nil {
 				return err
@@ -91,8 +85,7 @@ a hint. With any problem the exit status is 1.`,
 	outputFlag(cmd, &output, "text", "json", "yaml", "sarif")
 	factsFlag(cmd, &factsFrom)
 	cmd.Flags().StringVar(&records, "records", "", "`folder` with the members' records, FOLDER/SECRET.json by the names of their secrets, which are checked as well")
-	cmd.Flags().StringVar(&severity, "severity", "warning", "the least severity that counts: warning, error")
-	complete(cmd, "severity", func() []string { return []string{"warning", "error"} })
+	choiceFlag(cmd, &severity, "severity", "", "the least severity that counts: ", "warning", "error")
 	return cmd
 }
 

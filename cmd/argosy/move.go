@@ -7,15 +7,11 @@ import (
 )
 
 func newMove(o *options) *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:     "move",
 		Short:   "Move parts of the fleet",
 		Example: "  argosy move app checkout-api --from payments-dev-eu-1 --to payments-staging-eu-1",
-		Args:    noCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newMoveApp(o))
-	return cmd
+	}, newMoveApp(o))
 }
 
 func newMoveApp(o *options) *cobra.Command {

@@ -11,14 +11,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/report"
 	"github.com/argosy-hub/argosy/internal/change/pipeline"
 	"github.com/argosy-hub/argosy/internal/change/scaffold"
-	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet/provision"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
 func newNew(o *options) *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:   "new",
 		Short: "Write new files of the repository",
 		Example: `  argosy new member --hub hub-eu --name retail-prod-eu-3 --tenant retail --environment prod --label region=eu-west-1
@@ -27,11 +26,7 @@ func newNew(o *options) *cobra.Command {
   argosy new team --name checkout --tenant payments --owner payments-checkout --repository https://git.example.com/checkout/app
   argosy new app storefront-web --team storefront --repo-url https://git.example.com/storefront/web --path chart --version main
   argosy new component --name podinfo --repo-url https://stefanprodan.github.io/podinfo --version 6.9.0`,
-		Args: noCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newHub(o), newMember(o), newCluster(o), newTenant(o), newTeam(o), newApp(o), newComponent(o))
-	return cmd
+	}, newHub(o), newMember(o), newCluster(o), newTenant(o), newTeam(o), newApp(o), newComponent(o))
 }
 
 // write makes a draft in the folder of --repo and writes it, or with dryRun prints it.
@@ -127,28 +122,11 @@ func (o *options) memberFlags(cmd *cobra.Command, m *scaffold.Member) {
 	flags.StringSliceVar(&m.EnableRemote, "enable-remote", nil, "with --agent: the `groups` that the cluster's engine owns")
 	flags.StringArrayVar(&m.Labels, "label", nil, "a label of the cluster, `key=value`; may be repeated")
 	flags.StringArrayVar(&m.Annotations, "annotation", nil, "an annotation of the cluster, `key=value`; may be repeated")
-	complete(cmd, "agent", func() []string { return scaffold.Engines })
+	complete(cmd, "agent", scaffold.Engines)
 	o.completeFleet(cmd, "hub", hubs)
 	o.completeFleet(cmd, "enable-remote", groups)
 	o.completeFleet(cmd, "tenant", tenants)
-	o.completeFleet(cmd, "environment", func(st *fleetstate.State) []string {
-		return identities(st, func(m *fleet.Member) string { return m.Environment })
-	})
-}
-
-func tenants(st *fleetstate.State) []string {
-	return identities(st, func(m *fleet.Member) string { return m.Tenant })
-}
-
-func identities(st *fleetstate.State, of func(*fleet.Member) string) []string {
-	var out []string
-	for _, h := range hubs(st) {
-		for _, m := range st.Fleet.Members(h) {
-			out = append(out, of(m))
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	o.completeFleet(cmd, "environment", environments)
 }
 
 func newCluster(o *options) *cobra.Command {

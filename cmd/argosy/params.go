@@ -43,9 +43,6 @@ is 1. An invalid query (an unknown hub, a missing group) gives 2.`,
   argosy params --hub hub-eu --view components --group addons --owner payments-prod-eu-1`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := problem.CheckChoice("output", output, "json", "yaml", "table"); err != nil {
-				return err
-			}
 			r.View = query.View(view)
 			var err error
 			if r.Selector, err = parseSelector(selector); err != nil {
@@ -87,7 +84,7 @@ is 1. An invalid query (an unknown hub, a missing group) gives 2.`,
 	form := cmd.Flags().Lookup("output")
 	form.Usage, form.DefValue = form.Usage+"; default: json, or table on a terminal", ""
 	_ = cmd.MarkFlagRequired("view")
-	complete(cmd, "view", func() []string { return query.Views })
+	complete(cmd, "view", query.Views)
 	o.completeFleet(cmd, "hub", hubs)
 	o.completeFleet(cmd, "group", groups)
 	o.completeFleet(cmd, "owner", func(st *fleetstate.State) []string { return append([]string{"hub"}, clusters(st, r.Hub)...) })

@@ -27,9 +27,6 @@ func newPlan(o *options) *cobra.Command {
 		Example: `  argosy plan --base origin/main                    # the folder as it is, before a commit`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := problem.CheckChoice("output", output, "text", "json", "yaml", "markdown", "html", "approval"); err != nil {
-				return err
-			}
 			if short && output != "text" {
 				return problem.Usage([]string{"-o json has it as .summary"}, "--summary is for -o text; there is -o %s", output)
 			}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,9 +38,6 @@ empty one. It works in a folder .argosy-new-* beside it, which a killed render l
   argosy render --hub hub-eu --out rendered/hub-eu --form applicationsets --revision release-next=origin/release-next`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := problem.CheckChoice("form", q.Form, pipeline.Forms...); err != nil {
-				return err
-			}
 			if out == "" {
 				return problem.Usage([]string{"for example --out rendered"}, "no --out given: the folder to write")
 			}
@@ -67,10 +63,9 @@ empty one. It works in a folder .argosy-new-* beside it, which a killed render l
 	cmd.Flags().StringVar(&q.Hub, "hub", "", "the hub; the default is the fleet's only one")
 	cmd.Flags().StringVar(&q.Owner, "owner", fleet.OwnerHub, "whose engine it is for: hub, or a member's name")
 	cmd.Flags().StringVar(&out, "out", "", "the `folder` to write (required)")
-	cmd.Flags().StringVar(&q.Form, "form", pipeline.FormApplications, "what to write: "+strings.Join(pipeline.Forms, ", "))
+	choiceFlag(cmd, &q.Form, "form", "", "what to write: ", pipeline.Forms...)
 	factsFlag(cmd, &factsFrom)
 	revisionFlag(cmd, &instead, "charts")
-	complete(cmd, "form", func() []string { return pipeline.Forms })
 	o.completeFleet(cmd, "hub", hubs)
 	o.completeFleet(cmd, "owner", func(st *fleetstate.State) []string { return append([]string{"hub"}, clusters(st, q.Hub)...) })
 	return cmd

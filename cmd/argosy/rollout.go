@@ -12,16 +12,12 @@ import (
 )
 
 func newRollout(o *options) *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:   "rollout",
 		Short: "See and steer rollouts in rings",
 		Long: `Rollout shows the revision of each ring of a rollout policy and what it waits for. It steers by writing the
 policy's file. Nothing changes before a commit.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newRolloutStatus(), newPause(o), newResume(o), newPromote(o), newRollback(o))
-	return cmd
+	}, newRolloutStatus(), newPause(o), newResume(o), newPromote(o), newRollback(o))
 }
 
 // policyOf returns the policy that the arguments name, empty for the only one.

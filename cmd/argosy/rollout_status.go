@@ -34,9 +34,6 @@ func newRolloutStatus() *cobra.Command {
 		Example: "  argosy rollout status --service http://127.0.0.1:4355 --token-file token",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := problem.CheckChoice("output", output, "text", "json"); err != nil {
-				return err
-			}
 			found, body, err := askRollouts(cmd.Context(), service, tokenFile)
 			if err != nil {
 				return err
@@ -57,7 +54,7 @@ func newRolloutStatus() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&service, "service", "", "the `URL` of the service")
 	flags.StringVar(&tokenFile, "token-file", "", "the `file` with the service's bearer token")
-	flags.StringVarP(&output, "output", "o", "text", "text or json")
+	outputFlag(cmd, &output, "text", "json")
 	for _, name := range []string{"service", "token-file"} {
 		_ = cmd.MarkFlagRequired(name)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
@@ -119,7 +120,7 @@ func explainFailure(command *cobra.Command, err error) int {
 
 func newRoot(charts source.Charts) *cobra.Command {
 	o := &options{charts: charts}
-	root := &cobra.Command{
+	root := parent(&cobra.Command{
 		Use:   "argosy",
 		Short: "See, review and safely roll out what runs on every cluster, from one Git repository",
 		Long: `See, review and safely roll out what runs on every cluster, from one Git repository. Only adopt --apply
@@ -131,11 +132,9 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
   argosy plan --base origin/main
   argosy params --hub hub-eu --view components --group addons`,
 		Version:       programVersion(),
-		Args:          noCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	}, newLint(o), newParams(o), newExplain(o), newPlan(o), newRender(o), newInit(o), newImport(o), newVerify(o), newAdopt(o), newNew(o), newMove(o), newRollout(o), newFacts(), newVersion())
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "\n\nGlobal Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}",
 		"\n      --layout, --mount, --ref, --repo   see argosy --help", 1))
 	root.PersistentFlags().StringVar(&o.repo.Location, "repo", ".", "the fleet repository: a folder, or a Git `URL`; default: the one around the working directory")
@@ -157,18 +156,23 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 				return problem.Usage(hints, "--%s is for commands that read a fleet, which %s does not", flag, cmd.CommandPath())
 			}
 		}
-		return nil
+		var err error
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if choices := f.Annotations[choicesOf]; choices != nil && err == nil {
+				err = problem.CheckChoice(f.Name, f.Value.String(), choices...)
+			}
+		})
+		return err
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return problem.Usage([]string{fmt.Sprintf("see %s --help", cmd.CommandPath())}, "%w", err)
 	})
-	root.AddCommand(newLint(o), newParams(o), newExplain(o), newPlan(o), newRender(o), newInit(o), newImport(o), newVerify(o), newAdopt(o), newNew(o), newMove(o), newRollout(o), newFacts(), newVersion())
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "completion":
-			c.Args, c.RunE = noCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			parent(c)
 		case "help":
 			c.Args = func(_ *cobra.Command, args []string) error {
 				found, rest, err := root.Find(args)
@@ -183,6 +187,13 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 		}
 	}
 	return root
+}
+
+// parent completes a command that only has other commands.
+func parent(cmd *cobra.Command, all ...*cobra.Command) *cobra.Command {
+	cmd.Args, cmd.RunE = noCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(all...)
+	return cmd
 }
 
 // noCommand refuses unknown commands, with a suggestion.
@@ -211,17 +222,19 @@ func notices(w io.Writer) func(problem.Problem) {
 	}
 }
 
+// choiceFlag adds a flag with its choices, the default first. The root command checks the value.
+func choiceFlag(cmd *cobra.Command, to *string, name, short, usage string, choices ...string) {
+	cmd.Flags().StringVarP(to, name, short, choices[0], usage+strings.Join(choices, ", "))
+	_ = cmd.Flags().SetAnnotation(name, choicesOf, choices)
+	complete(cmd, name, choices)
+}
+
+// choicesOf is the annotation of a flag with its choices.
+const choicesOf = "choices"
+
 // outputFlag adds -o with its choices.
 func outputFlag(cmd *cobra.Command, to *string, choices ...string) {
-	usage := "the output's form: "
-	for i, c := range choices {
-		if i > 0 {
-			usage += ", "
-		}
-		usage += c
-	}
-	cmd.Flags().StringVarP(to, "output", "o", choices[0], usage)
-	complete(cmd, "output", func() []string { return choices })
+	choiceFlag(cmd, to, "output", "o", "the output's form: ", choices...)
 }
 
 // styleOf returns a style with colours for terminals, unless NO_COLOR is set (no-color.org) or the

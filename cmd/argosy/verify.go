@@ -38,9 +38,6 @@ Exit status 0: all are equal. 1: something differs. 2: nothing could be compared
   argosy verify --context hub-eu --from ../old-repository --ignore root -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := problem.CheckChoice("output", output, "text", "json", "yaml"); err != nil {
-				return err
-			}
 			if (against == "") == (from.Context == "") {
 				return problem.Usage([]string{"for example --against live.yaml (kubectl get applications -n argocd -o yaml)"}, "give one of --against and --context: where the live Applications are")
 			}

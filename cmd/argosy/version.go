@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/report"
 )
 
@@ -33,9 +32,6 @@ func newVersion() *cobra.Command {
 		Example: "  argosy version -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := problem.CheckChoice("output", output, "text", "json", "yaml"); err != nil {
-				return err
-			}
 			v := report.Version{
 				APIVersion: report.APIVersion, Kind: report.KindVersion, Version: programVersion(),
 				Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,

@@ -304,59 +304,6 @@ func TestGivenLayout(t *testing.T) {
 	}
 }
 
-// G4: the state of an earlier version is refused with a reason in the log, /readyz and a metric,
-// until its files are deleted. testdata/earlier_state was made by such a version, which served
-// member b from its last known good snapshot: nothing of that is read, so b is as at a first start.
-func TestEarlierStateIsRefused(t *testing.T) {
-	token := file(t, token+"\n")
-	args := []string{"--source", "testdata/earlier_state/fleet", "--hub", "hub-1", "--token-file", token, "--facts", "none"}
-	f, err := parse(args, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	state := t.TempDir()
-	if err := os.CopyFS(state, os.DirFS("testdata/earlier_state/state")); err != nil {
-		t.Fatal(err)
-	}
-	names := []string{"accepted-own.tar", "accepted-own.tar.home-a9464293d367c1bc.tar", "answers-own"}
-	for i, name := range names {
-		names[i] = strings.Replace(name, "own", f.own(), 1)
-		if err := os.Rename(filepath.Join(state, name), filepath.Join(state, names[i])); err != nil {
-			t.Fatal(err)
-		}
-	}
-	check := func(refused bool) {
-		t.Helper()
-		address, log, stop := serving(t, append(args, "--state-dir", state)...)
-		if code, body := query(t, address, "members"); code != http.StatusServiceUnavailable {
-			t.Errorf("%d %s", code, body)
-		}
-		ready, metrics := probe(t, address, "/readyz"), probe(t, address, "/metrics")
-		if !strings.Contains(ready, `"member":"b","standing":"refused"`) {
-			t.Errorf("/readyz: %s", ready)
-		}
-		if n := map[bool]string{true: "2", false: "0"}[refused]; !strings.Contains(metrics, "argosy_state_problems "+n+"\n") {
-			t.Errorf("the metric is not %s", n)
-		}
-		if code := stop(); code != exitGood {
-			t.Errorf("status %d", code)
-		}
-		for _, name := range []string{names[0], names[2]} {
-			reason := name + " in " + state + " was written by an earlier version in another format: it is not read; delete it"
-			if strings.Contains(ready, reason) != refused || strings.Contains(log.String(), reason) != refused {
-				t.Errorf("%q: %s\n%s", reason, ready, log)
-			}
-		}
-	}
-	check(true)
-	for _, name := range names {
-		if err := os.RemoveAll(filepath.Join(state, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	check(false)
-}
-
 // With keys, state that no key has signed is reported and not used, so that nobody who can write to
 // the store plants a snapshot. A key that is not the first one any more still reads.
 func TestUnsignedStateIsRefused(t *testing.T) {

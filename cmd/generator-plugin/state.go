@@ -59,7 +59,7 @@ func (f *flags) state(o *server.Options) error {
 		if err != nil {
 			return fmt.Errorf("--state-dir: %w", err)
 		}
-		o.Store, o.StoreProblems = store.New(folder, keys...), f.earlierState()
+		o.Store = store.New(folder, keys...)
 	}
 	return nil
 }
@@ -86,17 +86,6 @@ func stateKeys(file string) ([][]byte, error) {
 		}
 	}
 	return keys, nil
-}
-
-// earlierState reports state that earlier versions have written in other formats. It is not read.
-func (f *flags) earlierState() []string {
-	var out []string
-	for _, name := range []string{"accepted-" + f.own() + ".tar", "answers-" + f.own(), "facts-" + f.own(), "state-" + f.own()} {
-		if _, err := os.Lstat(filepath.Join(f.stateDir, name)); err == nil {
-			out = append(out, fmt.Sprintf("%s in %s was written by an earlier version in another format: it is not read; delete it", name, f.stateDir))
-		}
-	}
-	return out
 }
 
 // own returns the name of the state of a source and a hub. It differs with and without signers, as
