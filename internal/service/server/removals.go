@@ -6,36 +6,19 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
-// queries returns a function that returns the known queries of an ApplicationSet.
-func queries(o Options) func(string) guard.Queries {
-	return func(name string) (out guard.Queries) {
-		if o.ApplicationSets == nil {
-			return out
-		}
-		sets, complete := o.ApplicationSets.List()
-		for _, s := range sets {
-			if s.Name == name {
-				out = queriesOf(o, s, complete)
-			}
-		}
+// requesters returns the queries of this service's ApplicationSets by name: of all, or of one.
+func requesters(o Options, only string) map[string]guard.Queries {
+	out := map[string]guard.Queries{}
+	if o.ApplicationSets == nil {
 		return out
 	}
-}
-
-// requesters returns a function that returns the queries of all ApplicationSets of this service, by
-// name.
-func requesters(o Options) func() map[string]guard.Queries {
-	return func() map[string]guard.Queries {
-		out := map[string]guard.Queries{}
-		if o.ApplicationSets == nil {
-			return out
-		}
-		sets, complete := o.ApplicationSets.List()
-		for _, s := range sets {
+	sets, complete := o.ApplicationSets.List()
+	for _, s := range sets {
+		if only == "" || s.Name == only {
 			out[s.Name] = queriesOf(o, s, complete)
 		}
-		return out
 	}
+	return out
 }
 
 // knownQueries returns a function that returns the queries of this service's ApplicationSets, by
@@ -46,10 +29,9 @@ func knownQueries(o Options, ofAll bool) func() map[string][]query.Query {
 	if o.ApplicationSets == nil {
 		return nil
 	}
-	all := requesters(o)
 	return func() map[string][]query.Query {
 		out := map[string][]query.Query{}
-		for name, qs := range all() {
+		for name, qs := range requesters(o, "") {
 			switch {
 			case qs.Complete:
 				out[name] = qs.Requests

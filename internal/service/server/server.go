@@ -90,8 +90,10 @@ func New(o Options) (*Server, error) {
 	s.artifacts = registry.New(s.rings.Artifact, o.MaxResponseBytes, o.Logger)
 	s.order = order.New(order.Options{Desired: s.desired, Queries: knownQueries(o, false), Store: o.Store, Now: o.Now, Logger: o.Logger})
 	s.guard, err = guard.New(guard.Options{
-		Hub: o.Hub, Responses: s.responses, Queries: queries(o), Requesters: requesters(o), Store: o.Store, Now: o.Now, Logger: o.Logger,
-		Approved: s.auditApproval, Respond: s.composed, Desired: s.desired,
+		Hub: o.Hub, Responses: s.responses, Store: o.Store, Now: o.Now, Logger: o.Logger,
+		Queries:    func(name string) guard.Queries { return requesters(o, name)[name] },
+		Requesters: func() map[string]guard.Queries { return requesters(o, "") },
+		Approved:   s.auditApproval, Respond: s.composed, Desired: s.desired,
 	})
 	if err != nil {
 		return nil, err
