@@ -183,19 +183,26 @@ func trim(commits []*commit, limit int) {
 	}
 }
 
-// gap is where the service saw no state between two revisions.
-type gap struct{ before, revision string }
+// step leads from one served revision to the next. Its commit is nil where the service saw no state
+// in between, and compared nothing.
+type step struct {
+	before, revision string
+	commit           *commit
+}
 
-// gaps returns the steps that were not compared, by the position of the commit that follows.
-func (h *History) gaps() map[int]gap {
-	out := map[int]gap{}
-	for i := range h.commits {
-		if i > 0 && h.commits[i-1].Revision != h.commits[i].Before {
-			out[i] = gap{h.commits[i-1].Revision, h.commits[i].Before}
+// steps returns all steps, the oldest first. A change of facts leads from a revision to itself.
+func (h *History) steps() (out []step) {
+	follow := func(next string) {
+		if n := len(out); n > 0 && out[n-1].revision != next {
+			out = append(out, step{out[n-1].revision, next, nil})
 		}
 	}
-	if n := len(h.commits); n > 0 && h.last != nil && h.commits[n-1].Revision != h.last.st.Revision {
-		out[n] = gap{h.commits[n-1].Revision, h.last.st.Revision}
+	for _, c := range h.commits {
+		follow(c.Before)
+		out = append(out, step{c.Before, c.Revision, c})
+	}
+	if h.last != nil {
+		follow(h.last.st.Revision)
 	}
 	return out
 }

@@ -67,29 +67,24 @@ func (h *History) Timeline(x *Index, scope access.Reader, f Filter, cluster stri
 	defer h.mu.Unlock()
 	out.Began = Known(h.began)
 	narrow := cluster != "" || f != (Filter{}) || !seesAll(scope)
-	gaps := h.gaps()
-	unseen := func(before int) {
-		if g, is := gaps[before]; is {
-			out.Commits = append(out.Commits, Moment{Before: g.before, Revision: g.revision, Unseen: true, Clusters: []ConcernedCluster{}})
+	for _, s := range slices.Backward(h.steps()) {
+		c := s.commit
+		if c == nil {
+			out.Commits = append(out.Commits, Moment{Before: s.before, Revision: s.revision, Unseen: true, Clusters: []ConcernedCluster{}})
+			continue
 		}
-	}
-	unseen(len(h.commits))
-	for i, c := range slices.Backward(h.commits) {
 		m := Moment{Before: c.Before, Revision: c.Revision, At: c.At.UTC().Truncate(time.Second), Commit: c.shown(x.st, scope), Facts: c.Before == c.Revision, Trimmed: c.Trimmed, Clusters: []ConcernedCluster{}}
 		for _, cl := range c.Clusters {
 			if changes := cl.selected(scope, f, cluster); changes != nil {
 				m.add(x, cl, changes)
 			}
 		}
-		switch {
-		case !narrow:
+		if !narrow {
 			m.Concerned, m.Unlooked = c.Concerned, c.Unlooked
-		case m.Concerned == 0:
-			unseen(i)
-			continue
 		}
-		out.Commits = append(out.Commits, m)
-		unseen(i)
+		if !narrow || m.Concerned > 0 {
+			out.Commits = append(out.Commits, m)
+		}
 	}
 	return out
 }
@@ -252,14 +247,15 @@ func (h *History) Step(scope access.Reader, f Filter, base, head string) (Step, 
 	out.Base, out.Head = out.Revisions[from], out.Revisions[to]
 	composed := map[string]*ChangedCluster{}
 	var order []string
-	within, gaps := false, h.gaps()
-	for i, c := range h.commits {
-		unseen := gaps[i]
-		if within = within || c.Before == out.Base || unseen.before == out.Base; !within || c.Before == c.Revision && c.Revision == out.Base {
+	within := false
+	for _, s := range h.steps() {
+		isFacts := s.before == s.revision
+		if within = within || s.before == out.Base; !within || isFacts && s.revision == out.Base {
 			continue
 		}
-		if out.Unseen = out.Unseen || unseen.before != "" && c.Before != out.Base; unseen.revision == out.Head && unseen.revision != "" {
-			break
+		c := s.commit
+		if c == nil {
+			out.Unseen, c = true, &commit{}
 		}
 		out.Trimmed = out.Trimmed || c.Trimmed
 		if seesAll(scope) {
@@ -277,11 +273,10 @@ func (h *History) Step(scope access.Reader, f Filter, base, head string) (Step, 
 			}
 			composed[key].follow(cl, changes)
 		}
-		if c.Revision == out.Head && c.Before != c.Revision {
+		if s.revision == out.Head && !isFacts {
 			break
 		}
 	}
-	out.Unseen = out.Unseen || gaps[len(h.commits)].revision == out.Head
 	slices.Sort(order)
 	for _, key := range order {
 		if cl := composed[key]; cl.Action != "" || len(cl.Components) > 0 {
@@ -293,18 +288,11 @@ func (h *History) Step(scope access.Reader, f Filter, base, head string) (Step, 
 
 // revisions returns the revisions that were served, the newest first.
 func (h *History) revisions() (out []string) {
-	for _, c := range h.commits {
-		for _, r := range []string{c.Before, c.Revision} {
-			if len(out) == 0 || out[len(out)-1] != r {
-				out = append(out, r)
-			}
-		}
-	}
-	if g, is := h.gaps()[len(h.commits)]; is {
-		out = append(out, g.revision)
+	for _, s := range h.steps() {
+		out = append(out, s.before, s.revision)
 	}
 	slices.Reverse(out)
-	return out
+	return slices.Compact(out)
 }
 
 // revisionAt finds a revision by its beginning.
