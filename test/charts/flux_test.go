@@ -44,7 +44,7 @@ func TestArtifactsAreFluxObjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, problems := flux.Render(owned, flux.Options{})
+		files, problems := flux.Render(owned)
 		for _, p := range problem.Errors(problems) {
 			t.Errorf("%v", p)
 		}
@@ -79,7 +79,7 @@ func TestDepartingObjectsAreFluxObjects(t *testing.T) {
 	for i := range owned.Removals {
 		owned.Removals[i].Deletion = []string{"cascade", "orphan"}[i%2]
 	}
-	files, problems := flux.Render(owned, flux.Options{})
+	files, problems := flux.Render(owned)
 	for _, p := range problem.Errors(problems) {
 		t.Errorf("%v", p)
 	}

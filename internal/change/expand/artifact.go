@@ -31,7 +31,7 @@ func (h *Hub) artifacts(o *object.Object, id fleetstate.ID) []*object.Object {
 		h.reportFailure(o, err)
 		return nil
 	}
-	files, problems := flux.Render(owned, flux.Options{})
+	files, problems := flux.Render(owned)
 	for _, p := range problem.Errors(problems) {
 		h.report(p)
 	}

@@ -120,7 +120,7 @@ func Build(st *fleetstate.State, hub, owner string) (Artifact, error) {
 
 // BuildOwned is Build for an Owned that the caller has computed.
 func BuildOwned(owned Owned) (Artifact, error) {
-	files, problems := Render(owned, Options{})
+	files, problems := Render(owned)
 	if files == nil {
 		return Artifact{}, problem.List(problem.Errors(problems))
 	}

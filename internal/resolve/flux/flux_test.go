@@ -70,7 +70,7 @@ func render(t *testing.T, st *fleetstate.State, owner string) map[string]string 
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, problems := flux.Render(owned, flux.Options{})
+	files, problems := flux.Render(owned)
 	for _, p := range problem.Errors(problems) {
 		t.Errorf("%v", p)
 	}
@@ -141,7 +141,7 @@ func TestGoldens(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				rendered, problems := flux.Render(owned, flux.Options{})
+				rendered, problems := flux.Render(owned)
 				for _, f := range rendered {
 					name := "want/" + owner + "/" + f.Name
 					if _, is := want[name]; is || f.Name == "kustomization.yaml" {
@@ -308,7 +308,7 @@ addons/defaults/application-sets/addons.yaml:3:119: dependsOn of component "c": 
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, problems := flux.Render(owned, flux.Options{})
+		_, problems := flux.Render(owned)
 		var got []string
 		for _, p := range problem.Errors(problems) {
 			got = append(got, p.Error())
@@ -330,7 +330,7 @@ func TestCompanionIsAHelmReleaseBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, problems := flux.Render(owned, flux.Options{})
+	files, problems := flux.Render(owned)
 	if len(problem.Errors(problems)) > 0 {
 		t.Fatal(problems)
 	}
@@ -435,7 +435,7 @@ gitCredentials:
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, problems := flux.Render(owned, flux.Options{})
+		files, problems := flux.Render(owned)
 		var got []string
 		for _, f := range files {
 			for doc := range strings.SplitSeq(string(f.Data), "---\n") {

@@ -2,13 +2,10 @@ package flux
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
-	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/paramset"
-	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // healthTimeout is how long a Kustomization waits for what it has applied; a new revision waits for
@@ -19,10 +16,7 @@ const healthTimeout = "5m"
 // Kustomization. What is removed from the folder is pruned. What was applied stays when the
 // Kustomization is deleted, unless the removal is marked.
 func (r *renderer) manifests(c paramset.ComponentSet, own bool) []object {
-	r.checkChart(c)
-	if c.Namespace != "" && len(validation.IsDNS1123Label(c.Namespace)) > 0 {
-		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("namespace %q of component %q", c.Namespace, c.Component), "is not one that Kubernetes takes", "a DNS-1123 label", "namespace")
-	}
+	r.check(c)
 	if own && c.Namespace != "" && c.Team == "" {
 		r.ownNamespace(c)
 	}
@@ -35,10 +29,7 @@ func (r *renderer) manifests(c paramset.ComponentSet, own bool) []object {
 	if c.Namespace != "" {
 		spec["targetNamespace"] = c.Namespace
 	}
-	if !own {
-		spec["kubeConfig"] = object{"secretRef": object{"name": r.KubeConfig(c.Name)}}
-	}
-	r.impersonate(c, spec)
+	r.access(c, own, spec)
 	var variables []any
 	if c.Substitute {
 		info := r.variables(c, own)

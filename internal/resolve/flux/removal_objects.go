@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/registration"
 )
 
 // removals adds the objects that are marked for removal to an artifact's parts. An object that
@@ -54,7 +55,7 @@ func (r *renderer) removals(parts []part) []part {
 // need, are not among them and stay. The result is nil where Flux cannot express the component: it
 // stays as well, and blocks nothing else.
 func (r *renderer) removalObjects(c paramset.ComponentSet, own bool) []object {
-	alone := renderer{Options: r.Options, owned: r.owned, info: r.info, shared: map[string]object{}, users: map[string][]paramset.ComponentSet{}}
+	alone := renderer{owned: r.owned, info: r.info, shared: map[string]object{}, users: map[string][]paramset.ComponentSet{}}
 	objects := alone.component(c, own)
 	if len(problem.Errors(alone.problems)) > 0 {
 		return nil
@@ -99,6 +100,6 @@ func nameOf(x object) any {
 // suspended. Once applied, the Kustomization prunes it.
 func (r *renderer) helmChart(c paramset.ComponentSet, release string, spec any) object {
 	return object{
-		"apiVersion": sourceAPI, "kind": "HelmChart", "metadata": r.metadata(r.Namespace+"-"+release, c), "spec": spec,
+		"apiVersion": sourceAPI, "kind": "HelmChart", "metadata": r.metadata(registration.FluxNamespace+"-"+release, c), "spec": spec,
 	}
 }

@@ -20,10 +20,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/provision"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/registration"
 )
-
-// DefaultNamespace is the namespace of Flux's objects, into which Flux installs itself.
-const DefaultNamespace = "flux-system"
 
 // ClusterInfo is the name of the ConfigMap with a cluster's facts.
 const ClusterInfo = fleetstate.ClusterInfo
@@ -39,15 +37,6 @@ const retryInterval = "30s"
 // maxObject limits an object's text: etcd takes about 1.5 MiB, and ConfigMaps are limited to 1 MiB.
 const maxObject = 1 << 20
 
-// Options say how to render. The zero value renders what the service serves.
-type Options struct {
-	// Namespace is the namespace of Flux's objects; default DefaultNamespace.
-	Namespace string
-	// KubeConfig is the name of the Secret with the kubeconfig of a cluster other than the engine's
-	// own; default "<cluster>-kubeconfig".
-	KubeConfig func(cluster string) string
-}
-
 // File is one file of an artifact.
 type File struct {
 	Name string
@@ -59,8 +48,8 @@ type File struct {
 // Render writes what an engine runs as Flux's objects: one file for each component and one for what
 // they share, sorted by name. With an error of the engine's own cluster there are no files; another
 // cluster with an error is left out.
-func Render(o Owned, options Options) ([]File, []problem.Problem) {
-	files, problems := render(o, options)
+func Render(o Owned) ([]File, []problem.Problem) {
+	files, problems := render(o)
 	for found := problem.Errors(problems); files == nil; {
 		faulty := map[string]bool{}
 		for _, p := range found {
@@ -77,7 +66,7 @@ func Render(o Owned, options Options) ([]File, []problem.Problem) {
 			return nil, problems
 		}
 		var more []problem.Problem
-		if files, more = render(o, options); files == nil { // of names that three have
+		if files, more = render(o); files == nil { // of names that three have
 			found = problem.Errors(more)
 			problems = problem.Sorted(append(problems, found...))
 		}
@@ -86,14 +75,8 @@ func Render(o Owned, options Options) ([]File, []problem.Problem) {
 }
 
 // render writes what an engine runs. With a problem of severity error there are no files.
-func render(o Owned, options Options) ([]File, []problem.Problem) {
-	r := renderer{Options: options, owned: o, order: newOrder(o.Components), shared: map[string]object{}, users: map[string][]paramset.ComponentSet{}}
-	if r.Namespace == "" {
-		r.Namespace = DefaultNamespace
-	}
-	if r.KubeConfig == nil {
-		r.KubeConfig = func(cluster string) string { return cluster + "-kubeconfig" }
-	}
+func render(o Owned) ([]File, []problem.Problem) {
+	r := renderer{owned: o, order: newOrder(o.Components), shared: map[string]object{}, users: map[string][]paramset.ComponentSet{}}
 	if o.Self.Name != "" {
 		r.info = r.clusterInfo(ClusterInfo, o.Self)
 	}
@@ -168,7 +151,6 @@ func kustomization(files []File) File {
 type object = map[string]any
 
 type renderer struct {
-	Options
 	owned    Owned
 	info     object // the facts of the engine's own cluster
 	order    *order
@@ -208,7 +190,7 @@ func (r *renderer) component(c paramset.ComponentSet, own bool) []object {
 	if c.Kind == catalog.KindManifests {
 		return append(out, r.manifests(c, own)...)
 	}
-	r.checkChart(c)
+	r.check(c)
 	if own && c.Team == "" {
 		r.ownNamespace(c)
 	}
@@ -221,15 +203,9 @@ func (r *renderer) component(c paramset.ComponentSet, own bool) []object {
 		"driftDetection": drift(),
 		"valuesFrom":     []any{object{"kind": "ConfigMap", "name": c.ApplicationName, "valuesKey": key}},
 	}
-	if !own {
-		spec["kubeConfig"] = object{"secretRef": object{"name": r.KubeConfig(c.Name)}}
-	}
-	r.impersonate(c, spec)
+	r.access(c, own, spec)
 	if len(c.ReleaseName) > 53 || len(validation.IsDNS1123Subdomain(c.ReleaseName)) > 0 {
 		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("releaseName %q of component %q", c.ReleaseName, c.Component), "is not one that Flux takes", "a DNS-1123 name of at most 53 characters", "releaseName")
-	}
-	if len(validation.IsDNS1123Label(c.Namespace)) > 0 {
-		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("namespace %q of component %q", c.Namespace, c.Component), "is not one that Kubernetes takes", "a DNS-1123 label", "namespace")
 	}
 	r.dependsOn(c, spec)
 	source := r.source(c, spec)
@@ -289,7 +265,7 @@ var everywhere = []string{"default", "kube-system", "kube-public", "kube-node-le
 
 // ownNamespace adds a component's namespace on the engine's own cluster.
 func (r *renderer) ownNamespace(c paramset.ComponentSet) {
-	if c.Namespace != r.Namespace && !slices.Contains(everywhere, c.Namespace) {
+	if c.Namespace != registration.FluxNamespace && !slices.Contains(everywhere, c.Namespace) {
 		r.share(c, "namespaces/"+c.Namespace+".yaml", r.namespace(c))
 	}
 }
@@ -331,7 +307,7 @@ func (r *renderer) metadata(name string, c paramset.ComponentSet) object {
 
 func (r *renderer) named(name string, labels object) object {
 	return object{
-		"name": name, "namespace": r.Namespace, "labels": labels,
+		"name": name, "namespace": registration.FluxNamespace, "labels": labels,
 		"annotations": object{annotationPrune: disabled, annotationSubstitute: disabled},
 	}
 }
@@ -385,7 +361,7 @@ func Lint(st *fleetstate.State) []problem.Problem {
 			if err != nil {
 				continue // one of the state's own problems
 			}
-			_, problems := Render(owned, Options{})
+			_, problems := Render(owned)
 			out = append(out, problems...)
 		}
 	}

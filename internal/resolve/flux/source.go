@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/Masterminds/semver/v3"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleet/catalog"
@@ -21,9 +22,13 @@ const sourceAPI = "source.toolkit.fluxcd.io/v1"
 // (fluxcd/helm-controller v1.6.4, HelmChartTemplateSpec).
 const maxCoordinate = 2048 - len("./")
 
-// checkChart reports chart coordinates that an API server refuses by Flux's definitions, which
-// would stop the whole artifact: their patterns of addresses do not match a line break.
-func (r *renderer) checkChart(c paramset.ComponentSet) {
+// check reports a namespace and chart coordinates that an API server refuses, which would stop the
+// whole artifact: Flux's patterns of addresses do not match a line break. Only manifests may have
+// no namespace.
+func (r *renderer) check(c paramset.ComponentSet) {
+	if len(validation.IsDNS1123Label(c.Namespace)) > 0 && (c.Namespace != "" || c.Kind != catalog.KindManifests) {
+		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("namespace %q of component %q", c.Namespace, c.Component), "is not one that Kubernetes takes", "a DNS-1123 label", "namespace")
+	}
 	for _, text := range c.Chart.Texts() {
 		value, key := *text.To, text.Path[len(text.Path)-1]
 		var found, expected string
@@ -35,23 +40,24 @@ func (r *renderer) checkChart(c paramset.ComponentSet) {
 		default:
 			continue
 		}
-		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("component %q of group %q", c.Component, c.Group), found, expected, text.Path...)
+		r.unsupported(c, found, expected, text.Path...)
 	}
+}
+
+// unsupported reports what Flux cannot express of a component, and returns no source.
+func (r *renderer) unsupported(c paramset.ComponentSet, found, expected string, path ...string) object {
+	r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("component %q of group %q", c.Component, c.Group), found, expected, path...)
+	return nil
 }
 
 // source writes the chart's place into a HelmRelease's spec, and returns the source of its own that
 // it needs, if any.
 func (r *renderer) source(c paramset.ComponentSet, spec object) object {
 	chart := c.Chart
-	subject := fmt.Sprintf("component %q of group %q", c.Component, c.Group)
-	unsupported := func(found, expected string, path ...string) object {
-		r.fault(c, problem.UnsupportedEngine, subject, found, expected, path...)
-		return nil
-	}
 	scheme, _, hasScheme := strings.Cut(chart.RepoURL, "://")
 	switch {
 	case chart == (catalog.Chart{}):
-		return unsupported("has no chart", "chart coordinates: Flux's members have no ApplicationSets to give them", "chart")
+		return r.unsupported(c, "has no chart", "chart coordinates: Flux's members have no ApplicationSets to give them", "chart")
 	case chart.Path != "":
 		spec["chart"] = object{"spec": object{
 			"chart": "./" + strings.TrimPrefix(chart.Path, "./"), "interval": interval,
@@ -70,7 +76,7 @@ func (r *renderer) source(c paramset.ComponentSet, spec object) object {
 		name := sharedName("helm", chart.RepoURL)
 		file := "repositories/" + name + ".yaml"
 		if other, is := r.shared[file]["spec"].(object); is && other["url"] != chart.RepoURL {
-			return unsupported(fmt.Sprintf("chart.repoURL %q has the digest of %q", chart.RepoURL, other["url"]), "another address", "chart", "repoURL")
+			return r.unsupported(c, fmt.Sprintf("chart.repoURL %q has the digest of %q", chart.RepoURL, other["url"]), "another address", "chart", "repoURL")
 		}
 		r.share(c, file, object{
 			"apiVersion": sourceAPI, "kind": "HelmRepository",
@@ -83,7 +89,7 @@ func (r *renderer) source(c paramset.ComponentSet, spec object) object {
 		}}
 		return nil
 	}
-	return unsupported(fmt.Sprintf("chart.repoURL %q is not one that Flux reads charts from", chart.RepoURL), "https://, http://, or a registry without a scheme", "chart", "repoURL")
+	return r.unsupported(c, fmt.Sprintf("chart.repoURL %q is not one that Flux reads charts from", chart.RepoURL), "https://, http://, or a registry without a scheme", "chart", "repoURL")
 }
 
 // gitRepository returns the source of a component that is a folder in Git, nil where Flux cannot
@@ -91,9 +97,7 @@ func (r *renderer) source(c paramset.ComponentSet, spec object) object {
 func (r *renderer) gitRepository(c paramset.ComponentSet) object {
 	url, ok := gitURL(c.Chart.RepoURL)
 	if !ok {
-		r.fault(c, problem.UnsupportedEngine, fmt.Sprintf("component %q of group %q", c.Component, c.Group),
-			fmt.Sprintf("chart.repoURL %q is not one that Flux reads Git from", c.Chart.RepoURL), "https://, http:// or ssh://", "chart", "repoURL")
-		return nil
+		return r.unsupported(c, fmt.Sprintf("chart.repoURL %q is not one that Flux reads Git from", c.Chart.RepoURL), "https://, http:// or ssh://", "chart", "repoURL")
 	}
 	if c.Chart.Version == "HEAD" { // for Argo CD, the default branch; Flux has no word for it
 		r.report(c, problem.Warning, problem.UnsupportedEngine, fmt.Sprintf("component %q of group %q", c.Component, c.Group), `chart.version "HEAD" is a branch of that name to Flux`, "the name of the branch", "chart", "version")

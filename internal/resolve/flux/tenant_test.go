@@ -34,7 +34,7 @@ func renderHub(t *testing.T, st *fleetstate.State) (files map[string]string, bui
 	if err != nil {
 		t.Fatal(err)
 	}
-	rendered, problems := flux.Render(o, flux.Options{})
+	rendered, problems := flux.Render(o)
 	files, disk := map[string]string{}, filesys.MakeFsInMemory()
 	for _, f := range rendered {
 		files[f.Name] = string(f.Data)
@@ -170,7 +170,7 @@ func TestHubLeavesOutAMemberWithAnError(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rendered, problems := flux.Render(o, flux.Options{})
+		rendered, problems := flux.Render(o)
 		if lint := querytest.Problems(flux.Lint(st)); lint != querytest.Problems(problems) {
 			t.Errorf("lint finds %s; expected %s", lint, querytest.Problems(problems))
 		}

@@ -369,7 +369,7 @@ func (r reach) artifacts(st *fleetstate.State, q queries) error {
 		if owner == "hub" && !st.IsFluxHub(tenanttest.Hub) {
 			continue
 		}
-		files, problems := flux.Render(owned, flux.Options{})
+		files, problems := flux.Render(owned)
 		if files == nil {
 			return fmt.Errorf("%s: %v", owner, problems)
 		}
@@ -428,6 +428,7 @@ type notRed struct{}
 
 func (notRed) Sees(_, cluster, _ string) bool { return !tenanttest.IsRed(cluster) }
 func (notRed) SeesGroup(string) bool          { return true }
+func (notRed) SeesEverything() bool           { return false }
 
 // pages are the matrix, and the versions of a component, as everybody but tenant Red sees them.
 func (r reach) pages(st *fleetstate.State, q queries) error {
