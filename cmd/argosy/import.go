@@ -10,7 +10,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/report"
 	"github.com/argosy-hub/argosy/internal/change/expand/helm"
-	"github.com/argosy-hub/argosy/internal/change/scaffold"
 	"github.com/argosy-hub/argosy/internal/migrate/existing"
 	"github.com/argosy-hub/argosy/internal/migrate/importer"
 )
@@ -31,7 +30,7 @@ func existingFlags(cmd *cobra.Command, s *existing.Source) {
 
 func newImport(o *options) *cobra.Command {
 	from := existing.Source{Failed: "nothing was written"}
-	options := importer.Options{SetParameters: helm.SetParameters, Charts: scaffold.Charts, ChartsVersion: releasedVersion()}
+	options := importer.Options{SetParameters: helm.SetParameters, ChartsVersion: releasedVersion()}
 	var out, generated string
 	var exported []string
 	var live bool

@@ -22,7 +22,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/helm"
 	"github.com/argosy-hub/argosy/internal/change/expand/kustomize"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
-	"github.com/argosy-hub/argosy/internal/change/scaffold"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -48,7 +47,7 @@ func importShape(a *txtar.Archive) (*importer.Result, error) {
 // Secrets of clusters.yaml.
 func optionsOf(a *txtar.Archive) (importer.Options, error) {
 	files := map[string]string{}
-	o := importer.Options{Hub: "hub", Group: "addons", Charts: scaffold.Charts, ChartsVersion: releasedVersion(), Repositories: &verify.Repositories{}, Tools: corpusTools(), SetParameters: helm.SetParameters}
+	o := importer.Options{Hub: "hub", Group: "addons", ChartsVersion: releasedVersion(), Repositories: &verify.Repositories{}, Tools: corpusTools(), SetParameters: helm.SetParameters}
 	other := map[string]string{}
 	for _, f := range a.Files {
 		switch name, inRepository := strings.CutPrefix(f.Name, "repo/"); {

@@ -128,5 +128,5 @@ func (o *options) reader(ctx context.Context, from *existing.Source, live []veri
 			clusters = known
 		}
 	}
-	return &verify.Reader{Normalize: o.tools().ApplicationSets.Normalize, SetParameters: helm.SetParameters, Open: repositories.Open, Known: repositories.Known, IsGuess: repositories.IsGuess, Clusters: clusters}, nil
+	return &verify.Reader{Normalize: o.tools().ApplicationSets.Normalize, SetParameters: helm.SetParameters, Repositories: repositories, Clusters: clusters}, nil
 }

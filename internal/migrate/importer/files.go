@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/scaffold"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/migrate/verify"
 )
@@ -75,7 +76,7 @@ func (m *importer) reportReplaced(files map[string][]byte) {
 
 // chart returns the keys of a release that name one of Argosy's charts.
 func (m *importer) chart(indent, name string) string {
-	return fmt.Sprintf("%[1]suse_helm_repo_path: \"false\"\n%[1]schartRepo: %[2]s\n%[1]secrChartName: %[3]s\n%[1]sversion: %[4]s\n", indent, m.o.Charts, name, m.o.ChartsVersion)
+	return fmt.Sprintf("%[1]suse_helm_repo_path: \"false\"\n%[1]schartRepo: %[2]s\n%[1]secrChartName: %[3]s\n%[1]sversion: %[4]s\n", indent, scaffold.Charts, name, m.o.ChartsVersion)
 }
 
 // writer collects files.

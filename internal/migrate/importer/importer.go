@@ -22,8 +22,8 @@ import (
 type Options struct {
 	// Hub is the name of the cluster that Argo CD runs on. Group is the components' group.
 	Hub, Group string
-	// Charts and ChartsVersion are the registry and the version of Argosy's charts.
-	Charts, ChartsVersion string
+	// ChartsVersion is the version of Argosy's charts.
+	ChartsVersion string
 	// Repositories are the repositories that ApplicationSets read. Own holds the ApplicationSets
 	// and is required.
 	Repositories *verify.Repositories
@@ -102,7 +102,7 @@ func Import(o Options) (*Result, error) {
 	if err := m.readReleases(); err != nil {
 		return nil, err
 	}
-	m.reader = &verify.Reader{Normalize: o.Tools.ApplicationSets.Normalize, SetParameters: o.SetParameters, Open: o.Repositories.Open, Known: o.Repositories.Known, IsGuess: o.Repositories.IsGuess, Clusters: m.known, Hub: o.Hub}
+	m.reader = &verify.Reader{Normalize: o.Tools.ApplicationSets.Normalize, SetParameters: o.SetParameters, Repositories: o.Repositories, Clusters: m.known, Hub: o.Hub}
 	sets := m.applicationSets()
 	if len(sets) == 0 {
 		return nil, &problem.Failure{

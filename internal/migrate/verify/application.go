@@ -50,19 +50,13 @@ type ValueFile struct {
 	Snapshot         *snapshot.Snapshot
 }
 
-// Reader reads Applications, one at a time. Clusters, Known and IsGuess may be missing.
+// Reader reads Applications, one at a time. Clusters may be missing.
 type Reader struct {
+	*Repositories
 	// Normalize is Argo CD's normalization (expand.ApplicationSets).
 	Normalize func(manifest.Tree) (manifest.Tree, error)
 	// SetParameters is Helm's function.
 	SetParameters func(values map[string]any, parameters []source.Parameter) error
-	// Open opens a Git repository at a revision.
-	Open expand.Open
-	// Known returns a Git repository at a revision that is available, nil for any other. Known
-	// itself may be nil.
-	Known func(repoURL, revision string) *snapshot.Snapshot
-	// IsGuess reports whether a Git repository is only assumed to be the one that Open reads.
-	IsGuess func(repoURL string) bool
 	// Clusters are the clusters with a known server.
 	Clusters []expand.Cluster
 	// Hub is the name of the cluster that Argo CD runs on.
@@ -70,7 +64,6 @@ type Reader struct {
 
 	layers  map[*snapshot.File]hierarchy.Layer // of value files that have been read
 	guessed map[string]bool                    // value files of the repository that is a guess, and whether they are there
-	guess   string                             // its URL
 }
 
 // Unreadable says why an Application has no normal form. Hint may be empty.
@@ -120,7 +113,7 @@ func (r *Reader) Doubt() *Away {
 	if len(r.guessed) == 0 {
 		return nil
 	}
-	of := source.Shown(r.guess)
+	of := source.Shown(r.Own.URL)
 	return &Away{
 		Text: fmt.Sprintf("repository %s is taken for that of --from, which has none of the value files that Applications list (%d), as %s", of, len(r.guessed), slices.Min(slices.Collect(maps.Keys(r.guessed)))),
 		Hint: fmt.Sprintf("--repository %s=DIR names a clone of it; --from-url %s says that --from is one", of, of),
@@ -215,7 +208,7 @@ func (r *Reader) isChart(s source.Source) (bool, error) {
 // options of Helm. The fleet's values do not merge with such options.
 func (r *Reader) overridden(application string, s source.Source) error {
 	const hint = "move what it sets into the Application's source"
-	if s.Chart != "" || s.Path == "" || r.Known == nil {
+	if s.Chart != "" || s.Path == "" {
 		return nil
 	}
 	snap := r.Known(s.RepoURL, s.Revision)

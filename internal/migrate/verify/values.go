@@ -315,9 +315,9 @@ func (r *Reader) valueFile(s source.Source, all []source.Source, name string) (o
 		return out, false, err
 	}
 	out = ValueFile{Repository: of.RepoURL, Path: clean, File: snap.File(clean), Snapshot: snap}
-	if r.IsGuess != nil && r.IsGuess(of.RepoURL) {
+	if r.IsGuess(of.RepoURL) {
 		if r.guessed == nil {
-			r.guessed, r.guess = map[string]bool{}, of.RepoURL
+			r.guessed = map[string]bool{}
 		}
 		r.guessed[clean] = r.guessed[clean] || out.File != nil
 	}

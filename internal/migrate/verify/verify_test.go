@@ -24,7 +24,7 @@ func testReader(files map[string]string) *Reader {
 			}
 			return nil
 		},
-		Open: r.Open, Known: r.Known, Hub: "hub", Clusters: []expand.Cluster{{Name: "a", Server: "https://a.example.com"}, {Name: "b", Server: "https://bb.example.com/"}},
+		Repositories: r, Hub: "hub", Clusters: []expand.Cluster{{Name: "a", Server: "https://a.example.com"}, {Name: "b", Server: "https://bb.example.com/"}},
 	}
 }
 
@@ -207,7 +207,7 @@ func TestOtherRepositoryAtTwoRevisions(t *testing.T) {
 		"web/Chart.yaml": "name: web\n", "web/values.yaml": "replicas: 5\n",
 	})}}}
 	reader := testReader(nil)
-	reader.Open, reader.Known = r.Open, r.Known
+	reader.Repositories = r
 	read := func() manifest.Tree {
 		t.Helper()
 		a, err := reader.Read(applicationOf(t, `{destination: {name: a}, sources: [{repoURL: 'https://git.example.com/other.git', path: web, targetRevision: v1, helm: {valueFiles: [$values/web/values.yaml]}}, {repoURL: 'git@git.example.com:other.git', targetRevision: main, ref: values}]}`))
@@ -247,7 +247,7 @@ func TestOverriddenAtItsRevision(t *testing.T) {
 		},
 	}
 	reader := testReader(nil)
-	reader.Open, reader.Known = r.Open, r.Known
+	reader.Repositories = r
 	_, err := reader.Read(applicationOf(t, `{destination: {name: a}, source: {repoURL: 'https://git.example.com/fleet.git', path: own, targetRevision: prod, kustomize: {namePrefix: a}}}`))
 	if err == nil || !strings.Contains(err.Error(), "own/.argocd-source-x.yaml is only for an Application of this name") {
 		t.Errorf("the override of the revision is not seen: %v", err)
