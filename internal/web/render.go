@@ -70,7 +70,7 @@ func (p page) PageLink(number int) string {
 // newPage fills in the data of every page.
 func (s *Site) newPage(q *request, p page) page {
 	p.Freshness, p.Token, p.Query = s.freshness(q.status), q.bearer.Label(), q.Values
-	p.Restricted = !q.complete()
+	p.Restricted = !q.bearer.SeesEverything()
 	p.source, p.revision = s.source, q.status.Revision
 	if q.index != nil {
 		p.Held = q.reader().Held(q.status, s.o.Refused(), s.o.Waits).Total

@@ -36,9 +36,6 @@ type request struct {
 	site   *Site
 }
 
-// complete reports whether the reader sees everything.
-func (q *request) complete() bool { return q.bearer.Restricted() == nil && q.bearer.SeesAllGroups() }
-
 var filters = []string{"hub", "tenant", "environment", "group", "component", "label", "q"}
 
 // views lists all pages except the form that signs in.
@@ -158,7 +155,7 @@ func (q *request) failure(err error) *failure {
 		return &failure{Code: http.StatusNotFound, Message: missing.Error(), Hint: "Leave the path empty to see all values."}
 	case errors.As(err, &e) && e.Kind == problem.KindUnavailable:
 		f := &failure{Code: http.StatusServiceUnavailable, Message: e.Error(), Hint: "Held back says what has to be fixed, and where."}
-		if q.bearer.Withholds(e.Problems, q.state.Fleet) || access.Text(q.state, q.bearer, q.complete(), f.Message) != f.Message {
+		if q.bearer.Withholds(e.Problems, q.state.Fleet) || access.Text(q.state, q.bearer, f.Message) != f.Message {
 			f.Message = "the fleet cannot be computed, for a reason outside of what this token may see"
 		}
 		return f

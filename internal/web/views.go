@@ -29,7 +29,7 @@ func component(q *request) (any, string, error) {
 }
 
 func cluster(q *request) (any, string, error) {
-	m, err := q.index.Cluster(q.bearer, q.complete(), q.live, q.Get("hub"), q.Get("cluster"))
+	m, err := q.index.Cluster(q.bearer, q.live, q.Get("hub"), q.Get("cluster"))
 	return m, m.Name, err
 }
 
@@ -60,11 +60,11 @@ func calendar(q *request) (any, string, error) {
 
 // reader returns the reader of rollouts.
 func (q *request) reader() board.Reader {
-	return board.Reader{State: q.state, Scope: q.bearer, Complete: q.complete(), Now: q.site.o.Now()}
+	return board.Reader{State: q.state, Scope: q.bearer, Now: q.site.o.Now()}
 }
 
 func outliers(q *request) (any, string, error) {
-	return q.index.Outliers(q.bearer, q.complete(), q.filter()), "Outliers", nil
+	return q.index.Outliers(q.bearer, q.filter()), "Outliers", nil
 }
 
 func compare(q *request) (any, string, error) {

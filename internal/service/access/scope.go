@@ -133,8 +133,10 @@ func (b *Bearer) SeesGroup(group string) bool {
 	return b != nil && (b.scope == nil || allows(b.scope.Groups, group))
 }
 
-// SeesAllGroups reports whether the scope shows all groups.
-func (b *Bearer) SeesAllGroups() bool { return b != nil && (b.scope == nil || b.scope.Groups == nil) }
+// SeesEverything reports whether the scope shows all clusters and groups.
+func (b *Bearer) SeesEverything() bool {
+	return b != nil && b.Restricted() == nil && (b.scope == nil || b.scope.Groups == nil)
+}
 
 // Cluster returns the hub of a cluster that the bearer may query. If several hubs have a cluster of
 // that name, only the hubs in the scope count, so a denial does not reveal the others.

@@ -15,6 +15,8 @@ import (
 type Reader interface {
 	Sees(hub, cluster, tenant string) bool
 	SeesGroup(group string) bool
+	// SeesEverything reports that it is not restricted in any way.
+	SeesEverything() bool
 }
 
 // SeesRollout reports whether a scope sees any group of a rollout policy's scope.
@@ -55,10 +57,9 @@ func FindCluster(st *fleetstate.State, scope Reader, hub, name string) (*fleetst
 // Withheld replaces a text that names clusters outside of the reader's scope.
 const Withheld = "the reason names what is outside of this token's scope; the platform team sees it"
 
-// Text returns s, or Withheld if s names a cluster that the scope does not see. A complete scope
-// sees every text.
-func Text(st *fleetstate.State, scope Reader, complete bool, s string) string {
-	if complete || !NamesInvisible(st, scope, s) {
+// Text returns s, or Withheld if s names a cluster that the scope does not see.
+func Text(st *fleetstate.State, scope Reader, s string) string {
+	if scope.SeesEverything() || !NamesInvisible(st, scope, s) {
 		return s
 	}
 	return Withheld

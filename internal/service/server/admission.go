@@ -122,8 +122,10 @@ func (s *Server) failureFor(r *http.Request, st *fleetstate.State, err error) *f
 // shown returns text, or access.Withheld if the token is restricted to tenants or owners and the
 // text names a cluster of others.
 func shown(r *http.Request, st *fleetstate.State, text string) string {
-	only := bearerOf(r).Restricted()
-	return access.Text(st, bearerOf(r), only == nil || only.Tenants == nil && only.Owners == nil, text)
+	if only := bearerOf(r).Restricted(); only == nil || only.Tenants == nil && only.Owners == nil {
+		return text
+	}
+	return access.Text(st, bearerOf(r), text)
 }
 
 // tokenOrPassword returns the token, or the password of any user: Flux Operator sends either,

@@ -78,19 +78,18 @@ type BoardApproval struct {
 	Position problem.Pos `json:"position,omitzero"`
 }
 
-// Reader is the reader of a state: its scope, and whether it sees everything.
+// Reader is the reader of a state.
 type Reader struct {
-	State    *fleetstate.State
-	Scope    access.Reader
-	Complete bool
-	Now      time.Time
+	State *fleetstate.State
+	Scope access.Reader
+	Now   time.Time
 }
 
 // Rollouts returns the board of the rollouts that concern a cluster and a group of the reader's. It
 // leaves out texts that name clusters outside of the reader's scope.
 func (x Reader) Rollouts(report rings.Report) Rollouts {
 	out := Rollouts{Hub: report.Hub, Revision: report.Revision, Rollouts: []Board{}}
-	if !x.Complete {
+	if !x.Scope.SeesEverything() {
 		report = report.For(x.State, func(m *fleet.Member) bool {
 			c := x.State.Cluster(m.Hub, m.Name)
 			return c != nil && access.Visible(x.Scope, c)
@@ -98,19 +97,19 @@ func (x Reader) Rollouts(report rings.Report) Rollouts {
 	}
 	for _, one := range report.Rollouts {
 		p := x.policy(one.Name)
-		if p == nil || !x.Complete && !access.SeesRollout(x.Scope, x.State.Fleet, p) {
+		if p == nil || !x.Scope.SeesEverything() && !access.SeesRollout(x.Scope, x.State.Fleet, p) {
 			continue
 		}
 		b := Board{Name: one.Name, Position: p.Pos, Scope: one.Scope, Paused: one.Paused, Problem: one.Problem, Revisions: revisionsOf(report.Revision, one)}
 		for i, r := range one.Rings[:min(len(one.Rings), len(p.Rings))] {
-			if !x.Complete && !x.Scope.SeesGroup("") { // a ring may wait for a component of any group
+			if !x.Scope.SeesEverything() && !x.Scope.SeesGroup("") { // a ring may wait for a component of any group
 				r = r.Hidden(func(string) bool { return false })
 			}
 			b.Rings = append(b.Rings, boardRing(r, &p.Rings[i], b.Revisions))
 		}
 		for _, a := range p.Approvals {
 			entry := BoardApproval{Ring: a.Ring, Revision: a.Revision, Expires: a.Expires.Format(time.DateOnly), Expired: !x.Now.Before(a.Expires.AddDate(0, 0, 1)), Overtake: a.Overtakes, Position: a.Pos}
-			if x.Complete {
+			if x.Scope.SeesEverything() {
 				entry.Reason = a.Reason
 			}
 			b.Approvals = append(b.Approvals, entry)

@@ -65,7 +65,7 @@ func (x Reader) Calendar(hub string) Calendar {
 		}
 		for i := range p.Rings {
 			ring := &p.Rings[i]
-			if !hasMembers[i] && !x.Complete {
+			if !hasMembers[i] && !x.Scope.SeesEverything() {
 				continue
 			}
 			line := CalendarRing{Rollout: p.Name, Ring: ring.Name, Position: ring.Pos, Open: ring.IsOpen(x.Now)}
@@ -73,7 +73,7 @@ func (x Reader) Calendar(hub string) Calendar {
 				line.Opens = moment(ring.NextOpen(x.Now))
 			}
 			for _, date := range out.Days {
-				line.Days = append(line.Days, dayOf(ring, date, x.Complete))
+				line.Days = append(line.Days, dayOf(ring, date, x.Scope.SeesEverything()))
 			}
 			out.Rings = append(out.Rings, line)
 		}

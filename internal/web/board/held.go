@@ -73,7 +73,7 @@ const maxHeld = 500
 // Held lists the holds of the clusters that a scope sees. Complete scopes also see the texts of the
 // repository as a whole.
 func (x Reader) Held(status refresh.Status, refused []guard.RefusedRemoval, waits func(*fleetstate.State) []order.Wait) Held {
-	h := heldList{st: x.State, scope: x.Scope, complete: x.Complete, since: map[fleetstate.ID]time.Time{}}
+	h := heldList{Reader: x, since: map[fleetstate.ID]time.Time{}}
 	for _, q := range status.Quarantined {
 		h.since[fleetstate.ID{Hub: q.Hub, Name: q.Member}] = q.Since
 	}
@@ -105,11 +105,9 @@ func (x Reader) Held(status refresh.Status, refused []guard.RefusedRemoval, wait
 }
 
 type heldList struct {
-	st       *fleetstate.State
-	scope    access.Reader
-	complete bool
-	since    map[fleetstate.ID]time.Time
-	out      []HeldBack
+	Reader
+	since map[fleetstate.ID]time.Time
+	out   []HeldBack
 }
 
 func (h *heldList) result() Held {
@@ -135,7 +133,7 @@ func (h *heldList) result() Held {
 
 // refusal adds a refusal that concerns the repository or the facts as a whole.
 func (h *heldList) refusal(r refresh.Refusal) {
-	b := HeldBack{Kind: string(r.Cause), Since: overview.Known(r.Since), Problem: r.Problem, Keeps: h.st.Revision}
+	b := HeldBack{Kind: string(r.Cause), Since: overview.Known(r.Since), Problem: r.Problem, Keeps: h.State.Revision}
 	switch r.Cause {
 	case refresh.Source:
 		b.Frees = "the service can read the repository again; the last good revision is served until then"
@@ -144,7 +142,7 @@ func (h *heldList) refusal(r refresh.Refusal) {
 	default:
 		b.Frees = "the facts can be read again; the last ones are used until then"
 	}
-	if !h.complete {
+	if !h.Scope.SeesEverything() {
 		b.Problem = access.Withheld
 	}
 	h.out = append(h.out, b)
@@ -159,7 +157,7 @@ func (h *heldList) mount(m refresh.Mount) {
 		Kind: HeldMount, Since: overview.Known(m.Since), Problem: access.Withheld,
 		Frees: "the repository can be read again, or a commit there fixes the problem",
 	}
-	if h.complete {
+	if h.Scope.SeesEverything() {
 		b.Problem, b.Keeps = m.Path+" ("+m.Repository+"): "+m.Problem, m.Revision
 	}
 	h.out = append(h.out, b)
@@ -168,8 +166,8 @@ func (h *heldList) mount(m refresh.Mount) {
 // names returns the visible ones of some members.
 func (h *heldList) names(hub string, members []string) (out []string, first *fleetstate.Cluster) {
 	for _, name := range members {
-		c := h.st.Cluster(hub, name)
-		if c == nil || !access.Visible(h.scope, c) {
+		c := h.State.Cluster(hub, name)
+		if c == nil || !access.Visible(h.Scope, c) {
 			continue
 		}
 		if first == nil {
@@ -189,36 +187,36 @@ func (h *heldList) tenant(hold fleetstate.Hold) {
 	}
 	h.out = append(h.out, HeldBack{
 		Kind: overview.HeldTenant, Hub: hold.Hub, Tenant: hold.Tenant, Clusters: names, Since: overview.Known(h.since[fleetstate.ID{Hub: hold.Hub, Name: names[0]}]),
-		Keeps: h.st.ResolverOf(first).Snapshot.Revision, Problem: access.Text(h.st, h.scope, h.complete, hold.Message), Frees: h.approval(),
+		Keeps: h.State.ResolverOf(first).Snapshot.Revision, Problem: access.Text(h.State, h.Scope, hold.Message), Frees: h.approval(),
 	})
 }
 
 // approval says how removals are approved.
 func (h *heldList) approval() string {
-	return "a file of kind " + fleet.ApprovalKind + " in " + h.st.Fleet.Layout.Guard.Approvals + ", or a commit that brings back what is removed"
+	return "a file of kind " + fleet.ApprovalKind + " in " + h.State.Fleet.Layout.Guard.Approvals + ", or a commit that brings back what is removed"
 }
 
 func (h *heldList) removal(r guard.RefusedRemoval) {
-	if r.Group != "" && !h.scope.SeesGroup(r.Group) {
+	if r.Group != "" && !h.Scope.SeesGroup(r.Group) {
 		return
 	}
 	var members []string
 	var at problem.Pos
 	for _, l := range r.Removals {
-		if c := h.st.Cluster(r.Hub, l.Cluster); c != nil && access.Visible(h.scope, c) {
+		if c := h.State.Cluster(r.Hub, l.Cluster); c != nil && access.Visible(h.Scope, c) {
 			members = append(members, l.Cluster)
 			if at.IsZero() {
 				at = l.Pos
 			}
 		}
 	}
-	if len(members) == 0 && !h.complete {
+	if len(members) == 0 && !h.Scope.SeesEverything() {
 		return
 	}
 	names, _ := h.names(r.Hub, members)
 	b := HeldBack{
 		Kind: HeldRemoval, Hub: r.Hub, Clusters: names, Component: strings.Trim(r.Group+"/"+r.Component, "/"), Since: overview.Known(r.Since),
-		Problem: access.Text(h.st, h.scope, h.complete, r.Message), Position: at, Frees: h.approval(),
+		Problem: access.Text(h.State, h.Scope, r.Message), Position: at, Frees: h.approval(),
 	}
 	if r.Pending {
 		b.Kind, b.Frees = HeldHandover, "the new owner's response; the old owner keeps what moves until then"
@@ -227,14 +225,14 @@ func (h *heldList) removal(r guard.RefusedRemoval) {
 }
 
 func (h *heldList) quarantine(q fleetstate.Quarantined) {
-	c := h.st.Cluster(q.Hub, q.Name)
+	c := h.State.Cluster(q.Hub, q.Name)
 	first := q.First()
-	if c == nil || !access.Visible(h.scope, c) || first.Reason == problem.RemovalRefused {
+	if c == nil || !access.Visible(h.Scope, c) || first.Reason == problem.RemovalRefused {
 		return // a held tenant is listed as a whole
 	}
 	b := HeldBack{
 		Kind: overview.HeldQuarantine, Hub: q.Hub, Tenant: c.Member.Tenant, Clusters: []string{q.Name}, Since: overview.Known(h.since[q.ID]), Keeps: q.Revision,
-		Problem: access.Text(h.st, h.scope, h.complete, string(first.Reason)+": "+first.Message()), Position: first.Pos, Frees: "a commit that fixes this place",
+		Problem: access.Text(h.State, h.Scope, string(first.Reason)+": "+first.Message()), Position: first.Pos, Frees: "a commit that fixes this place",
 	}
 	if n := len(q.Problems) - 1; n > 0 {
 		b.Problem += fmt.Sprintf(" (and %d more)", n)
@@ -244,11 +242,11 @@ func (h *heldList) quarantine(q fleetstate.Quarantined) {
 
 // handover adds a group whose owner in Git may not have it yet.
 func (h *heldList) handover(c *fleetstate.Cluster) {
-	if len(c.BlockingProblems()) > 0 || c.IsRetired() || !c.Member.Remote || !h.st.KnowsApplications() {
+	if len(c.BlockingProblems()) > 0 || c.IsRetired() || !c.Member.Remote || !h.State.KnowsApplications() {
 		return
 	}
-	for _, group := range h.st.Fleet.Layout.GroupNames() {
-		if !h.scope.SeesGroup(group) {
+	for _, group := range h.State.Fleet.Layout.GroupNames() {
+		if !h.Scope.SeesGroup(group) {
 			continue
 		}
 		b := HeldBack{
@@ -256,9 +254,9 @@ func (h *heldList) handover(c *fleetstate.Cluster) {
 			Position: c.Member.KeyPos("enable_remote_" + group),
 		}
 		switch owner := c.Member.Owner(group); {
-		case owner == fleet.OwnerHub && !lifecycle.MayDeploy(h.st, c, group, owner):
+		case owner == fleet.OwnerHub && !lifecycle.MayDeploy(h.State, c, group, owner):
 			b.Problem, b.Frees = "the hub owns the group, and the member's engine still holds its grant", "the member's engine gives up its Applications of the group"
-		case owner != fleet.OwnerHub && lifecycle.HubDeploys(h.st, c, group):
+		case owner != fleet.OwnerHub && lifecycle.HubDeploys(h.State, c, group):
 			b.Problem, b.Frees = "the member's engine owns the group, and the hub still has Applications of it", "Argo CD of the hub removes its Applications of the group; their workloads stay"
 		default:
 			continue
@@ -269,8 +267,8 @@ func (h *heldList) handover(c *fleetstate.Cluster) {
 
 // dependency adds a component that waits for another one.
 func (h *heldList) dependency(w order.Wait) {
-	c := h.st.Cluster(w.Hub, w.Cluster)
-	if c == nil || !access.Visible(h.scope, c) || !h.scope.SeesGroup(w.Group) {
+	c := h.State.Cluster(w.Hub, w.Cluster)
+	if c == nil || !access.Visible(h.Scope, c) || !h.Scope.SeesGroup(w.Group) {
 		return
 	}
 	b := HeldBack{

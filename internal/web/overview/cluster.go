@@ -36,7 +36,7 @@ type ComponentCell struct {
 }
 
 // Cluster describes a cluster. The error is a *problem.QueryError.
-func (x *Index) Cluster(scope access.Reader, complete bool, live Live, hub, name string) (ClusterPage, error) {
+func (x *Index) Cluster(scope access.Reader, live Live, hub, name string) (ClusterPage, error) {
 	c, err := access.FindCluster(x.st, scope, hub, name)
 	if err != nil {
 		return ClusterPage{}, err
@@ -50,7 +50,7 @@ func (x *Index) Cluster(scope access.Reader, complete bool, live Live, hub, name
 		out.Engine = x.st.HubEngine(m.Hub)
 	}
 	if q, is := x.st.QuarantineOf(c); is {
-		out.Problem, out.Position = access.Text(x.st, scope, complete, q.First().Message()), q.First().Pos
+		out.Problem, out.Position = access.Text(x.st, scope, q.First().Message()), q.First().Pos
 	} else if out.Held == HeldDraining {
 		out.Problem, out.Position = "lifecycle: "+fleet.Draining, c.Desired().Member.KeyPos("lifecycle")
 	}

@@ -23,6 +23,7 @@ type ofTenant string
 
 func (t ofTenant) Sees(_, _, tenant string) bool { return tenant == string(t) }
 func (ofTenant) SeesGroup(string) bool           { return true }
+func (ofTenant) SeesEverything() bool            { return false }
 
 // served is a history of states, one a minute.
 type served struct {

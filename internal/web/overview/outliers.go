@@ -60,7 +60,7 @@ type UnusedRelease struct {
 
 // Outliers returns the outliers among the clusters that a filter selects. The majority counts all
 // visible clusters.
-func (x *Index) Outliers(scope access.Reader, complete bool, f Filter) Outliers {
+func (x *Index) Outliers(scope access.Reader, f Filter) Outliers {
 	out := Outliers{Selection: x.Select(scope, f), Differing: []Differing{}, Unpinned: []Unpinned{}, Unused: []UnusedRelease{}}
 	usual := majorities(out.all)
 	at := map[Unpinned]int{}
@@ -91,7 +91,7 @@ func (x *Index) Outliers(scope access.Reader, complete bool, f Filter) Outliers 
 			out.Unpinned[i].Clusters++
 		}
 	}
-	if complete {
+	if scope.SeesEverything() {
 		out.Unused = x.unused(f)
 	}
 	return out

@@ -24,6 +24,7 @@ type everything struct{}
 
 func (everything) Sees(string, string, string) bool { return true }
 func (everything) SeesGroup(string) bool            { return true }
+func (everything) SeesEverything() bool             { return true }
 
 // fleet is a fleet with components that are switched off and not selected, an agent and a retired
 // member.
@@ -180,7 +181,7 @@ func TestMatrixHasTheClassOfAnUnregisteredCluster(t *testing.T) {
 		"catalogs/provisioning.yaml": "eks: {enabled: true, chart: {repoURL: r, path: p, version: v}}\n",
 		fleettest.Member("one"):      fleettest.Spoke("one", "provision: {class: eks, version: \"1.31\"}\n"),
 	})), facts.NewSet(true, facts.Cluster{Name: "hub"})))
-	p, err := new(overview.Cache).Of(st).Cluster(everything{}, true, overview.Live{}, "hub", "one")
+	p, err := new(overview.Cache).Of(st).Cluster(everything{}, overview.Live{}, "hub", "one")
 	if err != nil {
 		t.Fatal(err)
 	}

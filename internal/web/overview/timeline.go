@@ -66,7 +66,7 @@ func (h *History) Timeline(x *Index, scope access.Reader, f Filter, cluster stri
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out.Began = Known(h.began)
-	narrow := cluster != "" || f != (Filter{}) || !seesAll(scope)
+	narrow := cluster != "" || f != (Filter{}) || !scope.SeesEverything()
 	for _, s := range slices.Backward(h.steps()) {
 		c := s.commit
 		if c == nil {
@@ -88,9 +88,6 @@ func (h *History) Timeline(x *Index, scope access.Reader, f Filter, cluster stri
 	}
 	return out
 }
-
-// seesAll reports whether a scope sees clusters of any name and groups of any name.
-func seesAll(scope access.Reader) bool { return scope.Sees("", "", "") && scope.SeesGroup("") }
 
 func (m *Moment) add(x *Index, cl clusterChange, changes []ComponentChange) {
 	m.Concerned++
@@ -258,7 +255,7 @@ func (h *History) Step(scope access.Reader, f Filter, base, head string) (Step, 
 			out.Unseen, c = true, &commit{}
 		}
 		out.Trimmed = out.Trimmed || c.Trimmed
-		if seesAll(scope) {
+		if scope.SeesEverything() {
 			out.Others, out.Unlooked = max(out.Others, c.Others), max(out.Unlooked, c.Unlooked)
 		}
 		for _, cl := range c.Clusters {
