@@ -77,7 +77,7 @@ a hint. With any problem the exit status is 1.`,
 				return err
 			}
 			if !r.Summary.IsClean() {
-				return errFindings
+				return &quiet{exitFindings}
 			}
 			return nil
 		},

@@ -38,9 +38,6 @@ type quiet struct{ status int }
 
 func (q *quiet) Error() string { return fmt.Sprintf("exit status %d", q.status) }
 
-// errFindings ends a command that has reported its findings itself.
-var errFindings = errors.New("findings")
-
 // run executes the command line and returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	charts := sandbox.New(renderer)
@@ -88,8 +85,6 @@ func explainFailure(command *cobra.Command, err error) int {
 	switch {
 	case err == nil:
 		return exitGood
-	case errors.Is(err, errFindings):
-		return exitFindings
 	case errors.As(err, &q):
 		return q.status
 	case command.Context().Err() != nil:

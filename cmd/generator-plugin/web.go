@@ -55,18 +55,12 @@ func (f *flags) site(s *server.Server, kept *store.Store) (*web.Site, error) {
 	return web.New(o)
 }
 
-// addresses returns a function that returns the known addresses of members' API servers. They
-// change only with the state. Without pages, only rollouts need them.
+// addresses returns a function that returns the known addresses of members' API servers. Without
+// pages, only rollouts need them.
 func addresses(state func() *fleetstate.State, hasPages bool) func() map[string]string {
-	var last *fleetstate.State
-	var all map[string]string
 	return func() map[string]string {
-		st := state()
-		if st == last {
-			return all
-		}
-		last, all = st, map[string]string{}
-		if !hasPages && (st == nil || len(st.Fleet.Rollouts) == 0) {
+		st, all := state(), map[string]string{}
+		if st == nil || !hasPages && len(st.Fleet.Rollouts) == 0 {
 			return all
 		}
 		for _, c := range st.Clusters() {
