@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,9 +22,9 @@ func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newStreams()
 	var remove func()
-	for range maxStreams {
+	for i := range maxStreams {
 		var ok bool
-		if remove, ok = s.add(&access.Bearer{}); !ok {
+		if remove, ok = s.add(&access.Bearer{Name: strconv.Itoa(i)}); !ok {
 			t.Fatal("refused below the limit")
 		}
 	}

@@ -9,6 +9,10 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
 func TestPace(t *testing.T) {
@@ -39,8 +43,21 @@ func TestPace(t *testing.T) {
 func TestNobodyMayNothing(t *testing.T) {
 	t.Parallel()
 	var b *Bearer
-	if b.Sees("h", "c", "t") || b.Hub("") == nil || b.Route(Explain) == nil || b.Label() != "" {
+	if b.Hub("") == nil || b.Label() != "" {
 		t.Error("nobody sees something")
+	}
+	f := &fleet.Fleet{}
+	for _, b := range []*Bearer{nil, {}} {
+		_, err := b.Cluster("", "c", "g", f)
+		for what, allowed := range map[string]bool{
+			"clusters": b.Sees("h", "c", "t"), "a group": b.SeesGroup("g"), "all": b.SeesEverything() || b.Restricted() == nil, "a route": b.Route(Explain) == nil,
+			"a query": b.Ask(query.Query{View: query.Members}, f) == nil, "a cluster": err == nil, "an artifact": b.Repository("h", "hub", f) == nil,
+			"a hub": b.Hub("h") == nil, "a whole hub": b.Whole("h") == nil, "problems": !b.Withholds([]problem.Problem{{}}, f),
+		} {
+			if allowed {
+				t.Errorf("%v sees %s", b, what)
+			}
+		}
 	}
 }
 

@@ -38,6 +38,17 @@ type Scope struct {
 	NoBase bool
 }
 
+// nothing is the scope of a Bearer without one.
+var nothing = &Scope{Views: []string{}, Hubs: []string{}, Groups: []string{}, Owners: []string{}, Tenants: []string{}, NoBase: true}
+
+// allowed returns the bearer's scope.
+func (b *Bearer) allowed() *Scope {
+	if b == nil || b.scope == nil {
+		return nothing
+	}
+	return b.scope
+}
+
 // cut shortens a word of a request for an error.
 func cut(s string) string { return problem.Truncate(s, 63+len("...")) }
 
@@ -48,6 +59,9 @@ type Denied struct{ message string }
 func (d *Denied) Error() string { return d.message }
 
 func (b *Bearer) denied(format string, args ...any) error {
+	if b == nil {
+		return &Denied{"the request is not authenticated"}
+	}
 	return &Denied{fmt.Sprintf("token %q may not ask for ", b.Name) + fmt.Sprintf(format, args...)}
 }
 
@@ -56,10 +70,7 @@ func allows(list []string, word string) bool { return list == nil || slices.Cont
 
 // Route returns nil if the scope allows a route at all. A nil Bearer may do nothing.
 func (b *Bearer) Route(route string) error {
-	switch {
-	case b == nil:
-		return &Denied{"the request is not authenticated"}
-	case b.scope == nil || slices.Contains(b.scope.Routes, route):
+	if slices.Contains(b.allowed().Routes, route) {
 		return nil
 	}
 	return b.denied("route %q", route)
@@ -67,13 +78,7 @@ func (b *Bearer) Route(route string) error {
 
 // Ask returns nil if the scope allows a query of a fleet.
 func (b *Bearer) Ask(q query.Query, f *fleet.Fleet) error {
-	if b == nil {
-		return b.Route("")
-	}
-	s := b.scope
-	if s == nil {
-		return nil
-	}
+	s := b.allowed()
 	grouped := q.View == query.Releases || q.View == query.Components
 	switch {
 	case !allows(s.Views, string(q.View)):
@@ -103,7 +108,7 @@ func (b *Bearer) Ask(q query.Query, f *fleet.Fleet) error {
 
 // owner returns the query's owner as the resolver sees it: OwnerHub, or a member in the scope.
 func (b *Bearer) owner(hub, owner string, f *fleet.Fleet) (string, error) {
-	s := b.scope
+	s := b.allowed()
 	self := f.HubMember(hub)
 	if owner == "" || owner == fleet.OwnerHub || self != nil && owner == self.Name {
 		if !allows(s.Owners, fleet.OwnerHub) && (self == nil || !slices.Contains(s.Owners, self.Name)) {
@@ -121,33 +126,21 @@ func (b *Bearer) owner(hub, owner string, f *fleet.Fleet) (string, error) {
 // Sees reports whether the scope shows a cluster. A scope that owns a member sees only that member;
 // a scope that owns the hub sees all of the hub's members.
 func (b *Bearer) Sees(hub, cluster, tenant string) bool {
-	if b == nil || b.scope == nil {
-		return b != nil
-	}
-	s := b.scope
+	s := b.allowed()
 	return allows(s.Hubs, hub) && allows(s.Tenants, tenant) && (allows(s.Owners, fleet.OwnerHub) || slices.Contains(s.Owners, cluster))
 }
 
 // SeesGroup reports whether the scope shows a group.
-func (b *Bearer) SeesGroup(group string) bool {
-	return b != nil && (b.scope == nil || allows(b.scope.Groups, group))
-}
+func (b *Bearer) SeesGroup(group string) bool { return allows(b.allowed().Groups, group) }
 
 // SeesEverything reports whether the scope shows all clusters and groups.
-func (b *Bearer) SeesEverything() bool {
-	return b != nil && b.Restricted() == nil && (b.scope == nil || b.scope.Groups == nil)
-}
+func (b *Bearer) SeesEverything() bool { return b.Restricted() == nil && b.allowed().Groups == nil }
 
 // Cluster returns the hub of a cluster that the bearer may query. If several hubs have a cluster of
 // that name, only the hubs in the scope count, so a denial does not reveal the others.
 func (b *Bearer) Cluster(hub, cluster, group string, f *fleet.Fleet) (string, error) {
-	if b == nil {
-		return "", b.Route("")
-	}
-	s := b.scope
+	s := b.allowed()
 	switch {
-	case s == nil:
-		return hub, nil
 	case hub != "" && !allows(s.Hubs, hub):
 		return "", b.denied("hub %q", cut(hub))
 	case !allows(s.Groups, group):
@@ -177,13 +170,7 @@ func (b *Bearer) Hidden(what, name string) error { return b.denied("%s %q", what
 // Repository returns nil if the scope allows to pull an engine's artifact. The hub's own artifact
 // is about clusters of all tenants.
 func (b *Bearer) Repository(hub, owner string, f *fleet.Fleet) error {
-	if b == nil {
-		return b.Route("")
-	}
-	s := b.scope
-	if s == nil {
-		return nil
-	}
+	s := b.allowed()
 	if !allows(s.Hubs, hub) {
 		return b.denied("hub %q", cut(hub))
 	}
@@ -196,25 +183,18 @@ func (b *Bearer) Repository(hub, owner string, f *fleet.Fleet) error {
 
 // Hub returns nil if the scope allows a hub; "" stands for all hubs in the scope.
 func (b *Bearer) Hub(hub string) error {
-	if b != nil && (b.scope == nil || hub == "" || allows(b.scope.Hubs, hub)) {
+	if b != nil && hub == "" || allows(b.allowed().Hubs, hub) {
 		return nil
-	}
-	if b == nil {
-		return b.Route("")
 	}
 	return b.denied("hub %q", cut(hub))
 }
 
 // Whole returns nil if the scope shows all of a hub, of every tenant; "" stands for all hubs.
 func (b *Bearer) Whole(hub string) error {
-	switch {
-	case b == nil:
-		return b.Route("")
-	case b.scope == nil:
-		return nil
-	case b.scope.Hubs != nil && (hub == "" || !allows(b.scope.Hubs, hub)):
+	switch s := b.allowed(); {
+	case s.Hubs != nil && (hub == "" || !allows(s.Hubs, hub)):
 		return b.denied("what is about other hubs: ask for /api/v1/fleet")
-	case b.scope.Tenants != nil || b.scope.Owners != nil || b.scope.Groups != nil:
+	case s.Tenants != nil || s.Owners != nil || s.Groups != nil:
 		return b.denied("what is about all tenants and owners: ask for /api/v1/fleet")
 	}
 	return nil
@@ -222,21 +202,22 @@ func (b *Bearer) Whole(hub string) error {
 
 // Restricted returns the scope that restricts a listing for the bearer, nil if it shows everything.
 func (b *Bearer) Restricted() *Scope {
-	if b == nil || b.scope == nil || b.scope.Hubs == nil && b.scope.Owners == nil && b.scope.Tenants == nil {
-		return nil
+	if s := b.allowed(); s.Hubs != nil || s.Owners != nil || s.Tenants != nil {
+		return s
 	}
-	return b.scope
+	return nil
 }
 
 // Withholds reports whether problems of a failed query are outside the scope: problems of other
 // clusters, and of the whole repository if the scope is limited to tenants or owners.
 func (b *Bearer) Withholds(problems []problem.Problem, f *fleet.Fleet) bool {
-	if b.Restricted() == nil {
+	s := b.Restricted()
+	if s == nil {
 		return false
 	}
 	return slices.ContainsFunc(problems, func(p problem.Problem) bool {
 		if p.Cluster == "" {
-			return p.Hub != "" && !allows(b.scope.Hubs, p.Hub) || b.scope.Tenants != nil || b.scope.Owners != nil
+			return p.Hub != "" && !allows(s.Hubs, p.Hub) || s.Tenants != nil || s.Owners != nil
 		}
 		m := f.Member(p.Hub, p.Cluster)
 		return m == nil || !b.Sees(p.Hub, m.Name, m.Tenant)

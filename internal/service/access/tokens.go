@@ -44,11 +44,12 @@ type Options struct {
 	Rotated func(name string)
 }
 
-// Bearer is the client that presents a token, with the token's scope. A nil Bearer may do nothing.
+// Bearer is the client that presents a token, with the token's scope. A nil Bearer and one without
+// a scope may do nothing.
 type Bearer struct {
 	// Name is the token's name, "" for the token of the token file.
 	Name    string
-	scope   *Scope // nil: everything
+	scope   *Scope
 	limiter *rate.Limiter
 }
 
@@ -111,7 +112,7 @@ func Open(o Options) (*Tokens, error) {
 	if t.full, err = openTokenFile(o.TokenFile, t.o.Reload, t.o.Log, time.Now, func(string) { t.o.Rotated(fullLabel) }); err != nil {
 		return nil, err
 	}
-	t.root = &Bearer{limiter: t.newLimiter()}
+	t.root = &Bearer{scope: &Scope{Routes: Routes}, limiter: t.newLimiter()}
 	if o.TokensFile == "" {
 		return t, nil
 	}
