@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -104,69 +105,42 @@ func (m *metrics) notified(err error) {
 // stateMetrics describes the served state, the removal budget and the connections.
 type stateMetrics struct{ s *Server }
 
-var (
-	readyDesc    = prometheus.NewDesc("argosy_ready", "1 while a state is served.", nil, nil)
-	revisionDesc = prometheus.NewDesc("argosy_revision_info", "1 for the served revision.", []string{"revision"}, nil)
-	sinceDesc    = prometheus.NewDesc("argosy_serving_since_timestamp_seconds", "When the service began to serve this revision.", nil, nil)
-	successDesc  = prometheus.NewDesc("argosy_refresh_last_success_timestamp_seconds",
-		"When the source was last polled with nothing to refuse.", nil, nil)
-	computing    = prometheus.NewDesc("argosy_refresh_computing_since_timestamp_seconds", "Since when a state is being computed, 0 while none is.", nil, nil)
-	staleDesc    = prometheus.NewDesc("argosy_serving_stale", "1 while the newest of the cause (source, commit, facts) is not served.", []string{"cause"}, nil)
-	mountDesc    = prometheus.NewDesc("argosy_mount_stale_since_timestamp_seconds", "Since when the newest commit of a mount is not served, 0 while it is.", []string{"mount", "reason"}, nil)
-	tokensDesc   = prometheus.NewDesc("argosy_tokens_stale", "Tokens that differ from their files, where the last good value counts, or that have no value.", nil, nil)
-	problemsDesc = prometheus.NewDesc("argosy_problems", "Errors of the hub in the served revision.", []string{"reason"}, nil)
-	quarantine   = prometheus.NewDesc("argosy_quarantined_members",
-		"Quarantined members of the hub, by what they are served.", []string{"standing"}, nil)
-	lastKnownDesc = prometheus.NewDesc("argosy_last_known_members",
-		"Members of the hub whose cluster Secrets are gone, computed from their last known facts.", nil, nil)
-	replacedDesc = prometheus.NewDesc("argosy_replaced_labels",
-		"Labels and annotations of the hub's live cluster Secrets that responses have otherwise.", nil, nil)
-	stateDesc   = prometheus.NewDesc("argosy_state_problems", "Parts of the stored state that cannot be used, read or written; absent without a store.", nil, nil)
-	expiryDesc  = prometheus.NewDesc("argosy_tls_certificate_not_after_timestamp_seconds", "When the certificate of the service expires; absent without TLS.", nil, nil)
-	membersDesc = prometheus.NewDesc("argosy_members", "Members in the served revision.", []string{"hub"}, nil)
-	ringsDesc   = prometheus.NewDesc("argosy_rollout_waiting", "1 while the ring of a rollout waits for the reason.", []string{"rollout", "ring", "reason"}, nil)
-	refusedDesc = prometheus.NewDesc("argosy_removals_refused", "Queries without a response now, as it is beyond the removal budget.", []string{"view"}, nil)
-	baselines   = prometheus.NewDesc("argosy_removal_baselines", "Responses that are remembered to compare the next ones with.", nil, nil)
-	storeDesc   = prometheus.NewDesc("argosy_removal_baseline_failures_total",
-		"Remembered responses that were damaged, could not be written, or were given up because there were too many.", []string{"failure"}, nil)
-	openDesc = prometheus.NewDesc("argosy_http_connections", "Open connections.", nil, nil)
-)
-
-// Describe sends the descriptions of the metrics.
-func (stateMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{readyDesc, revisionDesc, sinceDesc, successDesc, computing, staleDesc, mountDesc, tokensDesc, problemsDesc, quarantine, lastKnownDesc, replacedDesc, stateDesc, expiryDesc, membersDesc, ringsDesc, refusedDesc, baselines, storeDesc, openDesc} {
-		ch <- d
-	}
-}
+// Describe sends nothing: Collect says what there is.
+func (stateMetrics) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the values of the metrics.
 func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
-	gauge := func(d *prometheus.Desc, v float64, of ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, of...)
+	// A metric's labels are pairs of a name and a value.
+	send := func(kind prometheus.ValueType, name, help string, v float64, labels ...string) {
+		var names, values []string
+		for pair := range slices.Chunk(labels, 2) {
+			names, values = append(names, pair[0]), append(values, pair[1])
+		}
+		ch <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, names, nil), kind, v, values...)
 	}
-	counter := func(d *prometheus.Desc, v float64, of ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, of...)
+	gauge := func(name, help string, v float64, labels ...string) {
+		send(prometheus.GaugeValue, name, help, v, labels...)
 	}
-	gauge(openDesc, float64(c.s.http.Connections()))
+	gauge("argosy_http_connections", "Open connections.", float64(c.s.http.Connections()))
 	removals := c.s.guard.Stats()
 	for view, n := range removals.Refused {
-		gauge(refusedDesc, float64(n), string(view))
+		gauge("argosy_removals_refused", "Queries without a response now, as it is beyond the removal budget.", float64(n), "view", string(view))
 	}
-	gauge(baselines, float64(removals.Baselines))
+	gauge("argosy_removal_baselines", "Responses that are remembered to compare the next ones with.", float64(removals.Baselines))
 	for failure, n := range map[string]int{"damaged": removals.Damaged, "unwritten": removals.Failures, "evicted": removals.Evicted} {
-		counter(storeDesc, float64(n), failure)
+		send(prometheus.CounterValue, "argosy_removal_baseline_failures_total", "Remembered responses that were damaged, could not be written, or were given up because there were too many.", float64(n), "failure", failure)
 	}
 	st := c.s.refresher.Status()
 	ready := 0.0
 	if st.Ready() {
 		ready = 1
-		gauge(revisionDesc, 1, st.Revision)
-		gauge(sinceDesc, seconds(st.Since))
+		gauge("argosy_revision_info", "1 for the served revision.", 1, "revision", st.Revision)
+		gauge("argosy_serving_since_timestamp_seconds", "When the service began to serve this revision.", seconds(st.Since))
 	}
-	gauge(readyDesc, ready)
-	gauge(successDesc, seconds(st.LastSuccess))
-	gauge(computing, seconds(st.Computing))
-	gauge(tokensDesc, float64(len(c.s.tokens.Problems())))
+	gauge("argosy_ready", "1 while a state is served.", ready)
+	gauge("argosy_refresh_last_success_timestamp_seconds", "When the source was last polled with nothing to refuse.", seconds(st.LastSuccess))
+	gauge("argosy_refresh_computing_since_timestamp_seconds", "Since when a state is being computed, 0 while none is.", seconds(st.Computing))
+	gauge("argosy_tokens_stale", "Tokens that differ from their files, where the last good value counts, or that have no value.", float64(len(c.s.tokens.Problems())))
 	stale := map[refresh.Cause]float64{refresh.Source: 0, refresh.Commit: 0, refresh.Facts: 0}
 	for _, r := range st.Refused {
 		stale[r.Cause] = 1
@@ -176,18 +150,18 @@ func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 		if m.IsStale() {
 			since = seconds(m.Since)
 		}
-		gauge(mountDesc, since, m.Path, m.Reason)
+		gauge("argosy_mount_stale_since_timestamp_seconds", "Since when the newest commit of a mount is not served, 0 while it is.", since, "mount", m.Path, "reason", m.Reason)
 	}
 	for cause, v := range stale {
-		gauge(staleDesc, v, string(cause))
+		gauge("argosy_serving_stale", "1 while the newest of the cause (source, commit, facts) is not served.", v, "cause", string(cause))
 	}
 	if c.s.tlsConfig != nil {
 		if cert, err := c.s.tlsConfig.GetCertificate(nil); err == nil {
-			gauge(expiryDesc, seconds(cert.Leaf.NotAfter))
+			gauge("argosy_tls_certificate_not_after_timestamp_seconds", "When the certificate of the service expires; absent without TLS.", seconds(cert.Leaf.NotAfter))
 		}
 	}
 	if stored := c.s.storedState(st); stored != nil {
-		gauge(stateDesc, float64(len(stored.Problems)))
+		gauge("argosy_state_problems", "Parts of the stored state that cannot be used, read or written; absent without a store.", float64(len(stored.Problems)))
 	}
 	state := c.s.refresher.State()
 	if state == nil {
@@ -198,26 +172,26 @@ func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 		problems[string(p.Reason)]++
 	}
 	for reason, n := range problems {
-		gauge(problemsDesc, n, reason)
+		gauge("argosy_problems", "Errors of the hub in the served revision.", n, "reason", reason)
 	}
 	standings := map[fleetstate.Standing]float64{fleetstate.Kept: 0, fleetstate.LeftOut: 0, fleetstate.Refused: 0}
 	for _, q := range st.Quarantined {
 		standings[q.Standing]++
 	}
 	for standing, n := range standings {
-		gauge(quarantine, n, string(standing))
+		gauge("argosy_quarantined_members", "Quarantined members of the hub, by what they are served.", n, "standing", string(standing))
 	}
-	gauge(lastKnownDesc, float64(len(inventory.LastKnown(state, c.s.o.Hub))))
-	gauge(replacedDesc, float64(len(inventory.AllReplaced(state, c.s.o.Hub))))
+	gauge("argosy_last_known_members", "Members of the hub whose cluster Secrets are gone, computed from their last known facts.", float64(len(inventory.LastKnown(state, c.s.o.Hub))))
+	gauge("argosy_replaced_labels", "Labels and annotations of the hub's live cluster Secrets that responses have otherwise.", float64(len(inventory.AllReplaced(state, c.s.o.Hub))))
 	for _, hub := range state.Fleet.Hubs() {
 		if labels.IsName(hub) { // a folder may be called anything
-			gauge(membersDesc, float64(len(state.Fleet.Members(hub))), hub)
+			gauge("argosy_members", "Members in the served revision.", float64(len(state.Fleet.Members(hub))), "hub", hub)
 		}
 	}
 	for _, x := range c.s.rings.Report().Rollouts {
 		for _, ring := range x.Rings {
 			if ring.Wait != nil {
-				gauge(ringsDesc, 1, x.Name, ring.Name, string(ring.Wait.Reason))
+				gauge("argosy_rollout_waiting", "1 while the ring of a rollout waits for the reason.", 1, "rollout", x.Name, "ring", ring.Name, "reason", string(ring.Wait.Reason))
 			}
 		}
 	}
