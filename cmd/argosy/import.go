@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-hub/argosy/internal/base/disk"
+	"github.com/argosy-hub/argosy/internal/base/planpage"
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/report"
 	"github.com/argosy-hub/argosy/internal/change/expand/helm"
@@ -88,10 +89,10 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 			if err := report.WriteFindings(cmd.ErrOrStderr(), result.Problems, styleOf(cmd.ErrOrStderr())); err != nil {
 				return err
 			}
-			values := fmt.Sprintf("%s of values, which were %d", counted(result.LinesAfter, "line"), result.LinesBefore)
+			values := fmt.Sprintf("%s of values, which were %d", planpage.Plural(result.LinesAfter, "line"), result.LinesBefore)
 			switch {
 			case len(result.Kept) > 0:
-				values = counted(len(result.Kept), "value file") + " in the places that the repository has for them"
+				values = planpage.Plural(len(result.Kept), "value file") + " in the places that the repository has for them"
 			case result.Unkept != "":
 				values += "\nvalue files do not keep their places: " + result.Unkept
 			}
@@ -99,7 +100,7 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 				values += "\n" + note
 			}
 			_, err = fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "%s: %s, %s, %s\n%d of %d Applications are equal in spec\n%s\n",
-				out, counted(result.Members, "member"), counted(result.Components, "component"), counted(len(result.Files), "file"), result.Equal, result.Applications, values)
+				out, planpage.Plural(result.Members, "member"), planpage.Plural(result.Components, "component"), planpage.Plural(len(result.Files), "file"), result.Equal, result.Applications, values)
 			if err == nil && len(result.Left) > 0 {
 				_, err = fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "no ApplicationSet makes these, which stay as they are: %s\n", strings.Join(result.Left, ", "))
 			}
@@ -118,12 +119,4 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 	cmd.Flags().BoolVar(&live, "live", false, "with --context: read the hub's ApplicationSets instead of the repository's")
 	cmd.Flags().StringVar(&generated, "generated", "", "a `file` with the parameter sets of generators that need a service: a map with a list for each ApplicationSet")
 	return cmd
-}
-
-// counted returns a number with its noun.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

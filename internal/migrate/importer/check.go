@@ -7,7 +7,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand"
-	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/migrate/verify"
@@ -61,7 +60,7 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 		}
 		found := verify.Differences(ours, a.Application)
 		for _, d := range found {
-			m.report(a.set.pos, subject, fmt.Sprintf("%s is %s, and was %s", strings.Join(d.Path, "."), shown(d.Ours), shown(d.Live)))
+			m.report(a.set.pos, subject, fmt.Sprintf("%s is %s, and was %s", strings.Join(d.Path, "."), verify.Shown(d.Ours, 200), verify.Shown(d.Live, 200)))
 		}
 		if len(found) == 0 {
 			equal++
@@ -71,12 +70,4 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 		m.report(problem.Pos{}, fmt.Sprintf("Application %q", extra.Name), "no ApplicationSet makes it")
 	}
 	return equal, nil
-}
-
-// shown formats a value for messages.
-func shown(v any) string {
-	if v == nil {
-		return "missing"
-	}
-	return problem.Truncate(strings.TrimSpace(string(manifest.Canonical(v))), 200)
 }

@@ -22,7 +22,7 @@ func (v Verification) WriteText(w io.Writer) error {
 			}
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "    %s: %s, live %s\n", d.Path, shown(d.Value), shown(d.LiveValue))
+		fmt.Fprintf(&b, "    %s: %s, live %s\n", d.Path, Shown(d.Value, 400), Shown(d.LiveValue, 400))
 		if !d.Position.IsZero() {
 			fmt.Fprintf(&b, "        at %s\n", d.Position)
 		}
@@ -63,10 +63,10 @@ func (v Verification) WriteText(w io.Writer) error {
 	return err
 }
 
-// shown formats a value for people.
-func shown(v any) string {
+// Shown formats a value for people, in at most so many bytes.
+func Shown(v any, most int) string {
 	if v == nil {
 		return "missing"
 	}
-	return problem.Truncate(strings.TrimSpace(string(manifest.Canonical(v))), 400)
+	return problem.Truncate(strings.TrimSpace(string(manifest.Canonical(v))), most)
 }
