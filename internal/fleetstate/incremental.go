@@ -1,7 +1,7 @@
 package fleetstate
 
 import (
-	"iter"
+	"path"
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
@@ -11,9 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/placement"
 )
 
-// A commit touches few clusters. What a State takes from the one before costs a copy of pointers;
-// which clusters are to be computed anew is found from what has changed, without looking at the
-// others.
+// A commit touches few clusters. What a State takes from the one before costs a copy of pointers,
+// and a look at the folders of each cluster.
 
 // anew is a member whose cluster is to be computed.
 type anew struct {
@@ -65,8 +64,11 @@ func (st *State) takeOver(previous *State) []anew {
 			t.due(m, placed)
 		}
 	default:
-		for m := range previous.folders.Reading(changed, previous.foldersOf) {
-			t.due(m, true)
+		isChanged := foldersAbove(changed)
+		for m, c := range st.Clusters() {
+			if c != nil && c.Desired().placement.HasAny(isChanged) {
+				t.due(m, true)
+			}
 		}
 	}
 	return t.anew
@@ -146,34 +148,13 @@ func (t *taking) due(m *fleet.Member, placed bool) {
 	t.anew = append(t.anew, d)
 }
 
-// indexFolders carries the previous state's index on, or makes it anew where too many members have
-// been placed anew.
-func (st *State) indexFolders(previous *State, computed []anew) {
-	if previous != nil && previous.Fleet.Layout == st.Fleet.Layout {
-		st.folders = previous.folders.With(func(yield func(*fleet.Member) bool) {
-			for _, d := range computed {
-				if d.place == nil && !yield(d.member) {
-					return
-				}
-			}
-		})
+// foldersAbove returns the folders that files are in, at any depth.
+func foldersAbove(files []string) map[string]bool {
+	out := map[string]bool{".": true} // a level may be the repository's root
+	for _, p := range files {
+		for dir := path.Dir(p); !out[dir]; dir = path.Dir(dir) {
+			out[dir] = true
+		}
 	}
-	if st.folders == nil {
-		st.folders = fleet.NewFolderIndex(func(yield func(*fleet.Member, iter.Seq[string]) bool) {
-			for m, c := range st.Clusters() {
-				if !yield(m, c.Desired().placement.Folders()) {
-					return
-				}
-			}
-		})
-	}
-}
-
-// foldersOf are those of a member's levels, none for a member that the state has not.
-func (st *State) foldersOf(m *fleet.Member) iter.Seq[string] {
-	var p *placement.Placement
-	if c := st.ClusterOf(m); c != nil {
-		p = c.Desired().placement
-	}
-	return p.Folders()
+	return out
 }

@@ -36,7 +36,6 @@ type State struct {
 	// exceptions are the members with problems or a last known good snapshot, and newcomers, by hub
 	// and name. They are few, and found without visiting all members.
 	exceptions  []exception
-	folders     *fleet.FolderIndex
 	hubProblems map[string][]problem.Problem // by hub: what is wrong with its own member file
 	hubs        map[string]*fleet.Member     // by hub: its own member, as answers see it
 	groups      []string                     // all that answers know, sorted
@@ -113,7 +112,6 @@ func (st *State) buildClusters(previous *State, p *history) {
 		st.clusters[d.member.Hub][d.at] = p.settle(c)
 	})
 	anew = st.closeTenants(tenants, p, anew)
-	st.indexFolders(previous, anew)
 	st.findExceptions(previous, anew)
 	st.collectProblems()
 	st.groups, st.hubs = st.allGroups(), st.ownMembers()

@@ -2,7 +2,6 @@ package placement
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
@@ -79,20 +78,17 @@ func inTenants(l *fleet.Layout, m *fleet.Member, group, root string, dirs []hier
 	return out
 }
 
-// Folders are those of all levels, some of them more than once; none of nil.
-func (p *Placement) Folders() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if p == nil {
-			return
-		}
-		for _, dirs := range p.Dirs {
-			for _, d := range dirs {
-				if !yield(d.Path) {
-					return
-				}
-			}
+// HasAny reports whether the folder of any level is one of some folders; false for nil.
+func (p *Placement) HasAny(folders map[string]bool) bool {
+	if p == nil {
+		return false
+	}
+	for _, dirs := range p.Dirs {
+		if slices.ContainsFunc(dirs, func(d hierarchy.Dir) bool { return folders[d.Path] }) {
+			return true
 		}
 	}
+	return false
 }
 
 // templateFacts are what templates see, with labels and annotations to be added.

@@ -2,13 +2,11 @@ package response_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
-	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 )
 
 // ringLayout has a level whose folder a label names.
@@ -120,34 +118,5 @@ func TestChangeReachesWhateverDependsOnIt(t *testing.T) {
 				st, before = next, got
 			}
 		})
-	}
-}
-
-// TestManyMovedMembersAreFound: so many members have moved to a folder since a member was read last
-// that the index of folders is made anew; a change of that folder reaches all of them.
-func TestManyMovedMembersAreFound(t *testing.T) {
-	t.Parallel()
-	const many = 300
-	files := fleettest.Small().With(fleettest.Tree{"fleet/layout.yaml": ringLayout})
-	var moved []facts.Cluster
-	for i := range many {
-		name := fmt.Sprintf("m%03d", i)
-		files[fleettest.Member(name)] = fleettest.Spoke(name, "")
-		moved = append(moved, facts.Cluster{Name: name, Labels: map[string]string{"ring": "b"}})
-	}
-	st := querytest.Build(t, files)
-	for i, few := range []int{0, 1, many / 2, many - 1, many} {
-		files = files.With(fleettest.Tree{"addons/rings/b/addons/dns/values.yaml": fmt.Sprintf("ring: %d\n", i)})
-		st = querytest.Next(t, st, fleettest.Snapshot(fmt.Sprint(i), files), facts.NewSet(false, moved[:few]...))
-		want := fmt.Sprintf("ring: %d\n", i)
-		reached := 0
-		for _, s := range querytest.Ask(t, st, querytest.Addons) {
-			if strings.Contains(s.Text("helmValues"), want) {
-				reached++
-			}
-		}
-		if reached != few {
-			t.Errorf("the change reaches %d members of ring b, want %d", reached, few)
-		}
 	}
 }
