@@ -382,9 +382,9 @@ func fieldsOf(t reflect.Type) []field {
 	var out []field
 	for _, sf := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
-		f := field{index: sf.Index, key: name, expect: sf.Tag.Get("expect"), required: options != "omitempty"}
+		f := field{index: sf.Index, key: name, expect: sf.Tag.Get("expect"), required: !strings.HasPrefix(options, "omit")}
 		f.read(sf.Tag)
-		if name != "" && name != "-" || f.isPlace {
+		if name != "" && name != "-" && sf.Tag.Get("is") != "internal" || f.isPlace {
 			out = append(out, f)
 		}
 	}

@@ -13,13 +13,15 @@
 // The tags json and jsonschema are the tags of docs/schemas:
 //
 //	json:"key"                     required: not null, and not an empty text, list or map of texts
-//	json:"key,omitempty"           not required; null and an empty text leave the field as it is
+//	json:"key,omitempty"           not required; null and an empty text leave the field as it is.
+//	                               omitzero means the same
 //	jsonschema:"enum=a,enum=b"     one of the words; a bool is true for the last, an int the index
 //	jsonschema:"minItems=1"        required; maxItems limits a list, uniqueItems forbids doubles
 //	jsonschema:"oneof_type=string;array"  a text counts as a list of one
 //	is:"name"                      a DNS-1123 label: the text, each text of a list or key of a map
 //	is:"quoted"                    not a number or a boolean, as YAML reads 1.10 as 1.1
 //	is:"place"                     not a key: a problem.Pos gets the place of the map
+//	is:"internal"                  not a key
 //	pattern:"^a"                   a text that matches
 //	longest:"1h"                   the limit of a duration
 //	expect:"a path"                what an error says was expected

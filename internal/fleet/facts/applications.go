@@ -11,43 +11,43 @@ import (
 // Argo CD, or a HelmRelease or Kustomization of Flux with the same name. Fields without a label are
 // empty.
 type Application struct {
-	Name string
+	Name string `json:"name" expect:"its name"`
 	// Kind is Kustomization for a folder of manifests that Flux applies; empty for everything else.
-	Kind      string
-	Cluster   string // label argosy.dev/cluster
-	Group     string // label argosy.dev/group
-	Component string // label argosy.dev/component
-	Release   string // label argosy.dev/release
+	Kind      string `json:"kind,omitempty" is:"internal"`
+	Cluster   string `json:"cluster,omitempty"`   // label argosy.dev/cluster
+	Group     string `json:"group,omitempty"`     // label argosy.dev/group
+	Component string `json:"component,omitempty"` // label argosy.dev/component
+	Release   string `json:"release,omitempty"`   // label argosy.dev/release
 	// Owner is the owner of the artifact that brought a HelmRelease, by OwnerOf. It is empty for an
 	// Application of Argo CD, which has a Controller.
-	Owner string
+	Owner string `json:"owner,omitempty"`
 	// Cascade reports that deleting it deletes its workloads: the Application carries Argo CD's
 	// cascading finalizer, resources-finalizer.argocd.argoproj.io or a form of it (/foreground,
 	// /background); the HelmRelease may be pruned, and is annotated for deletion
 	// (DeletionAnnotation).
-	Cascade bool
+	Cascade bool `json:"cascade,omitempty"`
 	// Suspended reports that deleting a HelmRelease leaves its workloads: it may be pruned, and is
 	// annotated so that Flux has given up its workloads (DeletionAnnotation). An Application
 	// without Cascade needs no annotation.
-	Suspended bool
+	Suspended bool `json:"suspended,omitempty"`
 	// Controller is the ApplicationSet that controls the Application by its ownerReference; empty
 	// when none does. While one does, no other can take the Application over.
-	Controller string
+	Controller string `json:"controller,omitempty"`
 	// Grant reports that it has no component, but delivers the ownership grant of Group to Cluster.
-	Grant bool
+	Grant bool `json:"grant,omitempty"`
 	// Digest is the digest of the parameter set that made the Application (DigestAnnotation); empty
 	// where its template does not write it.
-	Digest string `json:",omitempty"`
+	Digest string `json:"digest,omitempty"`
 	// Healthy reports that the engine shows the Application as synced and healthy, and has looked
 	// at it since the digest was written.
-	Healthy bool `json:",omitempty"`
+	Healthy bool `json:"healthy,omitempty"`
 	// Degraded reports that the engine shows the Application as degraded, and has looked at it
 	// since the digest was written.
-	Degraded bool `json:",omitempty"`
+	Degraded bool `json:"degraded,omitempty" is:"internal"`
 	// Broken is when the engine was last seen to show it otherwise than healthy, in milliseconds
 	// since 1970; 0 if it never was. Healthy says how it is now, Broken whether it was otherwise
 	// before.
-	Broken int64 `json:",omitempty"`
+	Broken int64 `json:"broken,omitempty" is:"internal"`
 }
 
 // DigestAnnotation has the digest of an Application's parameter set.

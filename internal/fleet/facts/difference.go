@@ -33,10 +33,10 @@ func (c Cluster) difference(d Cluster) string {
 	return ""
 }
 
-// difference reports that an engine's object is different; empty when it is the same.
-func (a Application) difference(b Application) string {
-	if a != b {
+// difference returns the first difference between two elements of lists.
+func (l listed) difference(m listed) string {
+	if l.object != m.object {
 		return "it is a different one"
 	}
-	return ""
+	return l.cluster.difference(m.cluster)
 }

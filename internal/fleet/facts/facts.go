@@ -34,16 +34,17 @@ import (
 
 // Cluster has the facts of one cluster.
 type Cluster struct {
-	Name        string
-	Server      string // API server's URL; empty when unknown (metadata does not tell)
-	Labels      map[string]string
-	Annotations map[string]string
+	Name string `json:"name" expect:"the cluster's name"`
+	// Server is the API server's URL; empty when unknown, as metadata does not tell it.
+	Server      string            `json:"server,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
 	// Address is the API server's URL, too, for probes: the annotation AddressAnnotation. No
 	// response has it, so an upgrade that begins to write it changes none.
-	Address string
+	Address string `json:"address,omitempty" is:"internal"`
 	// Secret is the UID of the current cluster Secret; empty when there is none, or when it is not
 	// known.
-	Secret string
+	Secret string `json:"secret,omitempty" is:"internal"`
 }
 
 // AddressAnnotation is the annotation of a cluster Secret with the URL of the API server, which is

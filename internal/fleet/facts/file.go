@@ -1,18 +1,75 @@
 package facts
 
 import (
+	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 )
 
-// Parse reads a facts file: apiVersion argosy.dev/v1alpha1, kind Facts, closed (only the clusters
-// listed are registered), and clusters with name, server, labels and annotations. About engines, it
-// may have lists of objects with name, cluster, group, component, release, cascade, digest and
-// healthy. Objects in applications also have controller and grant; objects in helmReleases and
-// kustomizations also have owner and suspended. The error is a problem.List of all problems.
+// document is a facts file.
+type document struct {
+	APIVersion string    `json:"apiVersion,omitempty" jsonschema:"enum=argosy.dev/v1alpha1"`
+	Kind       string    `json:"kind,omitempty" jsonschema:"enum=Facts"`
+	Closed     bool      `json:"closed,omitempty"`
+	Clusters   []Cluster `json:"clusters,omitzero"`
+	// An empty list says that an engine has no such object. Without the list nothing is known.
+	Applications   []Application `json:"applications,omitzero"`
+	HelmReleases   []Application `json:"helmReleases,omitzero"`
+	Kustomizations []Application `json:"kustomizations,omitzero"`
+}
+
+// fileHead is the comment that File begins with.
+const fileHead = `# What a hub knows of its clusters, for places that cannot ask it (argosy --facts FILE). Labels and annotations, no credentials.
+# Written by argosy facts export.
+`
+
+// File returns the set as a facts file, which Parse reads as the same set, except for Secrets' UIDs
+// and addresses, and for which Applications are or were broken. The same set gives the same bytes.
+func (s Set) File() ([]byte, error) {
+	d := document{APIVersion: "argosy.dev/v1alpha1", Kind: "Facts", Closed: s.Closed, Clusters: []Cluster{}}
+	for _, name := range s.Names() {
+		c := s.clusters[name]
+		d.Clusters = append(d.Clusters, Cluster{Name: c.Name, Server: c.Server, Labels: c.Labels, Annotations: c.Annotations})
+	}
+	if s.applications != nil {
+		d.Applications = s.applications.inFile("")
+	}
+	if s.helmReleases != nil {
+		d.HelmReleases, d.Kustomizations = s.helmReleases.inFile(""), s.helmReleases.inFile(Kustomization)
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	var root map[string]any
+	if err := json.Unmarshal(text, &root); err != nil {
+		return nil, err
+	}
+	all, _ := root["applications"].([]any)
+	for i := range all {
+		if item, is := all[i].(map[string]any); is && s.health { // where it is known, each has it
+			item["healthy"] = d.Applications[i].Healthy
+		}
+	}
+	data, err := yamldoc.FromAny(nil, root).YAML()
+	return append([]byte(fileHead), data...), err
+}
+
+// inFile returns the objects of a kind as a facts file lists them.
+func (k *applications) inFile(kind string) []Application {
+	out := []Application{}
+	for _, a := range k.sorted {
+		if a.Kind == kind {
+			a.Kind, a.Degraded, a.Broken = "", false, 0
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Parse reads a facts file. The error is a problem.List of all problems.
 func Parse(file string, data []byte) (Set, error) { return Join(File{file, data}) }
 
 // File is a facts file that has been read.
@@ -26,12 +83,7 @@ type File struct {
 // know would count as missing. What two files list, they must list with the same facts. The error
 // is a problem.List of all problems.
 func Join(files ...File) (Set, error) {
-	j := joiner{
-		clusters:     itemsOf[Cluster]{what: "cluster", seen: map[string]item[Cluster]{}},
-		applications: itemsOf[Application]{what: "application", seen: map[string]item[Application]{}},
-		releases:     itemsOf[Application]{what: "HelmRelease", seen: map[string]item[Application]{}},
-		custom:       itemsOf[Application]{what: Kustomization, seen: map[string]item[Application]{}},
-	}
+	j := joiner{seen: map[string]listed{}}
 	var problems problem.List
 	for i, file := range files {
 		if err := j.read(i, file); err != nil {
@@ -41,26 +93,36 @@ func Join(files ...File) (Set, error) {
 	if len(problems) > 0 {
 		return Set{}, problems
 	}
-	set := NewSet(j.closed.value, j.clusters.all...)
+	set := NewSet(j.isClosed, j.clusters...)
 	if j.hasApplications {
-		set = set.WithApplications(j.applications.all...)
+		set = set.WithApplications(j.applications...)
 		set.health = j.hasHealth
 	}
 	if j.hasReleases {
-		set = set.WithHelmReleases(append(j.releases.all, j.custom.all...)...)
+		set = set.WithHelmReleases(j.releases...)
 	}
 	return set, nil
 }
 
 // joiner collects the content of files.
 type joiner struct {
-	clusters                       itemsOf[Cluster]
-	applications, releases, custom itemsOf[Application]
-	hasApplications, hasReleases   bool
+	clusters                     []Cluster
+	applications, releases       []Application
+	hasApplications, hasReleases bool
 	// hasHealth reports that an Application says whether it is healthy.
 	hasHealth bool
-	// closed and engines are the first file's.
-	closed, engines item[bool]
+	// first is the first file, and isClosed and hasEngines what it says.
+	first                string
+	isClosed, hasEngines bool
+	seen                 map[string]listed // by kind and name
+}
+
+// listed is an element of a file's list: a cluster, or an engine's object.
+type listed struct {
+	pos     problem.Pos
+	file    int
+	cluster Cluster
+	object  Application
 }
 
 // read adds a file's facts.
@@ -73,94 +135,67 @@ func (j *joiner) read(file int, f File) error {
 	if doc.Root.IsNull() { // a failed export or half a write, not a file without facts
 		r.Add(problem.InvalidValue, doc.Root, "the facts file", "is empty", "a map of kind Facts")
 	}
-	root := r.Map(doc.Root, "the facts file")
-	root.Known("apiVersion", "kind", "closed", "clusters", "applications", "helmReleases", "kustomizations")
-	root.Const("apiVersion", "argosy.dev/v1alpha1")
-	root.Const("kind", "Facts")
-	in := reader{r: r, doc: doc, file: file}
-	for _, node := range root.List("applications") {
-		j.hasHealth = j.hasHealth || node.Get("healthy") != nil
+	var d document
+	at := r.Decode(doc.Root, "the facts file", problem.InvalidValue, &d)
+	for i, c := range d.Clusters {
+		if j.isNew(at.Item("clusters", i), "cluster", c.Name, listed{file: file, cluster: c}) {
+			j.clusters = append(j.clusters, c)
+		}
 	}
-	for i, node := range root.List("clusters") {
-		m := r.Map(node, fmt.Sprintf("cluster %d", i+1))
-		m.Known("name", "server", "labels", "annotations")
-		c := Cluster{Name: m.String("name"), Server: m.String("server"), Labels: m.StringMap("labels"), Annotations: m.StringMap("annotations")}
-		add(in, &j.clusters, node, c.Name, c, Cluster.difference)
+	take := func(to *[]Application, key string, list []Application, what, kind string, foreign ...string) {
+		for i, a := range list {
+			at := at.Item(key, i)
+			for _, k := range foreign {
+				if at.Has(k) {
+					at.AddAt(problem.UnknownKey, at.Pos(k), fmt.Sprintf("key %q", k), "not known in a "+what, "")
+				}
+			}
+			j.hasHealth = j.hasHealth || kind == "" && at.Has("healthy")
+			if a.Kind = kind; j.isNew(at, what, a.Name, listed{file: file, object: a}) {
+				*to = append(*to, a)
+			}
+		}
 	}
-	in.engine(&j.applications, "", root.List("applications"), "controller", "grant", "digest", "healthy")
-	in.engine(&j.releases, "", root.List("helmReleases"), "owner", "suspended", "digest", "healthy")
-	in.engine(&j.custom, Kustomization, root.List("kustomizations"), "owner", "suspended", "digest", "healthy")
-	applications, releases := root.Has("applications"), root.Has("helmReleases") || root.Has("kustomizations")
+	take(&j.applications, "applications", d.Applications, "application", "", "owner", "suspended")
+	take(&j.releases, "helmReleases", d.HelmReleases, "HelmRelease", "", "controller", "grant")
+	take(&j.releases, "kustomizations", d.Kustomizations, Kustomization, Kustomization, "controller", "grant")
+	applications, releases := at.Has("applications"), at.Has("helmReleases") || at.Has("kustomizations")
 	j.hasApplications, j.hasReleases = j.hasApplications || applications, j.hasReleases || releases
-	in.alike(&j.closed, "closed: true", root.Bool("closed", false), "it in all files of facts, or in none")
-	in.alike(&j.engines, "what the engine has", applications || releases, "applications, helmReleases or kustomizations in all files of facts, or in none")
+	if file == 0 {
+		j.first, j.isClosed, j.hasEngines = f.Name, d.Closed, applications || releases
+	}
+	j.alike(at, j.isClosed, d.Closed, "closed: true", "it in all files of facts, or in none")
+	j.alike(at, j.hasEngines, applications || releases, "what the engine has", "applications, helmReleases or kustomizations in all files of facts, or in none")
 	return r.Err()
 }
 
-// reader reads one of the files.
-type reader struct {
-	r    *yamldoc.Reader
-	doc  *yamldoc.Doc
-	file int
-}
-
-// engine adds an engine's objects; more are the keys that only its kind of object has.
-func (in reader) engine(to *itemsOf[Application], kind string, nodes []*yamldoc.Node, more ...string) {
-	for i, node := range nodes {
-		m := in.r.Map(node, fmt.Sprintf("%s %d", to.what, i+1))
-		m.Known(append([]string{"name", "cluster", "group", "component", "release", "cascade"}, more...)...)
-		a := Application{
-			Name: m.String("name"), Kind: kind, Cluster: m.String("cluster"), Group: m.String("group"), Component: m.String("component"),
-			Release: m.String("release"), Owner: m.String("owner"), Cascade: m.Bool("cascade", false), Suspended: m.Bool("suspended", false),
-			Controller: m.String("controller"), Grant: m.Bool("grant", false), Digest: m.String("digest"), Healthy: m.Bool("healthy", false),
+// isNew reports whether an element is to be added. It reports one that the file has twice, or that
+// differs between two files.
+func (j *joiner) isNew(at yamldoc.At, what, name string, l listed) bool {
+	subject := fmt.Sprintf("%s %q", what, name)
+	l.pos = at.Node.Pos()
+	first, isKnown := j.seen[subject]
+	switch {
+	case name == "": // reported
+		return false
+	case isKnown && first.file == l.file:
+		at.AddAt(problem.InvalidValue, l.pos, subject, "listed twice, first at "+first.pos.String(), "each "+what+" once")
+	case isKnown:
+		if differs := first.difference(l); differs != "" {
+			at.AddAt(problem.InvalidValue, l.pos, subject, fmt.Sprintf("is not as at %s: %s", first.pos, differs), "the same in both files, or one file with it")
 		}
-		add(in, to, node, a.Name, a, Application.difference)
+	default:
+		j.seen[subject] = l
 	}
+	return !isKnown
 }
 
 // alike reports a file where only it or only the first file says something of itself.
-func (in reader) alike(first *item[bool], subject string, says bool, expected string) {
-	here := item[bool]{in.doc.Pos(in.doc.Root), in.file, says}
+func (j *joiner) alike(at yamldoc.At, first, here bool, subject, expected string) {
 	switch {
-	case in.file == 0:
-		*first = here
-	case says && !first.value:
-		in.r.AddAt(problem.InvalidValue, here.pos, subject, "is said here, and not by "+first.pos.File, expected)
-	case !says && first.value:
-		in.r.AddAt(problem.InvalidValue, here.pos, subject, "is said by "+first.pos.File+", and not here", expected)
-	}
-}
-
-// item is an entry of a file.
-type item[T any] struct {
-	pos   problem.Pos
-	file  int
-	value T
-}
-
-// itemsOf collects the items of a kind, each once.
-type itemsOf[T any] struct {
-	what string
-	all  []T
-	seen map[string]item[T]
-}
-
-// add takes an item. It reports an item without a name, one that a file has twice, and one that
-// differs between two files.
-func add[T any](in reader, to *itemsOf[T], node *yamldoc.Node, name string, value T, difference func(T, T) string) {
-	first, dup := to.seen[name]
-	subject := fmt.Sprintf("%s %q", to.what, name)
-	switch {
-	case strings.TrimSpace(name) == "":
-		in.r.Add(problem.InvalidValue, node, `key "name"`, "missing or empty", "the "+to.what+"'s name")
-	case dup && first.file == in.file:
-		in.r.Add(problem.InvalidValue, node, subject, "listed twice, first at "+first.pos.String(), "each "+to.what+" once")
-	case dup:
-		if differs := difference(first.value, value); differs != "" {
-			in.r.Add(problem.InvalidValue, node, subject, fmt.Sprintf("is not as at %s: %s", first.pos, differs), "the same in both files, or one file with it")
-		}
-	default:
-		to.seen[name] = item[T]{in.doc.Pos(node), in.file, value}
-		to.all = append(to.all, value)
+	case here && !first:
+		at.Add(problem.InvalidValue, at.Node, subject, "is said here, and not by "+j.first, expected)
+	case !here && first:
+		at.Add(problem.InvalidValue, at.Node, subject, "is said by "+j.first+", and not here", expected)
 	}
 }

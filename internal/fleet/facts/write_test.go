@@ -11,13 +11,14 @@ import (
 func TestFileIsRead(t *testing.T) {
 	t.Parallel()
 	one := Cluster{Name: "one", Labels: map[string]string{"account": "123456789012", "on": "yes", "v": "1.30"}, Annotations: map[string]string{"a.example/b": "line\nline", "empty": ""}}
-	apps := []Application{{Name: "dns-one", Cluster: "one", Group: "addons", Component: "dns", Release: "1", Cascade: true, Controller: "addons"}, {Name: "x"}}
+	apps := []Application{{Name: "dns-one", Cluster: "one", Group: "addons", Component: "dns", Release: "1", Cascade: true, Controller: "addons"}, {Name: "x"}, {Name: "grant-addons-one", Cluster: "one", Group: "addons", Grant: true, Digest: "d"}}
 	releases := []Application{{Name: "q-one", Kind: Kustomization, Cluster: "one", Owner: "h/one", Suspended: true}, {Name: "q-one", Cluster: "one", Owner: "h/one"}}
 	for name, set := range map[string]Set{
 		"nothing":      {},
 		"closed":       NewSet(true),
 		"clusters":     NewSet(false, one, Cluster{Name: "two", Server: "https://two"}),
 		"applications": NewSet(true, one).WithApplications(apps...),
+		"health":       NewSet(true, one).WithApplications(apps...).WithHealth(),
 		"none there":   NewSet(true, one).WithApplications().WithHelmReleases(),
 		"releases":     NewSet(true, one).WithHelmReleases(releases...),
 	} {
