@@ -95,7 +95,7 @@ func (c Component) resolve(name string, files []string) (Companion, error) {
 		*text.To = rendered.Text()
 	}
 	out.Chart.RepoURL = release.WithoutScheme(out.Chart.RepoURL)
-	if found, expected := out.Chart.Incomplete(true); found != "" {
+	if found, expected := out.Chart.Incomplete("", true); found != "" {
 		return out, problem.Problem{
 			Reason: problem.IncompleteCatalog, Severity: problem.Error, Pos: at().Pos(),
 			Subject: fmt.Sprintf("companion %q of component %q of group %q", name, c.Name, c.Group), Found: found, Expected: expected,

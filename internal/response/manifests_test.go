@@ -65,7 +65,7 @@ func TestWrongManifestEntriesAreRefused(t *testing.T) {
 		more fleettest.Tree
 		want string
 	}{
-		"no such kind":   {quotas("kind: manifest, " + chartKind), `is "manifest"; expected chart or manifests; did you mean "manifests"?`},
+		"no such kind":   {quotas("kind: manifest, " + chartKind), `key "kind": "manifest"; expected chart or manifests; did you mean "manifests"?`},
 		"a chart's name": {quotas("kind: manifests, " + chartKind), `component "quotas" of group "addons": is of kind manifests and has chart.name; expected chart.path, a folder in Git`},
 		"no revision":    {quotas(`kind: manifests, chart: {repoURL: "https://git.example", path: x}`), `lacks chart.version; expected a folder in Git and its revision`},
 		"nothing":        {quotas(`kind: manifests`), `lacks chart.path, chart.repoURL, chart.version; expected`},
@@ -73,7 +73,7 @@ func TestWrongManifestEntriesAreRefused(t *testing.T) {
 		"a value file":   {quotas(folder).With(fleettest.Tree{one + "addons/quotas/values.yaml": "a: 1\n"}), one + `addons/quotas/values.yaml:1:1: component "quotas": has values, and is of kind manifests; expected no values`},
 		"substitute":     {quotas(folder + ", substitute: true"), `key "substitute" of component "quotas" of group "addons": is true, and Argo CD has no variables; expected an engine flux`},
 		"of a chart":     {quotas(chartKind + ", substitute: true"), `key "substitute": is for manifests`},
-		"no names":       {quotas(folder + ", dependsOn: [addons/x/dns]"), `key "dependsOn": has an element that is not a component's name`},
+		"no names":       {quotas(folder + ", dependsOn: [addons/x/dns]"), `key "dependsOn[0]": "addons/x/dns"; expected components of the same cluster`},
 		"another kind than the catalog's": {
 			catalog.With(fleettest.Tree{fleettest.SystemCatalog: "dns: {enabled: true}\nquotas: {enabled: true, kind: chart, chart: {name: quotas, path: null}}\n"}),
 			`systemCatalog:2:31: key "kind" of component "quotas" of group "addons": differs from the catalog's, manifests; expected kind where the catalog`,

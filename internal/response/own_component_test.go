@@ -135,7 +135,7 @@ func TestTenantsComponentTakesNobodysName(t *testing.T) {
 func TestDependenciesOfAComponentAreBounded(t *testing.T) {
 	for n, want := range map[int]string{
 		100: "",
-		101: `limit-exceeded addons/tenants/red/clusters/red-0/application-sets/addons.yaml:1:18: key "dependsOn": has 101 elements; expected at most 100`,
+		101: `limit-exceeded addons/tenants/red/clusters/red-0/application-sets/addons.yaml:1:18: key "dependsOn": 101 elements; expected at most 100`,
 	} {
 		st := querytest.Build(t, twoTenants().With(fleettest.Tree{
 			"addons/tenants/red/clusters/red-0/application-sets/addons.yaml": "web: {dependsOn: [" + strings.Repeat("dns, ", n) + "]}\n",

@@ -116,8 +116,9 @@ func (a At) structure(n *Node, what string, v reflect.Value) At {
 	}
 	all := fieldsOf(v.Type())
 	var known []string
+	isOpen := false
 	for _, f := range all {
-		if !f.isPlace {
+		if isOpen = isOpen || f.isOpen; !f.isPlace && !f.isOpen {
 			known = append(known, f.key)
 		}
 	}
@@ -125,11 +126,15 @@ func (a At) structure(n *Node, what string, v reflect.Value) At {
 		known = append(known, e.MoreKeys()...)
 	}
 	before := len(a.problems)
-	m.Known(known...)
+	if !isOpen {
+		m.Known(known...)
+	}
 	isMisspelt := len(a.problems) > before // a missing key may be a misspelt one
 	for i := range all {
 		f := &all[i]
 		switch n := a.Node.Get(f.key); {
+		case f.isOpen:
+			v.FieldByIndex(f.index).Set(reflect.ValueOf(a.Node))
 		case f.isPlace:
 			v.FieldByIndex(f.index).Set(reflect.ValueOf(a.pos(a.Node)))
 		case !n.IsNull():
@@ -350,7 +355,7 @@ type field struct {
 	words                      []string
 	pattern                    *regexp.Regexp
 	required, isName, isQuoted bool
-	isPlace                    bool // the field holds the map's place, not a key
+	isPlace, isOpen            bool // the field holds the map's place, or the map, not a key
 	once, orOne                bool // for a list: its elements are unique; a single one needs no list
 	most                       int  // elements
 	longest                    time.Duration
@@ -384,7 +389,7 @@ func fieldsOf(t reflect.Type) []field {
 		name, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
 		f := field{index: sf.Index, key: name, expect: sf.Tag.Get("expect"), required: !strings.HasPrefix(options, "omit")}
 		f.read(sf.Tag)
-		if name != "" && name != "-" && sf.Tag.Get("is") != "internal" || f.isPlace {
+		if name != "" && name != "-" && sf.Tag.Get("is") != "internal" || f.isPlace || f.isOpen {
 			out = append(out, f)
 		}
 	}
@@ -416,6 +421,8 @@ func (f *field) read(tag reflect.StructTag) {
 			f.isQuoted = true
 		case "place":
 			f.isPlace = true
+		case "open":
+			f.isOpen = true
 		}
 	}
 	f.longest, _ = time.ParseDuration(tag.Get("longest"))

@@ -21,6 +21,7 @@
 //	is:"name"                      a DNS-1123 label: the text, each text of a list or key of a map
 //	is:"quoted"                    not a number or a boolean, as YAML reads 1.10 as 1.1
 //	is:"place"                     not a key: a problem.Pos gets the place of the map
+//	is:"open"                      not a key: a *Node gets the map, which may have further keys
 //	is:"internal"                  not a key
 //	pattern:"^a"                   a text that matches
 //	longest:"1h"                   the limit of a duration

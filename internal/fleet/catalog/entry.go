@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,14 +30,14 @@ const (
 	KeyCompanions  = "companions"
 )
 
-var entryKeys = []string{KeyEnabled, KeyChart, KeyNamespace, KeyReleaseName, KeySelector, KeyValues, KeyKind, KeyDependsOn, KeySubstitute, KeyCompanions}
+var readKeys = []string{KeyEnabled, KeyChart, KeyNamespace, KeyReleaseName, KeySelector, KeyValues, KeyKind, KeyDependsOn, KeySubstitute, KeyCompanions}
 
 // IsRead reports whether parameter sets are made of a key of an entry, and not only
 // ApplicationSets.
-func IsRead(key string) bool { return slices.Contains(entryKeys, key) }
+func IsRead(key string) bool { return slices.Contains(readKeys, key) }
 
-// knownKeys are entryKeys and a chart's keys that may be in the entry itself.
-var knownKeys = append([]string{"repoURL", "version", "path"}, entryKeys...)
+// knownKeys are readKeys and a chart's keys that may be in the entry itself.
+var knownKeys = append([]string{"repoURL", "version", "path"}, readKeys...)
 
 // ChartKeys are the keys of a chart's coordinates.
 var ChartKeys = []string{"repoURL", "name", "version", "path"}
@@ -81,17 +82,17 @@ func (c *Chart) Texts() []Text {
 
 // Entry is a merged catalog entry, its templates not yet executed.
 type Entry struct {
-	Enabled     bool
+	Enabled     bool `json:"enabled,omitempty"`
 	Chart       Chart
-	Namespace   string
-	ReleaseName string
+	Namespace   string `json:"namespace,omitempty"`
+	ReleaseName string `json:"releaseName,omitempty"`
 	Selector    labels.Selector
 	Problems    []problem.Problem
 	Node        *yamldoc.Node // all but values, for templates
 	// Kind is KindManifests, or empty for a chart.
 	Kind       string
-	DependsOn  []string
-	Substitute bool
+	DependsOn  []string `json:"dependsOn,omitempty" jsonschema:"maxItems=100" is:"quoted" pattern:"^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?/)?[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" expect:"components of the same cluster, as component or group/component"`
+	Substitute bool     `json:"substitute,omitempty"`
 	// Companions are the names of further charts, sorted.
 	Companions []string
 	// MayHaveCompanions reports whether any catalog names companions of the component.
@@ -171,6 +172,31 @@ func LongForm(e *yamldoc.Node) *yamldoc.Node {
 // GivesChart reports whether an entry, which may be nil, has coordinates of a chart.
 func GivesChart(e *yamldoc.Node) bool { return !LongForm(e).Get(KeyChart).IsNull() }
 
+// entryKeys are the keys of a merged entry. A catalog's values are not among them.
+type entryKeys struct {
+	*Entry
+	Map        *yamldoc.Node            `json:"-" is:"open"`
+	Chart      chartKeys                `json:"chart,omitempty"`
+	Selector   *yamldoc.Node            `json:"selector,omitempty"`
+	Kind       string                   `json:"kind,omitempty" jsonschema:"enum=chart,enum=manifests"`
+	Companions map[string]companionKeys `json:"companions,omitempty" is:"name"`
+	Values     map[string]*yamldoc.Node `json:"values,omitempty"`
+}
+
+type chartKeys struct {
+	RepoURL string `json:"repoURL,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Version string `json:"version,omitempty" is:"quoted"`
+	Path    string `json:"path,omitempty"`
+}
+
+// companionKeys are the keys of a further chart.
+type companionKeys struct {
+	Chart       chartKeys                `json:"chart,omitempty"`
+	ReleaseName string                   `json:"releaseName,omitempty"`
+	Values      map[string]*yamldoc.Node `json:"values,omitempty"`
+}
+
 // ReadEntry reads a merged catalog entry; its templates are not executed.
 func ReadEntry(n *yamldoc.Node) *Entry {
 	doc := &yamldoc.Doc{}
@@ -178,53 +204,61 @@ func ReadEntry(n *yamldoc.Node) *Entry {
 		doc = n.Doc
 	}
 	r := yamldoc.NewReader(doc)
-	m := r.Map(n.WithoutNulls(), "catalog entry")
-	e := &Entry{Node: m.Node(), Enabled: m.Bool(KeyEnabled, false), Namespace: m.String(KeyNamespace), ReleaseName: m.String(KeyReleaseName)}
-	c := m.Map(KeyChart)
-	c.Known(ChartKeys...)
-	e.Chart = Chart{RepoURL: c.String("repoURL"), Name: c.String("name"), Version: c.String("version"), Path: c.String("path")}
-	if v := c.Node().Get("version"); v != nil && v.Kind == yamldoc.Number {
-		r.Add(problem.InvalidValue, v, `key "chart.version"`, "is a number", "text", "put it in quotes: YAML reads 1.10 as 1.1")
-	}
-	e.readKind(r, m)
-	e.readCompanions(r, m)
-	if v := m.Node().Get(KeyValues); v != nil { // maps and null have been taken out
-		r.Add(problem.InvalidValue, v, `key "values"`, "is a "+v.Kind.String(), "a map")
-	}
-	if s := m.Node().Get(KeySelector); !s.IsNull() {
-		selector, err := labels.ParseSelector(s.Any())
-		if err != nil {
-			r.Add(problem.InvalidSelector, s, `key "selector"`, err.Error(), "matchLabels and matchExpressions")
-		}
-		e.Selector = selector
-	}
+	e := &Entry{}
+	e.Node = r.Decode(n.WithoutNulls(), "catalog entry", problem.InvalidValue, &entryKeys{Entry: e}).Node
 	e.Problems = problem.Errors(r.Problems())
 	return e
 }
 
-// Incomplete reports chart coordinates that cannot be deployed. An entry without coordinates is
+// Check keeps the keys, and checks what concerns more than one.
+func (k *entryKeys) Check(at yamldoc.At) {
+	k.Entry.Chart, k.Entry.Companions = Chart(k.Chart), slices.Sorted(maps.Keys(k.Companions))
+	if slices.Contains(k.Entry.Companions, KeyValues) {
+		at.AddAt(problem.InvalidValue, at.In(KeyCompanions).Pos(KeyValues), `companion "values"`, "has the name of the component's own values file", "another name")
+	}
+	if k.Kind == KindManifests {
+		k.Entry.Kind = KindManifests
+	} else if k.Substitute {
+		at.Wrong(KeySubstitute, "is for "+KindManifests, "a chart's values, which are templates over the facts")
+	}
+	if k.Selector == nil {
+		return
+	}
+	var err error
+	if k.Entry.Selector, err = labels.ParseSelector(k.Selector.Any()); err != nil {
+		at.Add(problem.InvalidSelector, k.Selector, `key "selector"`, err.Error(), "matchLabels and matchExpressions")
+	}
+}
+
+// Incomplete reports the coordinates of an entry that cannot be deployed. A chart without any is
 // incomplete only when they are needed: when a catalog gives them, or should.
-func (c Chart) Incomplete(needed bool) (found, expected string) {
-	switch {
+func (e *Entry) Incomplete(at Chart, needed bool) (found, expected string) {
+	return at.Incomplete(e.Kind, needed)
+}
+
+// Incomplete does so for coordinates of a kind.
+func (c Chart) Incomplete(kind string, needed bool) (found, expected string) {
+	where, expected := "chart.name or chart.path", "chart coordinates in the catalog"
+	switch isFolder := kind == KindManifests; {
+	case isFolder && c.Name != "":
+		return "is of kind manifests and has chart.name", "chart.path, a folder in Git"
+	case isFolder:
+		where, expected = "chart.path", "a folder in Git and its revision"
 	case c == (Chart{}) && !needed:
 		return "", ""
 	case c.Name != "" && c.Path != "":
 		return "has both chart.name and chart.path", "one of them: a chart of a Helm repository or registry, or a folder in Git"
 	}
 	var missing []string
-	if c.Name == "" && c.Path == "" {
-		missing = append(missing, "chart.name or chart.path")
-	}
-	if c.RepoURL == "" {
-		missing = append(missing, "chart.repoURL")
-	}
-	if c.Version == "" {
-		missing = append(missing, "chart.version")
+	for _, key := range []struct{ name, value string }{{where, c.Name + c.Path}, {"chart.repoURL", c.RepoURL}, {"chart.version", c.Version}} {
+		if key.value == "" {
+			missing = append(missing, key.name)
+		}
 	}
 	if len(missing) == 0 {
 		return "", ""
 	}
-	return "lacks " + strings.Join(missing, ", "), "chart coordinates in the catalog"
+	return "lacks " + strings.Join(missing, ", "), expected
 }
 
 // Problems finds what is wrong in a catalog file of the hierarchy and does not depend on a cluster.
@@ -249,11 +283,11 @@ func Problems(root *yamldoc.Node) []problem.Problem {
 			if slices.Contains(knownKeys, key.Key) {
 				continue
 			}
-			if hint := problem.Nearest(key.Key, entryKeys); len(hint) > 0 { // a misspelt `enabled` would remove the component
-				r.AddAt(problem.UnknownKey, f.Value.KeyPos(key.Key), fmt.Sprintf("key %q of component %q", key.Key, f.Key), "is not known", "one of "+strings.Join(entryKeys, ", "), hint...)
+			if hint := problem.Nearest(key.Key, readKeys); len(hint) > 0 { // a misspelt `enabled` would remove the component
+				r.AddAt(problem.UnknownKey, f.Value.KeyPos(key.Key), fmt.Sprintf("key %q of component %q", key.Key, f.Key), "is not known", "one of "+strings.Join(readKeys, ", "), hint...)
 			} else {
 				r.Warn(problem.UnknownKey, key.Value, fmt.Sprintf("key %q of component %q", key.Key, f.Key),
-					"is not read in the hierarchy", "one of "+strings.Join(entryKeys, ", "),
+					"is not read in the hierarchy", "one of "+strings.Join(readKeys, ", "),
 					"settings of the ApplicationSet belong into the values of charts/application-sets")
 			}
 		}
@@ -291,7 +325,7 @@ func NearMisses(root *yamldoc.Node) []problem.Problem {
 			continue
 		}
 		for _, key := range f.Value.Fields() {
-			if hint := problem.Nearest(key.Key, entryKeys); len(hint) > 0 && !slices.Contains(entryKeys, key.Key) {
+			if hint := problem.Nearest(key.Key, readKeys); len(hint) > 0 && !slices.Contains(readKeys, key.Key) {
 				r.WarnAt(problem.UnknownKey, f.Value.KeyPos(key.Key), fmt.Sprintf("key %q of component %q", key.Key, f.Key), "is not read by Argosy", "", hint...)
 			}
 		}

@@ -2,11 +2,9 @@ package catalog
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
-	"github.com/argosy-hub/argosy/internal/base/yamldoc"
-	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
 )
 
 // A component is a chart, or with `kind: manifests` a folder in Git that an engine applies as it
@@ -18,63 +16,48 @@ const KindManifests = "manifests"
 
 const kindChart = "chart"
 
-// maxDependsOn bounds the dependencies of one component: each engine walks the order of all.
-const maxDependsOn = 100
-
-// readKind reads an entry's kind, and the keys that go with it.
-func (e *Entry) readKind(r *yamldoc.Reader, m *yamldoc.MapReader) {
-	switch kind := m.String(KeyKind); kind {
-	case "", kindChart:
-	case KindManifests:
-		e.Kind = KindManifests
-	default:
-		r.Add(problem.InvalidValue, m.Node().Get(KeyKind), `key "kind"`, fmt.Sprintf("is %q", kind), kindChart+" or "+KindManifests, problem.Nearest(kind, []string{kindChart, KindManifests})...)
-	}
-	dependsOn := m.List(KeyDependsOn)
-	if len(dependsOn) > maxDependsOn {
-		r.Add(problem.LimitExceeded, m.Node().Get(KeyDependsOn), `key "dependsOn"`, fmt.Sprintf("has %d elements", len(dependsOn)), fmt.Sprintf("at most %d", maxDependsOn))
-		return
-	}
-	for _, n := range dependsOn {
-		group, name, qualified := strings.Cut(n.Text(), "/")
-		if !qualified {
-			name = group
-		}
-		if n.Kind != yamldoc.String || !labels.IsName(group) || !labels.IsName(name) {
-			r.Add(problem.InvalidValue, n, `key "dependsOn"`, "has an element that is not a component's name", "components of the same cluster, as component or group/component")
-			continue
-		}
-		e.DependsOn = append(e.DependsOn, n.Text())
-	}
-	if e.Substitute = m.Bool(KeySubstitute, false); e.Substitute && e.Kind != KindManifests {
-		r.Add(problem.InvalidValue, m.Node().Get(KeySubstitute), `key "substitute"`, "is for "+KindManifests, "a chart's values, which are templates over the facts")
-	}
-}
-
-// Incomplete reports coordinates that cannot be deployed, as Chart.Incomplete does for a chart.
-func (e *Entry) Incomplete(at Chart, catalogued bool) (found, expected string) {
-	if e.Kind != KindManifests {
-		return at.Incomplete(catalogued)
-	}
-	if at.Name != "" {
-		return "is of kind manifests and has chart.name", "chart.path, a folder in Git"
-	}
-	var missing []string
-	for _, key := range []struct{ name, value string }{{"chart.path", at.Path}, {"chart.repoURL", at.RepoURL}, {"chart.version", at.Version}} {
-		if key.value == "" {
-			missing = append(missing, key.name)
-		}
-	}
-	if len(missing) == 0 {
-		return "", ""
-	}
-	return "lacks " + strings.Join(missing, ", "), "a folder in Git and its revision"
-}
-
 // KindName returns a kind as a catalog names it.
 func KindName(kind string) string {
 	if kind == "" {
 		return kindChart
 	}
 	return kind
+}
+
+// KindProblems checks the kind of a group's component. Only the catalog sets the kind: the
+// component's ApplicationSet is made for it. The entry was read from tree.
+func KindProblems(group, component string, e *Entry, tree *hierarchy.Tree, isFlux bool) []problem.Problem {
+	fault := func(key, found, expected string, reason problem.Reason) []problem.Problem {
+		return []problem.Problem{{
+			Reason: reason, Severity: problem.Error, Pos: tree.At([]string{key}).Pos(),
+			Subject: fmt.Sprintf("key %q of component %q of group %q", key, component, group), Found: found, Expected: expected,
+		}}
+	}
+	if first := tree.First(); first.Level == Level {
+		said := "" // in the catalog
+		if n := first.Root.Get(KeyKind); n != nil && n.Text() == KindManifests {
+			said = KindManifests
+		}
+		if said != e.Kind {
+			return fault(KeyKind, fmt.Sprintf("differs from the catalog's, %s", KindName(said)), "kind where the catalog of the release has the component, and nowhere else", problem.InvalidValue)
+		}
+	}
+	if e.Substitute && !isFlux {
+		return fault(KeySubstitute, "is true, and Argo CD has no variables", "an engine flux, or folders that need none", problem.UnsupportedEngine)
+	}
+	return nil
+}
+
+// UnexpectedValues reports values of a component that takes none.
+func UnexpectedValues(component string, layers []hierarchy.Layer) []problem.Problem {
+	for _, l := range layers {
+		if l.Root.IsMap() && len(l.Root.Fields()) > 0 {
+			return []problem.Problem{{
+				Reason: problem.InvalidValue, Severity: problem.Error, Pos: l.Root.Pos(), Subject: fmt.Sprintf("component %q", component),
+				Found: "has values, and is of kind manifests", Expected: "no values: manifests are applied as they are",
+				Hints: []string{"chart.path is a template: a folder for each environment, for one"},
+			}}
+		}
+	}
+	return nil
 }
