@@ -1,6 +1,10 @@
 package fleet
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
+)
 
 // TestBudgetIsRoundedDownToAtLeastOne: a share is rounded down, and is at least one member unless
 // it is nothing; a number is that number. (G3)
@@ -51,7 +55,7 @@ func TestBudgetIsRoundedDownToAtLeastOne(t *testing.T) {
 // (G3)
 func TestBudgetNeverShrinksUnderway(t *testing.T) {
 	for percent := 1; percent <= 100; percent++ {
-		b := Budget{percent: percent}
+		b := Budget{rollout.Limit{Percent: percent}}
 		for members := 1; members <= 300; members++ {
 			for gone := 0; gone <= b.Of(members) && gone <= members; gone++ {
 				if left := b.Of(members) - gone; left > b.Of(members-gone) {
@@ -84,9 +88,9 @@ func TestLayoutGuard(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"guard: {maxRemovals: 10.5%}\n":  `invalid-layout fleet/layout.yaml:1:22: key "guard.maxRemovals": "10.5%"; expected a number of members, or a whole percentage such as "10%"`,
-		"guard: {maxRemovals: 120%}\n":   `invalid-layout fleet/layout.yaml:1:22: key "guard.maxRemovals": "120%"; expected at most "100%"`,
-		"guard: {maxRemovals: -1}\n":     `invalid-layout fleet/layout.yaml:1:22: key "guard.maxRemovals": "-1"; expected a number of members, or a whole percentage such as "10%"`,
+		"guard: {maxRemovals: 10.5%}\n":  `invalid-layout fleet/layout.yaml:1:22: key "guard.maxRemovals": "10.5%"; expected a number of members, or a whole percentage such as "10%", at most "100%"`,
+		"guard: {maxRemovals: 120%}\n":   `invalid-layout fleet/layout.yaml:1:22: key "guard.maxRemovals": "120%"; expected a number of members, or a whole percentage such as "10%", at most "100%"`,
+		"guard: {maxRemovals: -1}\n":     `invalid-layout fleet/layout.yaml:1:22: key "guard.maxRemovals": "-1"; expected a number of members, or a whole percentage such as "10%", at most "100%"`,
 		"guard: {approvals: ../other}\n": `invalid-layout fleet/layout.yaml:1:20: key "guard.approvals": path "../other" leads upwards (..): paths stay inside the repository`,
 	} {
 		if _, got := parseLayout(t, text); got != want {

@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/fleet/pathpattern"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
 )
@@ -28,15 +29,15 @@ var defaultLayout []byte
 
 // Group is a set of components that are owned and released together.
 type Group struct {
-	Name string
-	// Root is the folder that holds the group's levels.
-	Root string
-	// Catalogs are the files that queries without a base start from; the later wins.
-	Catalogs []string
+	Name string `json:"-"`
+	// Root is the folder of the group's levels; default the group's name.
+	Root string `json:"root,omitempty" is:"path"`
+	// Catalogs is the catalog that queries without a base start from, or a list of catalogs.
+	Catalogs []string `json:"catalog,omitempty" is:"path" jsonschema:"oneof_type=string;array,uniqueItems=true"`
 	// OwnCatalogs says that the layout lists the catalogs: the fleet's own, beside the catalog of
 	// charts/application-sets. The releases view hands their entries to the chart.
-	OwnCatalogs bool
-	Pos         problem.Pos
+	OwnCatalogs bool        `json:"-"`
+	Pos         problem.Pos `json:"-" is:"place"`
 }
 
 // Workloads is the group of the teams' applications: its catalogs are the fleet's own.
@@ -125,7 +126,7 @@ func ParseLayout(doc *yamldoc.Doc) (*Layout, error) {
 		own := r.Map(doc.Root, "the layout")
 		layers = append(layers, hierarchy.Layer{Level: "layout", Root: own.Node()})
 	}
-	d := LayoutDocument{Guard: LayoutGuard{MaxRemovals: Budget{percent: 10}, Approvals: "fleet/approvals"}}
+	d := LayoutDocument{Guard: Guard{MaxRemovals: Budget{rollout.Limit{Percent: 10}}, Approvals: "fleet/approvals"}}
 	at := r.Decode(hierarchy.Merge(layers, nil).Root, "the layout", problem.InvalidLayout, &d)
 	l := layoutParser{at: at, d: &d}.parse()
 	l.File = file
@@ -147,10 +148,8 @@ func (p layoutParser) parse() *Layout {
 		d.Hub = "" // reported
 	}
 	l := &Layout{
-		Hub: d.Hub, ApplicationSets: string(d.Versions.ApplicationSets), FleetSecrets: string(d.Versions.FleetSecrets), CatalogValuesWin: d.CatalogValuesWin,
-		LintIgnore: d.Lint.Ignore, SecretNames: SecretNames{ClusterSecrets: d.SecretNames.Cluster, GitSecrets: d.SecretNames.Git},
-		Guard:         Guard{MaxRemovals: d.Guard.MaxRemovals, Window: d.Guard.Window, Approvals: string(d.Guard.Approvals)},
-		DuplicateKeys: problem.Error,
+		Hub: d.Hub, ApplicationSets: d.Versions.ApplicationSets, FleetSecrets: d.Versions.FleetSecrets, CatalogValuesWin: d.CatalogValuesWin,
+		LintIgnore: d.Lint.Ignore, SecretNames: d.SecretNames, Guard: d.Guard, DuplicateKeys: problem.Error,
 	}
 	if d.DuplicateKeys {
 		l.DuplicateKeys = problem.Warning
@@ -195,11 +194,16 @@ func (p layoutParser) groups() map[string]Group {
 	out := map[string]Group{}
 	for name, g := range p.d.Groups {
 		catalogs := p.at.Node.Get("groups").Get(name).Get("catalog")
-		group := Group{Name: name, Root: cmp.Or(string(g.Root), name), Pos: g.Pos, OwnCatalogs: name == Workloads || catalogs != nil && catalogs.Kind == yamldoc.List}
-		for _, c := range g.Catalog {
-			group.Catalogs = append(group.Catalogs, string(c))
+		g.Name, g.Root, g.OwnCatalogs = name, cmp.Or(g.Root, name), name == Workloads || catalogs != nil && catalogs.Kind == yamldoc.List
+		out[name] = g
+		for i, n := range slices.Concat(catalogs.Items(), []*yamldoc.Node{catalogs}) {
+			if key := "groups." + name + ".catalog"; hierarchy.IsTemplate(n.Text()) {
+				if n != catalogs {
+					key = fmt.Sprintf("%s[%d]", key, i)
+				}
+				p.at.Add(problem.InvalidLayout, n, fmt.Sprintf("key %q", key), fmt.Sprintf("%q is a template", n.Text()), "a plain file: its strings are templates over the facts")
+			}
 		}
-		out[name] = group
 	}
 	if len(out) == 0 {
 		p.at.Wrong("groups", "names no group", "at least one")
@@ -226,7 +230,7 @@ func (p layoutParser) levels(key string, levels []LayoutLevel) (*hierarchy.Hiera
 				dirs = append(dirs, strings.Split(out, "/"))
 			}
 		}
-		specs = append(specs, hierarchy.LevelSpec{Name: level.Name, Dir: level.Dir, Required: level.Required, Pos: level.Pos})
+		specs = append(specs, level.LevelSpec)
 	}
 	if p.at.Err() != nil {
 		return nil, dirs
@@ -237,27 +241,12 @@ func (p layoutParser) levels(key string, levels []LayoutLevel) (*hierarchy.Hiera
 }
 
 func (p layoutParser) merge() hierarchy.Rules {
-	var rules []hierarchy.Rule
+	if p.at.Err() != nil {
+		return nil // a rule may be wrong
+	}
+	rules := make([]hierarchy.Rule, len(p.d.Merge))
 	for i, m := range p.d.Merge {
-		rule := hierarchy.Rule{Pattern: m.Path, Group: m.Group, Component: m.Component, Pos: m.Pos}
-		if at := p.at.Item("merge", i); m.Strategy.IsMap() {
-			rule.Strategy = hierarchy.ByKey
-			var by struct {
-				Key string `json:"by-key"`
-			}
-			at.Below("strategy", problem.InvalidLayout, &by)
-			rule.Key = by.Key
-		} else {
-			rule.Strategy, rule.Key = hierarchy.ParseStrategy(m.Strategy.Text())
-		}
-		if m.Path == "" || m.Strategy == nil || m.Strategy.IsMap() && rule.Key == "" {
-			continue // reported
-		}
-		if _, err := hierarchy.NewRules(rule); err != nil {
-			p.at.Item("merge", i).Fail("", err)
-			continue
-		}
-		rules = append(rules, rule)
+		rules[i] = m.Rule
 	}
 	out, err := hierarchy.NewRules(rules...)
 	p.at.Fail("merge", err)

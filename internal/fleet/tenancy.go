@@ -22,7 +22,10 @@ const (
 
 // SecretNames are patterns, over the member's identity, of the secrets of the store that a tenant's
 // files may name. A kind without patterns is not checked.
-type SecretNames map[string][]*namePattern
+type SecretNames struct {
+	Cluster []*namePattern `json:"cluster,omitempty" expect:"text such as {{ .hub }}/{{ .cluster }}, with * and ? for what may differ"`
+	Git     []*namePattern `json:"git,omitempty" expect:"text such as {{ .hub }}/{{ .cluster }}, with * and ? for what may differ"`
+}
 
 // namePattern is a template of names, in which * stands for any text without a slash and ? for one
 // character.
@@ -52,11 +55,15 @@ func memberFacts(hub, cluster, tenant, environment string) map[string]any {
 
 // Check reports whether the member's tenant may give a name to a secret of the kind.
 func (s SecretNames) Check(kind string, m *Member, name string) (expected string, ok bool) {
-	if len(s[kind]) == 0 || name == "" {
+	patterns := s.Cluster
+	if kind == GitSecrets {
+		patterns = s.Git
+	}
+	if len(patterns) == 0 || name == "" {
 		return "", true
 	}
 	var allowed []string
-	for _, p := range s[kind] {
+	for _, p := range patterns {
 		pattern, err := p.t.Execute(memberFacts(m.Hub, m.Name, m.Tenant, m.Environment))
 		if err != nil {
 			continue // tried when the layout was loaded; a pattern that fails allows nothing
@@ -225,7 +232,7 @@ func (p layoutParser) tenantSchemas(groups map[string]Group) map[string]SchemaFi
 			at.AddAt(problem.InvalidLayout, at.Pos(key), fmt.Sprintf("key %q", "tenantSchemas."+key), "names no component", "GROUP/COMPONENT, with a group of the layout")
 			continue
 		}
-		out[key] = SchemaFile{Path: string(path), Pos: at.Node.Get(key).Pos()}
+		out[key] = SchemaFile{Path: path, Pos: at.Node.Get(key).Pos()}
 	}
 	return out
 }

@@ -26,11 +26,12 @@ const MaxLevels = 64
 
 // LevelSpec is a level as the layout declares it.
 type LevelSpec struct {
-	Name string
-	// Dir is a Go template of the level's folder over the facts.
-	Dir      string
-	Required bool
-	Pos      problem.Pos
+	Name string `json:"name" expect:"the level's name"`
+	// Dir is the level's folder, a template over the facts.
+	Dir string `json:"dir" expect:"the level's folder"`
+	// Required makes a missing value file of the level an error.
+	Required bool        `json:"required,omitempty" jsonschema:"oneof_type=boolean;string"`
+	Pos      problem.Pos `json:"-" is:"place"`
 }
 
 // Hierarchy is a list of levels, least specific first.

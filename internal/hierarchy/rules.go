@@ -22,15 +22,16 @@ const (
 
 // Rule chooses a strategy for the paths that a pattern matches.
 type Rule struct {
-	// Pattern is a path (ParsePath) in which the part `*` stands for any one part and `**` for any
+	// Pattern is a path of keys, in which the part `*` stands for any one part and `**` for any
 	// number.
-	Pattern string
+	Pattern string `json:"path" expect:"a path of keys"`
 	// Group and Component limit the rule when they are not empty.
-	Group, Component string
-	Strategy         Strategy
+	Group     string   `json:"group,omitempty"`
+	Component string   `json:"component,omitempty"`
+	Strategy  Strategy `json:"-"`
 	// Key is the elements' identifying key with ByKey.
-	Key string
-	Pos problem.Pos
+	Key string      `json:"-"`
+	Pos problem.Pos `json:"-" is:"place"`
 
 	parts []string
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 )
 
 // NodeReader is implemented by types that read their own value. The error says what was found.
@@ -281,7 +282,7 @@ func (a At) scalar(f *field, n *Node, path string, v reflect.Value) {
 		}
 		a.missing(f, pos, path)
 		return
-	case text == "" && f.pattern == nil && !isOwn:
+	case text == "" && f.pattern == nil && !isOwn && !f.isPath:
 		return
 	case f.isName && !isName(text):
 		a.wrong(n, path, fmt.Sprintf("%q is not a DNS-1123 label", shorten(text)), nameForm)
@@ -327,6 +328,12 @@ func (f *field) set(v reflect.Value, text string) error {
 		return nil
 	}
 	switch v.Kind() { //nolint:exhaustive // files have no other kinds
+	case reflect.String:
+		if f.isPath {
+			clean, err := snapshot.CleanPath(text)
+			v.SetString(clean)
+			return err
+		}
 	case reflect.Bool:
 		v.SetBool(text == f.words[len(f.words)-1])
 	case reflect.Int:
@@ -355,6 +362,7 @@ type field struct {
 	words                      []string
 	pattern                    *regexp.Regexp
 	required, isName, isQuoted bool
+	isPath                     bool
 	isPlace, isOpen            bool // the field holds the map's place, or the map, not a key
 	once, orOne                bool // for a list: its elements are unique; a single one needs no list
 	most                       int  // elements
@@ -363,7 +371,7 @@ type field struct {
 
 // element returns the rules of the tags for an element of a list or map.
 func (f *field) element() *field {
-	return &field{key: f.key, expect: f.expect, words: f.words, pattern: f.pattern, isName: f.isName, isQuoted: f.isQuoted, longest: f.longest, required: true}
+	return &field{key: f.key, expect: f.expect, words: f.words, pattern: f.pattern, isName: f.isName, isQuoted: f.isQuoted, isPath: f.isPath, longest: f.longest, required: true}
 }
 
 // choices returns the allowed words of a key for an error.
@@ -419,6 +427,8 @@ func (f *field) read(tag reflect.StructTag) {
 			f.isName = true
 		case "quoted":
 			f.isQuoted = true
+		case "path":
+			f.isPath = true
 		case "place":
 			f.isPlace = true
 		case "open":

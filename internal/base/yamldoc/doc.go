@@ -20,6 +20,7 @@
 //	jsonschema:"oneof_type=string;array"  a text counts as a list of one
 //	is:"name"                      a DNS-1123 label: the text, each text of a list or key of a map
 //	is:"quoted"                    not a number or a boolean, as YAML reads 1.10 as 1.1
+//	is:"path"                      a path inside the repository, which is cleaned
 //	is:"place"                     not a key: a problem.Pos gets the place of the map
 //	is:"open"                      not a key: a *Node gets the map, which may have further keys
 //	is:"internal"                  not a key

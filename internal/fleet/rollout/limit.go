@@ -2,8 +2,8 @@ package rollout
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
-	"strings"
 )
 
 // Limit is a number of members, or a share of them in percent.
@@ -12,14 +12,21 @@ type Limit struct {
 	Percent int
 }
 
-// UnmarshalText reads a number, or a percentage.
+var limitForm = regexp.MustCompile(`^(\d{1,9})(%?)$`)
+
+// UnmarshalText reads a number, or a whole percentage.
 func (l *Limit) UnmarshalText(text []byte) error {
-	digits, isPercent := strings.CutSuffix(string(text), "%")
-	n, err := strconv.Atoi(digits)
-	if err != nil || n < 0 || isPercent && n > 100 {
-		return fmt.Errorf("%q is not a number of members", text)
+	m := limitForm.FindSubmatch(text)
+	if m == nil {
+		return fmt.Errorf("%q", text)
 	}
-	if *l = (Limit{Count: n}); isPercent {
+	n, _ := strconv.Atoi(string(m[1])) // digits
+	switch {
+	case len(m[2]) == 0:
+		*l = Limit{Count: n}
+	case n > 100:
+		return fmt.Errorf("%q", text)
+	default:
 		*l = Limit{Percent: n}
 	}
 	return nil
@@ -33,7 +40,7 @@ func (l Limit) Of(members int) int {
 	return l.Count
 }
 
-// String returns the limit as a policy has it.
+// String returns the limit as a file has it.
 func (l Limit) String() string {
 	if l.Percent > 0 {
 		return strconv.Itoa(l.Percent) + "%"

@@ -80,7 +80,7 @@ func TestPolicyProblems(t *testing.T) {
 		head + "rings: [{name: a, selector: {matchLabel: {}}}]\n":                                       `key "rings[0].selector"`,
 		head + "rings: [{name: a, selector: {}}, {name: a, selector: {}}]\n":                            `"a" is the name of another ring`,
 		head + "rings: [{name: a, selector: {}, soak: 3 days}]\n":                                       `key "rings[0].soak": "3 days"; expected a duration`,
-		head + "rings: [{name: a, selector: {}, maxUnavailable: few}]\n":                                `"few" is not a number of members`,
+		head + "rings: [{name: a, selector: {}, maxUnavailable: few}]\n":                                `"few"; expected a number such as 1, or a share such as 10%`,
 		head + "rings: [{name: a, selector: {}, onFailure: stop}]\n":                                    `"stop"; expected hold or back`,
 		head + "rings: [{name: a, selector: {}, windows: [{from: 9}]}]\n":                               `key "rings[0].windows[0].from": "9"`,
 		head + "rings: [{name: a, selector: {}, windows: [{timeZone: Mars}]}]\n":                        `"Mars"; expected a time zone`,

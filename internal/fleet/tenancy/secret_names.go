@@ -18,7 +18,7 @@ const (
 // tenants share.
 func ForbiddenSecrets(layout *fleet.Layout, m *fleet.Member, registration *hierarchy.Tree) []problem.Problem {
 	names := layout.SecretNames
-	if m.IsHub || len(names) == 0 {
+	if m.IsHub {
 		return nil
 	}
 	own := map[string]bool{}

@@ -35,7 +35,7 @@ var envelopes = map[string]any{
 }
 
 // sources are the packages of the envelopes' types, whose comments become descriptions.
-var sources = []string{"base/problem", "fleet", "change/plan", "resolve/explain", "base/report", "change/report", "rings", "fleet/rollout", "migrate/verify"}
+var sources = []string{"base/problem", "hierarchy", "fleet", "change/plan", "resolve/explain", "base/report", "change/report", "rings", "fleet/rollout", "migrate/verify"}
 
 // Generate returns the schemas by the names of their files. Internal is the module's folder of that
 // name, relative to this package.
