@@ -27,7 +27,7 @@ func MountsOf(previous *State, main *snapshot.Snapshot) (*mount.Table, error) {
 
 // Bounds are what the repository says that bounds mounts, and the changes of a team.
 func (b *Resolver) Bounds() mount.Bounds {
-	return mount.Bounds{Fleet: b.Fleet, Catalogs: b.Catalogs, Teams: b.teams, Documents: b.Documents, Folder: b.folders.Of}
+	return mount.Bounds{Fleet: b.Fleet, Catalogs: b.Catalogs, Teams: b.teams, Apps: b.apps, Documents: b.Documents, Folder: b.folders.Of}
 }
 
 // WithParts is a resolver of the same fleet repository with other parts of mounts.

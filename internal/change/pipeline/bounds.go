@@ -117,7 +117,7 @@ func isSwitch(s *plan.Side) bool { return s == nil || s.Value == catalog.KeyEnab
 func (b Bounds) owns(component string, base, head *fleetstate.State) bool {
 	found := false
 	for _, st := range []*fleetstate.State{base, head} {
-		switch owner := mount.OwnerOf(st.Resolver().Catalogs[mount.Group], component); {
+		switch owner := st.Resolver().Apps().Owner(mount.Group, component); {
 		case owner == "":
 		case owner != b.OnlyTeam:
 			return false

@@ -8,11 +8,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/fleet/team"
 )
 
 // entryKeys are the keys that a mount may set for a component. How the component is made and its
 // dependencies are the platform's: a dependency could hold up another's removal.
-var entryKeys = []string{catalog.KeyEnabled, catalog.KeyChart, catalog.KeyNamespace, catalog.KeyReleaseName, catalog.KeySelector, catalog.KeyValues, keyRepository, "version", "path", keyProject}
+var entryKeys = []string{catalog.KeyEnabled, catalog.KeyChart, catalog.KeyNamespace, catalog.KeyReleaseName, catalog.KeySelector, catalog.KeyValues, keyRepository, "version", "path", team.KeyProject}
 
 const keyRepository = "repoURL"
 
@@ -57,7 +58,7 @@ func (r *reader) entry(subject string, e *yamldoc.Node) {
 			r.add(chart.KeyPos(f.Key), fmt.Sprintf("key %q of the chart of %s", f.Key, subject), "a mount does not say this", "one of "+strings.Join(catalog.ChartKeys, ", "), problem.Nearest(f.Key, catalog.ChartKeys)...)
 		}
 	}
-	if n := e.Get(keyProject); n != nil && (n.Kind != yamldoc.String || n.Text() != r.team.Component()) {
+	if n := e.Get(team.KeyProject); n != nil && (n.Kind != yamldoc.String || n.Text() != r.team.Component()) {
 		r.add(n.Pos(), "project of "+subject, fmt.Sprintf("is %q", n.Text()), fmt.Sprintf("%q, or none", r.team.Component()))
 	}
 	if n := e.Get(catalog.KeyNamespace); n != nil && (n.Kind != yamldoc.String || !r.team.Claims(n.Text())) {

@@ -36,7 +36,7 @@ func NewReach(b Bounds, name string) (*Reach, error) {
 	if s.team = b.Teams.Team(name); s.team == nil || s.team.IsBroken() {
 		return nil, fmt.Errorf("the base has no good file of team %s", name)
 	}
-	s.Pos, s.components = s.team.Pos, owned(b.Catalogs[Group], s.team)
+	s.Pos = s.team.Pos
 	r := &Reach{scope: s}
 	names, spokes := b.Fleet.Layout.SampleFolders()
 	for _, group := range b.Fleet.Layout.GroupNames() {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
@@ -17,11 +16,6 @@ import (
 // Group is the group of the teams' applications. Mounts have files only of this group.
 const Group = team.Workloads
 
-const (
-	keyTeam    = "team"
-	keyProject = "project"
-)
-
 // Table is what the fleet repository lets each mount write. It is immutable, and nil without
 // mounts.
 type Table struct {
@@ -30,6 +24,7 @@ type Table struct {
 
 	fleet     *fleet.Fleet
 	teams     *team.Table
+	apps      *team.Apps
 	documents *hierarchy.Cache
 	files     levelFiles
 	folder    func(group, component string) string
@@ -43,9 +38,8 @@ type Scope struct {
 	// Problems are why the mount may write nothing.
 	Problems []problem.Problem
 
-	team       *team.Team      // nil without a good one
-	components map[string]bool // of Group
-	table      *Table
+	team  *team.Team // nil without a good one
+	table *Table
 }
 
 // Bounds are the parts of the fleet repository that limit mounts.
@@ -53,6 +47,7 @@ type Bounds struct {
 	Fleet     *fleet.Fleet
 	Catalogs  map[string][]hierarchy.Layer // by group: the layout's
 	Teams     *team.Table
+	Apps      *team.Apps
 	Documents *hierarchy.Cache
 	// Folder is the folder of a component's value files.
 	Folder func(group, component string) string
@@ -67,9 +62,6 @@ func NewTable(b Bounds) *Table {
 	for _, m := range b.Fleet.Layout.Mounts {
 		s := &Scope{Mount: m, table: t}
 		s.findTeam(b.Teams)
-		if s.team != nil {
-			s.components = owned(b.Catalogs[Group], s.team)
-		}
 		t.Scopes = append(t.Scopes, s)
 	}
 	return t
@@ -77,18 +69,13 @@ func NewTable(b Bounds) *Table {
 
 func newTable(b Bounds) *Table {
 	return &Table{
-		fleet: b.Fleet, teams: b.Teams, documents: b.Documents, files: newLevelFiles(b.Fleet.Layout), folder: b.Folder,
+		fleet: b.Fleet, teams: b.Teams, apps: b.Apps, documents: b.Documents, files: newLevelFiles(b.Fleet.Layout), folder: b.Folder,
 		components: catalog.Layers(b.Catalogs[Group]).Components(),
 	}
 }
 
 func (s *Scope) findTeam(teams *team.Table) {
-	var found *team.Team
-	if teams != nil {
-		if i := slices.IndexFunc(teams.Teams, func(t *team.Team) bool { return t.Name == s.Team }); i >= 0 {
-			found = teams.Teams[i]
-		}
-	}
+	found := teams.Team(s.Team)
 	p := problem.Problem{Reason: problem.InvalidLayout, Severity: problem.Error, Pos: s.Pos, Subject: fmt.Sprintf("mount %q", s.Path)}
 	switch {
 	case found == nil:
@@ -100,42 +87,6 @@ func (s *Scope) findTeam(teams *team.Table) {
 		return
 	}
 	s.Problems = append(s.Problems, p)
-}
-
-// owned returns the components that catalogs give to a team.
-func owned(catalogs []hierarchy.Layer, t *team.Team) map[string]bool {
-	out := map[string]bool{}
-	for _, l := range catalogs {
-		if entries := catalog.Entries(l.Root); entries != nil {
-			for _, f := range entries.Fields() {
-				if OwnerOf(catalogs, f.Key) == t.Name {
-					out[f.Key] = true
-				}
-			}
-		}
-	}
-	return out
-}
-
-// OwnerOf returns the team to which catalogs give a component of Group, by the key team or by the
-// project in Argo CD; the later wins. It is empty for none.
-func OwnerOf(catalogs []hierarchy.Layer, component string) string {
-	last := func(key string) (text string) {
-		for _, l := range catalogs {
-			if n := catalog.Entries(l.Root).Get(component).Get(key); n != nil {
-				text = n.Text()
-			}
-		}
-		return text
-	}
-	if name := last(keyTeam); name != "" {
-		return name
-	}
-	name, is := strings.CutPrefix(last(keyProject), (&team.Team{}).Component())
-	if !is {
-		return ""
-	}
-	return name
 }
 
 // Of returns the mounts whose levels a member reads for a group.
@@ -159,7 +110,9 @@ func (t *Table) Of(m *fleet.Member, group string) (out []*Scope) {
 }
 
 // Owns reports whether a component is the mount's.
-func (s *Scope) Owns(group, component string) bool { return group == Group && s.components[component] }
+func (s *Scope) Owns(group, component string) bool {
+	return group == Group && s.team != nil && s.table.apps.Team(component) == s.team
+}
 
 // Reads reports whether a component reads the values files of a level's folder. A mount's files are
 // only for the components of its team, whatever path the layout gives other files.
