@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/tmpl"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/fleet/pathpattern"
 	"github.com/argosy-hub/argosy/internal/labels"
 )
 
@@ -163,15 +164,7 @@ func (l *Layout) under(parts, dir []string) bool {
 		root := strings.Join(parts[:n], "/")
 		return slices.ContainsFunc(slices.Collect(maps.Values(l.Groups)), func(g Group) bool { return g.Root == root })
 	}
-	if len(parts) != len(dir) {
-		return false
-	}
-	for i := range parts {
-		if dir[i] != parts[i] && !strings.Contains(dir[i], "<") {
-			return false
-		}
-	}
-	return true
+	return len(parts) == len(dir) && pathpattern.Agree(dir, parts)
 }
 
 // tenantFacts are the facts that differ from tenant to tenant, or from cluster to cluster of one
@@ -235,4 +228,19 @@ func (p layoutParser) tenantSchemas(groups map[string]Group) map[string]SchemaFi
 		out[key] = SchemaFile{Path: path, Pos: at.Node.Get(key).Pos()}
 	}
 	return out
+}
+
+// OfHubsAlone reports whether a path below a group's root is in a folder of the hubs' levels, and
+// in none of the spokes' levels.
+func (l *Layout) OfHubsAlone(p string) bool { return inFolders(p, l.hubDirs) && !inFolders(p, l.dirs) }
+
+// inFolders reports whether a path below a group's root is in one of the folders.
+func inFolders(p string, dirs [][]string) bool {
+	parts := strings.Split(p, "/")
+	return slices.ContainsFunc(dirs, func(dir []string) bool {
+		if len(dir) > 0 && dir[0] == sentinel("root") {
+			dir = dir[1:]
+		}
+		return len(dir) > 0 && len(parts) > len(dir) && pathpattern.Agree(dir, parts)
+	})
 }

@@ -3,6 +3,7 @@ package pathpattern
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
@@ -16,6 +17,7 @@ type Members struct {
 	text   string
 	t      *tmpl.Template
 	re     *regexp.Regexp
+	parts  []string // with sentinels for the names
 	prefix string
 	hub    string // of all members, where the path does not name it
 }
@@ -29,7 +31,7 @@ func NewMembers(text, hub string) (*Members, error) {
 		return nil, err
 	}
 	p := &Members{text: text, t: t, hub: hub}
-	out, err := p.sample()
+	out, err := p.Path(sentinel("hub"), sentinel("tenant"), sentinel("cluster"))
 	if err != nil {
 		return nil, err
 	}
@@ -69,13 +71,8 @@ func NewMembers(text, hub string) (*Members, error) {
 		return nil, err
 	}
 	prefix := out[:strings.IndexByte(out, '<')]
-	p.re, p.prefix = re, prefix[:strings.LastIndexByte(prefix, '/')+1]
+	p.re, p.parts, p.prefix = re, strings.Split(out, "/"), prefix[:strings.LastIndexByte(prefix, '/')+1]
 	return p, nil
-}
-
-// sample returns a path with sentinels for the names.
-func (p *Members) sample() (string, error) {
-	return p.Path(sentinel("hub"), sentinel("tenant"), sentinel("cluster"))
 }
 
 func order(a, b int) (int, int) { return min(a, b), max(a, b) }
@@ -100,22 +97,12 @@ func (p *Members) Tenant(path string) (string, bool) {
 // TenantAbove returns the tenant among whose member files a folder is, "" if the pattern has no
 // tenant or the folder is elsewhere.
 func (p *Members) TenantAbove(folder string) string {
-	out, err := p.sample()
-	if err != nil {
+	parts := strings.Split(folder, "/")
+	i := slices.IndexFunc(p.parts, func(part string) bool { return strings.Contains(part, sentinel("tenant")) })
+	if i < 0 || i >= len(parts) || !Agree(p.parts[:i], parts) {
 		return ""
 	}
-	parts := strings.Split(folder, "/")
-	for i, part := range strings.Split(out, "/") {
-		switch {
-		case i >= len(parts):
-			return ""
-		case strings.Contains(part, sentinel("tenant")):
-			return parts[i]
-		case part != parts[i] && !strings.Contains(part, "<"):
-			return ""
-		}
-	}
-	return ""
+	return parts[i]
 }
 
 // Match reads the hub's and the cluster's name from a path.
@@ -136,16 +123,15 @@ func (p *Members) Match(path string) (hub, cluster string, ok bool) {
 
 // MayBeBelow reports whether member files may be in a folder or below it.
 func (p *Members) MayBeBelow(folder string) bool {
-	out, err := p.sample()
-	if err != nil {
-		return true
-	}
-	parts, is := strings.Split(out, "/"), strings.Split(folder, "/")
-	if len(is) >= len(parts) {
-		return false
-	}
-	for i, part := range is {
-		if part != parts[i] && !strings.Contains(parts[i], "<") {
+	parts := strings.Split(folder, "/")
+	return len(parts) < len(p.parts) && Agree(p.parts, parts)
+}
+
+// Agree reports whether the parts of a path are those of a sample, as far as both go. A part of the
+// sample with a sentinel, such as <tenant>, stands for any name.
+func Agree(sample, parts []string) bool {
+	for i := range min(len(sample), len(parts)) {
+		if sample[i] != parts[i] && !strings.Contains(sample[i], "<") {
 			return false
 		}
 	}
