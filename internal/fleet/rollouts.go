@@ -50,11 +50,17 @@ func (f *Fleet) loadRollouts(s *snapshot.Snapshot, cache *hierarchy.Cache, previ
 
 // InRollout returns what a rollout policy sees of a member.
 func (m *Member) InRollout() rollout.Member {
-	out := rollout.Member{Hub: m.Hub, Name: m.Name, Tenant: m.Tenant, IsHub: m.IsHub, Labels: map[string]string{}}
+	return rollout.Member{Hub: m.Hub, Name: m.Name, Tenant: m.Tenant, IsHub: m.IsHub, Labels: m.Selectable()}
+}
+
+// Selectable returns the labels that the selectors of rings and teams see: only what the member's
+// file says, so that the choice is a function of the repository.
+func (m *Member) Selectable() map[string]string {
+	out := map[string]string{}
 	for _, e := range slices.Concat(m.FlagLabels, m.Labels) {
-		out.Labels[e.Key] = e.Value
+		out[e.Key] = e.Value
 	}
-	out.Labels[labels.Tenant], out.Labels[labels.Environment] = m.Tenant, m.Environment
-	out.Labels["cluster"], out.Labels["hub"] = m.Name, m.Hub
+	out[labels.Tenant], out[labels.Environment] = m.Tenant, m.Environment
+	out["cluster"], out["hub"] = m.Name, m.Hub
 	return out
 }

@@ -264,10 +264,7 @@ func (c Chart) Incomplete(kind string, needed bool) (found, expected string) {
 // Problems finds what is wrong in a catalog file of the hierarchy and does not depend on a cluster.
 func Problems(root *yamldoc.Node) []problem.Problem {
 	entries := Entries(root)
-	if entries == nil {
-		return nil
-	}
-	if misspelt := Misspelt(root); len(misspelt) > 0 {
+	if misspelt := Misspelt(root); entries == nil || len(misspelt) > 0 {
 		return misspelt
 	}
 	r := yamldoc.NewReader(entries.Doc)

@@ -27,10 +27,8 @@ func (l Layers) Has(component string) bool {
 func (l Layers) Components() []string {
 	var names []string
 	for _, c := range l {
-		if entries := Entries(c.Root); entries != nil {
-			for _, f := range entries.Fields() {
-				names = append(names, f.Key)
-			}
+		for _, f := range Entries(c.Root).Fields() {
+			names = append(names, f.Key)
 		}
 	}
 	slices.Sort(names)

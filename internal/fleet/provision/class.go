@@ -20,9 +20,6 @@ func (s *Spec) Catalogs(group string, layers []hierarchy.Layer) ([]hierarchy.Lay
 	var out []hierarchy.Layer
 	for _, l := range layers {
 		entries := catalog.Entries(l.Root)
-		if entries == nil {
-			continue
-		}
 		own := slices.DeleteFunc(slices.Clone(entries.Fields()), func(f yamldoc.Field) bool { return !s.Selects(f.Key) })
 		if len(own) == 0 {
 			continue
@@ -58,11 +55,7 @@ func (s *Spec) unknown(layers []hierarchy.Layer) []problem.Problem {
 func Classes(layers []hierarchy.Layer) []string {
 	on := map[string]bool{}
 	for _, l := range layers {
-		entries := catalog.Entries(l.Root)
-		if entries == nil {
-			continue
-		}
-		for _, f := range entries.Fields() {
+		for _, f := range catalog.Entries(l.Root).Fields() {
 			if enabled, said := f.Value.Get(catalog.KeyEnabled).Truth(); said {
 				on[f.Key] = enabled
 			}

@@ -45,43 +45,44 @@ func ReadApps(layout *fleet.Layout, catalogs []hierarchy.Layer, t *Table) *Apps 
 		return nil
 	}
 	a := &Apps{names: map[string]string{}, teams: map[string]*Team{}, known: map[string][]hierarchy.Layer{}}
-	named := map[string]*yamldoc.Node{}
-	places := map[string]problem.Pos{}
-	var names []string
-	for _, l := range catalogs {
-		entries := catalog.Entries(l.Root)
-		if entries == nil {
-			continue
-		}
-		for _, f := range entries.Fields() {
-			if _, there := places[f.Key]; !there {
-				names = append(names, f.Key)
-			}
-			places[f.Key] = entries.KeyPos(f.Key)
-			if n := f.Value.Get(KeyTeam); !n.IsNull() {
-				named[f.Key] = n
-			} else if p := f.Value.Get(KeyProject); named[f.Key] == nil && !p.IsNull() && t.Team(strings.TrimPrefix(p.Text(), componentPrefix)) != nil {
-				named[f.Key] = yamldoc.ScalarAt(p, yamldoc.String, strings.TrimPrefix(p.Text(), componentPrefix))
-			}
-			a.project(f, t, named[f.Key])
-		}
-	}
-	for _, name := range names {
-		if n := named[name]; n != nil {
-			a.names[name] = n.Text()
-		}
-		subject := fmt.Sprintf("component %q of group %q", name, Workloads)
-		n := named[name]
-		switch {
-		case n == nil:
-			a.invalid(places[name], subject, "has no team", "team: "+t.names())
-		case n.Kind != yamldoc.String || t.Team(n.Text()) == nil:
-			a.invalid(n.Pos(), subject, fmt.Sprintf("there is no team %q", n.Text()), t.names(), problem.Nearest(n.Text(), t.list())...)
-		default:
-			a.teams[name] = t.Team(n.Text())
-		}
+	for _, name := range catalog.Layers(catalogs).Components() {
+		a.read(name, catalogs, t)
 	}
 	return a
+}
+
+// read finds the team of an application: the one that the last catalog names, else the one whose
+// project the first names.
+func (a *Apps) read(name string, catalogs []hierarchy.Layer, t *Table) {
+	var named *yamldoc.Node
+	var place problem.Pos
+	for _, l := range catalogs {
+		entries := catalog.Entries(l.Root)
+		e := entries.Get(name)
+		if e == nil {
+			continue
+		}
+		place = entries.KeyPos(name)
+		p := e.Get(KeyProject)
+		ofProject := strings.TrimPrefix(p.Text(), componentPrefix)
+		if n := e.Get(KeyTeam); !n.IsNull() {
+			named = n
+		} else if named == nil && !p.IsNull() && t.Team(ofProject) != nil {
+			named = yamldoc.ScalarAt(p, yamldoc.String, ofProject)
+		}
+		a.project(name, p, t.Team(named.Text()), named)
+	}
+	subject := fmt.Sprintf("component %q of group %q", name, Workloads)
+	switch {
+	case named == nil:
+		a.invalid(place, subject, "has no team", "team: "+t.names())
+		return
+	case named.Kind != yamldoc.String || t.Team(named.Text()) == nil:
+		a.invalid(named.Pos(), subject, fmt.Sprintf("there is no team %q", named.Text()), t.names(), problem.Nearest(named.Text(), t.list())...)
+	default:
+		a.teams[name] = t.Team(named.Text())
+	}
+	a.names[name] = named.Text()
 }
 
 func (a *Apps) invalid(pos problem.Pos, subject, found, expected string, hints ...string) {
@@ -91,14 +92,13 @@ func (a *Apps) invalid(pos problem.Pos, subject, found, expected string, hints .
 }
 
 // project reports an entry whose project is not its team's.
-func (a *Apps) project(f yamldoc.Field, t *Table, named *yamldoc.Node) {
-	p := f.Value.Get(KeyProject)
-	if p.IsNull() || named == nil || t.Team(named.Text()) == nil || p.Text() == t.Team(named.Text()).Component() {
+func (a *Apps) project(app string, p *yamldoc.Node, of *Team, named *yamldoc.Node) {
+	if p.IsNull() || of == nil || p.Text() == of.Component() {
 		return
 	}
 	a.Projects = append(a.Projects, problem.Problem{
-		Reason: problem.InvalidApp, Severity: problem.Error, Pos: p.Pos(), Subject: fmt.Sprintf("project of component %q of group %q", f.Key, Workloads),
-		Found: fmt.Sprintf("%q is not the one of team %q", p.Text(), named.Text()), Expected: "no project: it is " + t.Team(named.Text()).Component(), Related: []problem.Pos{named.Pos()},
+		Reason: problem.InvalidApp, Severity: problem.Error, Pos: p.Pos(), Subject: fmt.Sprintf("project of component %q of group %q", app, Workloads),
+		Found: fmt.Sprintf("%q is not the one of team %q", p.Text(), of.Name), Expected: "no project: it is " + of.Component(), Related: []problem.Pos{named.Pos()},
 	})
 }
 
@@ -142,10 +142,7 @@ func (a *Apps) Owner(group, component string) string {
 // catalogs returns a member's catalogs of the group, with the layout's entries only of teams on the
 // member.
 func (a *Apps) catalogs(s *Share, layers []hierarchy.Layer) []hierarchy.Layer {
-	n := slices.IndexFunc(layers, func(l hierarchy.Layer) bool { return l.Level != catalog.Level })
-	if n < 0 {
-		n = len(layers)
-	}
+	n := len(catalog.Layers(layers).OfLayout())
 	return slices.Concat(a.filtered(s, layers[:n]), layers[n:])
 }
 
@@ -161,9 +158,6 @@ func (a *Apps) filtered(s *Share, layers []hierarchy.Layer) []hierarchy.Layer {
 	var out []hierarchy.Layer
 	for _, l := range layers {
 		entries := catalog.Entries(l.Root)
-		if entries == nil {
-			continue
-		}
 		var fields []yamldoc.Field
 		for _, f := range entries.Fields() {
 			if s.Has(a.teams[f.Key]) {
@@ -214,11 +208,10 @@ func Catalogs(t *Table, a *Apps, m *fleet.Member, group string, layers []hierarc
 // outside reports levels of a member that switch an application on where its team is not.
 func (a *Apps) outside(s *Share, layers []hierarchy.Layer) (out []problem.Problem) {
 	for _, l := range layers {
-		entries := catalog.Entries(l.Root)
-		if l.Level == catalog.Level || entries == nil {
+		if l.Level == catalog.Level {
 			continue
 		}
-		for _, f := range entries.Fields() {
+		for _, f := range catalog.Entries(l.Root).Fields() {
 			on, ok := f.Value.Get(catalog.KeyEnabled).Truth()
 			t := a.teams[f.Key]
 			if !ok || !on || s.Has(t) || t != nil && t.root == nil { // no root: its file cannot be read

@@ -31,10 +31,7 @@ const (
 // entries that apply to every team. The layout's catalogs come first, then the team files'
 // switches, then the catalogs of the hierarchy's levels.
 func (s *Share) Catalogs(layers []hierarchy.Layer) []hierarchy.Layer {
-	n := slices.IndexFunc(layers, func(l hierarchy.Layer) bool { return l.Level != catalog.Level })
-	if n < 0 {
-		n = len(layers)
-	}
+	n := len(catalog.Layers(layers).OfLayout())
 	var out []hierarchy.Layer
 	for _, l := range layers[:n] { // as the base of queries, which the ApplicationSets of both share
 		out = append(out, s.expand(l, MemberEntry)...)
@@ -94,7 +91,7 @@ func fieldOf(key string, value *yamldoc.Node) yamldoc.Field {
 // entries for one team come in a later layer. A catalog without entries for the member is left out.
 func (s *Share) expand(l hierarchy.Layer, key string) []hierarchy.Layer {
 	entries := catalog.Entries(l.Root)
-	if entries == nil || len(entries.Fields()) == 0 {
+	if len(entries.Fields()) == 0 {
 		return []hierarchy.Layer{l} // reported
 	}
 	var all, own []yamldoc.Field

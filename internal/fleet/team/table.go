@@ -10,13 +10,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/fleet"
-	"github.com/argosy-hub/argosy/internal/labels"
-)
-
-// Labels that a team's selector sees besides the labels in the member's file.
-const (
-	labelCluster = "cluster"
-	labelHub     = "hub"
 )
 
 // Table says what all teams of a snapshot have on its members. It is immutable.
@@ -60,7 +53,7 @@ func Compute(f *fleet.Fleet, teams []*Team, served func(*fleet.Member) *fleet.Me
 				as = cmp.Or(served(m), m)
 			}
 			byTenant[as.Tenant] = append(byTenant[as.Tenant], m)
-			selectables[m] = selectable(as)
+			selectables[m] = as.Selectable()
 			all = append(all, m)
 		}
 	}
@@ -114,18 +107,6 @@ func takenName(team *Team, byTenant map[string][]*fleet.Member) (problem.Problem
 		Found: fmt.Sprintf("a tenant is called %q, as the team's project would be", team.Component()), Expected: "another name",
 		Related: []problem.Pos{others[0].KeyPos("tenant")},
 	}, true
-}
-
-// selectable returns the labels that a team's selector sees: only what the member's file says, so
-// that the choice is a function of the repository.
-func selectable(m *fleet.Member) map[string]string {
-	out := map[string]string{}
-	for _, e := range slices.Concat(m.FlagLabels, m.Labels) {
-		out[e.Key] = e.Value
-	}
-	out[labels.Tenant], out[labels.Environment] = m.Tenant, m.Environment
-	out[labelCluster], out[labelHub] = m.Name, m.Hub
-	return out
 }
 
 func (t *Table) share(m *fleet.Member) *Share {

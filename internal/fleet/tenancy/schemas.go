@@ -21,13 +21,7 @@ import (
 // another destination.
 
 // registrationSchema is the schema of charts/fleet-secret, which a layout may replace.
-var registrationSchema = func() *Schema {
-	s, err := ParseSchema("charts/fleet-secret/"+SchemaFile, charts.FleetSecretTenantSchema)
-	if err != nil {
-		panic(err) //nolint:forbidigo // part of the program, covered by a test
-	}
-	return s
-}()
+var registrationSchema = must(ParseSchema("charts/fleet-secret/"+SchemaFile, charts.FleetSecretTenantSchema))
 
 // keyTemplatePatch is the option of charts/application-sets that may change an Application's
 // destination.
@@ -45,11 +39,7 @@ func LoadSchemas(layout *fleet.Layout, catalogs map[string][]hierarchy.Layer, s 
 	out := Schemas{}
 	for name, layers := range catalogs {
 		for _, l := range layers {
-			entries := catalog.Entries(l.Root)
-			if entries == nil {
-				continue
-			}
-			for _, f := range entries.Fields() {
+			for _, f := range catalog.Entries(l.Root).Fields() {
 				if isElsewhere(f.Value.Get(keyTemplatePatch)) {
 					out[name+"/"+f.Key] = NothingAllowed()
 				}
@@ -70,20 +60,17 @@ func LoadSchemas(layout *fleet.Layout, catalogs map[string][]hierarchy.Layer, s 
 			})
 		}
 		f := s.File(file.Path)
-		if f == nil {
+		switch {
+		case f == nil:
 			fail("no file " + file.Path)
-			continue
-		}
-		if f.Err != nil {
+		case f.Err != nil:
 			fail(f.Err.Error())
-			continue
+		default:
+			var err error
+			if out[component], err = ParseSchema(file.Path, f.Data); err != nil {
+				fail(err.Error())
+			}
 		}
-		schema, err := ParseSchema(file.Path, f.Data)
-		if err != nil {
-			fail(err.Error())
-			continue
-		}
-		out[component] = schema
 	}
 	if len(problems) > 0 {
 		return nil, problems
