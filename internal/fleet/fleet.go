@@ -31,8 +31,9 @@ type Fleet struct {
 	hubs   map[string]*hub
 	byPath map[string]*Member
 	ofHubs []problem.Problem // the part of Problems that comes with the members
-	inputs map[string]string // digests of the layout and versions files
 	files  []*snapshot.File  // below the members' folder
+
+	layoutDigest string
 }
 
 type hub struct {
@@ -44,15 +45,15 @@ type hub struct {
 // Load reads a snapshot. It reuses what did not change since the previous fleet, which may be nil.
 // The error is a problem.List and means that the repository as a whole cannot be used.
 func Load(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (*Fleet, error) {
-	f := &Fleet{hubs: map[string]*hub{}, byPath: map[string]*Member{}, inputs: map[string]string{}}
+	f := &Fleet{hubs: map[string]*hub{}, byPath: map[string]*Member{}}
 	if err := f.loadLayout(s, cache, previous); err != nil {
 		return nil, err
 	}
 	cache = cache.Lenient(f.Layout.DuplicateKeys == problem.Warning)
-	f.loadVersions(s, cache, previous)
+	f.loadVersions(s, cache)
 	f.loadMembers(s, cache, previous)
 	f.loadApprovals(s, cache)
-	if err := f.loadRollouts(s, cache, previous); err != nil {
+	if err := f.loadRollouts(s, cache); err != nil {
 		return nil, err
 	}
 	if len(f.hubs) == 0 {
@@ -98,99 +99,72 @@ func unreadMembers(s *snapshot.Snapshot, l *Layout) (out []problem.Problem) {
 	return out
 }
 
-// input returns the file at a path, and whether the previous fleet has the same.
-func (f *Fleet) input(s *snapshot.Snapshot, path string, previous *Fleet) (file *snapshot.File, same bool) {
-	file = s.File(path)
-	digest := "absent"
-	if file != nil {
-		digest = file.Digest
+func (f *Fleet) loadLayout(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (err error) {
+	file := s.File(LayoutFile)
+	if f.layoutDigest = "absent"; file != nil {
+		f.layoutDigest = file.Digest
 	}
-	f.inputs[path] = digest
-	return file, previous != nil && previous.inputs[path] == digest
-}
-
-func (f *Fleet) loadLayout(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) error {
-	file, same := f.input(s, LayoutFile, previous)
-	if same {
+	if previous != nil && previous.layoutDigest == f.layoutDigest {
 		f.Layout = previous.Layout
 		return nil
 	}
 	var doc *yamldoc.Doc
 	if file != nil {
-		var err error
-		if doc, err = cache.Lenient(false).Doc(file); err != nil {
-			return problem.List(problem.From(err, problem.InvalidLayout, problem.Pos{File: file.Path}))
-		}
+		doc, err = cache.Lenient(false).Doc(file)
 	}
-	layout, err := ParseLayout(doc)
+	if err == nil {
+		f.Layout, err = ParseLayout(doc)
+	}
 	if err != nil {
 		return problem.List(problem.From(err, problem.InvalidLayout, problem.Pos{File: LayoutFile}))
 	}
-	f.Layout = layout
 	return nil
 }
 
 // ReadLayout reads only the layout of a snapshot. It reuses the layout of the previous fleet, which
 // may be nil, if the file is the same.
 func ReadLayout(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (*Layout, error) {
-	f := &Fleet{inputs: map[string]string{}}
-	if err := f.loadLayout(s, cache, previous); err != nil {
-		return nil, err
-	}
-	return f.Layout, nil
+	f := &Fleet{}
+	err := f.loadLayout(s, cache, previous)
+	return f.Layout, err
 }
 
-func (f *Fleet) loadVersions(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) {
-	read := func(path string, keep func(*Fleet), parse func(*yamldoc.Doc) []problem.Problem) {
-		if path == "" { // every cluster is on release "default"
-			if previous != nil && previous.Layout == f.Layout {
-				keep(previous)
-			}
-			return
-		}
-		file, same := f.input(s, path, previous)
-		if same && previous.Layout == f.Layout {
-			keep(previous)
-			for _, p := range previous.Problems {
-				if p.Pos.File == path {
-					f.Problems = append(f.Problems, p)
-				}
-			}
-			return
-		}
-		if file == nil {
-			f.Problems = append(f.Problems, problem.Problem{
-				Reason: problem.MissingFile, Severity: problem.Warning, Pos: problem.Pos{File: path},
-				Subject: "versions file", Found: "not there", Expected: "a list of releases; without it every cluster is on release \"default\"",
-			})
-			return
-		}
-		doc, err := cache.Doc(file)
-		if err != nil {
-			f.Problems = append(f.Problems, problem.From(err, problem.InvalidVersions, problem.Pos{File: path})...)
-			return
-		}
-		f.Problems = append(f.Problems, parse(doc)...)
-	}
+func (f *Fleet) loadVersions(s *snapshot.Snapshot, cache *hierarchy.Cache) {
 	f.Versions, f.FleetSecrets = &release.Versions{}, &release.List{Group: "fleetSecrets"}
-	read(f.Layout.ApplicationSets, func(p *Fleet) { f.Versions = p.Versions }, func(doc *yamldoc.Doc) []problem.Problem {
+	if doc := f.versionsFile(s, cache, f.Layout.ApplicationSets); doc != nil {
 		v, problems := release.ParseApplicationSets(doc)
-		f.Versions = &v
+		f.Versions, f.Problems = &v, append(f.Problems, problems...)
 		for _, g := range v.Groups() {
 			if _, ok := f.Layout.Groups[g]; !ok {
-				problems = append(problems, problem.Problem{
+				f.Problems = append(f.Problems, problem.Problem{
 					Reason: problem.UnknownKey, Severity: problem.Warning, Pos: v.Of(g).Pos, Subject: fmt.Sprintf("group %q", g),
 					Found: "not in the layout", Hints: problem.Nearest(g, f.Layout.GroupNames()),
 				})
 			}
 		}
-		return problems
-	})
-	read(f.Layout.FleetSecrets, func(p *Fleet) { f.FleetSecrets = p.FleetSecrets }, func(doc *yamldoc.Doc) []problem.Problem {
+	}
+	if doc := f.versionsFile(s, cache, f.Layout.FleetSecrets); doc != nil {
 		l, problems := release.ParseFleetSecrets(doc)
-		f.FleetSecrets = &l
-		return problems
-	})
+		f.FleetSecrets, f.Problems = &l, append(f.Problems, problems...)
+	}
+}
+
+// versionsFile reads a versions file; nil for none, or with a problem.
+func (f *Fleet) versionsFile(s *snapshot.Snapshot, cache *hierarchy.Cache, path string) *yamldoc.Doc {
+	if path == "" { // every cluster is on release "default"
+		return nil
+	}
+	file := s.File(path)
+	if file == nil {
+		f.Problems = append(f.Problems, problem.Problem{
+			Reason: problem.MissingFile, Severity: problem.Warning, Pos: problem.Pos{File: path},
+			Subject: "versions file", Found: "not there", Expected: "a list of releases; without it every cluster is on release \"default\"",
+		})
+		return nil
+	}
+	doc, err := cache.Doc(file)
+	f.Problems = append(f.Problems, problem.From(err, problem.InvalidVersions, problem.Pos{File: path})...)
+	return doc
 }
 
 func (f *Fleet) loadMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) {

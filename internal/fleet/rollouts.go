@@ -13,10 +13,9 @@ import (
 // maxRollouts bounds the policies of a repository.
 const maxRollouts = 50
 
-// loadRollouts reads the rollout policies. It reuses what did not change since the previous fleet,
-// which may be nil. An error in any policy makes the whole snapshot unusable: the ring that a
-// change has to wait for would be unknown.
-func (f *Fleet) loadRollouts(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) error {
+// loadRollouts reads the rollout policies. An error in any policy makes the whole snapshot
+// unusable: the ring that a change has to wait for would be unknown.
+func (f *Fleet) loadRollouts(s *snapshot.Snapshot, cache *hierarchy.Cache) error {
 	var problems problem.List
 	if folder := s.BrokenFolder(rollout.Folder); folder != nil {
 		return problem.List(problem.From(folder.Err, problem.LimitExceeded, problem.Pos{File: folder.Path}))
@@ -25,18 +24,9 @@ func (f *Fleet) loadRollouts(s *snapshot.Snapshot, cache *hierarchy.Cache, previ
 		if _, is := rollout.PolicyName(file.Path); !is {
 			continue
 		}
-		var p *rollout.Policy
-		if previous != nil {
-			if i := slices.IndexFunc(previous.Rollouts, func(p *rollout.Policy) bool { return p.IsOf(file) }); i >= 0 {
-				p = previous.Rollouts[i]
-			}
-		}
-		if p == nil {
-			doc, err := cache.Doc(file)
-			var found []problem.Problem
-			p, found = rollout.Parse(file, doc, err)
-			problems = append(problems, problem.Errors(found)...)
-		}
+		doc, err := cache.Doc(file)
+		p, found := rollout.Parse(file, doc, err)
+		problems = append(problems, problem.Errors(found)...)
 		if f.Rollouts = append(f.Rollouts, p); len(f.Rollouts) > maxRollouts {
 			problems = append(problems, problem.Problem{Reason: problem.LimitExceeded, Severity: problem.Error, Pos: p.Pos, Found: "more rollout policies than 50", Expected: "at most 50"})
 			break

@@ -77,7 +77,8 @@ func (st *State) takeOver(previous *State) []anew {
 // changedEverywhere reports whether anything has changed that every cluster depends on and that is
 // in no level's folder.
 func (st *State) changedEverywhere(previous *State) bool {
-	if previous.Fleet.Versions != st.Fleet.Versions || previous.Fleet.FleetSecrets != st.Fleet.FleetSecrets || !problem.Same(previous.resolver.apps.Faults(), st.resolver.apps.Faults()) {
+	layout := st.Fleet.Layout
+	if !sameFile(previous, st, layout.ApplicationSets) || !sameFile(previous, st, layout.FleetSecrets) || !problem.Same(previous.resolver.apps.Faults(), st.resolver.apps.Faults()) {
 		return true
 	}
 	same := func(a, b hierarchy.Layer) bool { return a.Path == b.Path && sameFile(previous, st, a.Path) }
@@ -86,7 +87,7 @@ func (st *State) changedEverywhere(previous *State) bool {
 			return true
 		}
 	}
-	for _, file := range st.Fleet.Layout.TenantSchemas {
+	for _, file := range layout.TenantSchemas {
 		if !sameFile(previous, st, file.Path) {
 			return true
 		}

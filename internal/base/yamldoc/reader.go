@@ -129,13 +129,6 @@ func (m *MapReader) Known(keys ...string) {
 	}
 }
 
-// Const reports a key whose value differs from the expected one. An absent key is accepted.
-func (m *MapReader) Const(key, want string) {
-	if got := m.String(key); m.Has(key) && got != want {
-		m.r.Add(problem.InvalidValue, m.node.Get(key), fmt.Sprintf("key %q", key), fmt.Sprintf("%q", got), fmt.Sprintf("%q", want))
-	}
-}
-
 // String returns the text of a key; numbers and booleans as they are written, "" for absent and
 // null.
 func (m *MapReader) String(key string) string {

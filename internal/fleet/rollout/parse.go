@@ -26,11 +26,6 @@ func Parse(file *snapshot.File, doc *yamldoc.Doc, err error) (*Policy, []problem
 	return p, yamldoc.NewReader(doc).Decode(doc.Root, "the rollout policy", problem.InvalidRollout, p).Problems()
 }
 
-// IsOf reports whether a policy was read from a file.
-func (p *Policy) IsOf(file *snapshot.File) bool {
-	return p.Pos.File == file.Path && p.digest == file.Digest
-}
-
 // Equal reports whether two policies are of the same file with the same contents.
 func (p *Policy) Equal(q *Policy) bool { return p.Pos.File == q.Pos.File && p.digest == q.digest }
 
