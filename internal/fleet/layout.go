@@ -161,7 +161,9 @@ func (p layoutParser) parse() *Layout {
 	l.Catalog = p.file(files, "catalog", []string{"level"}, "group")
 	l.Levels, l.dirs = p.levels("levels", d.Levels)
 	l.HubLevels, l.hubDirs = p.levels("hubLevels", d.HubLevels)
-	l.Merge = p.merge()
+	for _, m := range d.Merge {
+		l.Merge = append(l.Merge, m.rule...)
+	}
 	l.reserved = reservedNames(slices.Concat(l.dirs, l.hubDirs))
 	l.Shape = p.shape()
 	l.TenantSchemas = p.tenantSchemas(l.Groups)
@@ -216,8 +218,8 @@ func (p layoutParser) groups() map[string]Group {
 func (p layoutParser) levels(key string, levels []LayoutLevel) (*hierarchy.Hierarchy, [][]string) {
 	var specs []hierarchy.LevelSpec
 	var dirs [][]string
-	for i, level := range levels {
-		at := p.at.Item(key, i)
+	for i := range levels {
+		at, level := p.at.Item(key, i), &levels[i]
 		if level.Name == "" || level.Dir == "" {
 			continue // reported
 		}
@@ -225,30 +227,13 @@ func (p layoutParser) levels(key string, levels []LayoutLevel) (*hierarchy.Hiera
 			at.Wrong("name", fmt.Sprintf("%q is given again", level.Name), "each level once")
 			continue
 		}
-		if t := p.template(at, "dir", nil); t != nil {
-			if out, err := try(t); err == nil {
-				dirs = append(dirs, strings.Split(out, "/"))
-			}
+		if level.Template = p.template(at, "dir", nil); level.Template == nil {
+			continue
+		}
+		if out, err := try(level.Template); err == nil {
+			dirs = append(dirs, strings.Split(out, "/"))
 		}
 		specs = append(specs, level.LevelSpec)
 	}
-	if p.at.Err() != nil {
-		return nil, dirs
-	}
-	h, err := hierarchy.New(specs)
-	p.at.Fail(key, err)
-	return h, dirs
-}
-
-func (p layoutParser) merge() hierarchy.Rules {
-	if p.at.Err() != nil {
-		return nil // a rule may be wrong
-	}
-	rules := make([]hierarchy.Rule, len(p.d.Merge))
-	for i, m := range p.d.Merge {
-		rules[i] = m.Rule
-	}
-	out, err := hierarchy.NewRules(rules...)
-	p.at.Fail("merge", err)
-	return out
+	return hierarchy.New(specs...), dirs
 }

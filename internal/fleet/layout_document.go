@@ -63,6 +63,8 @@ type LayoutMerge struct {
 	hierarchy.Rule
 	// By is append, unique, replace, "by-key: KEY" or {by-key: KEY}.
 	By *yamldoc.Node `json:"strategy" jsonschema:"oneof_type=string;object" expect:"append, unique, by-key or replace"`
+
+	rule hierarchy.Rules // the one, compiled
 }
 
 // Check reads the strategy, and checks the rule.
@@ -79,9 +81,9 @@ func (m *LayoutMerge) Check(at yamldoc.At) {
 	if m.Pattern == "" || m.By == nil || m.By.IsMap() && m.Key == "" {
 		return // reported
 	}
-	if _, err := hierarchy.NewRules(m.Rule); err != nil {
-		at.Fail("", err)
-	}
+	var err error
+	m.rule, err = hierarchy.NewRules(m.Rule)
+	at.Fail("", err)
 }
 
 // LayoutLint are options of argosy lint.

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -214,5 +215,18 @@ func TestPattern(t *testing.T) {
 	}
 	if _, _, ok := p.Match("c/inxh/m.yaml"); ok {
 		t.Error("a dot in the pattern matches any character")
+	}
+}
+
+// TestLevelLimits is rule H10.
+func TestLevelLimits(t *testing.T) {
+	for n, want := range map[int]string{64: "", 65: `limit-exceeded fleet/layout.yaml:1:9: key "levels": 65 elements; expected at most 64`} {
+		text := "levels: ["
+		for i := range n {
+			text += fmt.Sprintf("{name: n%d, dir: d%d}, ", i, i)
+		}
+		if _, got := parseLayout(t, text+"]\n"); got != want {
+			t.Errorf("%d levels: %s, want %s", n, got, want)
+		}
 	}
 }

@@ -176,9 +176,9 @@ var tenantFacts = [][]string{{"tenant"}, {"cluster"}, {"name"}, {"server"}, {"la
 // that depend on other facts of the member.
 func (p layoutParser) tenantLevels() (owned, chosen map[string]bool) {
 	owned, chosen = map[string]bool{}, map[string]bool{}
-	for i, level := range p.d.Levels {
-		t, err := tmpl.Parse(p.at.Item("levels", i).Pos("dir"), level.Dir)
-		if err != nil {
+	for _, level := range p.d.Levels {
+		t := level.Template
+		if t == nil {
 			continue // reported
 		}
 		isTenants := slices.ContainsFunc(tenantFacts, func(path []string) bool { return t.Reads(path...) })

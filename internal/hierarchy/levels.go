@@ -21,47 +21,22 @@ const TemplateSuffix = ".gotmpl"
 // IsTemplate reports whether a file is a Go template by its name.
 func IsTemplate(p string) bool { return strings.HasSuffix(p, TemplateSuffix) }
 
-// MaxLevels is the limit of levels in a hierarchy.
-const MaxLevels = 64
-
 // LevelSpec is a level as the layout declares it.
 type LevelSpec struct {
 	Name string `json:"name" expect:"the level's name"`
 	// Dir is the level's folder, a template over the facts.
-	Dir string `json:"dir" expect:"the level's folder"`
+	Dir      string         `json:"dir" expect:"the level's folder"`
+	Template *tmpl.Template `json:"-"` // of Dir
 	// Required makes a missing value file of the level an error.
 	Required bool        `json:"required,omitempty" jsonschema:"oneof_type=boolean;string"`
 	Pos      problem.Pos `json:"-" is:"place"`
 }
 
 // Hierarchy is a list of levels, least specific first.
-type Hierarchy struct{ levels []level }
+type Hierarchy struct{ levels []LevelSpec }
 
-type level struct {
-	name     string
-	dir      *tmpl.Template
-	required bool
-	pos      problem.Pos
-}
-
-// New compiles levels. Errors name the level and its place in the layout.
-func New(specs []LevelSpec) (*Hierarchy, error) {
-	if len(specs) > MaxLevels {
-		return nil, problem.Problem{
-			Reason: problem.LimitExceeded, Severity: problem.Error, Pos: specs[MaxLevels].Pos,
-			Found: fmt.Sprintf("%d levels", len(specs)), Expected: fmt.Sprintf("at most %d", MaxLevels),
-		}
-	}
-	h := &Hierarchy{}
-	for _, s := range specs {
-		t, err := tmpl.Parse(s.Pos, s.Dir)
-		if err != nil {
-			return nil, err
-		}
-		h.levels = append(h.levels, level{name: s.Name, dir: t, required: s.Required, pos: s.Pos})
-	}
-	return h, nil
-}
+// New makes a hierarchy of levels.
+func New(levels ...LevelSpec) *Hierarchy { return &Hierarchy{levels} }
 
 // Dir is a level's folder for one cluster and group.
 type Dir struct {
@@ -77,27 +52,27 @@ type Dir struct {
 func (h *Hierarchy) Dirs(facts any, absent ...string) ([]Dir, error) {
 	dirs := make([]Dir, 0, len(h.levels))
 	for _, l := range h.levels {
-		if i := slices.IndexFunc(absent, func(fact string) bool { return l.dir.Reads(fact) }); i >= 0 {
-			if l.required {
+		if i := slices.IndexFunc(absent, func(fact string) bool { return l.Template.Reads(fact) }); i >= 0 {
+			if l.Required {
 				return nil, problem.Problem{
-					Reason: problem.MissingLayer, Severity: problem.Error, Pos: l.pos, Subject: fmt.Sprintf("level %q", l.name),
+					Reason: problem.MissingLayer, Severity: problem.Error, Pos: l.Pos, Subject: fmt.Sprintf("level %q", l.Name),
 					Found: fmt.Sprintf("is required, and the cluster has no %s", absent[i]), Expected: fmt.Sprintf("key %q in the member file", absent[i]),
 				}
 			}
 			continue
 		}
-		text, err := l.dir.Execute(facts)
+		text, err := l.Template.Execute(facts)
 		if err != nil {
 			return nil, err
 		}
 		p, err := snapshot.CleanPath(text)
 		if err != nil {
 			return nil, problem.Problem{
-				Reason: problem.OutsideRepository, Severity: problem.Error, Pos: l.pos,
-				Subject: fmt.Sprintf("folder of level %q", l.name), Found: err.Error(), Expected: "a path inside the repository",
+				Reason: problem.OutsideRepository, Severity: problem.Error, Pos: l.Pos,
+				Subject: fmt.Sprintf("folder of level %q", l.Name), Found: err.Error(), Expected: "a path inside the repository",
 			}
 		}
-		d := Dir{Level: l.name, Path: p, Required: l.required}
+		d := Dir{Level: l.Name, Path: p, Required: l.Required}
 		if i := slices.IndexFunc(dirs, func(o Dir) bool { return o.Path == p }); i >= 0 {
 			d.Required = d.Required || dirs[i].Required
 			dirs = slices.Delete(dirs, i, i+1) // merged twice, its lists would be appended to themselves
@@ -109,7 +84,7 @@ func (h *Hierarchy) Dirs(facts any, absent ...string) ([]Dir, error) {
 
 // Reads reports whether any level's folder may depend on a fact.
 func (h *Hierarchy) Reads(fact string) bool {
-	return slices.ContainsFunc(h.levels, func(l level) bool { return l.dir.Reads(fact) })
+	return slices.ContainsFunc(h.levels, func(l LevelSpec) bool { return l.Template.Reads(fact) })
 }
 
 // Folder is a level's folder with the files in it.
