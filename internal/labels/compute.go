@@ -221,16 +221,5 @@ func NotMaps(file *yamldoc.Node) (out []problem.Problem) {
 }
 
 // IsName reports whether a name can be a folder, a label value and part of an Application's name: a
-// DNS-1123 label (RFC 1123: at most 63 lower case letters, digits and inner hyphens). It uses no
-// regular expression, because it is called for every component of every cluster.
-func IsName(name string) bool {
-	if name == "" || len(name) > validation.DNS1123LabelMaxLength || name[0] == '-' || name[len(name)-1] == '-' {
-		return false
-	}
-	for i := range len(name) {
-		if c := name[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
-			return false
-		}
-	}
-	return true
-}
+// DNS-1123 label (RFC 1123: at most 63 lower case letters, digits and inner hyphens).
+func IsName(name string) bool { return yamldoc.IsName(name) }

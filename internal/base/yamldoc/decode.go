@@ -197,7 +197,7 @@ func (a At) entries(f *field, n *Node, path string, v reflect.Value) {
 	element := f.element()
 	element.isName, element.required = false, false
 	for _, e := range below.Node.Fields() {
-		if f.isName && !isName(e.Key) {
+		if f.isName && !IsName(e.Key) {
 			a.AddAt(a.reason, below.Node.KeyPos(e.Key), fmt.Sprintf("key %q", below.key(e.Key)), "is not a DNS-1123 label", nameForm)
 			continue
 		}
@@ -284,7 +284,7 @@ func (a At) scalar(f *field, n *Node, path string, v reflect.Value) {
 		return
 	case text == "" && f.pattern == nil && !isOwn && !f.isPath:
 		return
-	case f.isName && !isName(text):
+	case f.isName && !IsName(text):
 		a.wrong(n, path, fmt.Sprintf("%q is not a DNS-1123 label", shorten(text)), nameForm)
 		return
 	case f.words != nil && !slices.Contains(f.words, text):
@@ -351,9 +351,19 @@ func (f *field) set(v reflect.Value, text string) error {
 // nameForm is the form of a DNS-1123 label.
 const nameForm = "lower case letters, digits and inner hyphens, at most 63"
 
-var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-
-func isName(text string) bool { return namePattern.MatchString(text) }
+// IsName reports whether a text is a DNS-1123 label. It uses no regular expression, because it is
+// called for every component of every cluster.
+func IsName(text string) bool {
+	if text == "" || len(text) > 63 || text[0] == '-' || text[len(text)-1] == '-' {
+		return false
+	}
+	for i := range len(text) {
+		if c := text[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return true
+}
 
 // field is a key of a struct, as the tags describe it.
 type field struct {

@@ -109,23 +109,32 @@ func newApplications(apps []Application) *applications {
 // Applications returns all Applications, sorted by cluster, then name, and whether they are known
 // at all. They must not be changed.
 func (s Set) Applications() (apps []Application, known bool) {
-	if s.applications == nil {
+	return s.applications.all()
+}
+
+func (k *applications) all() ([]Application, bool) {
+	if k == nil {
 		return nil, false
 	}
-	return s.applications.sorted, true
+	return k.sorted, true
 }
 
 // Application returns an Application by name; false when there is none, or when Applications are
 // unknown.
 func (s Set) Application(name string) (Application, bool) {
-	if s.applications == nil {
+	return s.applications.find(Application{Name: name})
+}
+
+// find returns the object of a kind and name.
+func (k *applications) find(like Application) (Application, bool) {
+	if k == nil {
 		return Application{}, false
 	}
-	i, ok := s.applications.byName[name]
+	i, ok := k.byName[like.key()]
 	if !ok {
 		return Application{}, false
 	}
-	return s.applications.sorted[i], true
+	return k.sorted[i], true
 }
 
 // ApplicationsOf returns the Applications labelled with a cluster, sorted by name. They must not be

@@ -37,21 +37,11 @@ func (s Set) WithHelmReleases(releases ...Application) Set {
 // HelmReleases returns all HelmReleases, sorted by cluster, then name, and whether they are known
 // at all. They must not be changed.
 func (s Set) HelmReleases() (releases []Application, known bool) {
-	if s.helmReleases == nil {
-		return nil, false
-	}
-	return s.helmReleases.sorted, true
+	return s.helmReleases.all()
 }
 
 // HelmRelease returns a HelmRelease by name, or a Kustomization by that kind; false when there is
 // none, or when HelmReleases are unknown.
 func (s Set) HelmRelease(kind, name string) (Application, bool) {
-	if s.helmReleases == nil {
-		return Application{}, false
-	}
-	i, ok := s.helmReleases.byName[Application{Kind: kind, Name: name}.key()]
-	if !ok {
-		return Application{}, false
-	}
-	return s.helmReleases.sorted[i], true
+	return s.helmReleases.find(Application{Kind: kind, Name: name})
 }

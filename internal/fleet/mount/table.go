@@ -136,22 +136,17 @@ func (t *Table) ReadBy(folders []hierarchy.Folder, group, component string) []hi
 
 // Find returns the scope of a path, nil without one.
 func (t *Table) Find(p string) *Scope {
-	if t == nil {
-		return nil
+	for _, s := range t.scopes() {
+		if s.Path == path.Clean(p) {
+			return s
+		}
 	}
-	i := slices.IndexFunc(t.Scopes, func(s *Scope) bool { return s.Path == path.Clean(p) })
-	if i < 0 {
-		return nil
-	}
-	return t.Scopes[i]
+	return nil
 }
 
 // Problems returns the problems of all mounts.
 func (t *Table) Problems() (out []problem.Problem) {
-	if t == nil {
-		return nil
-	}
-	for _, s := range t.Scopes {
+	for _, s := range t.scopes() {
 		out = append(out, s.Problems...)
 	}
 	return out
