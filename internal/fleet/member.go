@@ -170,7 +170,6 @@ type memberReader struct {
 	layout *Layout
 	name   string // from the path
 	at     yamldoc.At
-	m      *yamldoc.MapReader // its keys
 
 	Ack     bool          `json:"use_fleet_ack,omitempty"`
 	Ingress bool          `json:"use_argocd_ingress,omitempty"`
@@ -226,7 +225,7 @@ func (mr *memberReader) MoreKeys() (out []string) {
 
 // Check reads the keys of the groups, and checks what concerns more than one key.
 func (mr *memberReader) Check(at yamldoc.At) {
-	mr.at, mr.m = at, at.Keys()
+	mr.at = at
 	mr.identity()
 	mr.model()
 	mr.flags()
@@ -280,7 +279,7 @@ func (mr *memberReader) model() {
 	}
 	out.remoteGroups = map[string]bool{}
 	for _, g := range mr.layout.GroupNames() {
-		out.remoteGroups[g] = mr.m.Bool(enableRemote+g, false)
+		out.remoteGroups[g] = mr.at.Flag(enableRemote + g)
 	}
 }
 
@@ -291,9 +290,9 @@ func (mr *memberReader) flags() {
 		names = append(names, enableRemote+g)
 	}
 	for _, name := range names {
-		if mr.m.Has(name) {
+		if mr.at.Has(name) {
 			mr.FlagLabels = append(mr.FlagLabels, labels.Entry{
-				Key: name, Value: fmt.Sprint(mr.m.Bool(name, false)), Pos: mr.m.Node().Get(name).Pos(),
+				Key: name, Value: fmt.Sprint(mr.at.Flag(name)), Pos: mr.at.Node.Get(name).Pos(),
 			})
 		}
 	}
@@ -304,23 +303,23 @@ func (mr *memberReader) repositories() {
 	for _, g := range mr.layout.GroupNames() {
 		for _, k := range repoKeys {
 			key := g + "_repo_" + k
-			if !mr.m.Has(key) {
+			if !mr.at.Has(key) {
 				continue
 			}
-			v := mr.m.String(key)
-			if n := mr.m.Node().Get(key); k == "revision" && n.Kind == yamldoc.Number {
+			v := mr.at.Text(key)
+			if n := mr.at.Node.Get(key); k == "revision" && n.Kind == yamldoc.Number {
 				mr.at.Add(problem.InvalidValue, n, fmt.Sprintf("key %q", key), "is a number", "text", "put it in quotes: YAML reads 1.10 as 1.1")
 				continue
 			}
 			if k == "basepath" {
 				clean, err := snapshot.CleanPath(strings.TrimSuffix(v, "/"))
 				if err != nil {
-					mr.at.Add(problem.OutsideRepository, mr.m.Node().Get(key), fmt.Sprintf("key %q", key), err.Error(), "a folder inside the repository")
+					mr.at.Add(problem.OutsideRepository, mr.at.Node.Get(key), fmt.Sprintf("key %q", key), err.Error(), "a folder inside the repository")
 					continue
 				}
 				mr.repositoryRoots[g] = clean
 			}
-			mr.RepositoryAnnotations = append(mr.RepositoryAnnotations, labels.Entry{Key: key, Value: v, Pos: mr.m.Node().Get(key).Pos()})
+			mr.RepositoryAnnotations = append(mr.RepositoryAnnotations, labels.Entry{Key: key, Value: v, Pos: mr.at.Node.Get(key).Pos()})
 		}
 	}
 }

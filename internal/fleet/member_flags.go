@@ -12,10 +12,10 @@ import (
 func (mr *memberReader) noEffect() {
 	out := mr.Member
 	warn := func(key, why, expected string) {
-		n := mr.m.Node().Get(key)
+		n := mr.at.Node.Get(key)
 		mr.at.Warn(problem.NoEffect, n, fmt.Sprintf("key %q", key), fmt.Sprintf("%q %s", n.Text(), why), expected)
 	}
-	if out.IsHub && mr.m.Bool("githubSecret", false) {
+	if out.IsHub && mr.at.Flag("githubSecret") {
 		warn("githubSecret", "has no effect: it comes with the registration of a member", "a Secret on the hub")
 	}
 	if !out.Remote {
@@ -23,17 +23,17 @@ func (mr *memberReader) noEffect() {
 		for _, g := range mr.layout.GroupNames() {
 			keys = append(keys, enableRemote+g)
 		}
-		if mr.m.Has("remote_engine") && !out.IsHub && (out.Engine == EngineArgoCD || out.Engine == EngineFlux) {
+		if mr.at.Has("remote_engine") && !out.IsHub && (out.Engine == EngineArgoCD || out.Engine == EngineFlux) {
 			warn("remote_engine", "has no effect: the hub deploys to this cluster", "use_remote_argo: true beside it")
 		}
 		for _, key := range keys {
-			if mr.m.Bool(key, false) {
+			if mr.at.Flag(key) {
 				warn(key, "has no effect: the hub deploys to this cluster", "use_remote_argo: true beside it")
 			}
 		}
 		return
 	}
-	if mr.m.Bool("use_external_secrets", false) && out.PushArgoSecrets {
+	if mr.at.Flag("use_external_secrets") && out.PushArgoSecrets {
 		warn("use_external_secrets", "has no effect on its credentials: the hub pushes them (push_argo_secrets)", "one of the two")
 	}
 }

@@ -102,13 +102,13 @@ func (mr *memberReader) tenancyRules() {
 			problem.Nearest(out.Hub, slices.Sorted(maps.Keys(mr.layout.Hubs)))...)
 	}
 	for key, kind := range map[string]string{"secretManagerSecretName": ClusterSecrets, "githubSecretName": GitSecrets} {
-		if expected, ok := mr.layout.SecretNames.Check(kind, out, mr.m.String(key)); !ok {
-			subject, found, want, hints := Forbidden(key, mr.m.String(key), expected)
-			mr.at.Add(problem.ForbiddenSecret, mr.m.Node().Get(key), subject, found, want, hints...)
+		if expected, ok := mr.layout.SecretNames.Check(kind, out, mr.at.Text(key)); !ok {
+			subject, found, want, hints := Forbidden(key, mr.at.Text(key), expected)
+			mr.at.Add(problem.ForbiddenSecret, mr.at.Node.Get(key), subject, found, want, hints...)
 		}
 	}
 	if t, ok := mr.layout.Members.Tenant(out.Pos.File); ok && out.Tenant != "" && t != out.Tenant {
-		mr.at.Add(problem.NameMismatch, mr.m.Node().Get("tenant"), `key "tenant"`, fmt.Sprintf("%q", out.Tenant), fmt.Sprintf("%q, as the folder is named", t))
+		mr.at.Add(problem.NameMismatch, mr.at.Node.Get("tenant"), `key "tenant"`, fmt.Sprintf("%q", out.Tenant), fmt.Sprintf("%q, as the folder is named", t))
 	}
 }
 
@@ -118,7 +118,7 @@ func (mr *memberReader) ownRoots() {
 	for _, g := range mr.layout.GroupNames() {
 		if tenant := mr.layout.tenantOf(mr.repositoryRoots[g]); tenant != "" {
 			key := g + "_repo_basepath"
-			mr.at.Add(problem.ForbiddenFolder, mr.m.Node().Get(key), fmt.Sprintf("key %q", key), fmt.Sprintf("lies in the folder of tenant %q", tenant),
+			mr.at.Add(problem.ForbiddenFolder, mr.at.Node.Get(key), fmt.Sprintf("key %q", key), fmt.Sprintf("lies in the folder of tenant %q", tenant),
 				"a folder with levels of its own", "a tenant's folder has no system's defaults: they would be the tenant's")
 		}
 	}

@@ -46,10 +46,21 @@ func (r *Reader) Decode(n *Node, what string, reason problem.Reason, into any) A
 func (a At) Has(key string) bool { return !a.Node.Get(key).IsNull() }
 
 // Pos returns the place of a key, or the map's if it has no such key.
-func (a At) Pos(key string) problem.Pos { return a.Keys().KeyPos(key) }
+func (a At) Pos(key string) problem.Pos { return (&MapReader{r: a.Reader, node: a.Node}).KeyPos(key) }
 
-// Keys returns a reader of single keys.
-func (a At) Keys() *MapReader { return &MapReader{r: a.Reader, node: a.Node} }
+// Text returns the text of a key; "" for absent and null.
+func (a At) Text(key string) string { return (&MapReader{r: a.Reader, node: a.Node}).String(key) }
+
+// Flag returns the boolean of a key, also from its text in quotes; false if the key is absent.
+func (a At) Flag(key string) bool { return a.flag(a.Node.Get(key), a.key(key)) }
+
+func (a At) flag(n *Node, path string) bool {
+	is, ok := n.Truth()
+	if !ok && !n.IsNull() {
+		a.Add(problem.InvalidValue, n, fmt.Sprintf("key %q", path), n.describe(), "true or false")
+	}
+	return is
+}
 
 // Below reads the map under a key into another struct, and reports its wrong values with another
 // reason.
@@ -259,11 +270,7 @@ func (a At) scalar(f *field, n *Node, path string, v reflect.Value) {
 	}
 	switch {
 	case v.Kind() == reflect.Bool && f.words == nil:
-		is, ok := n.Truth()
-		if !ok {
-			a.Add(problem.InvalidValue, n, subject, n.describe(), "true or false")
-		}
-		v.SetBool(is)
+		v.SetBool(a.flag(n, path))
 		return
 	case n.IsNull() || n.Kind == Map || n.Kind == List:
 		a.Add(problem.InvalidValue, n, subject, "is a "+n.Kind.String(), "text")

@@ -103,9 +103,6 @@ func (r *Reader) Map(n *Node, what string) *MapReader {
 // Node returns the map itself.
 func (m *MapReader) Node() *Node { return m.node }
 
-// Has reports whether the key exists and is not null.
-func (m *MapReader) Has(key string) bool { return !m.node.Get(key).IsNull() }
-
 // KeyPos returns the place of the key, or the map's if there is none.
 func (m *MapReader) KeyPos(key string) problem.Pos {
 	if len(m.node.Fields()) == 0 {
@@ -141,20 +138,6 @@ func (m *MapReader) String(key string) string {
 		return ""
 	}
 	return n.Text()
-}
-
-// Bool returns the boolean of a key, also from its text in quotes ("true", "false"); fallback if
-// the key is absent.
-func (m *MapReader) Bool(key string, fallback bool) bool {
-	n := m.node.Get(key)
-	if n.IsNull() {
-		return fallback
-	}
-	if b, ok := n.Truth(); ok {
-		return b
-	}
-	m.r.Add(problem.InvalidValue, n, fmt.Sprintf("key %q", key), n.describe(), "true or false")
-	return fallback
 }
 
 // Truth returns the node's boolean, written as such or as text: people write both.

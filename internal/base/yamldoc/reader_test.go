@@ -32,7 +32,7 @@ func TestReaderReportsEverything(t *testing.T) {
 	r, m := read(t, "kind: Other\ntenannt: x\nzzz: 1\ntext: [1]\nflag: maybe\nlist: {a: 1}\nmap: 5\nlabels: {a: {b: 1}}\n")
 	m.Known("kind", "tenant", "text", "flag", "list", "map", "labels")
 	m.String("text")
-	m.Bool("flag", true)
+	At{Reader: r, Node: m.Node()}.Flag("flag")
 	m.List("list")
 	m.Map("map")
 	m.StringMap("labels")
@@ -53,33 +53,31 @@ invalid-value f.yaml:8:13: key "a": is a map; expected text`
 
 // TestBooleansInBothForms: people write true and "true"; the text "false" is not true.
 func TestBooleansInBothForms(t *testing.T) {
+	flag := func(text string) (bool, error) {
+		r, m := read(t, text)
+		return At{Reader: r, Node: m.Node()}.Flag("k"), r.Err()
+	}
 	for text, want := range map[string]bool{"true": true, "false": false, `"true"`: true, `"false"`: false, "'True'": true, "yes": true, "off": false, `"FALSE"`: false} {
-		for _, fallback := range []bool{true, false} {
-			r, m := read(t, "k: "+text+"\n")
-			if got := m.Bool("k", fallback); got != want || r.Err() != nil {
-				t.Errorf("%s with fallback %t: %t, %v", text, fallback, got, r.Err())
-			}
+		if got, err := flag("k: " + text + "\n"); got != want || err != nil {
+			t.Errorf("%s: %t, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{`"yes"`, "1", "0", "[]", "{}", `""`, "word"} {
-		r, m := read(t, "k: "+text+"\n")
-		m.Bool("k", false)
-		if r.Err() == nil {
+		if _, err := flag("k: " + text + "\n"); err == nil {
 			t.Errorf("%s is taken for a boolean", text)
 		}
 	}
 	for _, text := range []string{"other: 1\n", "k:\n", "k: null\n"} {
-		r, m := read(t, text)
-		if !m.Bool("k", true) || m.Bool("k", false) || r.Err() != nil || m.Has("k") {
-			t.Errorf("%q does not give the fallback", text)
+		if is, err := flag(text); is || err != nil {
+			t.Errorf("%q: %t, %v", text, is, err)
 		}
 	}
 }
 
 func TestReaderValues(t *testing.T) {
 	r, m := read(t, "s: text\nnumber: 123456789012345678\nb: true\nm: {x: 1, w: yes, z: }\n")
-	got := []any{m.String("s"), m.String("number"), m.String("b"), m.String("absent"), m.StringMap("m"), m.StringMap("absent"), m.Has("s")}
-	want := []any{"text", "123456789012345678", "true", "", map[string]string{"x": "1", "w": "yes", "z": ""}, map[string]string{}, true}
+	got := []any{m.String("s"), m.String("number"), m.String("b"), m.String("absent"), m.StringMap("m"), m.StringMap("absent")}
+	want := []any{"text", "123456789012345678", "true", "", map[string]string{"x": "1", "w": "yes", "z": ""}, map[string]string{}}
 	if diff := cmp.Diff(want, got); diff != "" || r.Err() != nil {
 		t.Error(diff, r.Err())
 	}
@@ -98,7 +96,7 @@ func TestWarningsAreNoErrors(t *testing.T) {
 func TestEmptyDocumentIsAnEmptyMap(t *testing.T) {
 	r, m := read(t, "")
 	m.Known("a")
-	if m.Has("a") || r.Err() != nil || m.KeyPos("a").File != "f.yaml" {
+	if r.Err() != nil || m.KeyPos("a").File != "f.yaml" {
 		t.Errorf("%v %v", r.Err(), m.KeyPos("a"))
 	}
 }

@@ -58,7 +58,7 @@ func Read(at yamldoc.At, deletes, isHub, hasGroup bool) *Spec {
 	wrong := func(key, found, expected string) {
 		at.Add(problem.InvalidProvision, at.Node.Get(key), fmt.Sprintf("key %q", key), found, expected)
 	}
-	if key := "enable_remote_" + Group; at.Keys().Bool(key, false) {
+	if key := "enable_remote_" + Group; at.Flag(key) {
 		wrong(key, "true: the cluster's engine cannot make its own cluster", "no such key")
 	}
 	switch {
