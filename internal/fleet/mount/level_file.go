@@ -42,24 +42,15 @@ var anySentinel = regexp.MustCompile(`<[^<>]*>`)
 
 // patternOf compiles a pattern from a text with sentinels, which stand for names.
 func patternOf(text string) *regexp.Regexp {
-	var b strings.Builder
 	seen := map[string]bool{}
-	for len(text) > 0 {
-		at := anySentinel.FindStringIndex(text)
-		if at == nil {
-			break
+	return regexp.MustCompile("^" + anySentinel.ReplaceAllStringFunc(regexp.QuoteMeta(text), func(sentinel string) string {
+		name := strings.Trim(sentinel, "<>")
+		if seen[name] || !slices.Contains([]string{"tenant", "cluster", "group", "component", "folder"}, name) {
+			return "[^/]+"
 		}
-		b.WriteString(regexp.QuoteMeta(text[:at[0]]))
-		name := text[at[0]+1 : at[1]-1]
-		if slices.Contains([]string{"tenant", "cluster", "group", "component", "folder"}, name) && !seen[name] {
-			seen[name] = true
-			b.WriteString("(?P<" + name + ">[^/]+)")
-		} else {
-			b.WriteString("[^/]+")
-		}
-		text = text[at[1]:]
-	}
-	return regexp.MustCompile("^" + b.String() + regexp.QuoteMeta(text) + "$")
+		seen[name] = true
+		return "(?P<" + name + ">[^/]+)"
+	}) + "$")
 }
 
 // newLevelFiles makes the patterns of a layout, from the spokes' levels that begin with the group's
