@@ -11,8 +11,7 @@
 //     or holds no file that the resolver reads is an error, never an empty snapshot. Callers keep
 //     the snapshot that they have.
 //  2. Snapshot and Watch return the last good snapshot next to an error, so that an unreachable
-//     server changes nothing. After a restart with the same state directory, Git starts from the
-//     commit that it served last.
+//     server changes nothing. After a restart there is none: the service's store has it.
 //  3. Unchanged files are not read again. A folder recognizes them by size, times and inode, and
 //     reads again the files that changed within two seconds of a poll. Git recognizes them by the
 //     ids of blobs. Unchanged files keep their *snapshot.File; an unchanged repository keeps its

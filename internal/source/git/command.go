@@ -102,12 +102,13 @@ func gitConfig(a address, c credentials, users bool, folders ...string) []byte {
 [gc]
 	autoDetach = false
 	auto = 2000
-	autoPackLimit = 30
+	autoPackLimit = 100
 	pruneExpire = 1.hour.ago
 [maintenance]
 	autoDetach = false
 [fetch]
 	recurseSubmodules = false
+	unpackLimit = 1
 [http]
 	followRedirects = false
 	lowSpeedLimit = 500
@@ -172,7 +173,7 @@ func (r *Repository) run(ctx context.Context, c command) error {
 	if err := cmd.Start(); err != nil {
 		return r.startError(err)
 	}
-	if err := limitProcess(cmd.Process.Pid, r.maxMemory, r.maxFile()); err != nil && !errors.Is(err, syscall.ESRCH) {
+	if err := limitProcess(cmd.Process.Pid, r.maxMemory, r.maxFetch); err != nil && !errors.Is(err, syscall.ESRCH) {
 		_ = cmd.Cancel()
 		return errors.Join(fmt.Errorf("%s: bound git's memory: %w", r.name, err), cmd.Wait())
 	}

@@ -20,8 +20,7 @@
 //     a terminal.
 //  5. Memory, disk and time of git are always bounded. A commit beyond a limit is refused until the
 //     ref points to another one, and the last snapshot stays.
-//  6. A short name of both a tag and a branch is an error. Repository remembers which of the two it
-//     has served, also over restarts, and never replaces one by the other.
+//  6. A short name of both a tag and a branch is an error.
 //  7. A git process that ends for lack of memory or disk, or by a signal, does not mean that the
-//     mirror is damaged. A damaged mirror is kept until a new one has been read.
+//     mirror is damaged. A damaged mirror is fetched again.
 package git

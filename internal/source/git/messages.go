@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -57,8 +58,7 @@ var messages = []known{
 // damaged mirror.
 var resources = []known{
 	{regexp.MustCompile(`died of signal 9\b`), source.Unreadable, "git was killed", "the service's container may need more memory"},
-	{regexp.MustCompile(`(?i)out of memory|cannot allocate memory|malloc failed|realloc failed|mmap failed|unable to create (load )?thread|died of signal (6|11)\b`), source.LimitExceeded, "git needs more memory than it may have", "keep large files out of the repository"},
-	{regexp.MustCompile(`(?i)file too large|died of signal 25\b`), source.LimitExceeded, "git would write more than it may", "keep large files out of the repository"},
+	{regexp.MustCompile(`(?i)out of memory|cannot allocate memory|malloc failed|realloc failed|mmap failed|unable to create (load )?thread|died of signal (6|11)\b`), source.LimitExceeded, "git needs more memory than it may have (MEMORY bytes)", "keep large files out of the repository"},
 	{regexp.MustCompile(`(?i)no space left on device|disk quota exceeded`), source.Unreadable, "the disk of the state is full", "make room, or give it a larger one"},
 }
 
@@ -78,10 +78,7 @@ func (r *Repository) resourceError(err error, stderr string) error {
 	stderr = serverLine.ReplaceAllString(stderr, "")
 	for _, s := range resources {
 		if s.pattern.MatchString(stderr) {
-			detail := s.detail
-			if s.reason == source.LimitExceeded {
-				detail += fmt.Sprintf(" (%d bytes of memory, %d of a file)", r.maxMemory, r.maxFile())
-			}
+			detail := strings.Replace(s.detail, "MEMORY", strconv.FormatInt(r.maxMemory, 10), 1)
 			return &source.Error{Reason: s.reason, Source: r.name, Detail: detail, Hint: s.hint}
 		}
 	}

@@ -23,9 +23,6 @@ const maxTarget = 4096
 
 // load makes the snapshot of a target whose commit is in the mirror.
 func (r *Repository) load(ctx context.Context, t target) (*snapshot.Snapshot, error) {
-	if r.last != nil && r.object == t.id {
-		return r.last, nil
-	}
 	if err := r.verify(ctx, t); err != nil {
 		return nil, err
 	}
@@ -70,11 +67,10 @@ func (r *Repository) read(ctx context.Context, commit string, files []tree.Place
 		return nil, err
 	}
 	out := make(map[string]*snapshot.File, len(files)+len(broken))
-	ids := make(map[string]string, len(files))
 	blobs := make(map[string]*snapshot.File, len(files))
 	for _, p := range files {
 		file := r.file(p, contents)
-		out[p.Path], ids[p.Path] = file, p.Node.ID
+		out[p.Path] = file
 		if file.Err == nil { // an error names its file
 			blobs[p.Node.ID] = file
 		}
@@ -82,21 +78,19 @@ func (r *Repository) read(ctx context.Context, commit string, files []tree.Place
 	for _, b := range broken {
 		out[b.Path] = b
 	}
-	r.ids, r.blobs = ids, blobs
+	r.blobs = blobs
 	return snapshot.New(commit, out), nil
 }
 
 // file returns the entry of a placed blob: the previous snapshot's file if the blob is the same.
 func (r *Repository) file(p tree.Placed, contents map[string][]byte) *snapshot.File {
-	if r.ids[p.Path] == p.Node.ID {
-		if file := r.last.File(p.Path); file != nil {
-			return file
-		}
-	}
 	if p.Node.Size > r.limits.FileSize {
 		return snapshot.TooLarge(p.Path, p.Node.Size, r.limits.FileSize)
 	}
 	if twin := r.blobs[p.Node.ID]; twin != nil {
+		if last := r.last.File(p.Path); last != nil && last.Digest == twin.Digest {
+			return last
+		}
 		file := *twin
 		file.Path = p.Path
 		return &file
@@ -170,11 +164,7 @@ func isPath(p string) bool {
 
 // readLinks fills in the targets of all links.
 func (r *Repository) readLinks(ctx context.Context, t *tree.Tree) error {
-	links := t.Links()
-	if err := t.CheckLinks(maxTarget); err != nil {
-		return err
-	}
-	targets := make(map[string]string, len(links))
+	links, targets := t.Links(), map[string]string{}
 	var ask []string
 	for _, n := range links {
 		if n.Size > maxTarget {

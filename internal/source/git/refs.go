@@ -62,9 +62,8 @@ func kindOf(name string) string {
 	return "ref " + name
 }
 
-// resolve asks the server for the ref's target. It rejects a name that is both a tag and a branch,
-// and a branch in place of a tag that was served. A user who can push a branch must not replace a
-// tag.
+// resolve asks the server for the ref's target. It rejects a name that is both a tag and a branch:
+// a user who can push a branch must not replace a tag.
 func (r *Repository) resolve(ctx context.Context) (target, error) {
 	if commitID.MatchString(r.ref) {
 		return target{id: r.ref}, nil // even if a branch has that name
@@ -78,11 +77,6 @@ func (r *Repository) resolve(ctx context.Context) (target, error) {
 	switch {
 	case len(names) > 1:
 		return target{}, r.ambiguous(r.ref, names, names)
-	case len(names) == 1 && r.served != "" && r.served != names[0]:
-		return target{}, &source.Error{
-			Reason: source.AmbiguousRef, Source: r.name, Detail: fmt.Sprintf("%q was the %s, which is gone; now it is the %s", r.ref, kindOf(r.served), kindOf(names[0])),
-			Hint: fmt.Sprintf("write %s if that is meant", names[0]),
-		}
 	case len(names) == 1:
 		return target{id: refs[names[0]], remote: names[0]}, nil
 	case r.userConfig && hexID.MatchString(r.ref): // Argo CD takes an abbreviated one
@@ -217,13 +211,10 @@ func (r *Repository) fetchOf(ctx context.Context, shallow bool, refspecs ...stri
 	} else if _, err := os.Stat(filepath.Join(r.mirror, "shallow")); err == nil {
 		args = append(args, "--unshallow")
 	}
-	err := r.limitGrowth(ctx, func(ctx context.Context) error {
-		_, err := r.askServer(ctx, fetchTimes*r.timeout, append(append(args, "--", r.address.url), refspecs...)...)
-		return err
-	})
+	_, err := r.askServer(ctx, fetchTimes*r.timeout, append(append(args, "--", r.address.url), refspecs...)...)
 	r.fresh = r.fresh || err == nil
-	if err != nil {
-		r.removeTemporary()
+	if err != nil && r.removeTemporary() >= r.maxFetch && r.maxFetch > 0 { // git does not say why it ended
+		return &source.Error{Reason: source.LimitExceeded, Source: r.name, Detail: fmt.Sprintf("more than %d bytes are to be fetched, which is the limit", r.maxFetch)}
 	}
 	var exit *gitExit
 	if shallow && errors.As(err, &exit) && strings.Contains(exit.all, "does not support shallow") {

@@ -3,7 +3,6 @@ package git
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -22,7 +21,6 @@ const (
 	maxRemotePart  = 100 << 20
 	maxRemoteFile  = 16 << 20
 	remoteTimeout  = 30 * time.Second
-	growthInterval = 100 * time.Millisecond // between two measurements of a mirror's size
 )
 
 // Remote is a revision of a remote repository, from which charts and manifests are read by folders.
@@ -31,7 +29,6 @@ const (
 type Remote struct {
 	repository *Repository
 	revision   string
-	offline    bool
 	commit     string // once it has been found
 }
 
@@ -40,7 +37,7 @@ type Remote struct {
 // offline, only the mirror is read, and no server is contacted. Git uses https and ssh; insecure
 // also allows http, git and file.
 func NewRemote(location, revision, dir string, offline, insecure bool) (*Remote, error) {
-	o := &Remote{revision: cmp.Or(revision, "HEAD"), offline: offline}
+	o := &Remote{revision: cmp.Or(revision, "HEAD")}
 	ref := o.revision
 	if rangeOf(ref) != nil && !validRef(ref) {
 		ref = "HEAD" // until the tag is known
@@ -57,8 +54,8 @@ func NewRemote(location, revision, dir string, offline, insecure bool) (*Remote,
 		protocols += ":http:git:file"
 	}
 	g.env = append(g.env, "GIT_ALLOW_PROTOCOL="+protocols)
-	g.maxFetch = maxRemoteFetch
-	g.fetched, g.good = "refs/argosy/fetched/"+digest(o.revision), "refs/argosy/good/"+digest(o.revision)
+	g.maxFetch, g.offline = maxRemoteFetch, offline
+	g.fetched = "refs/argosy/fetched/" + digest(o.revision)
 	o.repository = g
 	return o, nil
 }
@@ -71,7 +68,7 @@ func (r *Remote) Close() error { return r.repository.Close() }
 
 // Part returns the files at a path and below: a folder's files of any name, or one file. It returns
 // the error Empty if there are none. All parts are from the commit of the first call.
-func (r *Remote) Part(ctx context.Context, at string) (*snapshot.Snapshot, error) {
+func (r *Remote) Part(ctx context.Context, at string) (s *snapshot.Snapshot, err error) {
 	g := r.repository
 	select {
 	case g.slot <- struct{}{}:
@@ -86,20 +83,11 @@ func (r *Remote) Part(ctx context.Context, at string) (*snapshot.Snapshot, error
 	g.fresh = false
 	now := time.Now()
 	_ = os.Chtimes(g.lock.Name(), now, now) // the removal of old mirrors uses this time of their last use
-	s, err := r.part(ctx, at)
-	if errors.Is(err, errCorrupt) && !r.offline && ctx.Err() == nil {
-		err = g.rebuild(func() error {
-			s, err = r.part(ctx, at)
-			return err
-		})
-	}
-	switch {
-	case err == nil:
-		return s, nil
-	case errors.Is(err, errCorrupt):
-		return nil, &source.Error{Reason: source.GitFailed, Source: g.name, Detail: g.clean(err.Error())}
-	}
-	return nil, err
+	err = g.onMirror(ctx, func() error {
+		s, err = r.part(ctx, at)
+		return err
+	})
+	return s, err
 }
 
 func (r *Remote) part(ctx context.Context, at string) (*snapshot.Snapshot, error) {
@@ -126,8 +114,8 @@ func (r *Remote) part(ctx context.Context, at string) (*snapshot.Snapshot, error
 // resolve finds the commit and fetches it into the mirror.
 func (r *Remote) resolve(ctx context.Context) error {
 	g := r.repository
-	if r.offline {
-		r.commit = g.commit(ctx, g.good)
+	if g.offline {
+		r.commit = g.commit(ctx, g.fetched)
 		if r.commit == "" && len(r.revision) >= 40 && hexID.MatchString(r.revision) {
 			r.commit = g.commit(ctx, r.revision) // fetched by another name
 		}
@@ -148,7 +136,7 @@ func (r *Remote) resolve(ctx context.Context) error {
 		return err
 	}
 	r.commit = t.commit
-	return g.local(ctx, "update-ref", g.good, t.commit)
+	return g.local(ctx, "update-ref", g.fetched, t.commit)
 }
 
 // target asks the server for the commit of the revision.

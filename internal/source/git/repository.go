@@ -1,18 +1,16 @@
 package git
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/base/disk"
@@ -27,15 +25,19 @@ const (
 	defaultTimeout  = 2 * time.Minute
 	// fetchTimes is how many times as long as another conversation a fetch may take.
 	fetchTimes = 5
-	// localTimeout bounds reading the mirror when the server has used up the caller's time.
-	localTimeout = 20 * time.Second
+	// maxMemory bounds the memory that a git process allocates. Of two similar blobs of 500 MB a
+	// server sends 1 MB, and git needs both at once.
+	maxMemory = 384 << 20
+	// maxFetch bounds one fetch on disk, also of files that are not read.
+	maxFetch = 1 << 30
+	// maxIndex bounds what git writes beside files: folders and indexes.
+	maxIndex = 64 << 20
 )
 
 // Repository is a repository that the git command reads from a server into a mirror on disk.
 //
-// The mirror holds one commit's files and no history: each fetch is shallow. Two refs in it record
-// the progress: refs/argosy/fetched/<ref> came from the server. refs/argosy/good/<ref> has also
-// been read completely; the next process starts from it while the server cannot be reached.
+// The mirror holds one commit's files and no history: each fetch is shallow, and one pack. Only the
+// next fetch needs it: what is served is in memory, and a restart begins with the service's store.
 type Repository struct {
 	source.Watcher
 	name        string
@@ -43,7 +45,8 @@ type Repository struct {
 	ref         string
 	userConfig  bool   // git also uses the configuration of user and system
 	signers     string // file of allowed signers, "" for any commit
-	maxFetch    int64  // bytes of one fetch, 0 for any number
+	offline     bool   // no server is asked
+	maxFetch    int64  // bytes of each file that git writes, which a fetch is; 0 for any number
 	maxMemory   int64  // bytes of memory of a git process, 0 for any number
 	credentials credentials
 	app         *githubapp.App // nil without one
@@ -54,18 +57,14 @@ type Repository struct {
 	base        string // <state>/git-<digest of the address>: the mirror, git's configuration and the lock
 	mirror      string
 	env         []string
-	fetched     string // refs of the mirror
-	good        string
+	fetched     string // the mirror's ref for what came from the server
 
-	slot   chan struct{} // held while the repository is polled
-	latest atomic.Pointer[snapshot.Snapshot]
+	slot chan struct{} // held while the repository is polled
 
 	// The rest belongs to the holder of slot.
 	lock    *os.File
 	last    *snapshot.Snapshot
-	served  string                    // the full name of the ref that was served last, "" for none
 	object  string                    // the id of last's commit, or of its tag
-	ids     map[string]string         // path to blob id, of the last snapshot
 	blobs   map[string]*snapshot.File // blob id to a file with that content, of the last snapshot
 	targets map[string]string         // blob id of a link to its target, of the last snapshot
 	reads   int                       // blobs read so far; for tests
@@ -94,8 +93,7 @@ func newRepository(o Options, userConfig bool) (*Repository, error) {
 		name:    nameOf(a),
 		address: a, ref: ref, userConfig: userConfig, limits: o.Limits.WithDefaults(),
 		timeout: cmp.Or(o.Timeout, defaultTimeout), program: "git",
-		fetched: "refs/argosy/fetched/" + digest(ref), good: "refs/argosy/good/" + digest(ref),
-		slot: make(chan struct{}, 1), turns: o.Turns, maxMemory: maxMemory,
+		fetched: "refs/argosy/fetched/" + digest(ref), slot: make(chan struct{}, 1), turns: o.Turns, maxMemory: maxMemory,
 	}
 	g.maxFetch = min(8*g.limits.Bytes+maxIndex, maxFetch)
 	invalid := func(detail, hint string) (*Repository, error) {
@@ -154,26 +152,15 @@ func (r *Repository) prepare(state string) error {
 		folders = append(folders, local, filepath.Join(local, ".git"))
 	}
 	want := gitConfig(r.address, r.credentials, r.userConfig, folders...)
-	if have, err := os.ReadFile(config); err != nil || !bytes.Equal(have, want) {
-		if err := disk.Write(config, ".new-", want); err != nil {
-			return unusable(err)
-		}
+	if err := disk.Write(config, ".new-", want); err != nil {
+		return unusable(err)
 	}
 	if r.lock, err = os.OpenFile(filepath.Join(r.base, "lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return unusable(err)
 	}
 	r.env = gitEnv(r.base, config, r.address, r.credentials, r.userConfig)
-	if data, err := os.ReadFile(r.servedFile()); err == nil && !r.userConfig {
-		if name := strings.TrimSpace(string(data)); slices.Contains(namesOf(r.ref), name) {
-			r.served = name
-		}
-	}
 	return nil
 }
-
-// servedFile returns the path of the file that keeps the full name of the ref over a restart. A
-// Remote has no such file: Argo CD remembers nothing, either.
-func (r *Repository) servedFile() string { return filepath.Join(r.base, "ref-"+digest(r.ref)) }
 
 // String returns `git "url"`, without credentials.
 func (r *Repository) String() string { return r.name }
@@ -195,15 +182,14 @@ func (r *Repository) Watch(ctx context.Context, update func(*snapshot.Snapshot, 
 }
 
 // Snapshot asks the server for the ref's target, and fetches it if it is new. If that fails, it
-// returns the last snapshot next to the error; after a start, the last one of the previous process.
+// returns the last snapshot next to the error.
 func (r *Repository) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	select {
 	case r.slot <- struct{}{}:
 		defer func() { <-r.slot }()
 	case <-ctx.Done():
-		return r.latest.Load(), ctx.Err()
+		return nil, ctx.Err()
 	}
-	defer func() { r.latest.Store(r.last) }()
 	if err := r.lockMirror(ctx); err != nil {
 		return r.last, err
 	}
@@ -213,8 +199,6 @@ func (r *Repository) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	s, err := r.poll(ctx)
 	if err == nil {
 		r.last = s
-	} else if r.last == nil && !errors.Is(ctx.Err(), context.Canceled) {
-		r.last = r.lastGood(ctx)
 	}
 	if r.fresh && r.maxFetch > 0 && sizeBelow(r.mirror) > r.maxFetch {
 		r.collect(ctx)
@@ -225,23 +209,8 @@ func (r *Repository) Snapshot(ctx context.Context) (*snapshot.Snapshot, error) {
 	return r.last, err
 }
 
-// lastGood returns the snapshot of the last good commit, nil if there is none.
-func (r *Repository) lastGood(ctx context.Context) *snapshot.Snapshot {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), localTimeout)
-	defer cancel()
-	t := target{id: r.idOf(ctx, r.good), remote: r.served, commit: r.commit(ctx, r.good)}
-	if t.commit == "" {
-		return nil
-	}
-	s, err := r.load(ctx, t)
-	if err != nil {
-		return nil
-	}
-	return s
-}
-
-// poll polls the repository, and tries again with a new mirror if the mirror is damaged.
-func (r *Repository) poll(ctx context.Context) (*snapshot.Snapshot, error) {
+// poll polls the repository.
+func (r *Repository) poll(ctx context.Context) (s *snapshot.Snapshot, err error) {
 	if r.app != nil {
 		if err := r.app.Renew(ctx); ctx.Err() != nil {
 			return nil, fmt.Errorf("%s: %w", r.name, ctx.Err())
@@ -250,61 +219,79 @@ func (r *Repository) poll(ctx context.Context) (*snapshot.Snapshot, error) {
 		}
 	}
 	t, err := r.resolve(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s, t, err := r.snapshotOf(ctx, t)
-	if errors.Is(err, errCorrupt) && ctx.Err() == nil {
-		err = r.rebuild(func() error {
-			s, t, err = r.snapshotOf(ctx, t)
-			return err
-		})
-	}
 	switch {
-	case ctx.Err() != nil && err != nil:
-		return nil, fmt.Errorf("%s: %w", r.name, ctx.Err())
-	case errors.Is(err, errCorrupt):
-		return nil, &source.Error{Reason: source.GitFailed, Source: r.name, Detail: r.clean(err.Error())}
 	case err != nil:
 		return nil, err
+	case r.last != nil && t.id == r.object:
+		return r.last, nil
 	}
-	r.remember(ctx, t)
-	return s, nil
+	err = r.onMirror(ctx, func() error {
+		s, t, err = r.snapshotOf(ctx, t)
+		return err
+	})
+	if err == nil {
+		r.object = t.id
+	} else if ctx.Err() != nil {
+		err = fmt.Errorf("%s: %w", r.name, ctx.Err())
+	}
+	return s, err
 }
 
-// remember records the served target for the next process. It ignores failures.
-func (r *Repository) remember(ctx context.Context, t target) {
-	if r.served != t.remote {
-		r.served = t.remote
-		_ = disk.Write(r.servedFile(), ".new-", []byte(t.remote+"\n"))
+// onMirror runs a function that fetches and reads, and again with a new mirror if the first one is
+// damaged.
+func (r *Repository) onMirror(ctx context.Context, f func() error) error {
+	err := f()
+	if errors.Is(err, errCorrupt) && !r.offline && ctx.Err() == nil {
+		if err = os.RemoveAll(r.mirror); err != nil {
+			return source.FileError(r.name, "", err)
+		}
+		err = f()
 	}
-	if r.object == t.id && !r.fresh {
-		return
+	if errors.Is(err, errCorrupt) {
+		return &source.Error{Reason: source.GitFailed, Source: r.name, Detail: r.clean(err.Error())}
 	}
-	r.object = t.id
-	if r.local(ctx, "update-ref", r.good, t.id) != nil { // a lock belongs to a process that was killed
-		_ = os.Remove(filepath.Join(r.mirror, r.good+".lock"))
-		_ = r.local(ctx, "update-ref", r.good, t.id)
-	}
+	return err
 }
 
 // collect removes from the mirror what only earlier refs and fetches needed. By itself, git keeps
 // for an hour what no ref has, and for good what a gc that was killed has written.
 func (r *Repository) collect(ctx context.Context) {
-	names, err := r.output(ctx, maxRefs, "--git-dir="+r.mirror, "for-each-ref", "--format=%(refname)", "refs/argosy")
+	names, err := r.output(ctx, maxRefs, "--git-dir="+r.mirror, "for-each-ref", "--format=delete %(refname)", "refs/argosy")
 	if err != nil {
 		return
 	}
-	var gone strings.Builder
-	for name := range strings.FieldsSeq(names) {
-		if name != r.fetched && name != r.good {
-			gone.WriteString("delete " + name + "\n")
-		}
-	}
-	_ = r.run(ctx, command{args: []string{"--git-dir=" + r.mirror, "update-ref", "--stdin"}, stdin: strings.NewReader(gone.String())})
+	gone := strings.Replace(names, "delete "+r.fetched+"\n", "", 1)
+	_ = r.run(ctx, command{args: []string{"--git-dir=" + r.mirror, "update-ref", "--stdin"}, stdin: strings.NewReader(gone)})
 	if r.local(ctx, "gc", "--quiet", "--prune=now") != nil {
 		r.removeTemporary()
 	}
+}
+
+// sizeBelow returns the bytes of the files in a folder. A file that vanishes meanwhile counts as
+// empty.
+func sizeBelow(dir string) (size int64) {
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return nil
+	})
+	return size
+}
+
+// removeTemporary removes the files of a fetch that was ended: each further one would add more. It
+// returns the size of the largest one.
+func (r *Repository) removeTemporary() (largest int64) {
+	for _, pattern := range []string{"pack/tmp_*", "pack/.tmp-*", "tmp_objdir-*", "incoming-*"} {
+		left, _ := filepath.Glob(filepath.Join(r.mirror, "objects", pattern))
+		for _, path := range left {
+			largest = max(largest, sizeBelow(path))
+			_ = os.RemoveAll(path)
+		}
+	}
+	return largest
 }
 
 // snapshotOf makes the snapshot of a target, fetching it unless the mirror has it.

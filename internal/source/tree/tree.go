@@ -28,14 +28,13 @@ type Tree struct {
 	source string
 	limits source.Limits
 	nodes  map[string]*Node
+	list   []*Node // in the order of Add
 
-	entries int              // of any kind
-	names   int              // bytes of their paths
-	crowd   map[string]int64 // how many entries the upper folders have
+	entries int // of any kind
+	names   int // bytes of their paths
 
 	dirs  map[string]bool // filled by index
 	paths []string        // sorted, filled by index
-	links []string        // the paths that are symbolic links
 
 	targets map[string]target // by the path of a link
 	// unreadable are the entries of folders whose contents are unknown.
@@ -48,7 +47,7 @@ type Tree struct {
 // New makes an empty tree with room for size nodes.
 func New(source string, limits source.Limits, size int) *Tree {
 	return &Tree{
-		source: source, limits: limits, nodes: make(map[string]*Node, size), crowd: map[string]int64{},
+		source: source, limits: limits, nodes: make(map[string]*Node, size), list: make([]*Node, 0, size),
 		targets: map[string]target{}, unreadable: map[string]*snapshot.File{},
 	}
 }
@@ -61,19 +60,25 @@ const nameOfEntry = 128
 func (t *Tree) Count(p string) error {
 	t.entries++
 	t.names += len(p)
-	t.crowd[upper(p)]++
 	limit := t.limits.Entries()
-	switch {
-	case t.entries > limit:
-		return t.limitError("entries", moreThan, int64(limit), "entries", maps.All(t.crowd))
-	case t.names > nameOfEntry*limit:
-		return t.limitError("bytes of paths", moreThan, int64(nameOfEntry*limit), "entries", maps.All(t.crowd))
+	if t.entries <= limit && t.names <= nameOfEntry*limit {
+		return nil
 	}
-	return nil
+	weights := map[string]int64{}
+	for _, n := range t.list {
+		weights[parent(n.Path)]++
+	}
+	if t.entries > limit {
+		return t.limitError("entries", moreThan, int64(limit), "files", weights)
+	}
+	return t.limitError("bytes of paths", moreThan, int64(nameOfEntry*limit), "files", weights)
 }
 
 // Add adds a node that has been counted.
-func (t *Tree) Add(n *Node) { t.nodes[n.Path] = n }
+func (t *Tree) Add(n *Node) {
+	t.nodes[n.Path] = n
+	t.list = append(t.list, n)
+}
 
 // MarkUnreadable adds the entry of a folder that cannot be read.
 func (t *Tree) MarkUnreadable(entry *snapshot.File) { t.unreadable[entry.Path] = entry }
@@ -91,15 +96,13 @@ func (t *Tree) isUnreadable(p string) bool {
 	return false
 }
 
-// Links returns the symbolic links, sorted by path.
-func (t *Tree) Links() []*Node {
-	var links []*Node
-	for _, n := range t.nodes {
+// Links returns the symbolic links.
+func (t *Tree) Links() (links []*Node) {
+	for _, n := range t.list {
 		if n.Link {
 			links = append(links, n)
 		}
 	}
-	slices.SortFunc(links, func(a, b *Node) int { return strings.Compare(a.Path, b.Path) })
 	return links
 }
 
@@ -109,24 +112,24 @@ type Placed struct {
 	Node *Node
 }
 
-// Place follows all links and returns the files of a snapshot by path. broken are the entries that
-// cannot be read: folders, and links to nothing or out of the repository.
+// Place follows all links and returns the files of a snapshot. broken are the entries that cannot
+// be read: folders, and links to nothing or out of the repository.
 func (t *Tree) Place() (files []Placed, broken []*snapshot.File, err error) {
 	out := placement{Tree: t}
-	for p, n := range t.nodes {
-		if !n.Link && !Hidden(p) && t.limits.Wanted(p) {
-			out.files = append(out.files, Placed{p, n})
+	for _, n := range t.list {
+		if !n.Link && !Hidden(n.Path) && t.limits.Wanted(n.Path) {
+			out.files = append(out.files, Placed{n.Path, n})
 		}
 	}
 	if n := int64(len(out.files)); n > int64(t.limits.Files) {
-		return nil, nil, t.tooManyFiles(n, out.files)
+		return nil, nil, out.tooManyFiles(n)
 	}
 	out.broken = slices.Collect(maps.Values(t.unreadable))
 	if links := t.Links(); len(links) > 0 {
 		t.index()
 		for _, n := range links {
 			if !Hidden(n.Path) && !out.link(n.Path, n) {
-				return nil, nil, t.tooManyFiles(moreThan, out.files)
+				return nil, nil, out.tooManyFiles(moreThan)
 			}
 		}
 	}
@@ -165,7 +168,8 @@ const maxPlain = 10_000
 func (t *Tree) Obstacles(last *snapshot.Snapshot) []*snapshot.File {
 	out := slices.Clone(t.obstacles)
 	var plain []*snapshot.File
-	for p, n := range t.nodes {
+	for _, n := range t.list {
+		p := n.Path
 		switch {
 		case Hidden(p) || t.limits.Wanted(p):
 		case n.Link:
@@ -199,7 +203,8 @@ func (t *Tree) Beside() (b snapshot.Beside) {
 	if !t.limits.Charts {
 		return b
 	}
-	for p, n := range t.nodes {
+	for _, n := range t.list {
+		p := n.Path
 		if n.Link {
 			b.Links = append(b.Links, snapshot.Link{Path: p, Target: n.Target})
 		}
@@ -223,19 +228,14 @@ func (t *Tree) leadsToFolder(p string) bool {
 
 func (t *Tree) index() {
 	t.dirs = map[string]bool{"": true}
-	t.paths = make([]string, 0, len(t.nodes))
-	for p := range t.nodes {
-		t.paths = append(t.paths, p)
-		for d := parent(p); !t.dirs[d]; d = parent(d) {
+	t.paths = make([]string, 0, len(t.list))
+	for _, n := range t.list {
+		t.paths = append(t.paths, n.Path)
+		for d := parent(n.Path); !t.dirs[d]; d = parent(d) {
 			t.dirs[d] = true
 		}
 	}
 	slices.Sort(t.paths)
-	for _, p := range t.paths {
-		if t.nodes[p].Link {
-			t.links = append(t.links, p)
-		}
-	}
 }
 
 func parent(p string) string {
