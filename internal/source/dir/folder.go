@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,12 +26,8 @@ const (
 	// racy is how old a file's times must be at a poll for the next poll to trust them. A write
 	// within the granularity of the file system's clock does not change them.
 	racy = 2 * time.Second
-	// relist is the longest time that listings are reused.
-	relist = time.Minute
 	// walkAttempts is how often a poll starts again when files vanish meanwhile.
 	walkAttempts = 3
-	// openFolders is how many nested folders are open at a time, at most.
-	openFolders = 32
 )
 
 // Folder is a repository in a folder of this machine, without Git.
@@ -38,14 +37,10 @@ type Folder struct {
 	name   string
 	limits source.Limits
 
-	mu   sync.Mutex
-	last *snapshot.Snapshot
-	// listings are the last poll's listings, dropped each relist: some network file systems do not
-	// keep the times of folders.
-	listings map[string]listing
-	relisted time.Time
-	seen     map[string]readFile // by path in the snapshot, of the last good poll
-	reads    int                 // files read so far; for tests
+	mu    sync.Mutex
+	last  *snapshot.Snapshot
+	seen  map[string]readFile // by path in the snapshot, as they were when they were read
+	reads int                 // files read so far; for tests
 }
 
 // readFile is a file as it was when its content was last read.
@@ -71,7 +66,7 @@ func New(dir string, limits source.Limits) (*Folder, error) {
 	if err != nil {
 		return nil, source.FileError(name, "", err)
 	}
-	return &Folder{Watcher: source.NewWatcher(folderInterval, false), dir: abs, name: name, limits: limits.WithDefaults()}, nil
+	return &Folder{Watcher: source.NewWatcher(folderInterval, false), dir: abs, name: name, limits: limits.WithDefaults(), seen: map[string]readFile{}}, nil
 }
 
 // String returns `folder "dir"`.
@@ -131,27 +126,62 @@ func (f *Folder) poll(ctx context.Context) (*snapshot.Snapshot, error) {
 	}
 	defer root.Close()
 
-	if began.Sub(f.relisted) > relist {
-		f.listings, f.relisted = nil, began
-	}
 	w := &walk{
 		Folder: f, ctx: ctx, root: root, real: real, fresh: began.Add(-racy).UnixNano(), tree: tree.New(f.name, f.limits, len(f.seen)),
-		listings: make(map[string]listing, len(f.listings)), found: make(map[string]readFile, len(f.seen)),
+		found: make(map[string]readFile, len(f.seen)),
 	}
 	_, err = root.Lstat(".git")
 	w.clone = err == nil
-	if err := w.dir("", root, "."); err != nil {
-		f.listings = nil
+	s, err := w.snapshot()
+	if err == nil {
+		f.seen = w.found
+	} else {
+		maps.Copy(f.seen, w.found) // the next poll does not read them again
+	}
+	return s, err
+}
+
+// snapshot makes a snapshot of the folder, including the targets of links.
+func (w *walk) snapshot() (*snapshot.Snapshot, error) {
+	if err := w.dir(""); err != nil {
 		return nil, err
 	}
-	f.listings = w.listings
 	files, broken, err := w.tree.Place()
 	if err != nil {
-		w.keep()
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, source.EmptyError(f.name)
+		return nil, source.EmptyError(w.name)
 	}
-	return w.snapshot(files, broken)
+	for _, p := range files {
+		if p.Path == p.Node.Path {
+			continue
+		}
+		if err := w.visit(p); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.tree.CheckBytes(files); err != nil {
+		return nil, err
+	}
+	out := make([]*snapshot.File, 0, len(files)+len(broken))
+	changed := w.last == nil
+	for _, p := range files {
+		file := w.found[p.Path].file
+		if file == nil { // beyond a limit when it was read, and the repository is smaller now
+			return nil, source.FileError(w.name, p.Path, fs.ErrNotExist)
+		}
+		changed = changed || file != w.last.File(p.Path)
+		out = append(out, file)
+	}
+	for _, b := range broken {
+		old := w.last.File(b.Path)
+		changed = changed || old == nil || old.Digest != b.Digest
+		out = append(out, b)
+	}
+	obstacles := w.tree.Obstacles(w.last)
+	if !changed && len(out) == w.last.Len() && slices.Equal(obstacles, w.last.Obstacles()) {
+		return w.last, nil
+	}
+	return snapshot.Of(out, obstacles...).WithBeside(w.tree.Beside()), nil
 }

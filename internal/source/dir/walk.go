@@ -1,8 +1,10 @@
 package dir
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -17,145 +19,76 @@ import (
 )
 
 // walk is one poll of a folder. It opens files below the root, never through a link that leads
-// outside, and reads them while their folder is open. It uses paths only for questions about names,
-// such as whether a file has changed.
+// outside. It uses paths only for questions about names, such as whether a file has changed.
 type walk struct {
 	*Folder
-	ctx      context.Context
-	root     *os.Root
-	real     string
-	clone    bool  // the folder is a clone, not a folder of several clones
-	fresh    int64 // the next poll does not trust times from here on
-	tree     *tree.Tree
-	listings map[string]listing
-	found    map[string]readFile // by path in the snapshot
-	failed   firstFailure
-	bytes    int64 // of all files
+	ctx   context.Context
+	root  *os.Root
+	real  string
+	clone bool  // the folder is a clone, not a folder of several clones
+	fresh int64 // the next poll does not trust times from here on
+	tree  *tree.Tree
+	found map[string]readFile // by path in the snapshot
+	bytes int64               // of all files
 }
 
-// listing holds a folder's entries. It is valid as long as the folder's times stay the same.
-type listing struct {
-	stat fileStat
-	racy bool
-	dirs []string
-	// nodes are the files and links. odd are other entries, such as a pipe.
-	nodes     []tree.Node
-	odd       []string
-	submodule bool
-}
-
-// dir visits a folder. below is its path from the open folder.
-func (w *walk) dir(rel string, at *os.Root, below string) error {
+// dir visits a folder and all that is below it.
+func (w *walk) dir(rel string) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	// Files of the folder are opened from the folder while it is open, else from the root.
-	from, to := w.root, rel
-	l, known, err := w.cached(rel)
-	if err == nil && !known {
-		var here *os.Root
-		if here, err = at.OpenRoot(below); err == nil {
-			l, err = w.list(rel, here)
-			if strings.Count(rel, "/") < openFolders {
-				defer here.Close()
-				from, to = here, ""
-			} else {
-				here.Close()
-			}
-		}
-	}
-	err = vanished(err)
+	entries, err := os.ReadDir(filepath.Join(w.real, rel)) // in order, so that the same folder gives the same error
 	if rel != "" && errors.Is(err, fs.ErrPermission) {
 		w.tree.MarkUnreadable(snapshot.Unreadable(rel, true, fs.ErrPermission))
 		return nil
 	}
 	if err != nil {
-		return source.FileError(w.name, rel, err)
+		return source.FileError(w.name, rel, vanished(err))
 	}
-	w.listings[rel] = l
-	if l.submodule {
-		w.tree.AddSubmodule(rel)
-	} else {
-		w.tree.AddFolder(rel)
+	if rel != "" && w.clone && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ".git" }) {
+		w.tree.AddSubmodule(rel) // or a clone in a clone
+		return nil
 	}
-	for i := range l.nodes {
-		n := &l.nodes[i]
-		if err := w.tree.Count(n.Path); err != nil {
-			return err
+	w.tree.AddFolder(rel)
+	for _, e := range entries {
+		if e.Name() == ".git" {
+			continue
 		}
-		w.tree.Add(n)
-		if !n.Link && !tree.Hidden(n.Path) && w.limits.Wanted(n.Path) {
-			w.visit(tree.Placed{Path: n.Path, Node: n}, from, path.Join(to, path.Base(n.Path)))
-		}
-	}
-	for _, p := range l.odd {
-		w.tree.AddOdd(p)
-	}
-	for _, dir := range l.dirs {
-		if err := w.tree.Count(dir); err != nil {
-			return err
-		}
-		if err := w.dir(dir, from, path.Join(to, path.Base(dir))); err != nil {
+		if err := w.entry(path.Join(rel, e.Name()), e.Type()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// cached returns the listing of the last poll if no entry was added or removed since.
-func (w *walk) cached(rel string) (listing, bool, error) {
-	l, ok := w.Folder.listings[rel]
-	if !ok || l.racy {
-		return l, false, nil
+// entry visits an entry of a folder.
+func (w *walk) entry(p string, kind fs.FileMode) error {
+	if err := w.tree.Count(p); err != nil {
+		return err
 	}
-	info, err := os.Lstat(filepath.Join(w.real, rel))
-	if err != nil {
-		return l, false, err
-	}
-	stat := statOf(info)
-	l.racy = stat.youngerThan(w.fresh)
-	return l, stat == l.stat, nil
-}
-
-// list lists a folder that is open.
-func (w *walk) list(rel string, here *os.Root) (listing, error) {
-	info, err := here.Lstat(".") // before its entries: a later change makes it differ
-	if err != nil {
-		return listing{}, err
-	}
-	stat := statOf(info)
-	// In order, so that the same folder gives the same snapshot, even beyond a limit.
-	entries, err := fs.ReadDir(here.FS(), ".")
-	if err != nil {
-		return listing{}, err
-	}
-	if rel != "" && w.clone && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ".git" }) {
-		return listing{stat: stat, racy: stat.youngerThan(w.fresh), submodule: true}, nil // or a clone in a clone
-	}
-	l := listing{stat: stat, racy: stat.youngerThan(w.fresh), nodes: make([]tree.Node, 0, len(entries))}
-	for _, e := range entries {
-		n := tree.Node{Path: path.Join(rel, e.Name())}
-		switch {
-		case e.Name() == ".git":
-		case e.IsDir():
-			l.dirs = append(l.dirs, n.Path)
-		case e.Type().IsRegular():
-			l.nodes = append(l.nodes, n)
-		case e.Type() == fs.ModeSymlink:
-			target, err := here.Readlink(e.Name())
-			if err != nil {
-				return listing{}, source.FileError(w.name, n.Path, vanished(err))
-			}
-			n.Link, n.Target = true, filepath.ToSlash(target)
-			if filepath.IsAbs(target) {
-				n.Target, n.Outside = w.below(target)
-			}
-			l.nodes = append(l.nodes, n)
-		default:
-			l.odd = append(l.odd, n.Path)
+	n := &tree.Node{Path: p}
+	switch kind {
+	case fs.ModeDir:
+		return w.dir(p)
+	case 0:
+		w.tree.Add(n)
+		if !tree.Hidden(p) && w.limits.Wanted(p) {
+			return w.visit(tree.Placed{Path: p, Node: n})
 		}
+	case fs.ModeSymlink:
+		target, err := os.Readlink(filepath.Join(w.real, p))
+		if err != nil {
+			return source.FileError(w.name, p, vanished(err))
+		}
+		n.Link, n.Target = true, filepath.ToSlash(target)
+		if filepath.IsAbs(target) {
+			n.Target, n.Outside = w.below(target)
+		}
+		w.tree.Add(n)
+	default:
+		w.tree.AddOdd(p)
 	}
-	return l, nil
+	return nil
 }
 
 // below turns an absolute link into one relative to the root; outside reports that it leads out of
@@ -169,13 +102,97 @@ func (w *walk) below(target string) (rooted string, outside bool) {
 	return target, true
 }
 
+// visit records a file as it is now.
+func (w *walk) visit(p tree.Placed) error {
+	file, err := w.file(p)
+	if errors.Is(err, fs.ErrPermission) {
+		file, err = readFile{racy: true, file: snapshot.Unreadable(p.Path, false, fs.ErrPermission)}, nil
+		if old := w.seen[p.Path].file; old != nil && old.Digest == file.file.Digest {
+			file.file = old
+		}
+	}
+	if err != nil {
+		return source.FileError(w.name, p.Node.Path, vanished(err))
+	}
+	if p.Node.Size = file.stat.size; file.file != nil {
+		w.found[p.Path] = file
+	}
+	return nil
+}
+
+// file reads a file, or reuses the last poll's if it did not change. Beyond a limit it reads
+// nothing: the snapshot is refused.
+func (w *walk) file(p tree.Placed) (readFile, error) {
+	old, known := w.seen[p.Path]
+	if known && !old.racy {
+		if info, err := os.Lstat(w.real + "/" + p.Node.Path); err == nil && statOf(info) == old.stat {
+			w.isBeyond(old.stat.size)
+			old.racy = old.stat.youngerThan(w.fresh)
+			return old, nil
+		}
+	}
+	// Not blocking: a pipe may have taken the file's place.
+	file, err := w.root.OpenFile(p.Node.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return readFile{}, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return readFile{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return readFile{}, fs.ErrNotExist // something else has taken its place
+	}
+	stat := statOf(info)
+	if w.isBeyond(stat.size) {
+		return readFile{stat: stat}, nil
+	}
+	content, err := w.content(p.Path, file, stat.size)
+	if err != nil {
+		return readFile{}, err
+	}
+	if known && old.file.Digest == content.Digest {
+		content = old.file
+	}
+	return readFile{stat: stat, racy: stat.youngerThan(w.fresh), file: content}, nil
+}
+
+// isBeyond adds a file's size, and reports whether all files are beyond a limit.
+func (w *walk) isBeyond(size int64) bool {
+	if size <= w.limits.FileSize {
+		w.bytes += size
+	}
+	return w.bytes > w.limits.Bytes || len(w.found) > w.limits.Files
+}
+
+// content reads a file of about the given size.
+func (w *walk) content(p string, file io.Reader, size int64) (*snapshot.File, error) {
+	if size > w.limits.FileSize {
+		return snapshot.TooLarge(p, size, w.limits.FileSize), nil
+	}
+	w.reads++
+	data := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	if _, err := data.ReadFrom(io.LimitReader(file, w.limits.FileSize+1)); err != nil {
+		return nil, err
+	}
+	return snapshot.NewFile(p, data.Bytes(), w.limits.FileSize), nil
+}
+
 // vanished returns fs.ErrNotExist for the error of a path in which a link or a file has replaced a
 // folder.
 func vanished(err error) error {
 	var system syscall.Errno
-	var own *source.Error
-	if err != nil && !errors.As(err, &system) && !errors.As(err, &own) || system == syscall.ELOOP || system == syscall.ENOTDIR || system == syscall.EINVAL {
+	if !errors.As(err, &system) || system == syscall.ELOOP || system == syscall.ENOTDIR || system == syscall.EINVAL {
 		return fs.ErrNotExist
 	}
 	return err
+}
+
+func (s fileStat) youngerThan(t int64) bool { return max(s.mtime, s.ctime) >= t }
+
+func statOf(info fs.FileInfo) fileStat {
+	s := fileStat{size: info.Size(), mtime: info.ModTime().UnixNano()}
+	s.more(info)
+	return s
 }
