@@ -49,11 +49,6 @@ func (f *flags) state(o *server.Options) error {
 			return err
 		}
 		o.Store = store.New(objects, keys...)
-		if f.stateDir != "" { // writers of ConfigMaps cannot write there
-			if err := o.Store.Anchor(filepath.Join(f.stateDir, "generations-"+f.own()+".json")); err != nil {
-				o.StoreProblems = append(o.StoreProblems, err.Error()+"; delete the file")
-			}
-		}
 	case f.stateDir != "":
 		folder, err := store.NewFolder(filepath.Join(f.stateDir, "records-"+f.own()))
 		if err != nil {

@@ -26,6 +26,6 @@
 //  7. A Document whose value encodes to other bytes than the record's is damaged. A JSON decoder
 //     would skip unknown fields, and fill in missing ones.
 //  8. A store with keys rejects a Document of an earlier generation than it has seen, as damaged.
-//     So an older record cannot be restored under a running process, nor after a restart with the
-//     file of Anchor. A store without that file accepts the record that it finds after a restart.
+//     So an older record cannot be restored under a running process. After a restart, the store
+//     accepts the record that it finds.
 package store

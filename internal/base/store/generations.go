@@ -1,46 +1,15 @@
 package store
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"os"
 	"sync"
-
-	"github.com/argosy-hub/argosy/internal/base/disk"
 )
 
 // generations are the highest generations of followed records that this process has read or
-// written. With a file, they survive a restart.
+// written.
 type generations struct {
 	mu   sync.Mutex
-	path string
 	seen map[string]int
-}
-
-// Anchor keeps the generations of documents in a file. Whoever can write the objects should not be
-// able to write the file. An error means that the file cannot be read: the store then knows only
-// the generations that this process sees.
-func (s *Store) Anchor(path string) error {
-	g := &s.generations
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.path = path
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	var seen map[string]int
-	if err == nil {
-		err = json.Unmarshal(data, &seen)
-	}
-	if err != nil {
-		return fmt.Errorf("generations of records: %w", err)
-	}
-	maps.Copy(g.seen, seen)
-	return nil
 }
 
 // follow starts to remember a record's generations.
@@ -68,11 +37,6 @@ func (s *Store) check(name string, generation int) error {
 		return &Damaged{name, fmt.Sprintf("it has generation %d, and there was generation %d: somebody has put an older record back, or deleted a newer one", generation, highest)}
 	}
 	g.seen[name] = generation
-	if g.path != "" {
-		if data, err := json.Marshal(g.seen); err == nil {
-			_ = disk.Write(g.path, ".generations-", data) // an older file protects less, but refuses no good record
-		}
-	}
 	return nil
 }
 

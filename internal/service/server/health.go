@@ -188,7 +188,7 @@ func (s *Server) storedState(st refresh.Status) *StoredState {
 		return nil
 	}
 	out := &StoredState{Where: s.o.Store.String(), Problems: []string{}}
-	problems := append(slices.Clone(s.o.StoreProblems), st.StoreProblem, s.guard.Stats().Problem, s.order.StoreProblem())
+	problems := []string{st.StoreProblem, s.guard.Stats().Problem, s.order.StoreProblem()}
 	if s.lastKnownFacts != nil {
 		if err := s.lastKnownFacts.Problem(); err != nil {
 			problems = append(problems, err.Error())

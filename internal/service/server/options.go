@@ -60,8 +60,6 @@ type Options struct {
 	// StoreFacts also keeps the facts in Store: after a restart, Kubernetes may be out of reach or
 	// may have lost them.
 	StoreFacts bool
-	// StoreProblems lists the parts of earlier state that cannot be used, to log and report.
-	StoreProblems []string
 	// Now is the removal budget's clock; default time.Now.
 	Now func() time.Time
 

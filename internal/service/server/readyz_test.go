@@ -11,11 +11,13 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
 // code is what a text in an open answer may be: a code of this program, a revision or a time.
@@ -25,8 +27,8 @@ var code = regexp.MustCompile(`^([a-z]+(-[a-z]+)*|sha256:[0-9a-f]{32}|\d{4}-\d\d
 // codes and numbers, and no text of a file, a fact or an address; with a token it says why.
 func TestReadyzIsOpenInCodesAndNumbers(t *testing.T) {
 	t.Parallel()
-	store, _ := newSharedStore(t)
-	damaged, _ := newSharedStore(t)
+	shared, _ := newSharedStore(t)
+	full := store.New(&storetest.Memory{Fails: func(string) error { return errors.New("s3cret: it is full") }})
 	away := fleettest.Report{Err: &source.Error{Reason: source.Unreachable, Source: "https://user:passw0rd@git.example.test/fleet.git", Detail: "passw0rd is wrong"}}
 	noMember := map[string]string{"fleet/fleet-members/hub-1/a.yaml": "", "fleet/fleet-members/hub-1/b.yaml": "", "fleet/fleet-members/hub-1/hub-1.yaml": ""}
 	for what, c := range map[string]struct {
@@ -55,13 +57,13 @@ func TestReadyzIsOpenInCodesAndNumbers(t *testing.T) {
 			until: func(st refresh.Status) bool { return len(st.Refused) == 1 }, count: `"refused":[{"cause":"source","reason":"unreachable","problems":1,`, why: "git.example.test",
 		},
 		"a removal": {
-			change: func(o *server.Options) { o.Store = store },
+			change: func(o *server.Options) { o.Store = shared },
 			say:    []map[string]string{repository(nil), repository(noMember)},
 			until:  func(st refresh.Status) bool { return len(st.Refused) == 1 }, count: `"refused":[{"cause":"commit",`, why: "hub-1",
 		},
-		"a store that is damaged": {
-			change: func(o *server.Options) { o.Store, o.StoreProblems = damaged, []string{"s3cret-file: damaged"} },
-			say:    []map[string]string{repository(nil)}, until: refresh.Status.Ready, count: `"stateProblems":1,`, why: "s3cret-file",
+		"a store that cannot be written": {
+			change: func(o *server.Options) { o.Store = full },
+			say:    []map[string]string{repository(nil)}, until: refresh.Status.Ready, count: `"stateProblems":1,`, why: "s3cret: it is full",
 		},
 		"facts that cannot be read": {
 			change: func(o *server.Options) {

@@ -105,9 +105,6 @@ func New(o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	for _, text := range o.StoreProblems {
-		o.Logger.Error("earlier state cannot be used", "state", o.Store.String(), "error", text)
-	}
 	if o.Store != nil && o.StoreFacts && o.Facts != nil {
 		s.lastKnownFacts = refresh.NewLastKnownFacts(o.Facts, o.Store, o.Logger)
 		o.Facts = s.lastKnownFacts
