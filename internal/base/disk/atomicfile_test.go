@@ -9,13 +9,8 @@ import (
 func TestWriteReplacesWholeFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
-	for _, parts := range [][]string{{"a long ", "content"}, {"short"}, {}} {
-		var data [][]byte
-		want := ""
-		for _, p := range parts {
-			data, want = append(data, []byte(p)), want+p
-		}
-		if err := Write(path, ".new-", data...); err != nil {
+	for _, want := range []string{"a long content", "short", ""} {
+		if err := Write(path, ".new-", []byte(want)); err != nil {
 			t.Fatal(err)
 		}
 		if have, err := os.ReadFile(path); err != nil || string(have) != want {

@@ -7,27 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 )
 
-// Export replaces a file in one step and lets other users read it. A file of Write is its owner's.
-func Export(name string, data []byte) error {
-	root, err := os.OpenRoot(filepath.Dir(name))
-	if err == nil {
-		defer root.Close()
-		err = replace(root, filepath.Base(name), data, 0)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
-}
-
-// replace sets a file's content, and its mode unless that is 0.
+// replace sets a file's content and mode in one step.
 func replace(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	temporary := path.Join(path.Dir(name), ".argosy-"+rand.Text())
 	err := create(root, temporary, data)
-	if err == nil && mode != 0 {
+	if err == nil {
 		err = root.Chmod(temporary, mode)
 	}
 	if err == nil {
