@@ -20,20 +20,19 @@ import (
 	"github.com/argosy-hub/argosy/internal/source/githubapp"
 )
 
-// passedVariables are Git's own variables that are passed on: they say how to reach a server, not
-// what to do with a repository.
-var passedVariables = []string{
+// serviceVariables are all variables that the service's git gets: what it needs to run, and to
+// reach a server.
+var serviceVariables = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LD_LIBRARY_PATH", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
+	"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
 	"GIT_EXEC_PATH", "GIT_SSH", "GIT_SSH_VARIANT", "GIT_PROXY_COMMAND", "GIT_HTTP_PROXY_AUTHMETHOD", "GIT_ALLOW_PROTOCOL",
 	"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_NO_VERIFY", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_SSL_VERSION", "GIT_SSL_CIPHER_LIST",
 }
 
-// serviceVariables are other variables that git gets, also without the user's configuration.
-var serviceVariables = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LD_LIBRARY_PATH", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
-	"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
-}
+// ownVariables are set for each git: it never prompts, and its messages are read.
+var ownVariables = regexp.MustCompile(`^(SSH_ASKPASS$|LANGUAGE$|LANG$|LC_|ARGOSY_GIT_)`)
 
-// userVariables are passed on, too, if git uses the user's configuration.
+// userVariables are passed on if git uses the user's configuration, and so is what is not Git's.
 var userVariables = regexp.MustCompile(`^GIT_(CONFIG_(SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)|SSH_COMMAND)$`)
 
 // gitEnv returns the environment of all git commands: the process's own without variables that
@@ -43,13 +42,8 @@ func gitEnv(base, config string, a address, c credentials, users bool) []string 
 	var env []string
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
-		switch {
-		case users && userVariables.MatchString(name):
-			env = append(env, kv)
-		case !users && !strings.HasPrefix(name, "GIT_") && !slices.Contains(serviceVariables, name):
-		case strings.HasPrefix(name, "GIT_") && !slices.Contains(passedVariables, name):
-		case name == "SSH_ASKPASS", name == "LANGUAGE", name == "LANG", strings.HasPrefix(name, "LC_"), strings.HasPrefix(name, "ARGOSY_GIT_"):
-		default:
+		others := !strings.HasPrefix(name, "GIT_") && !ownVariables.MatchString(name)
+		if slices.Contains(serviceVariables, name) || users && (others || userVariables.MatchString(name)) {
 			env = append(env, kv)
 		}
 	}
@@ -75,7 +69,7 @@ func gitEnv(base, config string, a address, c credentials, users bool) []string 
 
 // gitConfig returns the only configuration file that Git reads, which may begin with the user's.
 // The folders are repositories that may have another owner. Hooks are off, and so is what a server
-// must not make Git do.
+// must not make Git do. No write waits for the disk: a damaged mirror is fetched again.
 func gitConfig(a address, c credentials, users bool, folders ...string) []byte {
 	var b bytes.Buffer
 	quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
@@ -91,6 +85,7 @@ func gitConfig(a address, c credentials, users bool, folders ...string) []byte {
 	b.WriteString(`[core]
 	hooksPath = /dev/null
 	askPass =
+	fsync = none
 	bigFileThreshold = 8m
 	deltaBaseCacheLimit = 32m
 	packedGitWindowSize = 32m

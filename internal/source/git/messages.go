@@ -85,24 +85,22 @@ func (r *Repository) resourceError(err error, stderr string) error {
 	return nil
 }
 
-// remoteError turns the failure of a command that talked to the server into an Error. local reports
-// that no known failure of the server explains it, so the mirror may be damaged.
-func (r *Repository) remoteError(ctx context.Context, err error) (e error, local bool) { //nolint:revive // local is about the error
+// remoteError turns the failure of a command that talked to the server into an Error. Its reason is
+// GitFailed if no known failure of the server explains it.
+func (r *Repository) remoteError(ctx context.Context, err error) error {
 	var exit *gitExit
 	switch {
-	case err == nil:
-		return nil, false
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // the conversation's own timeout
-		return &source.Error{Reason: source.Unreachable, Source: r.name, Detail: "the server does not answer in time"}, false
+		return &source.Error{Reason: source.Unreachable, Source: r.name, Detail: "the server does not answer in time"}
 	case !errors.As(err, &exit):
-		return err, false
+		return err
 	}
 	for _, s := range messages {
 		if s.pattern.MatchString(exit.all) {
-			return &source.Error{Reason: s.reason, Source: r.name, Detail: s.detail, Hint: s.hint}, false
+			return &source.Error{Reason: s.reason, Source: r.name, Detail: s.detail, Hint: s.hint}
 		}
 	}
-	return &source.Error{Reason: source.GitFailed, Source: r.name, Detail: r.clean(exit.message)}, true
+	return &source.Error{Reason: source.GitFailed, Source: r.name, Detail: r.clean(exit.message)}
 }
 
 // detailLimit bounds the part of git's message in an Error, in bytes.

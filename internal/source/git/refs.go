@@ -101,8 +101,7 @@ func (r *Repository) ambiguous(ref string, names, instead []string) error {
 func (r *Repository) listRefs(ctx context.Context, patterns ...string) (map[string]string, error) {
 	out, err := r.askServer(ctx, r.timeout, append([]string{"ls-remote", "--quiet", "--", r.address.url}, patterns...)...)
 	if err != nil {
-		e, _ := r.remoteError(ctx, err)
-		return nil, e
+		return nil, r.remoteError(ctx, err)
 	}
 	refs := map[string]string{}
 	for line := range strings.Lines(out) {
@@ -220,20 +219,11 @@ func (r *Repository) fetchOf(ctx context.Context, shallow bool, refspecs ...stri
 	if shallow && errors.As(err, &exit) && strings.Contains(exit.all, "does not support shallow") {
 		return r.fetchOf(ctx, false, refspecs...) // a plain file server
 	}
-	e, local := r.remoteError(ctx, err)
-	if local {
-		return fmt.Errorf("%w: %s", errCorrupt, detailOf(e))
+	e := r.remoteError(ctx, err)
+	if errors.As(err, &exit) && errors.Is(e, source.GitFailed) { // nothing about the server: the mirror may be damaged
+		return fmt.Errorf("%w: %s", errCorrupt, r.clean(exit.message))
 	}
 	return e
-}
-
-// detailOf returns an error's detail without the source's name.
-func detailOf(err error) string {
-	var e *source.Error
-	if errors.As(err, &e) {
-		return e.Detail
-	}
-	return err.Error()
 }
 
 // commit returns the id of the commit that a name means in the mirror, "" when there is none.

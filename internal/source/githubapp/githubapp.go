@@ -19,8 +19,6 @@ import (
 	"time"
 
 	"github.com/bradleyfalzon/ghinstallation/v2"
-
-	"github.com/argosy-hub/argosy/internal/source"
 )
 
 // The files of a GitHub App in a credentials folder have the names of keys in Argo CD's repository
@@ -96,7 +94,7 @@ func newTransport(files [4]string, host string) (*ghinstallation.Transport, erro
 	if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "https" && u.Hostname() != "127.0.0.1" {
 		return nil, fmt.Errorf("the file %s has no https URL", URLFile)
 	}
-	transport, err := ghinstallation.New(source.BoundedTransport(http.DefaultTransport), numbers[0], numbers[1], []byte(files[2]))
+	transport, err := ghinstallation.New(http.DefaultTransport, numbers[0], numbers[1], []byte(files[2]))
 	if err != nil {
 		return nil, fmt.Errorf("the file %s has no private key (PEM, RSA)", KeyFile)
 	}

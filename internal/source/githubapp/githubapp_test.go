@@ -1,15 +1,6 @@
 package githubapp
 
-import (
-	"bytes"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"sync/atomic"
-	"testing"
-
-	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
-)
+import "testing"
 
 // The API is that of the repository's own host.
 func TestGitHubAppAsksTheHostsOwnAPI(t *testing.T) {
@@ -19,32 +10,5 @@ func TestGitHubAppAsksTheHostsOwnAPI(t *testing.T) {
 		if got := apiOf(host); got != want {
 			t.Errorf("%s: %s, want %s", host, got, want)
 		}
-	}
-}
-
-// H10: an API that sends an endless token does not fill the memory.
-func TestGitHubsResponseIsBounded(t *testing.T) {
-	var sent atomic.Int64
-	const endless = 64 << 20
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusCreated)
-		_, _ = io.WriteString(w, `{"token":"`)
-		for text := bytes.Repeat([]byte("x"), 64<<10); sent.Load() < endless; {
-			n, err := w.Write(text)
-			if sent.Add(int64(n)); err != nil {
-				return
-			}
-		}
-	}))
-	defer server.Close()
-	repo := sourcetest.NewRepo(t)
-	_, key := sourcetest.NewGitHub(t, repo)
-	transport, err := newTransport([4]string{sourcetest.AppID, sourcetest.AppInstallation, key, server.URL}, "")
-	sourcetest.Check(t, err)
-	if _, err := transport.Token(sourcetest.Context(t)); err == nil {
-		t.Error("an endless token is taken")
-	}
-	if n := sent.Load(); n >= endless {
-		t.Errorf("%d bytes of a response were read", n)
 	}
 }
