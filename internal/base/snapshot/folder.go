@@ -134,16 +134,3 @@ func obstacleAt(p string, folder bool, found, expected string) *File {
 func (f *File) Below(p string) *File {
 	return &File{Path: p, Digest: f.Digest, Err: f.Err}
 }
-
-func brokenFolders(list []*File) (out []*File) {
-	for _, f := range list {
-		if f.Folder {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
-func haveErrors(list []*File) bool {
-	return slices.ContainsFunc(list, func(f *File) bool { return f.Err != nil })
-}

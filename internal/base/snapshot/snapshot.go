@@ -110,29 +110,30 @@ func (s *Snapshot) Beside() Beside {
 
 // New builds a snapshot of files. The caller must not change the map afterwards.
 func New(revision string, files map[string]*File) *Snapshot {
-	paths := make([]string, 0, len(files))
-	for p := range files {
-		paths = append(paths, p)
+	s := &Snapshot{Revision: revision, files: files, paths: slices.Sorted(maps.Keys(files))}
+	s.list = make([]*File, len(s.paths))
+	for i, p := range s.paths {
+		f := files[p]
+		s.list[i] = f
+		s.hasErrors = s.hasErrors || f.Err != nil
+		if f.Folder {
+			s.folders = append(s.folders, f)
+		}
 	}
-	slices.Sort(paths)
-	list := make([]*File, len(paths))
-	for i, p := range paths {
-		list[i] = files[p]
-	}
-	return &Snapshot{Revision: revision, files: files, paths: paths, list: list, folders: brokenFolders(list), hasErrors: haveErrors(list)}
+	return s
 }
 
 // Of builds a snapshot of files with distinct paths. Its revision is a digest of all paths and
-// contents, as a folder without Git has no commit. The caller must not use the slices afterwards.
+// contents, as a folder without Git has no commit. The caller must not change the obstacles
+// afterwards.
 func Of(list []*File, obstacles ...*File) *Snapshot {
-	slices.SortFunc(list, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
-	s := &Snapshot{files: make(map[string]*File, len(list)), paths: make([]string, len(list)), list: list, folders: brokenFolders(list), hasErrors: haveErrors(list)}
-	h := sha256.New()
-	var line []byte
-	for i, f := range list {
-		s.files[f.Path], s.paths[i] = f, f.Path
-		line = append(append(append(append(line[:0], f.Path...), 0), f.Digest...), 0)
-		h.Write(line)
+	files := make(map[string]*File, len(list))
+	for _, f := range list {
+		files[f.Path] = f
+	}
+	s, h := New("", files), sha256.New()
+	for _, f := range s.list {
+		h.Write([]byte(f.Path + "\x00" + f.Digest + "\x00"))
 	}
 	for _, o := range obstacles {
 		if !IsPlain(o) { // a note for people
