@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -73,7 +74,12 @@ func await(t *testing.T, states <-chan State, what string, wanted func(State) bo
 	}
 }
 
+// TestMain shortens the pauses between attempts. Tests compute little, and wait beside each other.
 func TestMain(m *testing.M) {
+	pauses.Duration, pauses.Cap = 20*time.Millisecond, 200*time.Millisecond
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
 	CaptureLogs(slog.New(slog.DiscardHandler))
 	goleak.VerifyTestMain(m)
 }
