@@ -125,6 +125,7 @@ func TestApprove(t *testing.T) {
 	git("add", ".")
 	git("commit", "--quiet", "--message", "other")
 
+	asked := []string{"one cluster", "a newer commit", "another branch", "a wrong token", "two clusters"} // with each forge's API
 	for name, c := range map[string]struct {
 		commit, newest string
 		env            []string
@@ -156,6 +157,9 @@ func TestApprove(t *testing.T) {
 		"a conflict":         {commit: conflicting(git, write, members+"shop-1.yaml", member("shop-1", "secretManagerSecretName: y\n")), status: 1, says: "it does not merge without conflict"},
 	} {
 		for _, gitlab := range []bool{false, true} {
+			if gitlab && !slices.Contains(asked, name) {
+				continue
+			}
 			newest := c.newest
 			if newest == "" {
 				newest = c.commit

@@ -57,14 +57,16 @@ func shows(shown, output string) bool {
 // to the service's answer, sees what it shows.
 func TestFirstFleet(t *testing.T) {
 	t.Parallel()
-	const document = "../../docs/how-to/first-fleet.md"
+	document := filepath.Join(repository, "docs/how-to/first-fleet.md")
 	commands := shownCommands(t, document)
 	if len(commands) < 10 {
 		t.Fatalf("%s has %d commands", document, len(commands))
 	}
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "bin")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", bin+"/", "../generator-plugin").CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", bin+"/", "./cmd/generator-plugin")
+	build.Dir = repository
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	address := freeAddress(t)

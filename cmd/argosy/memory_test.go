@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -10,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/testkit/race"
@@ -30,20 +30,20 @@ const (
 // peakFile names the variable with the file that runMeasured writes to.
 const peakFile = "ARGOSY_TEST_PEAK"
 
-// runMeasured runs this program once more, without the variable, writes the most memory that it has
-// had resident, in MiB, to the file that the variable names, and returns its exit status. A process
-// in between is needed, as Linux counts what the parent has had until then: a test may have much.
+// residentPeak is the line of /proc/self/status with the most memory that a program has had
+// resident. (The resource usage of a child has that of its parent, too: a test may have much.)
+var residentPeak = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// runMeasured runs the command, and writes the most memory that it has had resident, in MiB, to a
+// file.
 func runMeasured(file string) (status int) {
-	mustWork(os.Unsetenv(peakFile))
-	cmd := exec.Command(os.Args[0], os.Args[1:]...)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	_ = cmd.Run() // its status says more
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		panic(fmt.Sprintf("%T", cmd.ProcessState.SysUsage()))
-	}
-	mustWork(os.WriteFile(file, []byte(strconv.FormatInt(usage.Maxrss>>10, 10)), 0o600))
-	return cmd.ProcessState.ExitCode()
+	status = run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	text, err := os.ReadFile("/proc/self/status")
+	mustWork(err)
+	peak, err := strconv.Atoi(string(residentPeak.FindSubmatch(text)[1]))
+	mustWork(err)
+	mustWork(os.WriteFile(file, []byte(strconv.Itoa(peak>>10)), 0o600))
+	return status
 }
 
 // TestLintOfHostileRepositoryIsBounded: whatever is in a repository, the program ends with findings

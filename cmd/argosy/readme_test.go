@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,11 +10,11 @@ import (
 	"testing"
 )
 
-// What README shows of plans is what the command says after the edits that README shows. A new
-// repository with the fleet's files is enough, as a fork without history has them.
+// What README shows of plans is what the command says after the edits that README shows. A
+// repository with only the fleet's files is enough.
 func TestReadmePlans(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +22,7 @@ func TestReadmePlans(t *testing.T) {
 	if len(shown) < 2 {
 		t.Fatalf("README shows %d plans of an edit; expected two", len(shown))
 	}
-	dir := t.TempDir()
+	dir := cloneFleet(t)
 	git := func(args ...string) {
 		t.Helper()
 		command := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
@@ -31,20 +30,12 @@ func TestReadmePlans(t *testing.T) {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	for _, folder := range []string{"fleet", "addons", "resources", "versions", "charts"} {
-		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join("../..", folder))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	git("init", "--quiet")
-	git("add", ".")
-	git("commit", "--quiet", "--message=fleet")
 	for _, block := range shown {
 		if out, err := exec.CommandContext(t.Context(), "perl", "-pi", "-e", block[1], filepath.Join(dir, block[2])).CombinedOutput(); err != nil {
 			t.Fatalf("perl: %v\n%s", err, out)
 		}
 		var out, errs bytes.Buffer
-		if status := run(context.Background(), []string{"plan", "--repo", dir, "--base", "HEAD"}, strings.NewReader(""), &out, &errs); status != exitGood {
+		if status := runInProcess(dir, nil, []string{"plan", "--base", "HEAD"}, &out, &errs); status != exitGood {
 			t.Fatalf("%s: exit status %d\n%s", block[2], status, errs.String())
 		}
 		git("checkout", "--quiet", ".")

@@ -39,23 +39,19 @@ var update = flag.Bool("update", false, "rewrite the scripts' goldens and docs/r
 //
 // $REPO is this repository: a fleet of its own. Git's commits have fixed authors and dates.
 func TestScripts(t *testing.T) {
-	repo, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(repo, "cmd/argosy/testdata/script") // absolute: commands change the working directory
+	dir := filepath.Join(repository, "cmd/argosy/testdata/script") // absolute: commands change the working directory
 	// Commits have the same ids every time, and no user's configuration counts.
-	variables := []string{"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "REPO=" + repo}
+	variables := []string{"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "REPO=" + repository}
 	for _, v := range []string{"GIT_AUTHOR_", "GIT_COMMITTER_"} {
 		variables = append(variables, v+"NAME=fleet", v+"EMAIL=fleet@example.com", v+"DATE=2025-01-01T00:00:00Z")
 	}
 	folders := []string{"HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "DOCKER_CONFIG", "HELM_CONFIG_HOME"}
-	p := newInProcess(t, dir, append(names(variables), folders...))
-	exits := func(ts *testscript.TestScript, neg bool, args []string) { exits(ts, p, neg, args) }
+	s := newScripts(t, dir, append(names(variables), folders...))
+	exits := func(ts *testscript.TestScript, neg bool, args []string) { exits(ts, s, neg, args) }
 	commands := chartServers()
 	maps.Copy(commands, hostile())
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
-		"argosy": p.command, "apiserver": apiServer, "replace": replaceText, "masked": masked,
+		"argosy": s.command, "apiserver": apiServer, "replace": replaceText, "masked": masked,
 		"exits": exits, "table": table, "values": values, "remember": remember, "unchanged": unchanged, "sparse": sparse, "repeat": repeat,
 	})
 	testscript.Run(t, testscript.Params{
@@ -90,11 +86,11 @@ func need(ts *testscript.TestScript, neg bool, args []string, n int, usage strin
 	}
 }
 
-func exits(ts *testscript.TestScript, p *inProcess, neg bool, args []string) {
+func exits(ts *testscript.TestScript, s *scripts, neg bool, args []string) {
 	need(ts, neg, args, 2, "exits N command args...")
 	status := 0
 	if args[1] == "argosy" {
-		status = p.run(ts, args[2:])
+		status = s.run(ts, args[2:])
 	} else if err := ts.Exec(args[1], args[2:]...); err != nil {
 		var e *exec.ExitError
 		if !errors.As(err, &e) {
