@@ -26,9 +26,6 @@ type Repository struct {
 // Open takes a folder for a clone whose last commit is good.
 func Open(dir string) (*Repository, error) {
 	r := &Repository{dir: dir}
-	if _, err := r.Git("config", "gc.auto", "0"); err != nil {
-		return nil, err
-	}
 	var err error
 	r.good, err = r.Git("rev-parse", "HEAD")
 	return r, err
@@ -42,7 +39,7 @@ func Copy(checkout, dir string) error {
 		}
 	}
 	r := &Repository{dir: dir}
-	if _, err := r.Git("init", "-q", "-b", "main"); err != nil {
+	if _, err := r.Git("init", "-q", "--template=", "-b", "main"); err != nil {
 		return err
 	}
 	_, err := r.Commit("the fleet")
@@ -72,14 +69,16 @@ const (
 // Path is where a file of the repository is.
 func (r *Repository) Path(name string) string { return filepath.Join(r.dir, filepath.FromSlash(name)) }
 
-// Git runs git there, as if nobody had configured it.
+// Git runs git there, as if nobody had configured it, and without what git does by itself after a
+// commit.
 func (r *Repository) Git(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = r.dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@example.org",
-		"GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@example.org")
+		"GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@example.org",
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=0", "GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("git %s: %w\n%s", strings.Join(args, " "), err, out)
