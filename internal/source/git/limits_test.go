@@ -82,17 +82,16 @@ func TestDeepFoldersTakeLittleMemory(t *testing.T) {
 		"endless":      {"d", 600, 10_000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			id := r.GitInput("x: 1\n", "hash-object", "-w", "--stdin")
-			id = r.GitInput(fmt.Sprintf("100644 blob %s\ta.yaml\n", id), "mktree")
-			for range c.deep {
-				id = r.GitInput(fmt.Sprintf("040000 tree %s\t%s\n", id, c.part), "mktree")
-			}
-			var folder strings.Builder
+			// One commit has the chain of folders, and another one has it many times.
+			chain := strings.Repeat(c.part+"/", c.deep)
+			r.GitInput(commitTo("refs/heads/chain", start)+"M 100644 inline "+chain+"a.yaml\ndata 5\nx: 1\n\n", "fast-import", "--quiet", "--force")
+			id := r.Git("rev-parse", "chain:"+c.part)
+			var stream strings.Builder
+			stream.WriteString(commitTo("refs/heads/main", start))
 			for i := range c.files {
-				fmt.Fprintf(&folder, "040000 tree %s\t%d\n", id, i)
+				fmt.Fprintf(&stream, "M 040000 %s addons/tenants/red/clusters/%d\n", id, i)
 			}
-			id = withFolder(r, start+":", "addons/tenants/red/clusters", r.GitInput(folder.String(), "mktree"))
-			r.Git("update-ref", "HEAD", r.Git("commit-tree", "-p", start, "-m", name, id))
+			r.GitInput(stream.String(), "fast-import", "--quiet", "--force")
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			s, err := g.Snapshot(sourcetest.Context(t))
@@ -106,6 +105,11 @@ func TestDeepFoldersTakeLittleMemory(t *testing.T) {
 			}
 		})
 	}
+}
+
+// commitTo begins a commit in a stream of git fast-import.
+func commitTo(ref, parent string) string {
+	return fmt.Sprintf("commit %s\ncommitter c <c@example.com> 0 +0000\ndata 0\nfrom %s\n", ref, parent)
 }
 
 // numbered are files whose paths and contents have a number.

@@ -84,6 +84,9 @@ func TestRemoteRevisionIsBranchTagCommitOrRange(t *testing.T) {
 			if s.Revision != ids[want] {
 				t.Errorf("got %s, want %s", s.Revision, ids[want])
 			}
+			if want != "other" {
+				return // it moves with no commit
+			}
 			moved := r.Commit(map[string]string{"b.yaml": revision})
 			again, err := o.Part(sourcetest.Context(t), "a.yaml")
 			sourcetest.Check(t, err)

@@ -189,23 +189,24 @@ func TestDamagedMirrorIsFetchedAgain(t *testing.T) {
 			}))
 		},
 	} {
-		for _, changed := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/changed=%v", name, changed), func(t *testing.T) {
-				r := sourcetest.NewRepo(t)
-				want := r.Commit(map[string]string{"a.yaml": "a: 1\n"})
-				o := Options{Location: r.URL(), StateDir: t.TempDir()}
-				g := openGit(t, o)
-				sourcetest.Snapshot(t, g)
+		t.Run(name, func(t *testing.T) {
+			r := sourcetest.NewRepo(t)
+			want := r.Commit(map[string]string{"a.yaml": "a: 1\n"})
+			o := Options{Location: r.URL(), StateDir: t.TempDir()}
+			g := openGit(t, o)
+			sourcetest.Snapshot(t, g)
+			for _, changed := range []bool{false, true} {
 				damage(t, g.mirror)
 				sourcetest.Check(t, g.Close())
 				if changed {
 					want = r.Commit(map[string]string{"a.yaml": "a: 2\n"})
 				}
-				if s := sourcetest.Snapshot(t, openGit(t, o)); s.Revision != want {
-					t.Errorf("got %s, want %s", s.Revision, want)
+				g = openGit(t, o)
+				if s := sourcetest.Snapshot(t, g); s.Revision != want {
+					t.Errorf("changed=%v: got %s, want %s", changed, s.Revision, want)
 				}
-			})
-		}
+			}
+		})
 	}
 }
 

@@ -62,8 +62,14 @@ type Repo struct {
 func NewRepo(t testing.TB) *Repo {
 	t.Helper()
 	r := &Repo{T: t, Dir: filepath.Join(t.TempDir(), "work")}
-	Check(t, os.MkdirAll(r.Dir, 0o755))
-	r.Git("init", "--quiet", "--initial-branch=main")
+	// What git init writes, without its process and its examples of hooks. Tests start git often.
+	for _, folder := range []string{"objects", "refs"} {
+		Check(t, os.MkdirAll(filepath.Join(r.Dir, ".git", folder), 0o755))
+	}
+	Write(t, filepath.Join(r.Dir, ".git"), map[string]string{
+		"HEAD":   "ref: refs/heads/main\n",
+		"config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[maintenance]\n\tauto = false\n",
+	})
 	return r
 }
 
@@ -96,7 +102,12 @@ func (r *Repo) Commit(files map[string]string) string {
 	Write(r.T, r.Dir, files)
 	r.Git("add", "--all")
 	r.Git("commit", "--quiet", "--allow-empty", "--message=change")
-	return r.Git("rev-parse", "HEAD")
+	head, err := os.ReadFile(filepath.Join(r.Dir, ".git", "HEAD"))
+	if ref, ok := strings.CutPrefix(string(head), "ref: "); ok && err == nil {
+		head, err = os.ReadFile(filepath.Join(r.Dir, ".git", strings.TrimSpace(ref)))
+	}
+	Check(r.T, err)
+	return strings.TrimSpace(string(head))
 }
 
 // URL returns the file:// address of the repository.
