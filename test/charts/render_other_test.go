@@ -1,6 +1,8 @@
 package charts_test
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/diff"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/tools/txtar"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
@@ -44,6 +47,7 @@ type rendering struct {
 	APIVersions []string         // beyond Kubernetes' own
 	Live        []runtime.Object // what `lookup` finds; nil renders without a cluster
 	KubeVersion string           // default Helm's own, which is old
+	Terse       bool             // without Helm's words on values that do not fit the schema
 }
 
 // liveObjects answers `lookup` from memory.
@@ -61,17 +65,58 @@ func (l liveObjects) GetClientFor(apiVersion, kind string) (dynamic.Namespaceabl
 // loadedCharts are the charts that have been loaded, by their folders.
 var loadedCharts sync.Map
 
-// load loads a chart, once if rendering cannot change it: Helm takes dependencies that are switched
-// off away.
+// load loads a chart, from its folder once. One with dependencies is parsed again, as rendering
+// changes it: Helm takes dependencies that are switched off away.
 func load(chartDir string) (*chart.Chart, error) {
-	if known, is := loadedCharts.Load(chartDir); is {
-		return known.(*chart.Chart), nil //nolint:forcetypeassert // only charts are stored
+	known, is := loadedCharts.Load(chartDir)
+	if !is {
+		loaded, err := loader.LoadDir(chartDir)
+		if err == nil && strings.HasPrefix(chartDir, repo) {
+			loadedCharts.Store(chartDir, loaded)
+		}
+		if err != nil || len(loaded.Metadata.Dependencies) == 0 || !strings.HasPrefix(chartDir, repo) {
+			return loaded, err
+		}
+		known = loaded
 	}
-	loaded, err := loader.LoadDir(chartDir)
-	if err == nil && len(loaded.Metadata.Dependencies) == 0 && strings.HasPrefix(chartDir, repo) {
-		loadedCharts.Store(chartDir, loaded)
+	loaded := known.(*chart.Chart) //nolint:forcetypeassert // only charts are stored
+	if len(loaded.Metadata.Dependencies) == 0 {
+		return loaded, nil
 	}
-	return loaded, err
+	files := make([]*loader.BufferedFile, len(loaded.Raw))
+	for i, file := range loaded.Raw {
+		files[i] = &loader.BufferedFile{Name: file.Name, Data: file.Data}
+	}
+	return loader.LoadFiles(files)
+}
+
+// compiledSchemas are compiled once. Helm compiles a schema for each rendering.
+var compiledSchemas sync.Map
+
+// fitsSchema reports whether values fit the schemas of a chart and of its dependencies.
+func fitsSchema(c *chart.Chart, values map[string]any) bool {
+	for _, dependency := range c.Dependencies() {
+		below, is := values[dependency.Name()].(map[string]any)
+		if !is || !fitsSchema(dependency, below) {
+			return false
+		}
+	}
+	if c.Schema == nil {
+		return true
+	}
+	compiled, is := compiledSchemas.Load(string(c.Schema))
+	if !is {
+		schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.Schema))
+		compiler := jsonschema.NewCompiler()
+		if err = errors.Join(err, compiler.AddResource("file:///values.schema.json", schema)); err == nil {
+			compiled, err = compiler.Compile("file:///values.schema.json")
+		}
+		if err != nil {
+			return false // Helm says more
+		}
+		compiledSchemas.Store(string(c.Schema), compiled)
+	}
+	return compiled.(*jsonschema.Schema).Validate(values) == nil //nolint:forcetypeassert // as stored above
 }
 
 // render renders a chart with value files and returns the documents and the notes.
@@ -108,7 +153,13 @@ func (r rendering) with(chartDir string, merged map[string]any) (docs []string, 
 		capabilities.KubeVersion = *version
 	}
 	release := chartutil.ReleaseOptions{Name: r.Name, Namespace: r.Namespace, Revision: 1, IsInstall: true}
-	vals, err := chartutil.ToRenderValues(chart, merged, release, capabilities)
+	vals, err := chartutil.ToRenderValuesWithSchemaValidation(chart, merged, release, capabilities, true)
+	if err == nil && !fitsSchema(chart, vals["Values"].(chartutil.Values)) { //nolint:forcetypeassert // as Helm sets it
+		if r.Terse {
+			return nil, "", errors.New("the values do not fit the schema")
+		}
+		vals, err = chartutil.ToRenderValues(chart, merged, release, capabilities) // validates, and has the message
+	}
 	if err != nil {
 		return nil, "", err
 	}

@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
@@ -28,14 +30,38 @@ func helmTemplate(chartDir string, valueFiles ...string) (string, error) {
 	return "---\n" + strings.Join(docs, "---\n"), nil
 }
 
-// valuesFile writes values to a file of their own and returns its path.
+// writtenValues are files with values, by their text: most tests render the same ones.
+var writtenValues struct {
+	sync.Mutex
+	dir   string
+	files map[string]string
+}
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "argosy-charts-")
+	if err != nil {
+		panic(err)
+	}
+	writtenValues.dir, writtenValues.files = dir, map[string]string{}
+	status := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(status)
+}
+
+// valuesFile writes values to a file and returns its path.
 func valuesFile(t *testing.T, text string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "values.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	w := &writtenValues
+	w.Lock()
+	defer w.Unlock()
+	if w.files[text] == "" {
+		path := filepath.Join(w.dir, strconv.Itoa(len(w.files))+".yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.files[text] = path
 	}
-	return path
+	return w.files[text]
 }
 
 // catalog is the path of one of the chart's catalogs.

@@ -126,20 +126,20 @@ func TestScopesAreThoseOfTheService(t *testing.T) {
 	if err := os.WriteFile(tokenFile, []byte(bearer), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	file, tokens := filepath.Join(t.TempDir(), "tokens.yaml"), t.TempDir()
 	taken := map[bool]int{}
 	for _, route := range routes {
 		for _, restriction := range restrictions {
 			allow := strings.TrimSuffix("{routes: ["+route+"], "+restriction, ", ") + "}"
-			file := filepath.Join(t.TempDir(), "tokens.yaml")
 			text := "{apiVersion: argosy.dev/v1alpha1, kind: Tokens, tokens: [{name: a, files: [a/token], allow: " + strings.ReplaceAll(allow, "'", "") + "}]}"
-			docs, _, err := rendering{}.render(generatorPlugin, valuesFiles(t, []string{onHub, "tokens: [{name: a, existingSecret: s, allow: " + allow + "}]\n"})...)
+			docs, _, err := rendering{Terse: true}.render(generatorPlugin, valuesFiles(t, []string{onHub, "tokens: [{name: a, existingSecret: s, allow: " + allow + "}]\n"})...)
 			if err == nil {
 				text = one[*corev1.ConfigMap](t, decodeObjects(t, docs), "test-generator-plugin-tokens").Data["tokens.yaml"]
 			}
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, refused := access.Open(access.Options{TokenFile: tokenFile, TokensFile: file, TokensDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+			_, refused := access.Open(access.Options{TokenFile: tokenFile, TokensFile: file, TokensDir: tokens, Log: slog.New(slog.DiscardHandler)})
 			if (err == nil) != (refused == nil) {
 				t.Errorf("%s: the chart says %v, the service %v", allow, err, refused)
 			}
