@@ -44,6 +44,10 @@ func withProgram(m *testing.M) int {
 			mustWork(os.Unsetenv(name))
 		}
 	}
+	for _, v := range plainGit {
+		name, value, _ := strings.Cut(v, "=")
+		mustWork(os.Setenv(name, value))
+	}
 	var err error
 	repository, err = filepath.Abs("../..")
 	mustWork(err)
@@ -60,6 +64,9 @@ func withProgram(m *testing.M) int {
 	fleetClones.dir = filepath.Join(dir, "fleet.git")
 	return m.Run()
 }
+
+// plainGit has git copy no examples of hooks into a new repository, and start nothing after a commit.
+var plainGit = []string{"GIT_TEMPLATE_DIR=", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=maintenance.auto", "GIT_CONFIG_VALUE_0=false"}
 
 // repository is the folder of this repository. The working directory changes.
 var repository string
@@ -120,13 +127,13 @@ func cloneFleet(t *testing.T) (dir string) {
 	fleetClones.Do(func() {
 		at := []string{"--git-dir=" + fleetClones.dir, "--work-tree=" + repository, "-C", repository}
 		fleetClones.err = errors.Join(
-			git("init", "--quiet", "--bare", "--template=", "--initial-branch=main", fleetClones.dir),
+			git("init", "--quiet", "--bare", "--initial-branch=main", fleetClones.dir),
 			git(append(at, "add", "--force", "fleet", "addons", "resources", "provisioning", "workloads", "versions", "charts")...),
 			git(append(at, "commit", "--quiet", "--message=fleet")...),
 		)
 	})
 	dir = filepath.Join(t.TempDir(), "clone")
-	err := errors.Join(fleetClones.err, git("clone", "--quiet", "--shared", "--template=", fleetClones.dir, dir), git("-C", dir, "remote", "remove", "origin"))
+	err := errors.Join(fleetClones.err, git("clone", "--quiet", "--shared", fleetClones.dir, dir), git("-C", dir, "remote", "remove", "origin"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ var update = flag.Bool("update", false, "rewrite the scripts' goldens and docs/r
 func TestScripts(t *testing.T) {
 	dir := filepath.Join(repository, "cmd/argosy/testdata/script") // absolute: commands change the working directory
 	// Commits have the same ids every time, and no user's configuration counts.
-	variables := []string{"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "REPO=" + repository}
+	variables := append([]string{"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "REPO=" + repository}, plainGit...)
 	for _, v := range []string{"GIT_AUTHOR_", "GIT_COMMITTER_"} {
 		variables = append(variables, v+"NAME=fleet", v+"EMAIL=fleet@example.com", v+"DATE=2025-01-01T00:00:00Z")
 	}

@@ -183,7 +183,7 @@ func TestTokenByExternalSecrets(t *testing.T) {
 func buildService(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "generator-plugin")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, repo+"/cmd/generator-plugin").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", path, repo+"/cmd/generator-plugin").CombinedOutput(); err != nil {
 		t.Fatalf("build the service: %v\n%s", err, out)
 	}
 	return path
