@@ -21,6 +21,9 @@ type Guard struct {
 // Budget is a number of members, or a share of them. The zero value allows no removal.
 type Budget struct{ rollout.Limit }
 
+// MarshalText writes what UnmarshalText reads.
+func (b Budget) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
 // Of returns how many members of a total may lose something without approval. A share is rounded
 // down, but is at least one member unless it is 0%. Rounding down keeps a removal allowed until it
 // is done: the share never falls by more than the members already removed.

@@ -37,8 +37,10 @@ type baselines struct {
 // the others.
 type remembered struct {
 	items []lifecycle.Item
-	// spent is what earlier states have removed without approval, of a hub's baseline.
+	// spent is what earlier states have removed without approval, and terms what the next one is
+	// judged by, of a hub's baseline.
 	spent []spent
+	terms terms
 	used  uint64
 	// revision is that of its state; at is its time, in nanoseconds.
 	revision string
@@ -117,12 +119,12 @@ func (b *baselines) takes(q queryKey, most int) {
 }
 
 // put remembers the response to a query, and returns how.
-func (b *baselines) put(q queryKey, revision string, items []lifecycle.Item, lost []spent) *remembered {
-	r := &remembered{items: items, revision: revision, at: b.now().UnixNano(), spent: lost}
+func (b *baselines) put(q queryKey, revision string, items []lifecycle.Item, lost []spent, next terms) *remembered {
+	r := &remembered{items: items, revision: revision, at: b.now().UnixNano(), spent: lost, terms: next}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last := b.byQuery[q]
-	same := last != nil && !last.dropped && slices.EqualFunc(last.items, items, isSame) && slices.Equal(last.spent, r.spent)
+	same := last != nil && !last.dropped && slices.EqualFunc(last.items, items, isSame) && slices.Equal(last.spent, r.spent) && last.terms.equal(next)
 	if same {
 		r.at, r.revision = last.at, last.revision
 	}

@@ -21,6 +21,7 @@ type savedResponse struct {
 	// Items are cluster, group, component and release.
 	Items [][4]string `json:"items"`
 	Spent []savedLoss `json:"spent,omitempty"`
+	Terms terms       `json:"terms,omitzero"`
 	// At is the time of the response, in nanoseconds since 1970.
 	At      int64 `json:"at"`
 	Dropped bool  `json:"dropped,omitempty"`
@@ -46,7 +47,7 @@ func newCheckpoint(b *baselines, s *store.Store) *store.Replicated[savedResponse
 
 // remembered is the response that was written.
 func (s savedResponse) remembered() *remembered {
-	r := &remembered{items: make([]lifecycle.Item, len(s.Items)), revision: s.Revision, at: s.At, dropped: s.Dropped, most: s.Most}
+	r := &remembered{items: make([]lifecycle.Item, len(s.Items)), revision: s.Revision, at: s.At, dropped: s.Dropped, most: s.Most, terms: s.Terms}
 	for i, x := range s.Items {
 		r.items[i] = lifecycle.Item{Cluster: x[0], Group: x[1], Component: x[2], Release: x[3]}
 	}
@@ -58,7 +59,7 @@ func (s savedResponse) remembered() *remembered {
 
 // saved is the response as it is written.
 func (r *remembered) saved() savedResponse {
-	s := savedResponse{Revision: r.revision, Items: make([][4]string, len(r.items)), At: r.at, Dropped: r.dropped, Most: r.most}
+	s := savedResponse{Revision: r.revision, Items: make([][4]string, len(r.items)), At: r.at, Dropped: r.dropped, Most: r.most, Terms: r.terms}
 	for i, x := range r.items {
 		s.Items[i] = [4]string{x.Cluster, x.Group, x.Component, x.Release}
 	}

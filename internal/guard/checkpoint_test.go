@@ -25,8 +25,8 @@ func (b *baselines) sync(t testing.TB) {
 // putExamples remembers a response that has lost something, and an empty one.
 func putExamples(b *baselines) {
 	b.put(`{"Engine":"argocd"}`, "r1", []lifecycle.Item{{Cluster: "c1", Group: "addons", Component: "dns", Release: "default"}},
-		[]spent{{lifecycle.Item{Cluster: "c2", Group: "addons", Component: "dns"}, now, ""}})
-	b.put(`{"Engine":"flux"}`, "r1", nil, nil)
+		[]spent{{lifecycle.Item{Cluster: "c2", Group: "addons", Component: "dns"}, now, ""}}, terms{Revision: "r1", Refused: []holdingKey{{"c1", "addons", "dns"}}})
+	b.put(`{"Engine":"flux"}`, "r1", nil, nil, terms{})
 }
 
 // Rule 9: replicas have the newest response to each query, and a record that one of them dropped

@@ -28,12 +28,16 @@ type holdings struct {
 	byCluster map[string][]lifecycle.Holding
 	// computed are the clusters that the holdings were computed from: an unchanged one is reused.
 	computed map[string]*fleetstate.Cluster
+	terms    terms
 }
 
 // holdingsOf returns the holdings of a hub. A member that cannot be computed has those of before.
 func holdingsOf(st *fleetstate.State, hub string, before *holdings) *holdings {
 	out := &holdings{
 		shape: st.Fleet.Layout.Shape, byCluster: map[string][]lifecycle.Holding{}, computed: map[string]*fleetstate.Cluster{},
+	}
+	if out.terms = (terms{}).next(st); before != nil {
+		out.terms = before.terms.next(st)
 	}
 	for _, c := range st.ClustersOf(hub) {
 		name := c.Member.Name
@@ -67,12 +71,12 @@ func (h *holdings) items() []lifecycle.Item {
 }
 
 // holdingsFrom is the reverse of items; nil for none.
-func holdingsFrom(items []lifecycle.Item) *holdings {
-	if len(items) == 0 {
+func holdingsFrom(r *remembered) *holdings {
+	if len(r.items) == 0 {
 		return nil
 	}
-	out := &holdings{shape: items[0].Release, byCluster: map[string][]lifecycle.Holding{}}
-	for _, i := range items[1:] {
+	out := &holdings{shape: r.items[0].Release, byCluster: map[string][]lifecycle.Holding{}, terms: r.terms}
+	for _, i := range r.items[1:] {
 		out.byCluster[i.Cluster] = append(out.byCluster[i.Cluster], lifecycle.Holding{Cluster: i.Cluster, Group: i.Group, Component: i.Component, Source: i.Release})
 	}
 	return out
@@ -80,7 +84,7 @@ func holdingsFrom(items []lifecycle.Item) *holdings {
 
 // equal reports whether two are the same.
 func (h *holdings) equal(other *holdings) bool {
-	return h.shape == other.shape && maps.EqualFunc(h.byCluster, other.byCluster, slices.Equal[[]lifecycle.Holding])
+	return h.shape == other.shape && h.terms.equal(other.terms) && maps.EqualFunc(h.byCluster, other.byCluster, slices.Equal[[]lifecycle.Holding])
 }
 
 // tenantOf returns a member's tenant, and whether it is the hub's own cluster.
@@ -101,8 +105,9 @@ type commit struct {
 	whole   string
 	tenants map[string]string
 	named   map[holdingKey]string
-	// budget is how many of some members may lose something without approval.
-	budget func(members int) int
+	// terms are what it is judged by, and stays what was refused before.
+	terms terms
+	stays map[holdingKey]bool
 	// own returns the losses without approval that files in tenants' own folders cause, and
 	// ownDoing says which tenants are refused for these alone.
 	own      func() map[holdingKey]bool
@@ -115,7 +120,7 @@ type commit struct {
 }
 
 // holdingKey names a holding.
-type holdingKey struct{ cluster, group, component string }
+type holdingKey [3]string // cluster, group and component
 
 // spent is a removal without approval, and when it was. It counts for the next states during the
 // layout's window: else commits within the budget, one a minute, would remove everything.
@@ -131,7 +136,7 @@ type spent struct {
 // if the judged one is: then the tenants cannot be distinguished.
 func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, earlier []spent, now time.Time) *commit {
 	after := holdingsOf(st, hub, before)
-	c := &commit{before: before, accepted: after, tenants: map[string]string{}, named: map[holdingKey]string{}, ownDoing: map[string]bool{}}
+	c := &commit{before: before, accepted: after, tenants: map[string]string{}, named: map[holdingKey]string{}, ownDoing: map[string]bool{}, terms: after.terms, stays: map[holdingKey]bool{}}
 	if before == nil {
 		return c
 	}
@@ -141,23 +146,25 @@ func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, e
 	for i, h := range lost {
 		removals[i] = lifecycle.RemovalOfHolding(st, hub, h)
 	}
-	budget := st.Fleet.Layout.Guard
-	c.loss, c.budget = lossOf(st.Fleet, hub, removals, now), budget.MaxRemovals.Of
+	for _, key := range before.terms.Refused {
+		c.stays[key] = true
+	}
+	c.loss = lossOf(st.Fleet, hub, removals, now)
 	for _, x := range earlier {
-		if x.at.After(now.Add(-budget.Window)) && !slices.ContainsFunc(after.byCluster[x.Cluster], func(h lifecycle.Holding) bool { return h.Group == x.Group && h.Component == x.Component }) {
+		if x.at.After(now.Add(-c.terms.window())) && !slices.ContainsFunc(after.byCluster[x.Cluster], func(h lifecycle.Holding) bool { return h.Group == x.Group && h.Component == x.Component }) {
 			c.spent = append(c.spent, x)
 		}
 	}
 	for _, h := range st.Holds(hub) {
 		c.tenants[h.Tenant] = h.Message // what could not be held of it is not removed either
 	}
-	c.judgeTenants()
+	c.judgeTenants(previous, hub)
 	cause := c.judgeCause(lost)
 	c.judgeHub()
 	c.whole = cmp.Or(c.whole, cause)
 	c.protect(st, hub, now)
-	c.accept(lost)
-	if budget.Window > 0 {
+	c.accept(st, hub, lost)
+	if c.terms.window() > 0 {
 		c.spend(now)
 	}
 	c.own = nil // it would keep the states in memory
@@ -180,20 +187,21 @@ func lostHoldings(before, after *holdings) []lifecycle.Holding {
 
 // judgeTenants counts the members of each tenant that lose something without approval. The smallest
 // share of a tenant is one member, too.
-func (c *commit) judgeTenants() {
+func (c *commit) judgeTenants(previous *fleetstate.State, hub string) {
 	all, losing := c.byTenant(c.losingMembers(func(lifecycle.Removal) bool { return true }))
 	for tenant, n := range losing {
-		if allowed := c.budget(all[tenant]); n > allowed && tenant != "" && c.tenants[tenant] == "" {
+		if allowed := c.terms.budget(all[tenant]); n > allowed && tenant != "" && c.tenants[tenant] == "" {
 			_, now := c.byTenant(clustersOf(c.unapproved))
 			c.tenants[tenant] = fmt.Sprintf("%d of the %d members of tenant %q would lose something%s; %s may without approval", n, all[tenant], tenant, recent(n-now[tenant]), atMost(allowed))
 		}
 	}
+	c.stayHeld(previous, hub)
 	if len(c.tenants) == 0 {
 		return
 	}
 	_, others := c.byTenant(c.losingMembers(func(r lifecycle.Removal) bool { return !c.own()[keyOfRemoval(r)] }))
 	for tenant := range c.tenants {
-		c.ownDoing[tenant] = losing[tenant] > others[tenant] && others[tenant] <= c.budget(all[tenant])
+		c.ownDoing[tenant] = losing[tenant] > others[tenant] && others[tenant] <= c.terms.budget(all[tenant])
 	}
 }
 
@@ -253,7 +261,7 @@ func (c *commit) judgeHub() {
 	}
 	losing := c.losingMembers(counts)
 	c.losing, c.members = len(losing), len(c.before.byCluster)
-	if c.allowed = c.budget(c.members); c.isOverBudget() {
+	if c.allowed = c.terms.budget(c.members); c.isOverBudget() {
 		c.whole = fmt.Sprintf("%d of the hub's %d members would lose something%s; %s may without approval", c.losing, c.members, recent(c.losing-len(now)), atMost(c.allowed))
 	}
 }
@@ -284,7 +292,7 @@ func (c *commit) judgeCause(lost []lifecycle.Holding) (cause string) {
 	}
 	still, sources := sourcesOf(c.accepted), sourcesOf(c.before)
 	for _, h := range lost {
-		key := holdingKey{h.Cluster, h.Group, h.Component}
+		key := keyOfHolding(h)
 		if !silent[key] || len(sources[h.Source]) < 2 || len(still[h.Source]) > 0 {
 			continue
 		}
@@ -337,10 +345,12 @@ func (c *commit) protect(st *fleetstate.State, hub string, now time.Time) {
 	}
 }
 
+func keyOfHolding(h lifecycle.Holding) holdingKey { return holdingKey{h.Cluster, h.Group, h.Component} }
+
 func keyOfRemoval(r lifecycle.Removal) holdingKey { return holdingKey{r.Cluster, r.Group, r.Component} }
 
 // accept keeps in the next baseline what this state may not remove.
-func (c *commit) accept(lost []lifecycle.Holding) {
+func (c *commit) accept(st *fleetstate.State, hub string, lost []lifecycle.Holding) {
 	refused := map[holdingKey]bool{}
 	for _, r := range c.approved {
 		refused[keyOfRemoval(r)] = c.refuses(r, true) != ""
@@ -348,13 +358,14 @@ func (c *commit) accept(lost []lifecycle.Holding) {
 	for _, r := range c.unapproved {
 		refused[keyOfRemoval(r)] = c.refuses(r, false) != ""
 	}
-	after := &holdings{shape: c.accepted.shape, byCluster: maps.Clone(c.accepted.byCluster), computed: c.accepted.computed}
+	after := &holdings{shape: c.accepted.shape, byCluster: maps.Clone(c.accepted.byCluster), computed: c.accepted.computed, terms: c.terms}
 	if c.whole != "" {
 		after.shape = c.before.shape
 	}
+	after.terms.Refused = c.keepRefused(st, hub, refused)
 	together := c.refusedFiles(lost, refused)
 	for _, h := range lost {
-		if refused[holdingKey{h.Cluster, h.Group, h.Component}] || together[h.Source] && h.Component != fleetstate.Registration {
+		if refused[keyOfHolding(h)] || together[h.Source] && h.Component != fleetstate.Registration {
 			all := append(slices.Clone(after.byCluster[h.Cluster]), h)
 			slices.SortFunc(all, lifecycle.Holding.Compare)
 			after.byCluster[h.Cluster] = all
@@ -373,7 +384,7 @@ func (c *commit) refusedFiles(lost []lifecycle.Holding, refused map[holdingKey]b
 	}
 	out, still, sources := map[string]bool{}, sourcesOf(c.accepted), sourcesOf(c.before)
 	for _, h := range lost {
-		if refused[holdingKey{h.Cluster, h.Group, h.Component}] && len(sources[h.Source]) > 1 && len(still[h.Source]) == 0 {
+		if refused[keyOfHolding(h)] && len(sources[h.Source]) > 1 && len(still[h.Source]) == 0 {
 			out[h.Source] = true
 		}
 	}
@@ -399,7 +410,10 @@ func (c *commit) refuses(r lifecycle.Removal, approved bool) string {
 	if c.ownDoing[tenant] {
 		return c.tenants[tenant]
 	}
-	return cmp.Or(c.whole, c.tenants[tenant])
+	if text := cmp.Or(c.whole, c.tenants[tenant]); text != "" || !c.refusedBefore(r) {
+		return text
+	}
+	return earlier
 }
 
 // refusal returns why a response may not be given that has a loss, "" if it may.

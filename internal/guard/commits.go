@@ -59,7 +59,7 @@ func (g *Guard) commit(st *fleetstate.State, hub string) *commit {
 	}
 	g.reportApproved(st, hub, c)
 	if before == nil || !before.equal(c.accepted) || !slices.Equal(c.spent, earlier) {
-		record = g.baselines.put(keyOf(query.Query{Hub: hub}, forHub), st.Revision, c.accepted.items(), c.spent)
+		record = g.baselines.put(keyOf(query.Query{Hub: hub}, forHub), st.Revision, c.accepted.items(), c.spent, c.accepted.terms)
 	}
 	x.latest[hub], x.own[hub] = c, record
 	return c
@@ -95,5 +95,5 @@ func (g *Guard) commitBaseline(hub string) (record *remembered, before *holdings
 	case x.latest[hub] != nil:
 		return record, x.latest[hub].accepted, record.spent
 	}
-	return record, holdingsFrom(record.items), record.spent
+	return record, holdingsFrom(record), record.spent
 }

@@ -49,4 +49,7 @@
 //     one, unless they are there again: else each commit would have the whole budget anew.
 //  13. A tenant whose removals are refused is held: its members are served from their last known
 //     good snapshots, and all others go on. (held_tenant.go)
+//  14. A commit does not set the rules that it is judged by: the stricter of its own budget and
+//     window and those of the commit before count. A refused loss stays refused until an approval
+//     names it or a commit wants it again, whatever later commits allow. (terms.go)
 package guard

@@ -113,7 +113,7 @@ func (c *commit) decisions(hub string, held []fleetstate.Hold) []Decision {
 		if i := slices.IndexFunc(held, func(h fleetstate.Hold) bool { return h.Message == text }); i >= 0 {
 			all, losing := c.byTenant(clustersOf(texts[text]))
 			d.Tenant = held[i].Tenant
-			d.Members, d.Losing, d.Allowed = all[d.Tenant], losing[d.Tenant], c.budget(all[d.Tenant])
+			d.Members, d.Losing, d.Allowed = all[d.Tenant], losing[d.Tenant], c.terms.budget(all[d.Tenant])
 		}
 		out = append(out, d)
 	}
@@ -244,7 +244,7 @@ func (x dryRun) loss(q dryQuery) (loss, Verdict, error) {
 		return loss{}, "", nil // nearly always
 	}
 	found := lossOf(x.after.Fleet, q.query.Hub, removals, x.now)
-	return found.count(before, x.after.Fleet.Layout.Guard.MaxRemovals), "", nil
+	return found.count(before, x.commits[q.query.Hub].terms.budget), "", nil
 }
 
 // handover returns why a response could not give up what moves, "" if it could. Like

@@ -158,7 +158,7 @@ func (g *Guard) allow(p proposal) error {
 			g.resolve(p)
 		}
 		if v.remember || p.query.Selector != nil { // its Applications tell only while all queries are known
-			g.baselines.put(p.key(), p.st.Revision, p.response.Items(), nil)
+			g.baselines.put(p.key(), p.st.Revision, p.response.Items(), nil, terms{})
 		} else {
 			g.baselines.drop(p.key()) // it would be outdated when the Applications are gone
 		}

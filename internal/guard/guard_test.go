@@ -166,7 +166,7 @@ func folder(t testing.TB, dir string) *store.Store {
 func TestBaselinesAreBounded(t *testing.T) {
 	b := remembering(t, "")
 	for i := range maxBaselines + 1 {
-		b.put(queryKey(fmt.Sprint(i)), "r", []lifecycle.Item{{Cluster: "c"}}, nil)
+		b.put(queryKey(fmt.Sprint(i)), "r", []lifecycle.Item{{Cluster: "c"}}, nil, terms{})
 		b.of("0")
 	}
 	f := b.stats()
@@ -176,9 +176,9 @@ func TestBaselinesAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	b = remembering(t, dir)
 	big := make([]lifecycle.Item, maxItems*2/3)
-	b.put("small", "r", []lifecycle.Item{{Cluster: "c"}}, nil)
-	b.put("old", "r", big[:maxItems/2], nil)
-	b.put("new", "r", big, nil)
+	b.put("small", "r", []lifecycle.Item{{Cluster: "c"}}, nil, terms{})
+	b.put("old", "r", big[:maxItems/2], nil, terms{})
+	b.put("new", "r", big, nil, terms{})
 	if b.of("old") != nil || b.of("new") == nil || b.items > maxItems {
 		t.Errorf("%d items are held, at most %d", b.items, maxItems)
 	}
@@ -193,14 +193,14 @@ func TestBaselinesAreReadAsWritten(t *testing.T) {
 	dir := t.TempDir()
 	b := remembering(t, dir)
 	subjects := []lifecycle.Item{{Cluster: "a", Group: "g", Component: "c", Release: "r"}, {Cluster: "b\"\n", Group: "g"}}
-	b.put("q", "r1", subjects, nil)
+	b.put("q", "r1", subjects, nil, terms{})
 	b.sync(t)
 	path := filepath.Join(dir, store.Name("responses", 3)+".record")
 	written, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.put("q", "r2", subjects, nil)
+	b.put("q", "r2", subjects, nil, terms{})
 	b.sync(t)
 	if again, _ := os.ReadFile(path); !bytes.Equal(again, written) {
 		t.Error("the same response of another revision is written again")

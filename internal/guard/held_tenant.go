@@ -98,7 +98,7 @@ func (c *commit) ownLosses(st, previous *fleetstate.State, hub string) map[holdi
 			all, _ := lifecycle.Holdings(without, x)
 			key := keyOfRemoval(r)
 			out[key] = slices.ContainsFunc(all, func(h lifecycle.Holding) bool {
-				return holdingKey{h.Cluster, h.Group, h.Component} == key
+				return keyOfHolding(h) == key
 			})
 		}
 	}

@@ -55,12 +55,12 @@ func lossOf(f *fleet.Fleet, hub string, removals []lifecycle.Removal, now time.T
 }
 
 // count counts the members of a response's baseline, and how many of them may lose something.
-func (l loss) count(baseline []lifecycle.Item, budget fleet.Budget) loss {
+func (l loss) count(baseline []lifecycle.Item, budget func(members int) int) loss {
 	members := clustersOf(slices.Concat(l.unapproved, l.approved, l.moves))
 	for _, i := range baseline {
 		members[i.Cluster] = true
 	}
-	l.members, l.allowed = len(members), budget.Of(len(members))
+	l.members, l.allowed = len(members), budget(len(members))
 	return l
 }
 

@@ -360,6 +360,7 @@ func TestTenantHasABudgetOfItsOwn(t *testing.T) {
 	if len(ready.Quarantined) != 3 || !strings.HasPrefix(ready.Quarantined[0].Problem, `3 of the 3 members of tenant "small" would lose something; 1 may without approval`) {
 		t.Errorf("%+v", ready.Quarantined)
 	}
+	s.say(twelve(with(small, map[string]string{"fleet/layout.yaml": half}))) // else what was refused needs an approval
 	s.say(twelve(with(small, map[string]string{
 		"fleet/layout.yaml": half,
 		"addons/tenants/small/clusters/m01/application-sets/addons.yaml": "dns: {enabled: false}\n",

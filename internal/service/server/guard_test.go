@@ -246,8 +246,9 @@ func TestLayoutSetsTheRemovalBudget(t *testing.T) {
 		"1%":  "6 of 12 members would lose addons/dns; 1 may go without approval",
 	} {
 		for _, w := range worlds {
-			s := guarded(t, w.known)
-			s.say(twelve(with(half(), map[string]string{"fleet/layout.yaml": "guard: {maxRemovals: " + budget + "}\n"})))
+			s, layout := guarded(t, w.known), layoutOf("{maxRemovals: "+budget+"}")
+			s.say(twelve(layout))
+			s.say(twelve(with(half(), layout)))
 			if want == "" {
 				s.gives(ofDNS, askDNS, dozen/2)
 				continue
@@ -436,7 +437,8 @@ func TestCommitsShareTheBudgetOfAWindow(t *testing.T) {
 	restarted := start(t, keep(dir))
 	restarted.say(twelve(with(lose(1, 2), hour)))
 	held(restarted)
-	restarted.say(twelve(with(lose(2), hour))) // the first is back
+	restarted.say(twelve(hour)) // all are back
+	restarted.say(twelve(with(lose(2), hour)))
 	restarted.gives(ofDNS, askDNS, dozen-1)
 	passed.Store(int64(2 * time.Hour))
 	restarted.say(twelve(with(lose(2, 3), hour)))

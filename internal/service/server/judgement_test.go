@@ -1,0 +1,121 @@
+package server_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/service/server"
+)
+
+// offOn switches dns off on members, by their tenant's own files.
+func offOn(members ...int) map[string]string {
+	out := map[string]string{}
+	for _, i := range members {
+		out["addons/tenants/retail/clusters/"+member(i)+"/application-sets/addons.yaml"] = "dns: {enabled: false}\n"
+	}
+	return out
+}
+
+// byName approves a component of members by their names, of all without any.
+func byName(component string, members ...int) map[string]string {
+	var names []string
+	for i := range dozen {
+		if len(members) == 0 || slices.Contains(members, i+1) {
+			names = append(names, member(i+1))
+		}
+	}
+	return map[string]string{approval: approvalOf("- {clusters: [" + strings.Join(names, ", ") + "], component: \"" + component + "\", reason: r}")}
+}
+
+// goingOn is a service that starts in a world, with what another one has stored.
+func goingOn(t *testing.T, known *facts.Set, change ...func(*server.Options)) *service {
+	t.Helper()
+	return start(t, append(change, atToday, func(o *server.Options) {
+		if known != nil {
+			o.Facts = &changingFacts{running: make(chan struct{}), set: *known}
+		}
+	})...)
+}
+
+// dnsOff switches dns off for all spokes of the dozen, by a statement.
+var dnsOff = map[string]string{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {enabled: false}\n"}
+
+// webOff switches web off on the one member that has it.
+var webOff = map[string]string{"addons/tenants/retail/clusters/" + member(dozen) + "/application-sets/addons.yaml": "web: {enabled: false}\n"}
+
+// layoutOf is a layout with a guard of its own.
+func layoutOf(guard string) map[string]string {
+	return map[string]string{"fleet/layout.yaml": "guard: " + guard + "\n"}
+}
+
+// keeps checks that no parameter set of dns is given for its deletion, or left out.
+func (s *service) keeps(what string) {
+	s.Helper()
+	if gone := s.goes(); len(gone) > 0 {
+		s.Errorf("%s: dns goes on %q", what, gone)
+	}
+}
+
+// goes returns the members of which dns is left out, or given for its deletion: none, if the
+// response is refused.
+func (s *service) goes() []string {
+	s.Helper()
+	r := s.askAs(ofDNS, askDNS)
+	if r.code == http.StatusServiceUnavailable {
+		return nil
+	}
+	var out []string
+	got := s.deletions(r)
+	for i := range dozen {
+		if deletion, there := got[member(i+1)]; !there || deletion == "cascade" {
+			out = append(out, member(i+1))
+		}
+	}
+	return out
+}
+
+// TestCommitDoesNotSetTheRulesThatItIsJudgedBy: a commit is judged by the stricter of the budget
+// and window that are served and its own. A loosening counts for what later commits remove; what
+// was refused needs an approval, also over a restart. (K7, G3)
+func TestCommitDoesNotSetTheRulesThatItIsJudgedBy(t *testing.T) {
+	for _, w := range worlds {
+		t.Run(w.name, func(t *testing.T) {
+			dir := t.TempDir()
+			keep := func(o *server.Options) { o.Store = folderStore(t, dir) }
+			s := guarded(t, w.known, keep)
+			all := layoutOf("{maxRemovals: 100%}")
+			s.say(twelve(with(all, dnsOff)))
+			s.keeps("with the commit")
+			s.say(twelve(with(all, dnsOff, map[string]string{"README.yaml": "x: 1\n"})))
+			s.keeps("after another commit")
+			s.say(twelve(with(all, dnsOff, webOff)))
+			s.keeps("after a commit that may remove something else")
+			if got := s.deletions(s.askAs(ofWeb, askWeb)); got[member(dozen)] == "orphan" {
+				t.Errorf("web, by the larger budget: %v", got)
+			}
+			if err := s.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			s = goingOn(t, w.known, keep)
+			s.say(twelve(with(all, dnsOff, webOff)))
+			s.keeps("after a restart")
+			s.say(twelve(with(all, dnsOff, webOff, byName("addons/dns"))))
+			if gone := s.goes(); len(gone) != dozen {
+				t.Errorf("approved by name: dns goes on %q", gone)
+			}
+		})
+	}
+	t.Run("window", func(t *testing.T) {
+		s := guarded(t, nil)
+		s.say(twelve(layoutOf("{window: 1h}")))
+		s.say(twelve(with(layoutOf("{window: 1h}"), offOn(1))))
+		s.gives(ofDNS, askDNS, dozen-1)
+		s.say(twelve(with(layoutOf("{window: 0s}"), offOn(1, 2))))
+		if gone := s.goes(); len(gone) != 1 {
+			t.Errorf("dns goes on %q", gone)
+		}
+	})
+}
