@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -117,9 +118,10 @@ func runHowTo(t *testing.T, name, of string) (statuses []int) {
 	return statuses
 }
 
-// writeStep writes a page's file, or adds a page's lines to it.
+// writeStep writes a page's file, or adds a page's lines to it. An approval expires in a week.
 func writeStep(t *testing.T, path, text string, atEnd bool) {
 	t.Helper()
+	text = strings.Replace(text, "expires: 2026-12-01", "expires: "+time.Now().UTC().AddDate(0, 0, 7).Format(time.DateOnly), 1)
 	if atEnd {
 		before, err := os.ReadFile(path)
 		if err != nil {

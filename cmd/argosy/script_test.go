@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -37,7 +38,8 @@ var update = flag.Bool("update", false, "rewrite the scripts' goldens and docs/r
 // and those of chartServers and apiServer. Credentials and caches of the user who runs the tests
 // are out of their reach.
 //
-// $REPO is this repository: a fleet of its own. Git's commits have fixed authors and dates.
+// $REPO is this repository: a fleet of its own. Git's commits have fixed authors and dates. $DAY is
+// in a week.
 func TestScripts(t *testing.T) {
 	dir := filepath.Join(repository, "cmd/argosy/testdata/script") // absolute: commands change the working directory
 	// Commits have the same ids every time, and no user's configuration counts.
@@ -61,6 +63,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Vars = append(env.Vars, variables...)
+			env.Setenv("DAY", time.Now().UTC().AddDate(0, 0, 7).Format(time.DateOnly))
 			for _, v := range folders {
 				env.Setenv(v, filepath.Join(env.WorkDir, "home", v))
 			}

@@ -25,7 +25,7 @@ const Any = "*"
 type Approval struct {
 	APIVersion string `json:"apiVersion,omitempty" jsonschema:"enum=argosy.dev/v1alpha1"`
 	Kind       string `json:"kind" jsonschema:"enum=RemovalApproval"`
-	// LastDay is the last day of the approval, in UTC; at most some 30 days ahead.
+	// LastDay is the last day of the approval, in UTC; at most 30 days ahead.
 	LastDay string `json:"expires" jsonschema:"format=date" expect:"the last day of the approval, such as 2026-12-01"`
 	// Removals are the approved removals.
 	Removals []ApprovedRemoval `json:"removals" jsonschema:"minItems=1" expect:"what may go"`
@@ -64,6 +64,11 @@ func (a Approval) ExpiredAt(now time.Time) bool { return !now.Before(a.Ends()) }
 
 // Ends returns the moment at which the approval expires.
 func (a Approval) Ends() time.Time { return a.Expires.AddDate(0, 0, 1) }
+
+// IsPattern reports whether it gives a pattern of members, not their names.
+func (a ApprovedRemoval) IsPattern() bool {
+	return len(a.Clusters) == 0 || slices.Contains(a.Clusters, Any)
+}
 
 // Approves reports whether the approval names a removal, expired or not.
 func (a Approval) Approves(r Removal) bool {

@@ -17,15 +17,20 @@ import (
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 )
 
-// maxAhead is how far ahead an approval may expire: what was approved long ago was not reviewed for
-// today.
+// maxAhead is how far ahead an approval may expire: one that expires later approves nothing, as
+// what was approved long ago was not reviewed for today.
 const maxAhead = 30 * 24 * time.Hour
 
-// approvedUntil reports whether an approval that has not expired names a removal, and when it ends.
-func approvedUntil(f *fleet.Fleet, hub string, r lifecycle.Removal, now time.Time) (time.Time, bool) {
+// counts reports whether an approval has not expired and does not expire too far ahead.
+func counts(a fleet.Approval, now time.Time) bool {
+	return !a.ExpiredAt(now) && a.Expires.Sub(now) <= maxAhead
+}
+
+// approvedUntil reports whether an approval that counts covers a removal, and when it ends.
+func (c *commit) approvedUntil(f *fleet.Fleet, hub string, r lifecycle.Removal, now time.Time) (time.Time, bool) {
 	var ends time.Time
-	for _, a := range f.Approvals {
-		if !a.ExpiredAt(now) && a.Ends().After(ends) && approves(f, a, hub, r) {
+	for _, a := range c.approvals {
+		if counts(a, now) && a.Ends().After(ends) && approves(f, a, hub, r) {
 			ends = a.Ends()
 		}
 	}
@@ -59,8 +64,8 @@ func (g *Guard) reportApproved(st *fleetstate.State, hub string, c *commit) {
 		if c.refuses(r, true) != "" {
 			continue
 		}
-		for _, a := range st.Fleet.Approvals {
-			if !a.ExpiredAt(g.o.Now()) && approves(st.Fleet, a, hub, r) {
+		for _, a := range c.approvals {
+			if counts(a, g.o.Now()) && approves(st.Fleet, a, hub, r) {
 				g.o.Approved(st, hub, r, a.Pos)
 				break
 			}
@@ -68,10 +73,10 @@ func (g *Guard) reportApproved(st *fleetstate.State, hub string, c *commit) {
 	}
 }
 
-// isNamed reports whether an approval that has not expired names a removal itself.
-func isNamed(f *fleet.Fleet, hub string, r lifecycle.Removal, now time.Time) bool {
+// isNamed reports whether an approval that counts names a removal itself.
+func (c *commit) isNamed(f *fleet.Fleet, hub string, r lifecycle.Removal, now time.Time) bool {
 	removal := approvable(f, hub, r)
-	return slices.ContainsFunc(f.Approvals, func(a fleet.Approval) bool { return !a.ExpiredAt(now) && a.Names(removal) })
+	return slices.ContainsFunc(c.approvals, func(a fleet.Approval) bool { return counts(a, now) && a.Names(removal) })
 }
 
 // approvable is a removal as approvals name it.
@@ -84,7 +89,7 @@ func approvable(f *fleet.Fleet, hub string, r lifecycle.Removal) fleet.Removal {
 }
 
 // Lint reports catalogs of levels that switch nothing on, and approvals that have expired today, or
-// are valid for too long.
+// expire too far ahead.
 func Lint(st *fleetstate.State, now time.Time) []problem.Problem {
 	out := emptyCatalogs(st)
 	for _, a := range st.Fleet.Approvals {
@@ -93,7 +98,7 @@ func Lint(st *fleetstate.State, now time.Time) []problem.Problem {
 		case a.ExpiredAt(now):
 			p.Reason, p.Found, p.Expected = problem.ExpiredApproval, "expired with "+day, "no file that approves nothing any more"
 		case a.Expires.Sub(now) > maxAhead:
-			p.Reason, p.Found = problem.InvalidApproval, "expires with "+day
+			p.Reason, p.Severity, p.Found = problem.InvalidApproval, problem.Error, "expires with "+day+", and approves nothing"
 			p.Expected = fmt.Sprintf("a day within the next %d", int(maxAhead.Hours()/24))
 		default:
 			continue

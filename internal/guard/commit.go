@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 )
@@ -36,8 +37,8 @@ func holdingsOf(st *fleetstate.State, hub string, before *holdings) *holdings {
 	out := &holdings{
 		shape: st.Fleet.Layout.Shape, byCluster: map[string][]lifecycle.Holding{}, computed: map[string]*fleetstate.Cluster{},
 	}
-	if out.terms = (terms{}).next(st); before != nil {
-		out.terms = before.terms.next(st)
+	if out.terms = (terms{}).next(st, false); before != nil {
+		out.terms = before.terms.next(st, true)
 	}
 	for _, c := range st.ClustersOf(hub) {
 		name := c.Member.Name
@@ -105,9 +106,11 @@ type commit struct {
 	whole   string
 	tenants map[string]string
 	named   map[holdingKey]string
-	// terms are what it is judged by, and stays what was refused before.
-	terms terms
-	stays map[holdingKey]bool
+	// terms are what it is judged by, approvals what counts of the commit's, and stays what was
+	// refused before.
+	terms     terms
+	approvals []fleet.Approval
+	stays     map[holdingKey]bool
 	// own returns the losses without approval that files in tenants' own folders cause, and
 	// ownDoing says which tenants are refused for these alone.
 	own      func() map[holdingKey]bool
@@ -137,6 +140,7 @@ type spent struct {
 func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, earlier []spent, now time.Time) *commit {
 	after := holdingsOf(st, hub, before)
 	c := &commit{before: before, accepted: after, tenants: map[string]string{}, named: map[holdingKey]string{}, ownDoing: map[string]bool{}, terms: after.terms, stays: map[holdingKey]bool{}}
+	c.approvals = c.terms.approvals(st)
 	if before == nil {
 		return c
 	}
@@ -149,7 +153,7 @@ func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, e
 	for _, key := range before.terms.Refused {
 		c.stays[key] = true
 	}
-	c.loss = lossOf(st.Fleet, hub, removals, now)
+	c.loss = c.lossOf(st.Fleet, hub, removals, now)
 	for _, x := range earlier {
 		if x.at.After(now.Add(-c.terms.window())) && !slices.ContainsFunc(after.byCluster[x.Cluster], func(h lifecycle.Holding) bool { return h.Group == x.Group && h.Component == x.Component }) {
 			c.spent = append(c.spent, x)
@@ -339,7 +343,7 @@ func (c *commit) protect(st *fleetstate.State, hub string, now time.Time) {
 		if r.Reason == lifecycle.Retired || r.Group != fleetstate.FleetGroup || !slices.Contains(protected, r.Component) {
 			continue
 		}
-		if _, isHub := c.before.tenantOf(r.Cluster); isHub && !isNamed(st.Fleet, hub, r, now) {
+		if _, isHub := c.before.tenantOf(r.Cluster); isHub && !c.isNamed(st.Fleet, hub, r, now) {
 			c.named[keyOfRemoval(r)] = fmt.Sprintf("%s would lose its own %s/%s; that needs an approval that names it", r.Cluster, r.Group, r.Component)
 		}
 	}

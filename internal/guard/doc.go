@@ -51,5 +51,6 @@
 //     good snapshots, and all others go on. (held_tenant.go)
 //  14. A commit does not set the rules that it is judged by: the stricter of its own budget and
 //     window and those of the commit before count. A refused loss stays refused until an approval
-//     names it or a commit wants it again, whatever later commits allow. (terms.go)
+//     names it or a commit wants it again, whatever later commits allow. An approval by a pattern of
+//     members counts from the commit after its own on. (terms.go)
 package guard

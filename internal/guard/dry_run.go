@@ -71,6 +71,9 @@ func DryRun(before, after *fleetstate.State, now time.Time) []Decision {
 	baseline := map[string]*holdings{}
 	for _, hub := range before.Fleet.Hubs() {
 		baseline[hub] = holdingsOf(before, hub, nil)
+		for pattern := range baseline[hub].terms.Patterns {
+			baseline[hub].terms.Patterns[pattern] = "" // some commit before
+		}
 		c := judgeCommit(after, before, hub, baseline[hub], nil, now)
 		held := c.holds(after, before, hub)
 		holds = append(holds, held...)
@@ -243,8 +246,9 @@ func (x dryRun) loss(q dryQuery) (loss, Verdict, error) {
 	if len(removals) == 0 {
 		return loss{}, "", nil // nearly always
 	}
-	found := lossOf(x.after.Fleet, q.query.Hub, removals, x.now)
-	return found.count(before, x.commits[q.query.Hub].terms.budget), "", nil
+	whole := x.commits[q.query.Hub]
+	found := whole.lossOf(x.after.Fleet, q.query.Hub, removals, x.now)
+	return found.count(before, whole.terms.budget), "", nil
 }
 
 // handover returns why a response could not give up what moves, "" if it could. Like

@@ -21,8 +21,9 @@ const maxReason = 200
 // response itself, waits for another one that has none, or has no ApplicationSet. It returns nil if
 // the response can.
 func (g *Guard) handover(p proposal, moves []lifecycle.Removal) *Refusal {
+	whole := g.commit(p.st, p.query.Hub)
 	moves = slices.DeleteFunc(slices.Clone(moves), func(m lifecycle.Removal) bool {
-		_, approved := approvedUntil(p.st.Fleet, p.query.Hub, m, g.o.Now())
+		_, approved := whole.approvedUntil(p.st.Fleet, p.query.Hub, m, g.o.Now())
 		return approved
 	})
 	seen := map[queryKey]bool{p.key(): true}

@@ -30,7 +30,7 @@ func (l loss) isRefused() bool {
 }
 
 // lossOf sorts removals by their approval (rule 3).
-func lossOf(f *fleet.Fleet, hub string, removals []lifecycle.Removal, now time.Time) loss {
+func (c *commit) lossOf(f *fleet.Fleet, hub string, removals []lifecycle.Removal, now time.Time) loss {
 	var out loss
 	for _, r := range removals {
 		switch {
@@ -39,7 +39,7 @@ func lossOf(f *fleet.Fleet, hub string, removals []lifecycle.Removal, now time.T
 		case !r.NeedsApproval():
 			out.approved = append(out.approved, r)
 		default:
-			ends, approved := approvedUntil(f, hub, r, now)
+			ends, approved := c.approvedUntil(f, hub, r, now)
 			if !approved {
 				out.unapproved = append(out.unapproved, r)
 				continue

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -15,14 +16,29 @@ type terms struct {
 	// Revision is the commit's, and Rules are its own and those of the commit before.
 	Revision string         `json:"revision"`
 	Rules    [2]fleet.Guard `json:"rules"`
+	// Patterns are the approvals by a pattern of members, with the revision that brought each.
+	Patterns map[string]string `json:"patterns,omitempty"`
 	// Refused may not be lost without approval, sorted.
 	Refused []holdingKey `json:"refused,omitempty"`
 }
 
 // next returns the terms of a commit. A state of the same commit, with other facts, has the same.
-func (t terms) next(st *fleetstate.State) terms {
+// Patterns of the first commit count if they are those of a record without terms.
+func (t terms) next(st *fleetstate.State, hasRecord bool) terms {
 	own := st.Fleet.Layout.Guard
-	out := terms{Revision: st.Revision, Rules: [2]fleet.Guard{own, own}}
+	out := terms{Revision: st.Revision, Rules: [2]fleet.Guard{own, own}, Patterns: map[string]string{}}
+	for _, a := range st.Fleet.Approvals {
+		for _, item := range a.Removals {
+			key := patternOf(a, item)
+			brought, known := t.Patterns[key]
+			if !known && !(hasRecord && t.Revision == "") {
+				brought = st.Revision
+			}
+			if item.IsPattern() {
+				out.Patterns[key] = brought
+			}
+		}
+	}
 	switch t.Revision {
 	case "":
 	case st.Revision:
@@ -33,9 +49,25 @@ func (t terms) next(st *fleetstate.State) terms {
 	return out
 }
 
+// patternOf is what an approval's item says, wherever it is.
+func patternOf(a fleet.Approval, item fleet.ApprovedRemoval) string {
+	return fmt.Sprint(a.LastDay, item.Hub, item.Clusters, item.Tenant, item.Environment, item.Components)
+}
+
+// approvals returns what a state approves: by name at once, by a pattern from the next commit on.
+func (t terms) approvals(st *fleetstate.State) []fleet.Approval {
+	out := slices.Clone(st.Fleet.Approvals)
+	for i, a := range out {
+		out[i].Removals = slices.DeleteFunc(slices.Clone(a.Removals), func(item fleet.ApprovedRemoval) bool {
+			return item.IsPattern() && t.Patterns[patternOf(a, item)] == st.Revision
+		})
+	}
+	return out
+}
+
 // equal reports whether two are the same.
 func (t terms) equal(other terms) bool {
-	return t.Revision == other.Revision && t.Rules == other.Rules && slices.Equal(t.Refused, other.Refused)
+	return t.Revision == other.Revision && t.Rules == other.Rules && slices.Equal(t.Refused, other.Refused) && maps.Equal(t.Patterns, other.Patterns)
 }
 
 // budget returns how many of some members may lose something without approval.

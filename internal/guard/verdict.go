@@ -48,7 +48,7 @@ func (g *Guard) judgeRemovals(p proposal) (verdict, loss) {
 	responses := [][]lifecycle.Item{p.response.Items()}
 	judge := func() (loss, error) {
 		removals := lifecycle.Diff(p.st, p.query, b.items, responses...)
-		found := lossOf(p.st.Fleet, p.query.Hub, removals, now).count(b.items, whole.terms.budget)
+		found := whole.lossOf(p.st.Fleet, p.query.Hub, removals, now).count(b.items, whole.terms.budget)
 		return found, p.refusal(found, whole)
 	}
 	out := verdict{remember: b.remembered, cache: true, taken: taken}

@@ -324,14 +324,14 @@ func TestLossOfAFileThatMembersShareNeedsAnApproval(t *testing.T) {
 			a := newSmallArgoCD(t, false, atToday)
 			files := exampleFleet(t)
 			files["fleet/layout.yaml"] += budget
+			if c.approve != "" {
+				files[approval] = approvalOf(c.approve)
+			}
 			a.say(files)
 			a.reconcile()
 			before := maps.Clone(a.apps)
 			maps.Copy(files, c.change)
 			maps.DeleteFunc(files, func(_, text string) bool { return text == "" })
-			if c.approve != "" {
-				files[approval] = approvalOf(c.approve)
-			}
 			a.say(files)
 			a.reconcile()
 			if lost := a.lost(before); (len(lost) == 0) != (c.refused != "") {

@@ -165,6 +165,8 @@ func TestRefusedTenantKeepsItsSetsWhileOthersGoOn(t *testing.T) {
 
 			files[approval] = approvalOf("- {tenant: analytics, component: \"*\", reason: r}")
 			a.say(files)
+			files["README.md"] = "a pattern counts from the next commit on\n"
+			a.say(files)
 			for range 3 {
 				a.reconcile()
 			}

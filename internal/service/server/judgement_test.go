@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
 )
 
@@ -33,11 +34,11 @@ func byName(component string, members ...int) map[string]string {
 // goingOn is a service that starts in a world, with what another one has stored.
 func goingOn(t *testing.T, known *facts.Set, change ...func(*server.Options)) *service {
 	t.Helper()
-	return start(t, append(change, atToday, func(o *server.Options) {
+	return start(t, append([]func(*server.Options){atToday, func(o *server.Options) {
 		if known != nil {
 			o.Facts = &changingFacts{running: make(chan struct{}), set: *known}
 		}
-	})...)
+	}}, change...)...)
 }
 
 // dnsOff switches dns off for all spokes of the dozen, by a statement.
@@ -118,4 +119,65 @@ func TestCommitDoesNotSetTheRulesThatItIsJudgedBy(t *testing.T) {
 			t.Errorf("dns goes on %q", gone)
 		}
 	})
+}
+
+// TestApprovalByPatternCountsFromTheNextCommit: an approval by name counts in its own commit, one
+// by a pattern of members from the next one on, over a restart, too, and not by new facts. (K7)
+func TestApprovalByPatternCountsFromTheNextCommit(t *testing.T) {
+	for name, item := range map[string]string{
+		"any":         "- {cluster: \"*\", component: addons/dns, reason: r}",
+		"tenant":      "- {tenant: retail, component: addons/dns, reason: r}",
+		"environment": "- {environment: dev, component: addons/dns, reason: r}",
+	} {
+		for _, w := range worlds {
+			t.Run(name+", "+w.name, func(t *testing.T) {
+				dir := t.TempDir()
+				keep := func(o *server.Options) { o.Store = folderStore(t, dir) }
+				s := guarded(t, w.known, keep)
+				pattern := with(dnsOff, map[string]string{approval: approvalOf(item)})
+				s.say(twelve(pattern))
+				s.keeps("in its own commit")
+				before := s.Refresher().State()
+				s.Refresher().Reconsider()
+				s.until("has another state", func(refresh.Status) bool { return s.Refresher().State() != before })
+				s.keeps("as another state of its own commit")
+				if err := s.Stop(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				s = goingOn(t, w.known, keep)
+				s.say(twelve(pattern))
+				s.keeps("after a restart")
+				s.say(twelve(with(pattern, map[string]string{"README.yaml": "x: 1\n"})))
+				if gone := s.goes(); len(gone) != dozen {
+					t.Errorf("after the next commit: dns goes on %q", gone)
+				}
+			})
+		}
+	}
+	for _, w := range worlds {
+		t.Run("by name, "+w.name, func(t *testing.T) {
+			s := guarded(t, w.known)
+			s.say(twelve(with(dnsOff, byName("addons/dns"))))
+			if gone := s.goes(); len(gone) != dozen {
+				t.Errorf("dns goes on %q", gone)
+			}
+		})
+	}
+}
+
+// TestApprovalFarAheadApprovesNothing: an approval may expire at most 30 days ahead. (G3)
+func TestApprovalFarAheadApprovesNothing(t *testing.T) {
+	for _, w := range worlds {
+		s := guarded(t, w.known)
+		for day, want := range map[string]int{"2026-12-22": 0, "2026-12-21": dozen} {
+			far := byName("addons/dns")
+			far[approval] = strings.Replace(far[approval], "2026-11-30", day, 1)
+			s.say(twelve(with(dnsOff, far)))
+			if gone := s.goes(); len(gone) != want {
+				t.Errorf("%s, until %s: dns goes on %q", w.name, day, gone)
+			}
+			s.say(twelve(nil))
+			s.keeps("back")
+		}
+	}
 }
