@@ -156,7 +156,7 @@ func NeededApprovals(all []Decision, after *fleet.Fleet) []NeededApproval {
 			if d.IsOfCommit() && slices.Contains(protected, r.Component) {
 				lost[m][name] = true // "*" does not name it
 			}
-			if after.Member(d.Hub, r.Cluster) == nil || !labels.IsName(r.Component) {
+			if m := after.Member(d.Hub, r.Cluster); m == nil || m.Lifecycle == fleet.Retired || !labels.IsName(r.Component) {
 				name = fleet.Any // the whole member is removed
 			}
 			lost[m][name] = true

@@ -106,6 +106,8 @@ type commit struct {
 	whole   string
 	tenants map[string]string
 	named   map[holdingKey]string
+	// retiring are the retired members that are not approved by their own files.
+	retiring map[string]bool
 	// terms are what it is judged by, approvals what counts of the commit's, and stays what was
 	// refused before.
 	terms     terms
@@ -139,7 +141,7 @@ type spent struct {
 // if the judged one is: then the tenants cannot be distinguished.
 func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, earlier []spent, now time.Time) *commit {
 	after := holdingsOf(st, hub, before)
-	c := &commit{before: before, accepted: after, tenants: map[string]string{}, named: map[holdingKey]string{}, ownDoing: map[string]bool{}, terms: after.terms, stays: map[holdingKey]bool{}}
+	c := &commit{before: before, accepted: after, tenants: map[string]string{}, named: map[holdingKey]string{}, ownDoing: map[string]bool{}, retiring: map[string]bool{}, terms: after.terms, stays: map[holdingKey]bool{}}
 	c.approvals = c.terms.approvals(st)
 	if before == nil {
 		return c
@@ -153,6 +155,7 @@ func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, e
 	for _, key := range before.terms.Refused {
 		c.stays[key] = true
 	}
+	c.judgeRetirements(st.Fleet, hub, removals, now)
 	c.loss = c.lossOf(st.Fleet, hub, removals, now)
 	for _, x := range earlier {
 		if x.at.After(now.Add(-c.terms.window())) && !slices.ContainsFunc(after.byCluster[x.Cluster], func(h lifecycle.Holding) bool { return h.Group == x.Group && h.Component == x.Component }) {
@@ -340,7 +343,7 @@ func sourcesOf(h *holdings) map[string]map[string]bool {
 // protect finds the protected components that no approval names.
 func (c *commit) protect(st *fleetstate.State, hub string, now time.Time) {
 	for _, r := range slices.Concat(c.unapproved, c.approved) {
-		if r.Reason == lifecycle.Retired || r.Group != fleetstate.FleetGroup || !slices.Contains(protected, r.Component) {
+		if r.Group != fleetstate.FleetGroup || !slices.Contains(protected, r.Component) {
 			continue
 		}
 		if _, isHub := c.before.tenantOf(r.Cluster); isHub && !c.isNamed(st.Fleet, hub, r, now) {
@@ -351,7 +354,13 @@ func (c *commit) protect(st *fleetstate.State, hub string, now time.Time) {
 
 func keyOfHolding(h lifecycle.Holding) holdingKey { return holdingKey{h.Cluster, h.Group, h.Component} }
 
-func keyOfRemoval(r lifecycle.Removal) holdingKey { return holdingKey{r.Cluster, r.Group, r.Component} }
+// keyOfRemoval names what is removed. An Application without labels is a registration's.
+func keyOfRemoval(r lifecycle.Removal) holdingKey {
+	if r.Group == "" && r.Component == "" {
+		return holdingKey{r.Cluster, fleetstate.FleetGroup, fleetstate.Registration}
+	}
+	return holdingKey{r.Cluster, r.Group, r.Component}
+}
 
 // accept keeps in the next baseline what this state may not remove.
 func (c *commit) accept(st *fleetstate.State, hub string, lost []lifecycle.Holding) {

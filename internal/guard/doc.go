@@ -14,9 +14,10 @@
 //     response to the same query, from memory and a store. The first response to a query is
 //     compared with nothing.
 //  3. What a response leaves out, or contains only for its deletion (cascade), is a removal. What
-//     moves is none (D4). A member file approves its own retirement, and an approval of the
-//     repository that has not expired approves what it names. All else counts, by members: a member
-//     that loses several components in one response counts once.
+//     moves is none (D4). A member file approves its own retirement, if no other member retires in
+//     the commit (retirement.go), and an approval of the repository that counts approves what it
+//     names. All else counts, by members: a member that loses several components in one response
+//     counts once.
 //  4. A state is judged as a whole for the hub: how many of its members lose something without
 //     approval, by all views, groups, releases and engines together, compared with what the last
 //     accepted state gave them. Beyond the budget, no response is given that loses anything without
@@ -51,6 +52,6 @@
 //     good snapshots, and all others go on. (held_tenant.go)
 //  14. A commit does not set the rules that it is judged by: the stricter of its own budget and
 //     window and those of the commit before count. A refused loss stays refused until an approval
-//     names it or a commit wants it again, whatever later commits allow. An approval by a pattern of
-//     members counts from the commit after its own on. (terms.go)
+//     names it or a commit wants it again, whatever later commits allow. An approval by a pattern
+//     of members counts from the commit after its own on. (terms.go)
 package guard

@@ -36,7 +36,7 @@ func (c *commit) lossOf(f *fleet.Fleet, hub string, removals []lifecycle.Removal
 		switch {
 		case r.Reason == lifecycle.Moved:
 			out.moves = append(out.moves, r)
-		case !r.NeedsApproval():
+		case !r.NeedsApproval() && !c.retiring[r.Cluster]:
 			out.approved = append(out.approved, r)
 		default:
 			ends, approved := c.approvedUntil(f, hub, r, now)

@@ -81,15 +81,8 @@ func (t terms) window() time.Duration { return max(t.Rules[0].Window, t.Rules[1]
 // earlier says why something may not be lost that an earlier commit was refused to remove.
 const earlier = "an earlier commit that removes it was refused; that needs an approval"
 
-// refusedBefore reports whether a loss was refused before. Applications without labels are those of
-// a registration.
-func (c *commit) refusedBefore(r lifecycle.Removal) bool {
-	key := keyOfRemoval(r)
-	if r.Component == "" {
-		key = holdingKey{r.Cluster, fleetstate.FleetGroup, fleetstate.Registration}
-	}
-	return c.stays[key]
-}
+// refusedBefore reports whether a loss was refused before.
+func (c *commit) refusedBefore(r lifecycle.Removal) bool { return c.stays[keyOfRemoval(r)] }
 
 // stayHeld adds the tenants that are held and of which a commit would remove what was refused.
 func (c *commit) stayHeld(previous *fleetstate.State, hub string) {
@@ -106,8 +99,8 @@ func (c *commit) stayHeld(previous *fleetstate.State, hub string) {
 	}
 }
 
-// keepRefused is what of the refused losses the next commit may not remove either: those of now, and
-// those before of members that cannot be read, or are held: they want nothing back.
+// keepRefused is what of the refused losses the next commit may not remove either: those of now,
+// and those before of members that cannot be read, or are held: they want nothing back.
 func (c *commit) keepRefused(st *fleetstate.State, hub string, refused map[holdingKey]bool) []holdingKey {
 	out := map[holdingKey]bool{}
 	for key, is := range refused {

@@ -267,8 +267,8 @@ func TestOneOfTwelveMembersMayGo(t *testing.T) {
 	}
 }
 
-// TestRetiredAndMovedMembersDoNotCount: what retires or moves is no removal that counts; what is
-// switched off is, before any finalizer is set. (G3)
+// TestRetiredAndMovedMembersDoNotCount: a member that retires, or moves, is no removal that counts;
+// what is switched off is, before any finalizer is set. (G3)
 func TestRetiredAndMovedMembersDoNotCount(t *testing.T) {
 	off := map[string]string{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {enabled: false}\n"}
 	lost := map[string]string{"addons/defaults/application-sets/addons.yaml": "dns: {chart: {repoURL: r, path: p, version: v1}}\n"}
@@ -279,8 +279,8 @@ func TestRetiredAndMovedMembersDoNotCount(t *testing.T) {
 		left    map[string]int // sets by world
 		refused string
 	}{
-		{"retired", each(1, 6, func(s string) string { return s + "lifecycle: retired\n" }), map[string]int{"last answers": 6, "Applications": 6}, ""},
-		{"retired with what runs", each(1, 6, func(s string) string { return s + "lifecycle: retired\ndeletion: cascade\n" }), map[string]int{"last answers": 6, "Applications": 12}, ""},
+		{"retired", retire("", 1), map[string]int{"last answers": 11, "Applications": 11}, ""},
+		{"retired with what runs", retire("deletion: cascade\n", 1), map[string]int{"last answers": 11, "Applications": 12}, ""},
 		{"moved to another release", next, map[string]int{}, ""},
 		{"moved to another release, and lost there", with(next, lost), nil, "12 of 12 members would lose addons/dns"},
 		{"moved to another release, and switched off", with(next, off), nil, "12 of 12 members would lose addons/dns"},

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -178,6 +179,79 @@ func TestApprovalFarAheadApprovesNothing(t *testing.T) {
 			}
 			s.say(twelve(nil))
 			s.keeps("back")
+		}
+	}
+}
+
+// retire retires members, with more keys in their files.
+func retire(more string, members ...int) map[string]string {
+	out := map[string]string{}
+	for _, i := range members {
+		out[memberPath(i)] = twelve(nil)[memberPath(i)] + "lifecycle: retired\n" + more
+	}
+	return out
+}
+
+// TestSeveralRetiredMembersCountAsALoss: one member goes at once by its own file. Several in one
+// step count against the budget, and with their workloads they need an approval that names each.
+// What was refused goes neither alone in a later commit nor by a broken file. (G3, K9)
+func TestSeveralRetiredMembersCountAsALoss(t *testing.T) {
+	const cascade = "deletion: cascade\n"
+	half, other := layoutOf("{maxRemovals: 50%}"), map[string]string{"README.yaml": "x: 1\n"}
+	for _, w := range worlds {
+		check := func(what string, s *service, want ...string) {
+			t.Helper()
+			if gone := s.goes(); !slices.Equal(gone, want) {
+				t.Errorf("%s, %s: dns goes on %q; expected %q", w.name, what, gone, want)
+			}
+		}
+		for _, more := range []string{"", cascade} {
+			s := guarded(t, w.known)
+			s.say(twelve(retire(more, 1)))
+			check("one", s, "m01")
+			s = guarded(t, w.known)
+			s.say(twelve(retire(more, 1, 2)))
+			check("two", s)
+			s.say(twelve(with(retire(more, 1, 2), other)))
+			check("two, and another commit", s)
+			s.say(twelve(retire(more, 1)))
+			check("one of two", s)
+			s.say(twelve(with(retire(more, 1), map[string]string{memberPath(1): "clusterName: [\n"})))
+			check("a broken file", s)
+			s.say(twelve(with(retire(more, 1, 3), byName("*", 1))))
+			check("one approved, and one alone", s, "m01", "m03")
+		}
+		s := guarded(t, w.known)
+		s.say(twelve(half))
+		s.say(twelve(with(half, retire("", 1, 2))))
+		check("two within the budget", s, "m01", "m02")
+		s = guarded(t, w.known)
+		s.say(twelve(half))
+		s.say(twelve(with(half, retire(cascade, 1, 2))))
+		check("two with their workloads within the budget", s)
+		s.say(twelve(with(half, retire(cascade, 1, 2), map[string]string{approval: approvalOf("- {tenant: retail, component: \"*\", reason: r}")})))
+		s.say(twelve(with(half, retire(cascade, 1, 2), other, map[string]string{approval: approvalOf("- {tenant: retail, component: \"*\", reason: r}")})))
+		check("two with their workloads, by a pattern", s)
+		s.say(twelve(with(half, retire(cascade, 1, 2), byName("*", 1, 2))))
+		check("two with their workloads, by name", s, "m01", "m02")
+	}
+}
+
+// TestRetiredHubKeepsItsEngine: a hub's own member file takes its engine and its secrets operator
+// from it only with an approval that names them. (G10)
+func TestRetiredHubKeepsItsEngine(t *testing.T) {
+	a := newSmallArgoCD(t, false, atToday)
+	before := maps.Clone(a.apps)
+	files := exampleFleet(t)
+	const self = "fleet/fleet-members/hub-eu/hub-eu.yaml"
+	files[self] += "lifecycle: retired\n"
+	a.say(files)
+	for range 2 {
+		a.reconcile()
+	}
+	for _, app := range a.lost(before) {
+		if app == "argo-cd-hub-eu" || app == "external-secrets-hub-eu" {
+			t.Errorf("%s is lost", app)
 		}
 	}
 }
