@@ -82,6 +82,11 @@ func (a Approval) Names(r Removal) bool {
 	})
 }
 
+// NamesMember reports whether the approval names a removal's cluster, not by a pattern.
+func (a Approval) NamesMember(r Removal) bool {
+	return slices.ContainsFunc(a.Removals, func(item ApprovedRemoval) bool { return item.names(r) && !item.IsPattern() })
+}
+
 func (a ApprovedRemoval) names(r Removal) bool {
 	return (a.Hub == "" || a.Hub == r.Hub) &&
 		(a.Tenant == "" || a.Tenant == r.Tenant) &&

@@ -66,17 +66,21 @@ func (f *Fleet) addDeclaredHubs() {
 	}
 }
 
-// takenByLayout reports whether the layout declares the hub as a member of the same name. The
-// problem is the hub's: it is not known which of the two is right.
-func (f *Fleet) takenByLayout(m *Member) bool {
+// takenByLayout reports whether the layout declares the hub as a member of the same name. Unless the
+// layout had the name first, the problem is the hub's: it is not known which of the two is right.
+func (f *Fleet) takenByLayout(m *Member, previous *Fleet) bool {
 	declared := f.Layout.Hubs[m.Hub]
 	if declared == nil || declared.Name != m.Name {
 		return false
 	}
-	f.ofHubs = append(f.ofHubs, problem.Problem{
+	wrong := problem.Problem{
 		Reason: problem.DuplicateMember, Severity: problem.Error, Pos: m.Pos, Subject: fmt.Sprintf("member %q of hub %q", m.Name, m.Hub),
 		Found: "declared by a file and by the layout", Expected: "one of the two", Related: []problem.Pos{declared.Pos}, Hub: m.Hub,
-	})
+	}
+	if previous.had(declared, m) {
+		wrong.Cluster, f.Late[m.Pos.File] = m.Name, m.Hub
+	}
+	f.ofHubs = append(f.ofHubs, wrong)
 	return true
 }
 

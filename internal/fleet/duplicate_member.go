@@ -8,11 +8,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// oneFileEach sorts a hub's members by name and keeps one file of each: the hub's own, else the
-// first by path. Paths with the tenant or the environment allow two files. It is not known which is
-// right, so the problem is the hub's and its commit is refused: a member's problem would only stop
-// one file's tenant.
-func (f *Fleet) oneFileEach(hubName string, h *hub) {
+// oneFileEach sorts a hub's members by name and keeps one file of each: the one that the previous
+// fleet has, else the hub's own, else the first by path. Paths with the tenant or the environment
+// allow two files. Where it is not known which was first, the problem is the hub's and its commit
+// is refused: a member's problem would only stop one file's tenant.
+func (f *Fleet) oneFileEach(hubName string, h *hub, previous *Fleet) {
 	slices.SortStableFunc(h.members, func(a, b *Member) int { return strings.Compare(a.Name, b.Name) })
 	kept := h.members[:0]
 	for _, m := range h.members {
@@ -25,11 +25,86 @@ func (f *Fleet) oneFileEach(hubName string, h *hub) {
 			Reason: problem.DuplicateMember, Severity: problem.Error, Pos: m.Pos, Subject: fmt.Sprintf("member %q of hub %q", m.Name, hubName),
 			Found: "a second member file of this name", Expected: "one", Related: []problem.Pos{kept[last].Pos}, Hub: hubName,
 		})
-		if m == h.self {
+		wrong := &f.ofHubs[len(f.ofHubs)-1]
+		switch first := kept[last]; {
+		case previous.had(first, m):
+			wrong.Cluster, f.Late[m.Pos.File] = m.Name, hubName
+		case previous.had(m, first):
+			wrong.Pos, wrong.Related, wrong.Cluster, f.Late[first.Pos.File] = first.Pos, []problem.Pos{m.Pos}, m.Name, hubName
+			kept[last] = m
+		case m == h.self:
 			kept[last] = m
 		}
 	}
 	h.members = kept
+}
+
+// had reports whether a file had a name, and another one that claims it came later. Nil knows
+// nothing; Fleet{Late} is what is known after a restart.
+func (f *Fleet) had(first, later *Member) bool {
+	if f == nil {
+		return false
+	}
+	m := f.Member(first.Hub, first.Name)
+	return m != nil && m.Pos.File == first.Pos.File || f.Late[later.Pos.File] != "" && f.Late[first.Pos.File] == ""
+}
+
+// secondHub returns a member whose file claims a hub that another file had first as a spoke with an
+// error; other members as they are.
+func (f *Fleet) secondHub(m *Member, previous *Fleet) *Member {
+	if !m.IsHub || previous == nil || f.Layout.Hubs[m.Hub] != nil {
+		return m
+	}
+	self := previous.HubMember(m.Hub)
+	for _, other := range f.byPath {
+		claims := other.IsHub || len(problem.Errors(other.Problems)) > 0
+		first := self == nil && previous.Late[m.Pos.File] != "" || self != nil && self.Pos.File == other.Pos.File
+		if other.Pos.File != m.Pos.File && other.Hub == m.Hub && claims && first {
+			out := *m
+			out.IsHub, out.Problems = false, append(slices.Clone(m.Problems), secondSelf(m, other))
+			f.Late[m.Pos.File] = m.Hub
+			return out.concerns()
+		}
+	}
+	return m
+}
+
+func secondSelf(m, self *Member) problem.Problem {
+	return problem.Problem{
+		Reason: problem.DuplicateMember, Severity: problem.Error, Pos: m.Pos, Subject: fmt.Sprintf("hub %q", m.Hub),
+		Found: "a second member file with fleet_member: hub-cluster", Expected: "one", Related: []problem.Pos{self.Pos}, Hub: m.Hub,
+	}
+}
+
+// IsTwin reports whether two members of different hubs would be one cluster of the cloud: they have
+// one name in one account and region, as far as the files say.
+func (m *Member) IsTwin(other *Member) bool {
+	a, b := m.Provision, other.Provision
+	return a != nil && b != nil && m.Hub != other.Hub && m.Name == other.Name && a.Account == b.Account && a.Region == b.Region
+}
+
+// lateTwins finds the members that have become another one's twin.
+func (f *Fleet) lateTwins(previous *Fleet) {
+	if previous == nil {
+		return
+	}
+	has := func(m *Member) bool {
+		was := previous.Member(m.Hub, m.Name)
+		return was != nil && was.Provision != nil && was.Provision.Account == m.Provision.Account && was.Provision.Region == m.Provision.Region
+	}
+	for _, hub := range f.Hubs() {
+		for _, m := range f.hubs[hub].members {
+			for _, other := range f.Hubs() {
+				first := f.Member(other, m.Name)
+				if first == nil || !m.IsTwin(first) {
+					continue
+				}
+				if previous.Late[m.Pos.File] != "" && previous.Late[first.Pos.File] == "" || has(first) && !has(m) {
+					f.Late[m.Pos.File] = hub
+				}
+			}
+		}
+	}
 }
 
 // duplicates reports members whose files declare the same name: Argo CD could not distinguish their

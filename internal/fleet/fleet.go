@@ -27,6 +27,9 @@ type Fleet struct {
 	ApprovalProblems []problem.Problem
 	// Rollouts are the rollout policies, sorted by name.
 	Rollouts []*rollout.Policy
+	// Late are the member files, with their hubs, that claim a name, a hub or a cluster of the cloud
+	// which another file had first. Only they have the error.
+	Late map[string]string
 
 	hubs   map[string]*hub
 	byPath map[string]*Member
@@ -45,7 +48,7 @@ type hub struct {
 // Load reads a snapshot. It reuses what did not change since the previous fleet, which may be nil.
 // The error is a problem.List and means that the repository as a whole cannot be used.
 func Load(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (*Fleet, error) {
-	f := &Fleet{hubs: map[string]*hub{}, byPath: map[string]*Member{}}
+	f := &Fleet{hubs: map[string]*hub{}, byPath: map[string]*Member{}, Late: map[string]string{}}
 	if err := f.loadLayout(s, cache, previous); err != nil {
 		return nil, err
 	}
@@ -171,7 +174,7 @@ func (f *Fleet) loadMembers(s *snapshot.Snapshot, cache *hierarchy.Cache, previo
 	f.Problems = append(f.Problems, unreadMembers(s, f.Layout)...)
 	f.files = s.EntriesUnder(f.Layout.Members.Folder())
 	if previous.sameMembers(s, f.Layout) {
-		f.hubs, f.byPath, f.ofHubs = previous.hubs, previous.byPath, previous.ofHubs
+		f.hubs, f.byPath, f.ofHubs, f.Late = previous.hubs, previous.byPath, previous.ofHubs, previous.Late
 	} else {
 		f.readMembers(cache, previous)
 	}
@@ -217,9 +220,10 @@ func (f *Fleet) readMembers(cache *hierarchy.Cache, previous *Fleet) {
 	f.addDeclaredHubs()
 	for _, path := range slices.Sorted(maps.Keys(f.byPath)) {
 		m := f.byPath[path]
-		if f.takenByLayout(m) {
+		if f.takenByLayout(m, previous) {
 			continue
 		}
+		m = f.secondHub(m, previous)
 		h := f.hubs[m.Hub]
 		if h == nil {
 			h = &hub{}
@@ -231,15 +235,13 @@ func (f *Fleet) readMembers(cache *hierarchy.Cache, previous *Fleet) {
 			h.self = m
 		case m.IsHub && h.self == f.Layout.Hubs[m.Hub]: // the member has the problem
 		case m.IsHub:
-			f.ofHubs = append(f.ofHubs, problem.Problem{
-				Reason: problem.DuplicateMember, Severity: problem.Error, Pos: m.Pos, Subject: fmt.Sprintf("hub %q", m.Hub),
-				Found: "a second member file with fleet_member: hub-cluster", Expected: "one", Related: []problem.Pos{h.self.Pos}, Hub: m.Hub,
-			})
+			f.ofHubs = append(f.ofHubs, secondSelf(m, h.self))
 		}
 	}
+	defer f.lateTwins(previous)
 	for _, name := range f.Hubs() {
 		h := f.hubs[name]
-		f.oneFileEach(name, h)
+		f.oneFileEach(name, h, previous)
 		f.duplicates(name, h)
 		for _, m := range h.members {
 			if len(problem.Errors(m.Problems)) > 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// Hold keeps members of a tenant on their last known good snapshots, because the snapshot would
-// remove more of the tenant than it may, or keep more for it (rule 8).
+// Hold keeps members of a tenant on their last known good snapshots: the snapshot would remove or
+// keep more of the tenant than it may (rule 8).
 type Hold struct {
 	Hub    string `json:"hub"`
 	Tenant string `json:"tenant"`

@@ -11,7 +11,7 @@ import (
 )
 
 // LastKnownGood says of members that cannot be computed in which snapshot they last could; nil for
-// one that could in none since the service knows it. A component that alone is served from another
+// one that could in none since the service knows it, and for a file that is Fleet.Late. A component that alone is served from another
 // snapshot has the member's name, a space and GROUP/COMPONENT. With the snapshot and the facts,
 // they are all that a State depends on (G6).
 type LastKnownGood map[ID]*snapshot.Snapshot
@@ -19,6 +19,9 @@ type LastKnownGood map[ID]*snapshot.Snapshot
 // LastKnownGood are what Restore makes the same State of.
 func (st *State) LastKnownGood() LastKnownGood {
 	out := LastKnownGood{}
+	for file, hub := range st.Fleet.Late {
+		out[ID{hub, file}] = nil
+	}
 	for _, x := range st.exceptions {
 		switch {
 		case x.cluster.LastKnownGood != nil:
@@ -52,7 +55,7 @@ func newHistory(st, previous *State, homes LastKnownGood) *history {
 		}
 		g, ok := grounds[s]
 		if !ok {
-			g, _ = newResolver(st.resolver, s, nil) // if it cannot be used, though it once could, there is none
+			g, _ = newResolver(st.resolver, nil, s, nil) // if it cannot be used, though it once could, there is none
 			grounds[s] = g
 		}
 		p.lastKnownGood[id] = g

@@ -18,7 +18,7 @@ func MountsOf(previous *State, main *snapshot.Snapshot) (*mount.Table, error) {
 	if are, err := mount.AreDeclared(main, was); !are {
 		return nil, err
 	}
-	b, err := newResolver(before, main, servedBy(previous, nil))
+	b, err := newResolver(before, nil, main, servedBy(previous, nil))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (b *Resolver) Bounds() mount.Bounds {
 
 // WithParts is a resolver of the same fleet repository with other parts of mounts.
 func (b *Resolver) WithParts(parts []snapshot.Part) (*Resolver, error) {
-	return newResolver(b, b.Snapshot.Main().Join(parts), nil)
+	return newResolver(b, nil, b.Snapshot.Main().Join(parts), nil)
 }
 
 // changedMounts goes through the members that mounts concern, if other ones are unknown now.

@@ -125,8 +125,7 @@ func (c *Cluster) isException() bool {
 	return c.LastKnownGood != nil || c.desired != nil || c.IsNewcomer || len(c.faulty) > 0 || len(c.Problems) > 0 || len(c.HubProblems) > 0
 }
 
-// findExceptions looks at the clusters that have been computed, and at those that were exceptions
-// before.
+// findExceptions looks at computed clusters, and at those that were exceptions before.
 func (st *State) findExceptions(previous *State, computed []anew) {
 	if previous != nil {
 		for _, x := range previous.exceptions {

@@ -43,9 +43,8 @@ const maxQueried = 128 << 20
 
 // newResolver reads a snapshot. What did not change since the previous resolver, which may be nil,
 // is taken from it. The error, a problem.List, means that the repository as a whole cannot be used.
-func newResolver(previous *Resolver, s *snapshot.Snapshot, served func(*fleet.Member) *fleet.Member) (*Resolver, error) {
+func newResolver(previous *Resolver, previousFleet *fleet.Fleet, s *snapshot.Snapshot, served func(*fleet.Member) *fleet.Member) (*Resolver, error) {
 	g := &Resolver{Snapshot: s}
-	var previousFleet *fleet.Fleet
 	if previous != nil {
 		g.Documents, g.index, previousFleet = previous.Documents, previous.index.Next(s), previous.Fleet
 	} else {
@@ -56,7 +55,7 @@ func newResolver(previous *Resolver, s *snapshot.Snapshot, served func(*fleet.Me
 		return nil, err
 	}
 	g.Documents = g.Documents.Lenient(g.Fleet.Layout.DuplicateKeys == problem.Warning)
-	if previous != nil && previousFleet.Layout == g.Fleet.Layout {
+	if previous != nil && previous.Fleet.Layout == g.Fleet.Layout {
 		g.memo, g.queried, g.names, g.paths = previous.memo.Succeed(), previous.queried.Succeed(), previous.names, previous.paths
 	} else {
 		g.memo, g.queried = memo.New(budget.MemoryShare(maxRemembered, 10)), memo.New(budget.MemoryShare(maxQueried, 3))

@@ -82,7 +82,11 @@ func Restore(other *State, s *snapshot.Snapshot, f facts.Set, lkg LastKnownGood,
 }
 
 func newState(previous *State, before *Resolver, s *snapshot.Snapshot, f facts.Set, homes LastKnownGood) (*State, error) {
-	now, err := newResolver(before, s, servedBy(previous, homes))
+	late := &fleet.Fleet{Late: map[string]string{}}
+	for id := range homes { // names of members are no paths
+		late.Late[id.Name] = id.Hub
+	}
+	now, err := newResolver(before, late, s, servedBy(previous, homes))
 	if err != nil {
 		return nil, err
 	}

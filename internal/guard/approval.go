@@ -73,10 +73,10 @@ func (g *Guard) reportApproved(st *fleetstate.State, hub string, c *commit) {
 	}
 }
 
-// isNamed reports whether an approval that counts names a removal itself.
-func (c *commit) isNamed(f *fleet.Fleet, hub string, r lifecycle.Removal, now time.Time) bool {
+// isNamed reports whether an approval that counts names a removal in this way.
+func (c *commit) isNamed(names func(fleet.Approval, fleet.Removal) bool, f *fleet.Fleet, hub string, r lifecycle.Removal, now time.Time) bool {
 	removal := approvable(f, hub, r)
-	return slices.ContainsFunc(c.approvals, func(a fleet.Approval) bool { return counts(a, now) && a.Names(removal) })
+	return slices.ContainsFunc(c.approvals, func(a fleet.Approval) bool { return counts(a, now) && names(a, removal) })
 }
 
 // approvable is a removal as approvals name it.

@@ -346,7 +346,7 @@ func (c *commit) protect(st *fleetstate.State, hub string, now time.Time) {
 		if r.Group != fleetstate.FleetGroup || !slices.Contains(protected, r.Component) {
 			continue
 		}
-		if _, isHub := c.before.tenantOf(r.Cluster); isHub && !c.isNamed(st.Fleet, hub, r, now) {
+		if _, isHub := c.before.tenantOf(r.Cluster); isHub && !c.isNamed(fleet.Approval.Names, st.Fleet, hub, r, now) {
 			c.named[keyOfRemoval(r)] = fmt.Sprintf("%s would lose its own %s/%s; that needs an approval that names it", r.Cluster, r.Group, r.Component)
 		}
 	}

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"slices"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -36,17 +35,8 @@ func (c *commit) judgeRetirements(f *fleet.Fleet, hub string, removals []lifecyc
 		}
 	}
 	for _, r := range removals {
-		if c.retiring[r.Cluster] && cascades[r.Cluster] && !c.isNamedMember(f, hub, r, now) {
+		if c.retiring[r.Cluster] && cascades[r.Cluster] && !c.isNamed(fleet.Approval.NamesMember, f, hub, r, now) {
 			c.named[keyOfRemoval(r)] = manyRetire
 		}
 	}
-}
-
-// isNamedMember reports whether an approval that counts covers a removal and names its member.
-func (c *commit) isNamedMember(f *fleet.Fleet, hub string, r lifecycle.Removal, now time.Time) bool {
-	removal := approvable(f, hub, r)
-	return slices.ContainsFunc(c.approvals, func(a fleet.Approval) bool {
-		a.Removals = slices.DeleteFunc(slices.Clone(a.Removals), fleet.ApprovedRemoval.IsPattern)
-		return counts(a, now) && a.Approves(removal)
-	})
 }

@@ -39,11 +39,9 @@ func (t terms) next(st *fleetstate.State, hasRecord bool) terms {
 			}
 		}
 	}
-	switch t.Revision {
-	case "":
-	case st.Revision:
+	if t.Revision == st.Revision {
 		out.Rules[1] = t.Rules[1]
-	default:
+	} else if t.Revision != "" {
 		out.Rules[1] = t.Rules[0]
 	}
 	return out
@@ -102,12 +100,8 @@ func (c *commit) stayHeld(previous *fleetstate.State, hub string) {
 // keepRefused is what of the refused losses the next commit may not remove either: those of now,
 // and those before of members that cannot be read, or are held: they want nothing back.
 func (c *commit) keepRefused(st *fleetstate.State, hub string, refused map[holdingKey]bool) []holdingKey {
-	out := map[holdingKey]bool{}
-	for key, is := range refused {
-		if is {
-			out[key] = true
-		}
-	}
+	out := maps.Clone(refused)
+	maps.DeleteFunc(out, func(_ holdingKey, is bool) bool { return !is })
 	held := map[string]bool{}
 	for _, h := range st.Holds(hub) {
 		for _, member := range h.Members {

@@ -86,7 +86,7 @@ func TestBrokenCommitKeepsTheOldState(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"layout":     {"fleet/layout.yaml": "kind: [\n"},
 		"repository": unusable,
-		"hub":        {"fleet/fleet-members/hub-1/b.yaml": strings.ReplaceAll(member, ": a\n", ": b\n") + "fleet_member: hub-cluster\n"},
+		"hub":        {"fleet/layout.yaml": "hubs: {hub-1: {tenant: t, environment: dev}}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := start(t, nil)

@@ -12,14 +12,12 @@ import (
 // TwinsOf returns the members of other hubs that would have the same name in the same account and
 // region, as far as the files say: two controllers would have one cluster.
 func TwinsOf(f *fleet.Fleet, m *fleet.Member) []*fleet.Member {
-	s := m.Provision
-	if s == nil {
+	if m.Provision == nil {
 		return nil
 	}
 	var out []*fleet.Member
 	for _, hub := range f.Hubs() {
-		other := f.Member(hub, m.Name)
-		if other != nil && other != m && other.Provision != nil && other.Provision.Account == s.Account && other.Provision.Region == s.Region {
+		if other := f.Member(hub, m.Name); other != nil && m.IsTwin(other) {
 			out = append(out, other)
 		}
 	}
@@ -39,10 +37,13 @@ func ChangedTwins(previous, f *fleet.Fleet) []*fleet.Member {
 	return out
 }
 
-// Twins returns the problems of a member that has twins.
+// Twins returns the problems of a member that has twins, except those that came later.
 func Twins(f *fleet.Fleet, m *fleet.Member) []problem.Problem {
 	var out []problem.Problem
 	for _, other := range TwinsOf(f, m) {
+		if f.Late[other.Pos.File] != "" {
+			continue
+		}
 		out = append(out, problem.Problem{
 			Reason: problem.InvalidProvision, Severity: problem.Error, Pos: m.KeyPos(provision.Key), Subject: fmt.Sprintf("cluster %q", m.Name),
 			Found:    fmt.Sprintf("hub %q provisions a cluster of this name in this account and region, too", other.Hub),

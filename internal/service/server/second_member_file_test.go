@@ -1,45 +1,124 @@
 package server_test
 
 import (
-	"net/http"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
-// TestSecondMemberFileIsRefused: where the paths of member files name the tenant, the commit of a
-// tenant with a second file of another tenant's cluster is refused, whichever file comes first, and
-// all responses stay as they were. (W1)
-func TestSecondMemberFileIsRefused(t *testing.T) {
-	files := fleettest.TwoHubs().With(fleettest.Tree{
-		"fleet/layout.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: Layout\nmembers: fleet/members/{{ .tenant }}/{{ .hub }}/{{ .cluster }}.yaml\n" +
-			"hubs: {hub-1: {tenant: p, environment: prod}, hub-2: {tenant: p, environment: prod}}\n",
-		"fleet/members/blue/hub-1/a.yaml": "{clusterName: a, tenant: blue, environment: prod, secretManagerSecretName: blue/a}\n",
-		dnsValues + ".gotmpl":             "of: {{ .tenant }}\n",
-	})
-	for _, tenant := range []string{"acme", "red"} {
-		for _, more := range []string{"", ", lifecycle: draining", ", lifecycle: retired, deletion: cascade"} {
-			s := start(t)
-			good := s.say(files)
+// TestSecondMemberFileStopsNobody: a file that claims the name of another file's cluster, or the
+// hub, has an error alone, whatever is in it and whichever path comes first. All that was accepted
+// before stays as it was, and the commit's other changes go on, over a restart, too. (W1)
+func TestSecondMemberFileStopsNobody(t *testing.T) {
+	const byTenant = "members: fleet/members/{{ .tenant }}/{{ .hub }}/{{ .cluster }}.yaml\n" +
+		"hubs: {hub-1: {tenant: p, environment: prod}, hub-2: {tenant: p, environment: prod}}\n"
+	const a = "{clusterName: a, tenant: blue, environment: prod, secretManagerSecretName: blue/a}\n"
+	tenants := fleettest.TwoHubs().With(fleettest.Tree{"fleet/layout.yaml": byTenant, "fleet/members/blue/hub-1/a.yaml": a})
+	for name, c := range map[string]struct {
+		files      fleettest.Tree
+		path, text string
+	}{
+		"before":             {tenants, "fleet/members/acme/hub-1/a.yaml", strings.Replace(a, "blue", "acme", 2)},
+		"after":              {tenants, "fleet/members/red/hub-1/a.yaml", strings.Replace(a, "blue", "red", 2)},
+		"retired":            {tenants, "fleet/members/acme/hub-1/a.yaml", strings.Replace(a, "tenant: blue", "tenant: acme, lifecycle: retired, deletion: cascade", 1)},
+		"no YAML":            {tenants, "fleet/members/acme/hub-1/a.yaml", "["},
+		"the declared hub's": {tenants, "fleet/members/acme/hub-1/hub-1.yaml", "["},
+		"claims that hub":    {tenants, "fleet/members/acme/hub-1/b.yaml", strings.Replace(a, "clusterName: a, tenant: blue", "clusterName: b, tenant: acme, fleet_member: hub-cluster", 1)},
+		"claims a hub":       {fleettest.TwoHubs(), "fleet/fleet-members/hub-1/a0.yaml", "{clusterName: a0, tenant: retail, environment: dev, fleet_member: hub-cluster}\n"},
+		"claims a hub late":  {fleettest.TwoHubs(), "fleet/fleet-members/hub-1/z.yaml", "{clusterName: z, tenant: retail, environment: dev, fleet_member: hub-cluster}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
 			const components = `{"view":"components","group":"addons"}`
-			before, members := s.sets(components), s.ask(`{"view":"members"}`).body
-			s.say(files.With(fleettest.Tree{
-				"fleet/members/" + tenant + "/hub-1/a.yaml": "{clusterName: a, tenant: " + tenant + ", environment: prod, secretManagerSecretName: x" + more + "}\n",
-			}))
-			if st := s.Refresher().Status(); st.Revision != good.Revision || st.Refused == nil {
-				t.Errorf("%s%s: serves %s", tenant, more, st.Revision)
+			dir := t.TempDir()
+			keep := func(o *server.Options) { o.Store = folderStore(t, dir) }
+			s := start(t, keep)
+			served := func() map[string]map[string]any {
+				s.Helper()
+				out := map[string]map[string]any{}
+				for _, query := range []string{components, `{"view":"members"}`} {
+					for id, set := range s.sets(query) {
+						delete(set, "revision")
+						out[query+id] = set
+					}
+				}
+				return out
 			}
-			if diff := gocmp.Diff(before, s.sets(components)); diff != "" || before["dns-a"] == nil {
-				t.Errorf("%s%s: %s", tenant, more, diff)
+			check := func(what string, files fleettest.Tree, replicas string) {
+				t.Helper()
+				values := fleettest.Tree{dnsValues: "replicas: " + replicas + "\n"}
+				s.say(c.files.With(values))
+				want := served()
+				revision := s.say(files.With(values)).Revision
+				if got := s.Refresher().Status(); got.Revision != revision {
+					t.Fatalf("%s: serves %s: %+v", what, got.Revision, got.Refused)
+				}
+				if diff := gocmp.Diff(want, served()); diff != "" || !strings.Contains(want[components+"dns-a"]["helmValues"].(string), replicas) {
+					t.Errorf("%s: %s", what, diff)
+				}
+				if errs := s.Refresher().State().Errors("hub-1"); len(errs) == 0 || errs[0].Pos.File != c.path {
+					t.Errorf("%s: the file has no error: %v", what, errs)
+				}
 			}
-			if got := s.ask(`{"view":"members"}`).body; got != members {
-				t.Errorf("%s%s: %s", tenant, more, got)
+			late := c.files.With(fleettest.Tree{c.path: c.text})
+			check("at first", late, "21")
+			was := late.With(fleettest.Tree{dnsValues: "replicas: 21\n"})
+			s.say(was)
+			before := served()
+			if err := s.Stop(t.Context()); err != nil {
+				t.Fatal(err)
 			}
-			if r := s.get("/api/v1/fleet"); r.code != http.StatusOK {
-				t.Errorf("%s%s: %d %s", tenant, more, r.code, r.body)
+			s = start(t, keep)
+			s.say(was)
+			if diff := gocmp.Diff(before, served()); diff != "" {
+				t.Errorf("over a restart: %s", diff)
 			}
+			s.say(was.With(fleettest.Tree{"README.yaml": "x: 1\n"}))
+			if diff := gocmp.Diff(before, served()); diff != "" {
+				t.Errorf("after a restart and another commit: %s", diff)
+			}
+			check("after a restart", late, "22")
+			s.say(c.files)
+			if errs := s.Refresher().State().Errors("hub-1"); len(errs) > 0 {
+				t.Errorf("without the file: %v", errs)
+			}
+		})
+	}
+}
+
+// TestTwinThatCameLaterStopsNobody: a member file of another hub that provisions a cluster of the
+// same name in the same account and region is held alone. (W1)
+func TestTwinThatCameLaterStopsNobody(t *testing.T) {
+	const a = "clusterName: a, tenant: retail, environment: dev, secretManagerSecretName: x, provision: {class: eks, version: \"1.31\"}"
+	files := repository(map[string]string{
+		"fleet/layout.yaml":          "groups:\n  provisioning: {catalog: catalogs/provisioning.yaml}\n",
+		"catalogs/provisioning.yaml": "eks: {enabled: true, chart: {repoURL: https://git.example/argosy, path: charts/eks, version: main}, namespace: clusters}\n",
+		fileA:                        "{" + a + "}\n",
+	})
+	twin := with(files, map[string]string{"fleet/fleet-members/hub-2/a.yaml": "{" + strings.Replace(a, "retail", "red", 1) + "}\n"})
+	dir := t.TempDir()
+	keep := func(o *server.Options) { o.Store = folderStore(t, dir) }
+	s := start(t, keep)
+	s.say(files)
+	replicas := func(n string) map[string]string {
+		return with(twin, map[string]string{dnsValues: "replicas: " + n + "\n"})
+	}
+	check := func(what, n string) {
+		t.Helper()
+		set := s.sets(`{"view":"components","group":"addons"}`)["dns-a"]
+		if set["quarantine"] != nil || !strings.Contains(set["helmValues"].(string), n) {
+			t.Errorf("%s: %v", what, set)
 		}
 	}
+	s.say(replicas("21"))
+	check("at first", "21")
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s = start(t, keep)
+	s.say(replicas("22"))
+	check("after a restart", "22")
 }
