@@ -20,6 +20,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // Addons is a query for all components of group addons.
@@ -41,9 +42,7 @@ func BuildWith(t testing.TB, files fleettest.Tree, apps ...facts.Application) *f
 func Next(t testing.TB, previous *fleetstate.State, s *snapshot.Snapshot, known facts.Set) *fleetstate.State {
 	t.Helper()
 	st, err := fleetstate.Build(previous, s, known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return st
 }
 
@@ -60,9 +59,7 @@ func NoProblems(t testing.TB, st *fleetstate.State) *fleetstate.State {
 func Query(t testing.TB, parameters string) query.Query {
 	t.Helper()
 	r, err := query.Parse([]byte(parameters), "hub")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -91,9 +88,7 @@ func (s Set) metadata(kind, key string) string {
 func Sets(t testing.TB, response []byte) []Set {
 	t.Helper()
 	var body struct{ Output struct{ Parameters []Set } }
-	if err := json.Unmarshal(response, &body); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(response, &body))
 	return body.Output.Parameters
 }
 
@@ -101,9 +96,7 @@ func Sets(t testing.TB, response []byte) []Set {
 func List(t testing.TB, st *fleetstate.State, query query.Query) []Set {
 	t.Helper()
 	b, err := response.Bytes(st, query)
-	if err != nil {
-		t.Fatalf("%+v: %v", query, err)
-	}
+	require.NoError(t, err, "%+v", query)
 	return Sets(t, b)
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // Deadline bounds how long a test waits.
@@ -47,9 +48,7 @@ func Write(t testing.TB, dir string, files map[string]string) {
 // Check fails the test if err is not nil.
 func Check(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // Repo is a Git repository with a working tree, written by the git command.

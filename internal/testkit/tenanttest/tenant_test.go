@@ -25,6 +25,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/tenanttest"
 )
 
@@ -125,9 +126,7 @@ func corpus(t *testing.T) (all [][]byte) {
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, quoted, _ := strings.Cut(strings.TrimSpace(string(text)), "[]byte(")
 		data, err := strconv.Unquote(strings.TrimSuffix(quoted, ")"))
 		if err != nil || data == "" {
