@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // keyring are tokens of a tokens file: name to value, all in files of that name.
@@ -35,17 +37,13 @@ func tokensOf(t *testing.T, allow map[string]string) keyring {
 		k.values[name] = "value-of-the-token-0123-of-" + name
 		k.write(t, name, k.values[name])
 	}
-	if err := os.WriteFile(k.file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(k.file, []byte(text), 0o600))
 	return k
 }
 
 func (k keyring) write(t *testing.T, name, value string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(k.dir, name), []byte(value+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(k.dir, name), []byte(value+"\n"), 0o600))
 }
 
 func (k keyring) use(o *server.Options) {
@@ -82,9 +80,7 @@ func (a caller) get(path string) reply {
 // inputs asks for the same as Flux Operator does.
 func (a caller) inputs(parameters string) reply {
 	var p map[string]any
-	if err := json.Unmarshal([]byte(parameters), &p); err != nil {
-		a.Fatal(err)
-	}
+	require.NoError(a, json.Unmarshal([]byte(parameters), &p))
 	q := url.Values{}
 	for key, v := range p {
 		if text, is := v.(string); is {
@@ -217,9 +213,7 @@ func TestTokenDecidesWhetherNeverWhat(t *testing.T) {
 		t.Errorf("%v %+v", err, sets)
 	}
 	for _, p := range sets.Output.Parameters {
-		if p.Tenant != "payments" {
-			t.Errorf("%+v", p)
-		}
+		assert.Equal(t, "payments", p.Tenant, "%+v", p)
 	}
 	if !strings.Contains(s.log.String(), "token=tenant") || !strings.Contains(s.log.String(), "token=token-file") {
 		t.Error("the log does not say whose requests these were")
@@ -251,20 +245,14 @@ func TestScopesOfListings(t *testing.T) {
 		"all":    `null hub-1/a hub-1/b hub-1/c hub-1/f hub-1/g hub-1/hub-1 hub-2/a hub-2/hub-2 hub-2/z`,
 	} {
 		var l listing
-		if err := json.Unmarshal([]byte(with(name).get("/api/v1/fleet").body), &l); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(with(name).get("/api/v1/fleet").body), &l))
 		text, err := json.Marshal(l.RestrictedTo)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got := string(text)
 		for _, c := range l.Clusters {
 			got += " " + c.Hub + "/" + c.Name
 		}
-		if got != want {
-			t.Errorf("fleet of %s: %s, want %s", name, got, want)
-		}
+		assert.Equal(t, want, got, "fleet of %s", name)
 	}
 	with("hub").denial("fleet", with("hub").get("/api/v1/fleet?hub=hub-1"), `token "hub" may not ask for hub "hub-1"`)
 	with("none").denial("fleet", with("none").get("/api/v1/fleet"), `token "none" may not ask for route "fleet"`)
@@ -294,9 +282,7 @@ func TestScopesOfListings(t *testing.T) {
 	// a is on both hubs: who sees one of them means that one.
 	a := with("hub")
 	a.answered("a", a.get("/api/v1/explain?cluster=a&component=addons/dns"), full.get("/api/v1/explain?hub=hub-2&cluster=a&component=addons/dns"))
-	if r := full.get("/api/v1/explain?cluster=a&component=addons/dns"); r.code != 400 {
-		t.Errorf("%d %s", r.code, r.body)
-	}
+	full.get("/api/v1/explain?cluster=a&component=addons/dns").is(t, 400, "")
 
 	for _, c := range []struct{ token, repository, denied string }{
 		{"tenant", "flux/hub-1/g", ""},
@@ -329,12 +315,8 @@ func TestScopesOfListings(t *testing.T) {
 			}
 		}
 	}
-	if r := with("none").get("/v2/"); r.code != 403 || !strings.Contains(r.body, "DENIED") {
-		t.Errorf("%d %s", r.code, r.body)
-	}
-	if r := s.get("/v2/", "Authorization", "Basic "+basic("anybody", k.values["tenant"])); r.code != 200 {
-		t.Errorf("password: %d %s", r.code, r.body)
-	}
+	with("none").get("/v2/").is(t, 403, "", "DENIED")
+	s.get("/v2/", "Authorization", "Basic "+basic("anybody", k.values["tenant"])).is(t, 200, "password")
 }
 
 // What is wrong elsewhere in the fleet refuses an answer as ever (G1), but not in words that tell
@@ -375,27 +357,17 @@ func TestTokensAreReadAgain(t *testing.T) {
 		t.Error("rotated")
 	}
 	text, err := os.ReadFile(k.file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(k.file, []byte(strings.Replace(string(text), "[members]", "[agents]", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(k.file, []byte(strings.Replace(string(text), "[members]", "[agents]", 1)), 0o600))
 	if code(next, members) != 403 || code(next, agents) != 200 {
 		t.Error("another scope")
 	}
-	if err := os.WriteFile(k.file, []byte("kind: ["), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(k.file, []byte("kind: ["), 0o600))
 	if code(next, members) != 403 || code(next, agents) != 200 {
 		t.Error("a broken tokens file changes nothing")
 	}
-	if m := s.get("/metrics").body; !strings.Contains(m, "argosy_tokens_stale 1\n") {
-		t.Error("the metric does not say so")
-	}
-	if code(secret, members) != 200 {
-		t.Error("the token of the token file")
-	}
+	assert.Contains(t, s.get("/metrics").body, "argosy_tokens_stale 1\n", "the metric does not say so")
+	assert.Equal(t, 200, code(secret, members), "the token of the token file")
 }
 
 // A forge's token need not be good for anything else.
@@ -424,9 +396,7 @@ func TestWebhookWithItsOwnToken(t *testing.T) {
 	s.expect("GitHub", func() *http.Request {
 		return s.request("POST", path, body, "Authorization", "", "X-Hub-Signature-256", signed(argocd, body))
 	}, 401, "the webhook's signature is wrong: its secret has to be the service's token")
-	if r := (caller{s, forge}).ask(`{"view":"members"}`); r.code != 403 {
-		t.Errorf("%d %s", r.code, r.body)
-	}
+	(caller{s, forge}).ask(`{"view":"members"}`).is(t, 403, "")
 }
 
 func signed(key, body string) string {

@@ -16,7 +16,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // agentsInRings has member a in the first ring, agent b in the second, and the hub itself in the
@@ -302,9 +304,7 @@ func TestAgentThatHearsNothingHolds(t *testing.T) { withEachEngine(t, agentThatH
 func agentThatHearsNothingHolds(t *testing.T, engine string) {
 	t.Helper()
 	folder, err := store.NewFolder(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	stored := func(o *server.Options) { o.Store = store.New(folder) }
 	tolerant := strings.Replace(agentsInRings, "cluster: b}}", "cluster: b}}, maxUnavailable: 1", 1)
 	f, _ := steadyFederation(t, engine, stored)
@@ -321,9 +321,7 @@ func agentThatHearsNothingHolds(t *testing.T, engine string) {
 	if now := f.body(); now != before {
 		t.Errorf("the agent has heard nothing, and answers\n%s\n%s", before, now)
 	}
-	if err := f.agent.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.agent.Stop(t.Context()))
 	f.startAgent(t, stored)
 	f.agent.say(changed)
 	f.agent.until("answers", func(refresh.Status) bool { return f.revision() != "" })
@@ -348,9 +346,7 @@ func agentsFollowNobodyWithoutTheSwitch(t *testing.T, engine string) {
 	f.hub.answers()
 	f.hub.healthy("dns-a", "dns-hub-1")
 	f.deliver()
-	if f.grant.Rings != "" {
-		t.Error("the hub announces", f.grant.Rings)
-	}
+	assert.Equal(t, "", f.grant.Rings, "the hub announces")
 	without[valuesOfAll] = "replicas: 7\n"
 	f.say(agentWith(engine, without))
 	f.agent.until("follows", func(refresh.Status) bool { return strings.Contains(f.body(), "replicas: 7") })
@@ -418,9 +414,7 @@ func TestAgentThatHasLostItsRecordsCatchesUp(t *testing.T) {
 		f, _ := steadyFederation(t, engine)
 		changed := agentWith(engine, map[string]string{valuesOfAll: "replicas: 7\n"})
 		second := f.say(changed)
-		if err := f.agent.Stop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.agent.Stop(t.Context()))
 		f.startAgent(t) // an emptyDir
 		f.agent.say(changed)
 		f.hub.ring("first", second)

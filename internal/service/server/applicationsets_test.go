@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 // controller is an Argo CD that asks as soon as it is refreshed, as the real one does.
@@ -64,9 +65,7 @@ func TestApplicationSetsAreRefreshed(t *testing.T) {
 	for range 2 {
 		name, revision := c.next(t)
 		refreshed[name] = true
-		if revision != first.Revision {
-			t.Errorf("%s: asked and got %s, want %s", name, revision, first.Revision)
-		}
+		assert.Equal(t, first.Revision, revision, "%s: asked and", name)
 	}
 	if !refreshed["members"] || !refreshed["dns"] {
 		t.Errorf("the first state: refreshed %v", refreshed)

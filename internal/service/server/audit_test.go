@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // audited are the lines of an audit log without what differs from run to run.
@@ -21,9 +23,7 @@ func audited(t *testing.T, log *lockedBuffer) []string {
 	var out []string
 	for _, line := range strings.Split(strings.TrimSpace(log.String()), "\n") {
 		var fields map[string]any
-		if err := json.Unmarshal([]byte(line), &fields); err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(line), &fields), "%q", line)
 		if fields["log"] != "audit" || fields["time"] == nil {
 			t.Errorf("%q", line)
 		}
@@ -31,9 +31,7 @@ func audited(t *testing.T, log *lockedBuffer) []string {
 			delete(fields, name)
 		}
 		text, err := json.Marshal(fields)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out = append(out, string(text))
 	}
 	return out
@@ -100,9 +98,7 @@ func TestAuditLogNamesCertificatesAndRotations(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(certify(t, 1, certFile, keyFile))
 	ours := newAuthority(t, "ours")
-	if err := os.WriteFile(caFile, []byte(ours.pem()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(caFile, []byte(ours.pem()), 0o600))
 	k := tokensOf(t, map[string]string{"forge": "{routes: [webhook]}"})
 	s := start(t, k.use, func(o *server.Options) {
 		o.TLSCert, o.TLSKey, o.TLSClientCA, o.Audit = certFile, keyFile, caFile, log
@@ -114,9 +110,7 @@ func TestAuditLogNamesCertificatesAndRotations(t *testing.T) {
 	k.write(t, "forge", "another-value-of-the-token")
 	s.ask(`{"view":"members"}`)
 	request := `{"address":"127.0.0.1","applicationSet":"try","certificate":"CN=flux 2","code":200,"method":"POST","msg":"request","query":"members/hub-1","route":"getparams","tenants":["*"],"token":"token-file"}`
-	if got, want := fmt.Sprint(audited(t, log)), fmt.Sprint([]string{request, `{"msg":"rotated","token":"forge"}`, request}); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	assert.Equal(t, fmt.Sprint([]string{request, `{"msg":"rotated","token":"forge"}`, request}), fmt.Sprint(audited(t, log)))
 }
 
 // TestAuditLogNamesUsedApprovals: a removal that an approval lets pass is one line, with the file.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // BenchmarkWarm asks again for one component of a fleet of 100 clusters over HTTP, and for the same
@@ -50,15 +51,11 @@ func BenchmarkWarm(b *testing.B) {
 			before := processorTime(b)
 			for b.Loop() {
 				r, err := http.NewRequest(http.MethodPost, side.url+getparams, strings.NewReader(question))
-				if err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, err)
 				r.Header.Set("Authorization", "Bearer "+secret)
 				r.Header.Set("Content-Type", "application/json")
 				resp, err := client.Do(r)
-				if err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, err)
 				got.Reset()
 				_, err = got.ReadFrom(resp.Body)
 				_ = resp.Body.Close()
@@ -105,8 +102,6 @@ func BenchmarkClients(b *testing.B) {
 func processorTime(b *testing.B) int64 {
 	b.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return u.Utime.Nano() + u.Stime.Nano()
 }

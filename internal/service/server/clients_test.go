@@ -8,7 +8,9 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"math/big"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,6 +19,8 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // authority signs certificates of clients.
@@ -38,9 +42,7 @@ func newAuthority(t *testing.T, name string) authority {
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &a.key.PublicKey, a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if a.cert, err = x509.ParseCertificate(der); err != nil {
 		t.Fatal(err)
 	}
@@ -55,17 +57,13 @@ func (a authority) pem() string {
 func (a authority) client(usage x509.ExtKeyUsage, until time.Time) tls.Certificate {
 	a.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.Fatal(err)
-	}
+	require.NoError(a, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "flux"}, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: until,
 		ExtKeyUsage: []x509.ExtKeyUsage{usage},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
-	if err != nil {
-		a.Fatal(err)
-	}
+	require.NoError(a, err)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
@@ -80,9 +78,7 @@ func TestClientCertificates(t *testing.T) {
 	ours, theirs := newAuthority(t, "ours"), newAuthority(t, "theirs")
 	trust := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(caFile, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(caFile, []byte(text), 0o600))
 	}
 	trust(ours.pem())
 	s := start(t, func(o *server.Options) { o.TLSCert, o.TLSKey, o.TLSClientCA = certFile, keyFile, caFile })
@@ -136,9 +132,7 @@ func TestClientCertificates(t *testing.T) {
 				t.Errorf("%s with a certificate: %d %s", what, r.code, r.body)
 			}
 		}
-		if r := s.ask(`{"view":"members"}`, "Authorization", ""); r.code != 401 {
-			t.Errorf("a certificate in place of a token: %d %s", r.code, r.body)
-		}
+		s.ask(`{"view":"members"}`, "Authorization", "").is(t, 401, "a certificate in place of a token")
 	})
 	for what, cert := range map[string]tls.Certificate{
 		"of another authority": theirs.client(x509.ExtKeyUsageClientAuth, later),
@@ -154,9 +148,7 @@ func TestClientCertificates(t *testing.T) {
 
 	// The authority goes while a connection is open.
 	use(good, func() {
-		if r := s.ask(`{"view":"members"}`); r.code != 200 {
-			t.Errorf("before: %d %s", r.code, r.body)
-		}
+		s.ask(`{"view":"members"}`).is(t, 200, "before")
 		trust(theirs.pem())
 		if r := s.ask(`{"view":"members"}`); r.code != 403 || r.message() != "the client certificate is of no authority of --tls-client-ca, or has expired" {
 			t.Errorf("on the open connection: %d %s", r.code, r.body)
@@ -168,26 +160,75 @@ func TestClientCertificates(t *testing.T) {
 		}
 	})
 	use(as(theirs.client(x509.ExtKeyUsageClientAuth, later)), func() {
-		if r := s.ask(`{"view":"members"}`); r.code != 200 {
-			t.Errorf("the new authority: %d %s", r.code, r.body)
-		}
+		s.ask(`{"view":"members"}`).is(t, 200, "the new authority")
 		const garbage = "-----BEGIN CERTIFICATE-----\nZ2FyYmFnZQ==\n-----END CERTIFICATE-----\n"
 		for what, bad := range map[string]string{
 			"empty": "", "no PEM": "x", "one is cut off": ours.pem() + theirs.pem()[:200], "one is no certificate": ours.pem() + garbage,
 		} {
 			trust(bad)
-			if r := s.ask(`{"view":"members"}`); r.code != 200 {
-				t.Errorf("%s: %d %s", what, r.code, r.body)
-			}
+			s.ask(`{"view":"members"}`).is(t, 200, what)
 		}
 		trust(theirs.pem() + ours.pem())
 	})
 	use(good, func() {
-		if r := s.ask(`{"view":"members"}`); r.code != 200 {
-			t.Errorf("both: %d %s", r.code, r.body)
-		}
+		s.ask(`{"view":"members"}`).is(t, 200, "both")
 	})
-	if !strings.Contains(s.log.String(), "TLS client CA cannot be used; the last good one stays in use") {
-		t.Error("the log does not tell of a bad file")
+	assert.Contains(t, s.log.String(), "TLS client CA cannot be used; the last good one stays in use", "the log does not tell of a bad file")
+}
+
+// certify writes a key pair for 127.0.0.1 and returns the certificate.
+func certify(t *testing.T, serial int64, certFile, keyFile string) *x509.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	require.NoError(t, err)
+	keyDER, err := x509.MarshalECPrivateKey(key)
+	require.NoError(t, err)
+	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "EC PRIVATE KEY", Bytes: keyDER}} {
+		require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
+	}
+	cert, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	return cert
+}
+
+func TestTLSWithARenewedCertificate(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	roots := x509.NewCertPool()
+	first := certify(t, 1, certFile, keyFile)
+	roots.AddCert(first)
+	s := start(t, func(o *server.Options) { o.TLSCert, o.TLSKey = certFile, keyFile })
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true}
+	s.client = &http.Client{Transport: transport, Timeout: patient}
+	s.say(repository(nil))
+	if !strings.HasPrefix(s.Addr(), "https://127.0.0.1:") {
+		t.Errorf("address %s", s.Addr())
+	}
+	s.ask(`{"view":"members"}`).is(t, 200, "")
+	serial := func() int64 {
+		t.Helper()
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(s.Addr(), "https://"), &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12})
+		require.NoError(t, err)
+		defer conn.Close()
+		return conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
+	}
+	assert.Equal(t, 1, serial(), "serial")
+	assert.Contains(t, s.get("/metrics").body, fmt.Sprintf("argosy_tls_certificate_not_after_timestamp_seconds %g\n", float64(first.NotAfter.Unix())), "metrics lack the certificate's end")
+	roots.AddCert(certify(t, 2, certFile, keyFile))
+	assert.Equal(t, 2, serial(), "renewed: serial")
+	require.NoError(t, os.WriteFile(keyFile, []byte("half a"), 0o600))
+	assert.Equal(t, 2, serial(), "a bad key: serial")
+	require.NoError(t, os.Remove(certFile))
+	assert.Equal(t, 2, serial(), "no certificate: serial")
+	old := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	if conn, err := tls.Dial("tcp", strings.TrimPrefix(s.Addr(), "https://"), old); err == nil {
+		conn.Close()
+		t.Error("TLS 1.1 is spoken")
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const exampleHub = "hub-eu"
@@ -37,9 +38,7 @@ func exampleFleet(t testing.TB) map[string]string {
 			files[filepath.ToSlash(name)] = string(content)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	return files
 }
@@ -74,9 +73,7 @@ func newSmallArgoCD(t *testing.T, known bool, change ...func(*server.Options)) *
 	for _, group := range []string{"addons", "fleet", "monitoring", "resources"} {
 		a.sets[group] = fmt.Sprintf(`{"view":"releases","group":%q}`, group)
 		var catalog struct{ Components map[string]any }
-		if err := yaml.Unmarshal([]byte(files["charts/application-sets/catalogs/"+group+".yaml"]), &catalog); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, yaml.Unmarshal([]byte(files["charts/application-sets/catalogs/"+group+".yaml"]), &catalog))
 		a.catalogs[group] = catalog.Components
 	}
 	a.say(files)
@@ -118,9 +115,7 @@ func (a *smallArgoCD) one(name string) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(r.body), &response); err != nil {
-		a.Fatal(err)
-	}
+	require.NoError(a, json.Unmarshal([]byte(r.body), &response))
 	wanted := map[string]bool{}
 	for _, s := range response.Output.Parameters {
 		if owner := a.apps[s.ApplicationName].Controller; owner != "" && owner != name {
@@ -146,14 +141,10 @@ func (a *smallArgoCD) one(name string) {
 func (a *smallArgoCD) make(group, release, values string) {
 	a.Helper()
 	var chart struct{ Components map[string]any }
-	if err := yaml.Unmarshal([]byte(values), &chart); err != nil {
-		a.Fatal(err)
-	}
+	require.NoError(a, yaml.Unmarshal([]byte(values), &chart))
 	for component := range chart.Components {
 		base, err := json.Marshal(a.catalogs[group][component])
-		if err != nil {
-			a.Fatal(err)
-		}
+		require.NoError(a, err)
 		a.sets[group+"-"+release+"-"+component] = fmt.Sprintf(`{"view":"components","group":%q,"component":%q,"release":%q,"base":%s}`, group, component, release, base)
 	}
 }
@@ -169,6 +160,14 @@ func (a *smallArgoCD) lost(before map[string]facts.Application) []string {
 		}
 	}
 	return out
+}
+
+// losesNothing fails the test if some Applications have been deleted, or are marked to be.
+func (a *smallArgoCD) losesNothing(before map[string]facts.Application, when string) {
+	a.Helper()
+	if lost := a.lost(before); len(lost) > 0 {
+		a.Errorf("%s: %d Applications are lost: %s", when, len(lost), strings.Join(lost, " "))
+	}
 }
 
 // fleetWideAccidents are commits that take something from most members of the example fleet.
@@ -220,16 +219,12 @@ func TestFleetWideAccidentDeletesNothing(t *testing.T) {
 				for range 3 {
 					a.reconcile()
 				}
-				if lost := a.lost(before); len(lost) > 0 {
-					t.Errorf("%d Applications are lost: %s", len(lost), strings.Join(lost, " "))
-				}
+				a.losesNothing(before, "")
 				a.say(exampleFleet(t))
 				for range 3 {
 					a.reconcile()
 				}
-				if lost := a.lost(before); len(lost) > 0 {
-					t.Errorf("once the files are back: %s", strings.Join(lost, " "))
-				}
+				a.losesNothing(before, "once the files are back")
 			})
 		}
 	}
@@ -285,9 +280,7 @@ func TestHubKeepsItsOwnEngineUntilAnApprovalNamesIt(t *testing.T) {
 			}
 			a.say(files)
 			a.reconcile()
-			if lost := a.lost(before); len(lost) > 0 {
-				t.Errorf("approved by %q: lost %q", wildcard, lost)
-			}
+			a.losesNothing(before, fmt.Sprintf("approved by %q", wildcard))
 		}
 		a.refuses("fleet-default-"+component, a.sets["fleet-default-"+component],
 			"removal budget: hub-eu would lose its own fleet/"+component+"; that needs an approval that names it (docs/how-to/approve-a-removal.md)")
@@ -378,15 +371,11 @@ func TestCommitIsRefusedAfterARestart(t *testing.T) {
 	files := exampleFleet(t)
 	fleetWideAccidents["a catalog of all members emptied"](files)
 	a.say(files)
-	if err := a.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Stop(t.Context()))
 	a.service = start(t, keep, func(o *server.Options) { o.Hub = exampleHub })
 	a.say(files)
 	a.reconcile()
-	if lost := a.lost(before); len(lost) > 0 {
-		t.Errorf("%d Applications are lost: %s", len(lost), strings.Join(lost, " "))
-	}
+	a.losesNothing(before, "")
 }
 
 // TestMemberMayMoveToAnotherTenant: one member that moves loses what the new tenant does not have,

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // atMost bounds the connections of a service to the fewest that can be.
@@ -53,9 +55,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	metrics := func(conn net.Conn) string {
 		t.Helper()
 		r, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer r.Body.Close()
 		body, err := io.ReadAll(r.Body)
 		if err != nil || r.StatusCode != 200 {
@@ -104,9 +104,7 @@ func TestSignedBodiesAreBounded(t *testing.T) {
 		"no signature":   {hook + "X-Hub-Signature-256: sha256=00\r\nContent-Length: 1000\r\n\r\n", "the webhook's signature is wrong"}, // nor is it read
 		"a bearer's own": {hook + "Authorization: Bearer wrong\r\nX-Hub-Signature-256: sha256=00\r\nContent-Length: 1000\r\n\r\n", "the bearer token is wrong"},
 	} {
-		if answer := s.sent(s.dial(), c.request); !strings.Contains(answer, c.want) {
-			t.Errorf("%s: %q", what, answer)
-		}
+		assert.Contains(t, s.sent(s.dial(), c.request), c.want, "%s", what)
 	}
 }
 
@@ -127,17 +125,13 @@ func TestFewSignedBodiesAreReadAtOnce(t *testing.T) {
 	if r := one(); r.code != 429 || r.message() != "too many signed webhooks at once; the limit is 16" || r.header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", r.code, r.body)
 	}
-	if r := s.do(s.request("POST", "/api/v1/webhook", body)); r.code != 202 {
-		t.Errorf("with a token: %d %s", r.code, r.body)
-	}
+	s.do(s.request("POST", "/api/v1/webhook", body)).is(t, 202, "with a token")
 	for _, conn := range reading {
 		if answer := s.sent(conn, body); !strings.HasPrefix(answer, "HTTP/1.1 202 ") {
 			t.Errorf("%q", answer)
 		}
 	}
-	if r := one(); r.code != 202 {
-		t.Errorf("afterwards: %d %s", r.code, r.body)
-	}
+	one().is(t, 202, "afterwards")
 }
 
 // zeros are a body that takes no memory.
@@ -160,9 +154,7 @@ func TestSignedBodiesAreNotKept(t *testing.T) {
 	send()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if r := send(); r.code != 401 {
-		t.Errorf("%d %s", r.code, r.body)
-	}
+	send().is(t, 401, "")
 	runtime.ReadMemStats(&after)
 	if all := after.TotalAlloc - before.TotalAlloc; all > 1<<20 {
 		t.Errorf("%d KiB are allocated for %d MiB of body", all>>10, size>>20)
@@ -189,4 +181,60 @@ func TestStrangersLeaveMetricsToOthers(t *testing.T) {
 			t.Fatalf("%d %s", r.code, r.body)
 		}
 	}
+}
+
+// flood begins requests that the service reads the bodies of, until it refuses one. It returns
+// their number.
+func (s *service) flood(dial func() net.Conn, head, body string) (held int) {
+	s.Helper()
+	for {
+		conn := dial()
+		if _, err := fmt.Fprintf(conn, "%sContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", head, len(body)); err != nil {
+			s.Fatal(err)
+		}
+		r, err := http.ReadResponse(bufio.NewReader(conn), nil) //nolint:bodyclose // a body would end with its connection
+		switch {
+		case err != nil:
+			s.Fatal(err)
+		case r.StatusCode == http.StatusContinue:
+			held++
+		case r.StatusCode == http.StatusTooManyRequests:
+			return held
+		default:
+			s.Fatalf("status %d", r.StatusCode)
+		}
+	}
+}
+
+// TestFloodOfOneTokenStarvesNoOther: one token takes all slots that it can get, half of them, by
+// requests that do not end. Other tokens, whatever their scope, and Argo CD's are served. (H10)
+func TestFloodOfOneTokenStarvesNoOther(t *testing.T) {
+	k := tokensOf(t, map[string]string{"flood": "{routes: [getparams], tenants: [retail]}", "reader": "{routes: [fleet]}"})
+	s := serving(t, k.use, func(o *server.Options) { o.MaxWait = -1 })
+	head := strings.Replace(beginning, secret, k.values["flood"], 1)
+	if held := s.flood(func() net.Conn { return s.dial() }, head, asked); held != 16 {
+		t.Errorf("one token has %d of %d slots", held, server.DefaultMaxConcurrent)
+	}
+	(caller{s, k.values["reader"]}).get("/api/v1/fleet").is(t, 200, "another token")
+	s.ask(`{"view":"members"}`).is(t, 200, "Argo CD's")
+	if r := (caller{s, k.values["flood"]}).ask(`{"view":"members"}`); r.code != 429 || !strings.Contains(r.message(), `with token "flood"`) {
+		t.Errorf("the flood: %d %s", r.code, r.body)
+	}
+}
+
+// TestWaitingRequestsOfOneTokenAreBounded: a token has at most as many waiting requests as there
+// are slots, so that it does not take all connections. (H10)
+func TestWaitingRequestsOfOneTokenAreBounded(t *testing.T) {
+	s := serving(t, func(o *server.Options) { o.MaxConcurrent, o.MaxWait = 1, patient })
+	conn := s.dial()
+	s.underWay(conn, strings.Replace(beginning, "Host: x", "Host: x\r\nConnection: close", 1), asked)
+	answers := make(chan reply, 3)
+	for range cap(answers) { // one waits, and the others are refused
+		go func() { answers <- s.ask(`{"view":"members"}`) }()
+	}
+	for range cap(answers) - 1 {
+		(<-answers).is(t, 429, "")
+	}
+	s.sent(conn, asked)
+	(<-answers).is(t, 200, "the one that waited")
 }

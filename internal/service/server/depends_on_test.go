@@ -9,7 +9,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // ordered is a fleet in which web of member a waits for dns, with further files.
@@ -146,9 +148,7 @@ func (h *orderly) waits(want string) {
 		if h.Refresher().State() != st {
 			continue
 		}
-		if strings.Join(got, "\n") != want {
-			h.Errorf("waits: %q; want %q", got, want)
-		}
+		assert.Equal(h, want, strings.Join(got, "\n"), "waits: %q; want", got)
 		return
 	}
 	h.Error("the state never settles")
@@ -164,9 +164,7 @@ func TestNewComponentWaitsForItsDependency(t *testing.T) {
 	}
 	h.waits("addons/web of a waits for addons/dns: it has no Application yet")
 	const listed = `"waiting":[{"hub":"hub-1","cluster":"a","group":"addons","component":"web","for":"addons/dns","reason":"it has no Application yet","new":true}]`
-	if body := h.get("/api/v1/fleet").body; !strings.Contains(body, listed) {
-		t.Errorf("the fleet does not list it: %s", body)
-	}
+	assert.Contains(t, h.get("/api/v1/fleet").body, listed, "the fleet does not list it")
 	h.apply(ofDNS, askDNS)
 	if h.web() != nil {
 		t.Fatal("web is there before dns is healthy")
@@ -234,9 +232,7 @@ func TestWaitSurvivesARestart(t *testing.T) {
 	h.say(both)
 	was := h.askAs(ofWeb, askWeb)
 	h.waits("addons/web of a waits for addons/dns: its Application is not the newest")
-	if err := h.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.Stop(t.Context()))
 	next := newOrderly(t, in(shared))
 	next.apps = h.apps
 	next.say(both)
@@ -320,21 +316,15 @@ func TestRemovalInReverseOrder(t *testing.T) {
 		catalogOfA:          strings.Replace(ordered(nil)[catalogOfA], "enabled: true", "enabled: false", 1) + "dns: {enabled: false}\n",
 		"fleet/layout.yaml": "apiVersion: argosy.dev/v1alpha1\nkind: Layout\nguard: {maxRemovals: 100%}\n",
 	}))
-	if got := deletion(); got != "orphan" {
-		t.Fatalf("dns before web: %s", got)
-	}
+	require.Equal(t, "orphan", deletion(), "dns before web")
 	if got := h.web(); got.Text("deletion") != "cascade" {
 		t.Fatalf("web: %v", got)
 	}
 	h.waits("addons/dns of a waits for addons/web: its Application is removed first")
 	h.apply(ofWeb, askWeb) // gets the finalizer
-	if got := deletion(); got != "orphan" {
-		t.Errorf("dns while web is being removed: %s", got)
-	}
+	assert.Equal(t, "orphan", deletion(), "dns while web is being removed")
 	h.apply(ofWeb, askWeb) // is left out
-	if got := deletion(); got != "cascade" {
-		t.Errorf("dns after web: %s", got)
-	}
+	assert.Equal(t, "cascade", deletion(), "dns after web")
 }
 
 // TestOrderedResponseIsThatOfItsBase: a query with another catalog entry gets another response,
@@ -354,9 +344,7 @@ func TestOrderedResponseIsThatOfItsBase(t *testing.T) {
 		if h.Refresher().State() != st {
 			continue
 		}
-		if first.code != http.StatusOK || !strings.Contains(first.body, `"7.7.7"`) {
-			t.Errorf("the first: %d %s", first.code, first.body)
-		}
+		first.is(t, http.StatusOK, "the first", `"7.7.7"`)
 		if second.code != http.StatusOK || !strings.Contains(second.body, `"8.8.8"`) || strings.Contains(second.body, `"7.7.7"`) {
 			t.Errorf("the second: %d %s", second.code, second.body)
 		}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 var update = flag.Bool("update", false, "write the answers into testdata")
@@ -106,17 +108,11 @@ func TestFluxInputsGolden(t *testing.T) {
 		t.Fatalf("%d %v %s", r.code, r.header, r.body)
 	}
 	if *update {
-		if err := os.WriteFile(golden, []byte(r.body), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(golden, []byte(r.body), 0o600))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), r.body); diff != "" {
-		t.Error(diff)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, string(want), r.body)
 }
 
 // TestFluxInputsAreThePluginsSets: whatever is asked, an input is the plugin's parameter set and an
@@ -144,9 +140,7 @@ func TestFluxInputsAreThePluginsSets(t *testing.T) {
 			ids = append(ids, id)
 		}
 		slices.Sort(ids)
-		if strings.Join(ids, " ") != c.ids {
-			t.Errorf("%s: ids %s, want %s", c.query, ids, c.ids)
-		}
+		assert.Equal(t, c.ids, strings.Join(ids, " "), "%s: ids %s, want", c.query, ids)
 		var plugins struct {
 			Output struct{ Parameters []map[string]any }
 		}
@@ -156,9 +150,7 @@ func TestFluxInputsAreThePluginsSets(t *testing.T) {
 		for _, set := range plugins.Output.Parameters {
 			id, _ := set["applicationName"].(string)
 			set["id"] = id
-			if diff := cmp.Diff(set, got[id]); diff != "" {
-				t.Errorf("%s: %s: %s", c.query, id, diff)
-			}
+			assert.Equal(t, set, got[id], "%s: %s", c.query, id)
 		}
 		if len(plugins.Output.Parameters) != len(got) {
 			t.Errorf("%s: %d inputs, %d parameter sets", c.query, len(got), len(plugins.Output.Parameters))
@@ -229,9 +221,7 @@ func TestFluxInputsAreNeverCutOff(t *testing.T) {
 	s.say(value(2 + spare))
 	s.expect("beyond the limit", func() *http.Request { return s.request("GET", inputs+"?"+query, "") }, 503,
 		"the answer has 921601 bytes; the limit is 921600 (Flux Operator's): ask for less, with component, release or selector")
-	if r := s.ask(`{"view":"components","group":"addons"}`); r.code != 200 {
-		t.Errorf("the plugin's answer: %d %s", r.code, r.body)
-	}
+	s.ask(`{"view":"components","group":"addons"}`).is(t, 200, "the plugin's answer")
 	small := serving(t, func(o *server.Options) { o.MaxResponseBytes = 10 })
 	small.expect("beyond the service's own limit", func() *http.Request { return small.request("GET", inputs+"?view=components&group=monitoring", "") }, 503,
 		"the answer has 14 bytes; the limit is 10 (--max-response-bytes): ask for less, with component, release or selector")
@@ -356,9 +346,7 @@ func TestFluxInputsAreRemovedInOneStep(t *testing.T) {
 			t.Errorf("%s: %d inputs, want %d", c.what, len(got), c.want)
 		}
 		for id, input := range got {
-			if input["deletion"] != "orphan" {
-				t.Errorf("%s: %s has deletion %v", c.what, id, input["deletion"])
-			}
+			assert.Equal(t, "orphan", input["deletion"], "%s: %s has deletion", c.what, id)
 		}
 	}
 	if r := s.ask(`{"view":"members"}`); !strings.Contains(r.body, `"name":"a"`) {
@@ -373,9 +361,7 @@ func TestFluxInputsAreLoggedAndCounted(t *testing.T) {
 	s.get(inputs + "?view=made-up&group=addons")
 	log, metrics := s.log.String(), s.get("/metrics").body
 	for _, want := range []string{"endpoint=flux-inputs", "request=components/hub-1/hub/addons/dns/default", "sets=3", "message=\"the answer has 3 inputs; the limit is 2,"} {
-		if !strings.Contains(log, want) {
-			t.Errorf("the log has no %s:\n%s", want, log)
-		}
+		assert.Contains(t, log, want, "the log")
 	}
 	for _, want := range []string{
 		`argosy_http_requests_total{code="200",endpoint="flux-inputs",view="components"} 1`,
@@ -383,8 +369,6 @@ func TestFluxInputsAreLoggedAndCounted(t *testing.T) {
 		`argosy_http_requests_total{code="400",endpoint="flux-inputs",view=""} 1`,
 		`argosy_parameter_sets_sum{view="components"} 3`,
 	} {
-		if !strings.Contains(metrics, want) {
-			t.Errorf("no metric %s", want)
-		}
+		assert.Contains(t, metrics, want, "no metric")
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // fluxHub is a hub with Flux that is in the last of two rings, with member a in the first and b
@@ -103,17 +105,13 @@ func TestFluxHubMovesRingByRing(t *testing.T) {
 	if now[ofDNSInFiles("b")] != before[ofDNSInFiles("b")] || now[ofDNSInFiles("hub-1")] != before[ofDNSInFiles("hub-1")] {
 		t.Error("a later ring has changed:", now[ofDNSInFiles("b")])
 	}
-	if !strings.Contains(now[ofDNSInFiles("a")], "replicas: 7") {
-		t.Error("the first ring has not changed:", now[ofDNSInFiles("a")])
-	}
+	assert.Contains(t, now[ofDNSInFiles("a")], "replicas: 7", "the first ring has not changed")
 	h.tell() // everything is green, from before
 	h.flux() // written, not healthy yet
 	h.ring("prod", first)
 	h.becomes(healthy, "dns-a")
 	h.ring("prod", second)
-	if text := h.files()[ofDNSInFiles("b")]; !strings.Contains(text, "replicas: 7") {
-		t.Error("b has not got it:", text)
-	}
+	assert.Contains(t, h.files()[ofDNSInFiles("b")], "replicas: 7", "b has not got it")
 	h.flux()
 	h.becomes(healthy, "dns-b", "dns-hub-1")
 	before = h.files()
@@ -136,9 +134,7 @@ func TestFluxRemovesRingByRing(t *testing.T) {
 	second := h.say(off).Revision
 	h.ring("canary", second)
 	now := h.files()
-	if !strings.Contains(now[ofDNSInFiles("a")], "argosy.dev/deletion: cascade") {
-		t.Error("the first ring keeps it:", now[ofDNSInFiles("a")])
-	}
+	assert.Contains(t, now[ofDNSInFiles("a")], "argosy.dev/deletion: cascade", "the first ring keeps it")
 	if now[ofDNSInFiles("b")] != before[ofDNSInFiles("b")] {
 		t.Error("the last ring has lost it:", now[ofDNSInFiles("b")])
 	}
@@ -151,9 +147,7 @@ func TestFluxRemovesRingByRing(t *testing.T) {
 // runs is not the newest commit; with records, later rings keep their objects. (G9)
 func TestFluxRingsSurviveARestart(t *testing.T) {
 	folder, err := store.NewFolder(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	stored := func(o *server.Options) { o.Store = store.New(folder) }
 	h, _ := steadyFluxHub(t, stored)
 	changed := onFlux(map[string]string{valuesOfAll: "replicas: 7\n"})
@@ -161,9 +155,7 @@ func TestFluxRingsSurviveARestart(t *testing.T) {
 	h.ring("canary", second)
 	before := h.files()
 	h.flux()
-	if err := h.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.Stop(t.Context()))
 	for name, keep := range map[string]func(*server.Options){"with its records": stored, "without": func(*server.Options) {}} {
 		t.Run(name, func(t *testing.T) {
 			again := newFluxHub(t, keep, func(o *server.Options) {
@@ -241,9 +233,7 @@ func TestLaterRingKeepsItsGitCredentials(t *testing.T) {
 			h.becomes(healthy, "dns-a", "dns-b", "dns-hub-1")
 			h.ring("prod", first)
 			before := h.files()[ofDNSInFiles("b")]
-			if !strings.Contains(before, "name: b-git-team") {
-				t.Fatal(before)
-			}
+			require.Contains(t, before, "name: b-git-team")
 			second := h.say(onFlux(with(private, commit, map[string]string{valuesOfAll: "replicas: 7\n"}))).Revision // the first ring waits
 			h.ring("canary", second)
 			if now := h.files()[ofDNSInFiles("b")]; now != before {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // fuzzed is a service for a fuzz target. It logs nothing: the log would be what takes the time and
@@ -166,15 +167,11 @@ func FuzzPaths(f *testing.F) {
 			t.Skip() // not what a client can send: net/http answers it by itself
 		}
 		req, err := http.NewRequest(http.MethodGet, s.Addr(), http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		req.URL.Path, req.URL.RawPath, req.URL.RawQuery = u.Path, u.RawPath, u.RawQuery
 		req.Header.Set("Authorization", "Bearer "+secret)
 		resp, err := s.client.Do(req)
-		if err != nil {
-			t.Fatalf("%q: %v", path, err)
-		}
+		require.NoError(t, err, "%q", path)
 		defer resp.Body.Close()
 		body, err := io.ReadAll(resp.Body)
 		if err != nil || resp.StatusCode >= 500 && resp.StatusCode != http.StatusServiceUnavailable || resp.StatusCode == http.StatusServiceUnavailable && !json.Valid(body) {

@@ -20,6 +20,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
 	"github.com/argosy-hub/argosy/internal/source/location"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const root = "../../.."
@@ -29,34 +31,22 @@ const root = "../../.."
 func TestResponsesAreTheResolversBytes(t *testing.T) {
 	open := func() source.Source {
 		src, err := location.Open(git.Options{Location: root})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return src
 	}
 	provider, err := refresh.NewFileFacts(root + "/examples/facts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := start(t, func(o *server.Options) { o.Source, o.Hub, o.Facts = open(), "hub-eu", provider })
 	s.until("serving", func(st refresh.Status) bool { return st.Ready() })
 
 	snap, err := open().Snapshot(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, err := os.ReadFile(root + "/examples/facts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	known, err := facts.Parse("facts.yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	st, err := fleetstate.Build(nil, snap, known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if r := s.Refresher().State(); r.Revision != st.Revision {
 		t.Fatalf("the server reads revision %s, the test %s: is the folder being changed?", r.Revision, st.Revision)
 	}
@@ -69,13 +59,9 @@ func TestResponsesAreTheResolversBytes(t *testing.T) {
 		`{"view":"members","selector":{"matchLabels":{"environment":"prod"}}}`,
 	} {
 		request, err := query.Parse([]byte(parameters), "hub-eu")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want, err := response.Bytes(st, request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r := s.ask(parameters)
 		switch {
 		case r.code != http.StatusOK || r.body != string(want):
@@ -222,15 +208,9 @@ func TestConcurrencyIsBounded(t *testing.T) {
 	if r.code != 429 || r.message() != `too many requests at once with token "token-file"; the limit for all tokens is 1 (--max-concurrent)` || r.header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", r.code, r.body)
 	}
-	if r := s.get("/healthz"); r.code != 200 {
-		t.Errorf("healthz: %d", r.code)
-	}
-	if r := finish(); r.code != 200 {
-		t.Errorf("the first: %d %s", r.code, r.body)
-	}
-	if r := s.ask(`{"view":"members"}`); r.code != 200 {
-		t.Errorf("afterwards: %d %s", r.code, r.body)
-	}
+	s.get("/healthz").is(t, 200, "healthz")
+	finish().is(t, 200, "the first")
+	s.ask(`{"view":"members"}`).is(t, 200, "afterwards")
 }
 
 func TestAShortWaitBeatsARefusal(t *testing.T) {
@@ -238,12 +218,8 @@ func TestAShortWaitBeatsARefusal(t *testing.T) {
 	finish := s.held()
 	second := make(chan reply, 1)
 	go func() { second <- s.ask(`{"view":"members"}`) }()
-	if r := finish(); r.code != 200 {
-		t.Errorf("the first: %d", r.code)
-	}
-	if r := <-second; r.code != 200 {
-		t.Errorf("the second: %d", r.code)
-	}
+	finish().is(t, 200, "the first")
+	(<-second).is(t, 200, "the second")
 }
 
 func TestRequestIDs(t *testing.T) {
@@ -271,7 +247,5 @@ func TestLogHoldsNeitherTokensNorBodies(t *testing.T) {
 			t.Errorf("the log holds %q:\n%s", forbidden, log)
 		}
 	}
-	if !strings.Contains(log, "applicationSet=try request=components/hub-1//addons/dns") {
-		t.Errorf("the log does not tell what was asked:\n%s", log)
-	}
+	assert.Contains(t, log, "applicationSet=try request=components/hub-1//addons/dns", "the log does not tell what was asked")
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/git"
 	"github.com/argosy-hub/argosy/internal/source/location"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
@@ -121,9 +123,7 @@ func TestGitSource(t *testing.T) {
 	second := w.push(map[string]string{"addons/defaults/addons/dns/values.yaml": "replicas: 2\n"})
 	webhook()
 	before := serves(s, second)
-	if !strings.Contains(before.body, `"replicas: 2\n"`) {
-		t.Errorf("%s", before.body)
-	}
+	assert.Contains(t, before.body, `"replicas: 2\n"`)
 	const versions = "versions/applicationSets.yaml"
 	good := repository(nil)[versions]
 	broken := w.push(map[string]string{versions: "releases: [\n"})
@@ -139,12 +139,8 @@ func TestGitSource(t *testing.T) {
 	worse := w.push(map[string]string{versions: "releases: [\n"})
 	webhook()
 	s.until("refused again", func(st refresh.Status) bool { return len(st.Refused) == 1 && st.Refused[0].Revision == worse })
-	if err := s.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(bare, bare+".away"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Stop(t.Context()))
+	require.NoError(t, os.Rename(bare, bare+".away"))
 	again := start(t, open)
 	again.until("the store", func(st refresh.Status) bool { return st.Revision == fixed })
 	if r := again.ask(`{"view":"components","group":"addons"}`); r.code != 200 || r.body != after.body {
@@ -218,13 +214,9 @@ func TestHangingGitServerServesRestoredState(t *testing.T) {
 	first := start(t, storedIn(t, dir))
 	revision := first.say(repository(nil)).Revision
 	want := first.ask(`{"view":"components","group":"addons"}`)
-	if err := first.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, first.Stop(t.Context()))
 	hanging, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = hanging.Close() })
 	second := start(t, storedIn(t, dir), func(o *server.Options) {
 		o.SourcePatience = time.Millisecond
@@ -242,7 +234,5 @@ func TestHangingGitServerServesRestoredState(t *testing.T) {
 		!strings.HasSuffix(ready.Refused[0].Problem, "/fleet.git\": nothing has been read within 1ms of the start") {
 		t.Errorf("readyz: %s", r.body)
 	}
-	if m := second.get("/metrics").body; !strings.Contains(m, `argosy_serving_stale{cause="source"} 1`) {
-		t.Error("no metric says so")
-	}
+	assert.Contains(t, second.get("/metrics").body, `argosy_serving_stale{cause="source"} 1`, "no metric says so")
 }

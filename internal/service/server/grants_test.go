@@ -11,6 +11,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // cession is a member's grants that remember what was released last.
@@ -61,9 +63,7 @@ func (s *service) clustersOf(set, parameters string) string {
 	var answer struct {
 		Output struct{ Parameters []struct{ Name string } }
 	}
-	if err := json.Unmarshal([]byte(r.body), &answer); err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, json.Unmarshal([]byte(r.body), &answer))
 	out := ""
 	for _, p := range answer.Output.Parameters {
 		out += p.Name + " "
@@ -83,9 +83,7 @@ func TestHubGrantsAGroupItNoLongerHas(t *testing.T) {
 	is := func(what, components, grants string) {
 		t.Helper()
 		s.eventually(what, func() bool { return s.clustersOf("grants", allGrants) == grants })
-		if got := s.clustersOf(setOfDNS, dnsOfHub); got != components {
-			t.Errorf("%s: components of %q, want %q", what, got, components)
-		}
+		assert.Equal(t, components, s.clustersOf(setOfDNS, dnsOfHub), "%s: components of", what)
 	}
 	now := func(apps ...facts.Application) { known.tell(facts.NewSet(false).WithApplications(apps...)) }
 	s.say(agentA(""))

@@ -15,6 +15,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const (
@@ -136,9 +138,7 @@ func (s *service) deletions(r reply) map[string]string {
 			Parameters []struct{ Name, Deletion string }
 		}
 	}
-	if err := json.Unmarshal([]byte(r.body), &answer); err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, json.Unmarshal([]byte(r.body), &answer))
 	out := map[string]string{}
 	for _, set := range answer.Output.Parameters {
 		out[set.Name] = set.Deletion
@@ -181,9 +181,7 @@ func TestRemovalsBeyondTheBudgetAreRefused(t *testing.T) {
 			s.refuses(ofDNS, askDNS, refusedDNS)
 			s.refuses(ofMembers, askMembers, refusedMembers)
 			s.gives(ofWeb, askWeb, 1)
-			if r := s.askAs("x", `{"view":"releases","group":"addons"}`); r.code != http.StatusOK {
-				t.Errorf("the release, which stays: %d %s", r.code, r.body)
-			}
+			s.askAs("x", `{"view":"releases","group":"addons"}`).is(t, http.StatusOK, "the release, which stays")
 			s.say(twelve(with(half(), map[string]string{"addons/defaults/addons/dns/values.yaml": "replicas: 2\n"})))
 			s.refuses(ofDNS, askDNS, refusedDNS) // another commit changes no letter of it
 
@@ -352,17 +350,13 @@ func TestRefusalIsReported(t *testing.T) {
 		t.Errorf("readyz: %+v", ready)
 	}
 	var fleet server.Fleet
-	if err := json.Unmarshal([]byte(s.get("/api/v1/fleet").body), &fleet); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(s.get("/api/v1/fleet").body), &fleet))
 	if len(fleet.RefusedRemovals) != 1 || len(fleet.RefusedRemovals[0].Removals) != 6 || fleet.RefusedRemovals[0].Removals[5].Cluster != "m06" {
 		t.Errorf("fleet: %+v", fleet.RefusedRemovals)
 	}
 	metric := func(n string) {
 		t.Helper()
-		if m := s.get("/metrics").body; !strings.Contains(m, `argosy_removals_refused{view="components"} `+n+"\n") {
-			t.Errorf("the metric is not %s", n)
-		}
+		assert.Contains(t, s.get("/metrics").body, `argosy_removals_refused{view="components"} `+n+"\n", "the metric is not %s", n)
 	}
 	metric("1")
 	s.say(twelve(with(half(), map[string]string{"README.yaml": "x: 1\n"})))
@@ -424,9 +418,7 @@ func TestCommitsShareTheBudgetOfAWindow(t *testing.T) {
 	s.gives(ofDNS, askDNS, dozen-1)
 	s.say(twelve(with(lose(1, 2), hour)))
 	held(s)
-	if err := s.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Stop(t.Context()))
 	restarted := start(t, keep(dir))
 	restarted.say(twelve(with(lose(1, 2), hour)))
 	held(restarted)

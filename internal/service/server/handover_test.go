@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 const (
@@ -230,9 +231,7 @@ func TestMoveToAnotherHubIsNoRemoval(t *testing.T) {
 			s.say(twelve(half()))
 			s.refuses(ofDNS, askDNS, refusedDNS)
 			listing := func() string { return s.get("/api/v1/fleet").body }
-			if !strings.Contains(listing(), `"detail":"its member file is gone"`) {
-				t.Error(listing())
-			}
+			assert.Contains(t, listing(), `"detail":"its member file is gone"`)
 			s.say(twelve(with(half(), there(dozen/2))))
 			s.refuses(ofDNS, askDNS, refusedDNS)
 			if got := listing(); !strings.Contains(got, `"detail":"its member file is gone, and hub \"hub-2\" has one of that name"`) || !strings.Contains(got, "fleet/fleet-members/hub-2/m01.yaml") {

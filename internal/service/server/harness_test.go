@@ -18,7 +18,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const (
@@ -79,14 +81,10 @@ func launch(t testing.TB, change ...func(*server.Options)) *service {
 	if s.Server, err = server.New(o); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Start(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Start(context.Background()))
 	t.Cleanup(func() {
 		s.client.CloseIdleConnections()
-		if err := s.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.Stop(context.Background()))
 	})
 	return s
 }
@@ -128,9 +126,7 @@ func (s *service) until(what string, ok func(refresh.Status) bool) {
 
 func (s *service) writeToken(text string) {
 	s.Helper()
-	if err := os.WriteFile(s.tokenFile, []byte(text), 0o600); err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, os.WriteFile(s.tokenFile, []byte(text), 0o600))
 }
 
 // reply is an answer that has been read whole.
@@ -138,6 +134,17 @@ type reply struct {
 	code   int
 	header http.Header
 	body   string
+}
+
+// is fails the test unless a reply has a code, and parts in its body.
+func (r reply) is(t testing.TB, code int, what string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		assert.Contains(t, r.body, part, "%s", what)
+	}
+	if r.code != code {
+		t.Errorf("%s: expected %d, got %d %s", what, code, r.code, r.body)
+	}
 }
 
 func (r reply) message() string {
@@ -149,23 +156,17 @@ func (r reply) message() string {
 func (s *service) do(r *http.Request) reply {
 	s.Helper()
 	resp, err := s.client.Do(r)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	return reply{resp.StatusCode, resp.Header, string(body)}
 }
 
 func (s *service) request(method, path, body string, header ...string) *http.Request {
 	s.Helper()
 	r, err := http.NewRequest(method, s.Addr()+path, strings.NewReader(body))
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	r.Header.Set("Authorization", "Bearer "+secret)
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/json")
@@ -197,9 +198,7 @@ func (s *service) readiness() (reply, server.Readiness) {
 	s.Helper()
 	r := s.get("/readyz")
 	var body server.Readiness
-	if err := json.Unmarshal([]byte(r.body), &body); err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, json.Unmarshal([]byte(r.body), &body))
 	return r, body
 }
 
@@ -222,9 +221,7 @@ func (s *service) expect(what string, request func() *http.Request, code int, me
 	if r.code != code || r.message() != message {
 		s.Errorf("%s: got %d %q, want %d %q", what, r.code, r.body, code, message)
 	}
-	if ct := r.header.Get("Content-Type"); ct != "application/json" {
-		s.Errorf("%s: Content-Type %q", what, ct)
-	}
+	assert.Equal(s, "application/json", r.header.Get("Content-Type"), "%s: Content-Type", what)
 	if again := s.do(request()); again.code != r.code || again.body != r.body {
 		s.Errorf("%s: %d %q, then %d %q", what, r.code, r.body, again.code, again.body)
 	}

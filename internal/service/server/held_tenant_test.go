@@ -12,6 +12,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const (
@@ -87,12 +89,8 @@ func (a *smallArgoCD) expectHeld(before map[string]map[string]map[string]any, va
 		a.Errorf("%d sets of the held tenant, then %d", len(before["analytics"]), len(after["analytics"]))
 	}
 	for id, set := range after["analytics"] {
-		if set["quarantine"] != "removal-refused" {
-			a.Errorf("%s: quarantine %q", id, set["quarantine"])
-		}
-		if diff := cmp.Diff(withoutFlags(before["analytics"][id]), withoutFlags(set)); diff != "" {
-			a.Errorf("%s has changed: %s", id, diff)
-		}
+		assert.Equal(a, "removal-refused", set["quarantine"], "%s: quarantine", id)
+		assert.Equal(a, withoutFlags(before["analytics"][id]), withoutFlags(set), "%s has changed", id)
 	}
 	n := 0
 	for id, set := range after["retail"] {
@@ -146,9 +144,7 @@ func TestRefusedTenantKeepsItsSetsWhileOthersGoOn(t *testing.T) {
 				t.Errorf("%v is not the revision of %s", good, explained.body)
 			}
 
-			if err := a.Stop(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.Stop(t.Context()))
 			a.service = start(t, keep, func(o *server.Options) {
 				if o.Hub = exampleHub; known {
 					a.known.running = make(chan struct{})
@@ -159,9 +155,7 @@ func TestRefusedTenantKeepsItsSetsWhileOthersGoOn(t *testing.T) {
 			a.say(files)
 			a.reconcile()
 			a.expectHeld(before, "three")
-			if lost := a.lost(running); len(lost) > 0 {
-				t.Errorf("lost %q", lost)
-			}
+			a.losesNothing(running, "")
 
 			files[approval] = approvalOf("- {tenant: analytics, component: \"*\", reason: r}")
 			a.say(files)
@@ -198,9 +192,7 @@ func TestHeldTenantGoesOnWithItsFilesBack(t *testing.T) {
 		}
 	}
 	a.until("nobody is held", func(st refresh.Status) bool { return st.Revision == next.Revision && len(st.Quarantined) == 0 })
-	if lost := a.lost(running); len(lost) > 0 {
-		t.Errorf("lost %q", lost)
-	}
+	a.losesNothing(running, "")
 }
 
 // TestFleetWideLossHoldsNobody: a loss that the platform's files cause for all tenants is refused
@@ -230,9 +222,7 @@ func TestFleetWideLossHoldsNobody(t *testing.T) {
 			// Back to the tenant's loss alone, the tenant is held from before both.
 			a.say(emptyOne(t, "two"))
 			a.reconcile()
-			if lost := a.lost(running); len(lost) > 0 {
-				t.Errorf("lost %q", lost)
-			}
+			a.losesNothing(running, "")
 		})
 	}
 }
@@ -247,9 +237,7 @@ func TestDeletedMemberOfATenantIsNotHeld(t *testing.T) {
 	delete(files, "fleet/fleet-members/hub-eu/analytics-dev-eu-1.yaml")
 	a.say(files)
 	a.reconcile()
-	if lost := a.lost(running); len(lost) > 0 {
-		t.Errorf("lost %q", lost)
-	}
+	a.losesNothing(running, "")
 	_, ready := a.readiness()
 	if len(ready.Quarantined) != 1 || ready.Quarantined[0].Member != "analytics-prod-eu-1" || len(ready.RefusedRemovals) == 0 {
 		t.Errorf("quarantined %+v, refused %+v", ready.Quarantined, ready.RefusedRemovals)

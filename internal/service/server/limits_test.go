@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,9 +16,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // soon is a limit of time that a test waits to see the end of.
@@ -27,13 +31,9 @@ const soon = 50 * time.Millisecond
 func (s *service) dial() *net.TCPConn {
 	s.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.Addr(), "http://"))
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	s.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(patient)); err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, conn.SetDeadline(time.Now().Add(patient)))
 	return conn.(*net.TCPConn)
 }
 
@@ -60,9 +60,7 @@ func TestSlowHeadersEnd(t *testing.T) {
 	if answer := s.sent(s.dial(), beginning); answer != "" { // the empty line never comes
 		t.Errorf("%q", answer)
 	}
-	if answer := s.sent(s.dial(), ""); answer != "" {
-		t.Errorf("nothing at all: %q", answer)
-	}
+	assert.Equal(t, "", s.sent(s.dial(), ""), "nothing at all")
 }
 
 // H10
@@ -134,9 +132,7 @@ func TestUnreadResponseEnds(t *testing.T) {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return // not even the header was written in time
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	if n, err := io.Copy(io.Discard, resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) || n >= resp.ContentLength {
 		t.Errorf("%d of %d bytes, %v", n, resp.ContentLength, err)
@@ -192,9 +188,7 @@ func TestRatesByToken(t *testing.T) {
 			t.Errorf("Retry-After %q", r.header.Get("Retry-After"))
 		}
 	}
-	if r := other.ask(`{"view":"members"}`); r.code != 200 {
-		t.Errorf("another token: %d %s", r.code, r.body)
-	}
+	other.ask(`{"view":"members"}`).is(t, 200, "another token")
 	for range 3 {
 		s.ask(`{"view":"members"}`)
 	}
@@ -204,9 +198,7 @@ func TestRatesByToken(t *testing.T) {
 	if r := s.get("/v2/"); r.code != 429 || !strings.Contains(r.body, "TOOMANYREQUESTS") || r.header.Get("Retry-After") == "" {
 		t.Errorf("the registry: %d %s", r.code, r.body)
 	}
-	if r := s.get("/healthz"); r.code != 200 {
-		t.Errorf("healthz: %d", r.code)
-	}
+	s.get("/healthz").is(t, 200, "healthz")
 }
 
 // Argo CD asks from a few workers at once, each of which waits for its answer. However often they
@@ -217,9 +209,7 @@ func TestArgoCDIsNeverRefusedForItsRate(t *testing.T) {
 	for range 10 {
 		workers.Go(func() {
 			for range 20 {
-				if r := s.ask(`{"view":"members"}`); r.code != 200 {
-					t.Errorf("%d %s", r.code, r.body)
-				}
+				s.ask(`{"view":"members"}`).is(t, 200, "")
 			}
 		})
 	}
@@ -236,9 +226,7 @@ func TestRatesOfFailedAttempts(t *testing.T) {
 	s := serving(t, func(o *server.Options) { o.FailureRate, o.FailureBurst = 0.001, 3 })
 	wrong := func() reply { return s.ask(`{"view":"members"}`, "Authorization", "Bearer wrong") }
 	for range 3 {
-		if r := wrong(); r.code != 401 {
-			t.Errorf("%d %s", r.code, r.body)
-		}
+		wrong().is(t, 401, "")
 	}
 	logged := strings.Count(s.log.String(), "level=WARN msg=request")
 	for range 5 {
@@ -261,9 +249,7 @@ func TestRatesOfFailedAttempts(t *testing.T) {
 	if now := strings.Count(s.log.String(), "level=WARN msg=request"); now != logged {
 		t.Errorf("%d refusals beyond the limit are warnings in the log", now-logged)
 	}
-	if r := s.ask(`{"view":"members"}`); r.code != 200 {
-		t.Errorf("a good token: %d %s", r.code, r.body)
-	}
+	s.ask(`{"view":"members"}`).is(t, 200, "a good token")
 	for range 5 {
 		if r := s.ask(`{"view":"members"}`, "Authorization", "Bearer $argosy:token"); r.code != 403 || !strings.HasSuffix(r.message(), hint) {
 			t.Errorf("%d %s", r.code, r.body)
@@ -287,9 +273,7 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 		"//api/v1/fleet": 200, // where it is redirected to
 	} {
 		r := s.get(path)
-		if r.code != code {
-			t.Errorf("%s: %d %s", path, r.code, r.body)
-		}
+		r.is(t, code, path)
 		checkHeaders(t, path, r.header)
 	}
 	for what, r := range map[string]reply{
@@ -305,9 +289,7 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 	}
 	answer := s.sent(s.dial(), "OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 	resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader(answer)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusBadRequest { // net/http's own answer would be 200
 		t.Errorf("OPTIONS *: %s", resp.Status)
@@ -321,13 +303,113 @@ func checkHeaders(t *testing.T, what string, h http.Header) {
 		"Cache-Control": "no-store", "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'", "Referrer-Policy": "no-referrer",
 		"X-Content-Type-Options": "nosniff", "Server": "", "X-Powered-By": "",
 	} {
-		if got := strings.Join(h.Values(name), "|"); got != want {
-			t.Errorf("%s: %s %q, want %q", what, name, got, want)
-		}
+		assert.Equal(t, want, strings.Join(h.Values(name), "|"), "%s: %s", what, name)
 	}
 	for name, values := range h {
 		if strings.Contains(fmt.Sprint(values), "go1.") {
 			t.Errorf("%s: %s tells the version: %q", what, name, values)
 		}
+	}
+}
+
+// TestManyProblemsAreAFewLines: a commit with tens of thousands of problems is reported in a few
+// lines, in /readyz as in the log, with how many there are; the same holds for a repository that
+// begins like that. (H10)
+func TestManyProblemsAreAFewLines(t *testing.T) {
+	hostile := map[string]string{"addons/defaults/addons/dns/values.yaml": strings.Repeat("a: 1\n", 20_000)}
+	for i := range 500 {
+		hostile[fmt.Sprintf("fleet/fleet-members/hub-1/m%d.yaml", i)] = strings.Repeat(fmt.Sprintf("k%d: 1\n", i), 50)
+	}
+	s := serving(t)
+	before := len(s.log.String())
+	s.say(repository(hostile))
+	s.until("quarantined", func(st refresh.Status) bool { return len(st.Quarantined) > 0 })
+	ready, body := s.readiness()
+	if len(ready.body) > 16<<10 || body.QuarantinedMembers != 503 || len(body.Quarantined) != 20 || body.Quarantined[0].Problems < 100 || !strings.Contains(body.Quarantined[0].Problem, ".yaml:2:1:") {
+		t.Errorf("%d bytes of /readyz, %d members", len(ready.body), body.QuarantinedMembers)
+	}
+	if logged := len(s.log.String()) - before; logged > 8192 {
+		t.Errorf("%d bytes are logged", logged)
+	}
+	if r := s.get("/metrics"); strings.Count(r.body, "\n") > 1000 {
+		t.Errorf("%d lines of metrics", strings.Count(r.body, "\n"))
+	}
+
+	first := start(t)
+	first.say(repository(hostile))
+	first.until("taken", func(st refresh.Status) bool { return st.Ready() || st.Waiting != "" })
+	fleet := first.get("/api/v1/fleet")
+	if len(fleet.body) > 4<<20 {
+		t.Errorf("%d bytes of /api/v1/fleet", len(fleet.body))
+	}
+	if r := first.ask(`{"view":"members"}`); len(r.body) > 4096 {
+		t.Errorf("%d bytes of an error", len(r.body))
+	}
+}
+
+// TestBombsTakeLittleMemory: a commit that stands for gigabytes, or that has a problem in each of
+// its lines, is read and reported within bounded memory: what is allocated on the way, and what
+// is kept. (H10)
+func TestBombsTakeLittleMemory(t *testing.T) {
+	laughs := "a: &a [x,x,x,x,x,x,x,x,x]\n"
+	for c := 'b'; c < 'z'; c++ {
+		laughs += fmt.Sprintf("%c: &%c [%s*%c]\n", c, c, strings.Repeat(fmt.Sprintf("*%c,", c-1), 8), c-1)
+	}
+	const values = "addons/defaults/addons/dns/values.yaml"
+	for name, text := range map[string]string{
+		"aliases":         laughs,
+		"a long text":     "a: &a " + strings.Repeat("x", 500_000) + "\nb: [" + strings.Repeat("*a,", 100_000) + "]\n",
+		"deep":            strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000),
+		"10,000 problems": strings.Repeat("a: 1\n", 10_001),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serving(t)
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			s.say(repository(map[string]string{values: text}))
+			s.until("quarantined", func(st refresh.Status) bool { return len(st.Quarantined) > 0 })
+			ready, _ := s.readiness()
+			fleet := s.get("/api/v1/fleet")
+			runtime.ReadMemStats(&after)
+			all := (after.TotalAlloc - before.TotalAlloc) >> 20
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			kept := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20
+			if all > 200 || kept > 50 || len(ready.body)+len(fleet.body) > 1<<20 || !strings.Contains(ready.body, values) {
+				t.Errorf("%d MiB allocated, %d MiB kept, %d bytes of answers: %.300s", all, kept, len(ready.body)+len(fleet.body), ready.body)
+			}
+			t.Logf("%d MiB allocated, %d MiB kept", all, kept)
+		})
+	}
+}
+
+// TestDistinctBasesTakeLittleMemory: a token that may ask can send any number of catalog entries of
+// its own, each once. What the service remembers of them is bounded in bytes. (H10)
+func TestDistinctBasesTakeLittleMemory(t *testing.T) {
+	s := serving(t)
+	var values strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&values, `"k%d":"v",`, i)
+	}
+	ask := func(i int) {
+		base := fmt.Sprintf(`{"enabled":true,"chart":{"repoURL":"r","name":"n","version":"1"},"values":{%s"n":%d}}`, values.String(), i)
+		if got := s.ask(`{"view":"components","group":"addons","component":"dns","base":` + base + `}`); got.code != 200 {
+			t.Fatalf("%d: %.300s", got.code, got.body)
+		}
+	}
+	ask(-1)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range 40 {
+		ask(i)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if kept := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20; kept > 150 {
+		t.Errorf("%d MiB kept of 40 entries", kept)
+	} else {
+		t.Logf("%d MiB kept", kept)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/service/httpserver"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // A panic is 500 when nothing has been written; an answer that has begun is broken off, never ended
@@ -28,9 +29,7 @@ func TestPanicBreaksTheResponseOff(t *testing.T) {
 	defer server.Close()
 
 	resp, err := http.Get(server.URL + "/before")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusInternalServerError || string(body) != "{\"message\":\"internal error; see the service's log\"}\n" {

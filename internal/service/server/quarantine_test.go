@@ -10,12 +10,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/resolve/flux"
 	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/source/git"
 	"github.com/argosy-hub/argosy/internal/source/location"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const dnsValues = "addons/defaults/addons/dns/values.yaml"
@@ -35,9 +38,7 @@ func setsIn(t testing.TB, body string) map[string]map[string]any {
 	var answer struct {
 		Output struct{ Parameters []map[string]any }
 	}
-	if err := json.Unmarshal([]byte(body), &answer); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(body), &answer))
 	out := map[string]map[string]any{}
 	for _, set := range answer.Output.Parameters {
 		name, _ := set["applicationName"].(string)
@@ -98,14 +99,10 @@ func TestBrokenMemberKeepsItsSets(t *testing.T) {
 					if set["quarantine"] != c.flag || set["revision"] != good || set["digest"] == before[q][name]["digest"] {
 						t.Errorf("%s: %s is flagged %q", q, name, set["quarantine"])
 					}
-					if diff := cmp.Diff(unflagged(before[q][name]), unflagged(set)); diff != "" {
-						t.Errorf("%s: %s has changed: %s", q, name, diff)
-					}
+					assert.Equal(t, unflagged(before[q][name]), unflagged(set), "%s: %s has changed", q, name)
 				}
 			}
-			if got := s.sets(questions[1])["dns-b"]["helmValues"]; got != "replicas: 2\n" {
-				t.Errorf("b has not gone on: %q", got)
-			}
+			assert.Equal(t, "replicas: 2\n", s.sets(questions[1])["dns-b"]["helmValues"], "b has not gone on")
 			// Everybody sees it.
 			r, body := s.readiness()
 			if r.code != 200 || !body.Ready || body.Revision != broken.Revision || len(body.Refused) != 0 || len(body.Quarantined) != 1 {
@@ -121,9 +118,7 @@ func TestBrokenMemberKeepsItsSets(t *testing.T) {
 				t.Error("the metrics do not say so")
 			}
 			var listed server.Fleet
-			if err := json.Unmarshal([]byte(s.get("/api/v1/fleet").body), &listed); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(s.get("/api/v1/fleet").body), &listed))
 			for _, m := range listed.Clusters {
 				switch {
 				case m.Hub != "hub-1" || m.Name != "a":
@@ -141,9 +136,7 @@ func TestBrokenMemberKeepsItsSets(t *testing.T) {
 			first := s.sets(questions[1])["dns-a"]
 			c.files["README.md"] = "# more\n"
 			s.say(repository(c.files))
-			if diff := cmp.Diff(first, s.sets(questions[1])["dns-a"]); diff != "" {
-				t.Errorf("another commit: %s", diff)
-			}
+			assert.Equal(t, first, s.sets(questions[1])["dns-a"], "another commit")
 			fixed := s.say(repository(map[string]string{dnsValues: "replicas: 2\n"}))
 			for name, set := range s.sets(questions[1]) {
 				if _, flagged := set["quarantine"]; flagged || set["revision"] != fixed.Revision || set["helmValues"] != "replicas: 2\n" {
@@ -157,22 +150,6 @@ func TestBrokenMemberKeepsItsSets(t *testing.T) {
 	}
 }
 
-// What is broken for all members keeps all of them, as the commit before did. (G2)
-func TestBrokenSystemLevelKeepsEveryMember(t *testing.T) {
-	s := serving(t)
-	before := s.sets(`{"view":"components","group":"addons"}`)
-	s.say(repository(map[string]string{dnsValues: "a: [\n"}))
-	after := s.sets(`{"view":"components","group":"addons"}`)
-	for name, set := range after {
-		if diff := cmp.Diff(unflagged(before[name]), unflagged(set)); diff != "" || set["quarantine"] != "invalid-yaml: "+dnsValues {
-			t.Errorf("%s: %v %s", name, set["quarantine"], diff)
-		}
-	}
-	if _, body := s.readiness(); len(after) != len(before) || len(body.Quarantined) != 3 {
-		t.Errorf("%d sets, then %d; %+v", len(before), len(after), body)
-	}
-}
-
 // A member whose own Flux runs what the service's registry has for it keeps that, byte by byte.
 // (G2)
 func TestArtifactOfABrokenAgentStays(t *testing.T) {
@@ -182,9 +159,7 @@ func TestArtifactOfABrokenAgentStays(t *testing.T) {
 	artifact := func() flux.Artifact {
 		t.Helper()
 		a, err := flux.Build(s.Refresher().State(), "hub-1", "a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return a
 	}
 	before, agents := artifact(), s.sets(`{"view":"agents"}`)
@@ -197,53 +172,6 @@ func TestArtifactOfABrokenAgentStays(t *testing.T) {
 	}
 	if list := s.sets(`{"view":"components","group":"addons","owner":"a"}`); list["dns-a"]["helmValues"] != agents["agent-a"]["components"].([]any)[0].(map[string]any)["helmValues"] {
 		t.Errorf("its own engine gets %v", list)
-	}
-}
-
-// G1: of a member that never could be computed nothing is lost if it has no Applications, and
-// something may be if it has.
-func TestBrokenNewMemberIsLeftOutWithoutApplications(t *testing.T) {
-	const fileN = "fleet/fleet-members/hub-1/n.yaml"
-	broken := repository(map[string]string{fileN: "clusterName: [\n"})
-	application := facts.Application{Name: "dns-n", Cluster: "n", Group: "addons", Component: "dns"}
-	for what, c := range map[string]struct {
-		facts    facts.Set
-		first    bool // the service starts with it
-		standing string
-	}{
-		"no Applications":                {facts.NewSet(false).WithApplications(), false, "left-out"},
-		"no Applications, at the start":  {facts.NewSet(false).WithApplications(), true, "left-out"},
-		"an Application":                 {facts.NewSet(false).WithApplications(application), false, "refused"},
-		"an Application, at the start":   {facts.NewSet(false).WithApplications(application), true, "refused"},
-		"nothing is known":               {facts.NewSet(false), false, "left-out"},
-		"nothing is known, at the start": {facts.NewSet(false), true, "refused"},
-	} {
-		t.Run(what, func(t *testing.T) {
-			s := start(t, func(o *server.Options) { o.Facts = refresh.StaticFacts{Set: c.facts} })
-			if !c.first {
-				s.say(repository(nil))
-			}
-			s.say(broken)
-			_, body := s.readiness()
-			if len(body.Quarantined) != 1 || string(body.Quarantined[0].Standing) != c.standing || body.Quarantined[0].Revision != "" {
-				t.Fatalf("%+v", body)
-			}
-			for _, q := range []string{`{"view":"members"}`, `{"view":"components","group":"addons"}`, `{"view":"releases","group":"addons"}`, `{"view":"agents"}`} {
-				r := s.ask(q)
-				if c.standing == "refused" {
-					if r.code != 503 || !strings.Contains(r.message(), fileN+":1") {
-						t.Errorf("%s: %d %s", q, r.code, r.body)
-					}
-					continue
-				}
-				if r.code != 200 {
-					t.Errorf("%s: %d %s", q, r.code, r.body)
-				}
-			}
-			if r := s.ask(`{"view":"components","group":"addons","owner":"b"}`); r.code != 200 {
-				t.Errorf("b's own engine: %d %s", r.code, r.body)
-			}
-		})
 	}
 }
 
@@ -277,15 +205,9 @@ func TestRestartKeepsABrokenMembersSets(t *testing.T) {
 	if sets := setsIn(t, before[1]); sets["dns-a"]["revision"] != first || sets["dns-b"]["revision"] != second {
 		t.Fatalf("%v", sets)
 	}
-	if err := s.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(bare, bare+".away"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(filepath.Join(state, "mirror.git")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Stop(t.Context()))
+	require.NoError(t, os.Rename(bare, bare+".away"))
+	require.NoError(t, os.RemoveAll(filepath.Join(state, "mirror.git")))
 	again := start(t, open)
 	again.until("serving again", func(st refresh.Status) bool { return st.Revision == second })
 	for i, q := range questions {
@@ -294,9 +216,7 @@ func TestRestartKeepsABrokenMembersSets(t *testing.T) {
 		}
 	}
 	// Nothing of the first commit is left, and the member is still broken.
-	if err := os.Rename(bare+".away", bare); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Rename(bare+".away", bare))
 	w.git("checkout", "-q", "--orphan", "other")
 	w.git("commit", "-qm", "rewritten")
 	w.git("push", "-qf", "origin", "HEAD:main")
@@ -309,10 +229,61 @@ func TestRestartKeepsABrokenMembersSets(t *testing.T) {
 	fixed := w.push(map[string]string{fileA: memberA})
 	again.do(again.request("POST", "/api/v1/webhook", "{}"))
 	again.until("fixed", func(st refresh.Status) bool { return st.Revision == fixed && len(st.Quarantined) == 0 })
-	if err := again.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, again.Stop(t.Context()))
 	if left, err := filepath.Glob(filepath.Join(state, "state", "snapshots-v3-*")); err != nil || len(left) != 1 {
 		t.Errorf("snapshots %v, %v; want that of the accepted revision", left, err)
 	}
+}
+
+// Rules D2 and G4: a draining member keeps each byte of its answers whatever is committed, over a
+// restart with a state file too; /api/v1/fleet says since which revision. It is no quarantine, and
+// it takes everything once it is active again.
+func TestDrainingMemberTakesNoChanges(t *testing.T) {
+	const question = `{"view":"components","group":"addons"}`
+	keep := storedIn(t, t.TempDir())
+	s := serving(t, keep)
+	good := s.Refresher().State().Revision
+	before := s.sets(question)["dns-a"]
+	draining := map[string]string{
+		fileA: memberA + "lifecycle: draining\nlabels: {ring: slow}\n", dnsValues: "replicas: 2\n",
+		"addons/tenants/defaults/application-sets/addons.yaml": "dns: {enabled: false}\n",
+	}
+	check := func(s *service, when string) {
+		t.Helper()
+		after := s.sets(question)
+		assert.Equal(t, text(t, before), text(t, after["dns-a"]), "%s", when)
+		if _, is := after["dns-b"]; is {
+			t.Errorf("%s: b has not gone on", when)
+		}
+		var listed server.Fleet
+		require.NoError(t, json.Unmarshal([]byte(s.get("/api/v1/fleet").body), &listed))
+		if a := listed.Clusters[0]; a.Name != "a" || a.Lifecycle != "draining" || a.Keeps != good || a.Quarantine != nil {
+			t.Errorf("%s: %+v", when, a)
+		}
+		if _, ready := s.readiness(); ready.QuarantinedMembers != 0 {
+			t.Errorf("%s: %+v", when, ready.Quarantined)
+		}
+	}
+	s.say(repository(draining))
+	check(s, "the commit")
+	draining["addons/defaults/addons/dns/values.yaml"] = "replicas: 3\n"
+	s.say(repository(draining))
+	check(s, "a later commit")
+	require.NoError(t, s.Stop(t.Context()))
+	again := start(t, keep)
+	again.script.Reports <- fleettest.Report{Snapshot: snapshot.FromMap(repository(draining))}
+	again.until("serving again", refresh.Status.Ready)
+	check(again, "a restart")
+	draining[fileA] = memberA
+	again.say(repository(draining))
+	if sets := again.sets(question); len(sets["dns-a"]) != 0 {
+		t.Errorf("active again: %v", sets["dns-a"])
+	}
+}
+
+func text(t *testing.T, v any) string {
+	t.Helper()
+	out, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(out)
 }

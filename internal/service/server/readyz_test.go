@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
@@ -88,9 +89,7 @@ func TestReadyzIsOpenInCodesAndNumbers(t *testing.T) {
 			s.until("as wanted", c.until)
 			open := s.get("/readyz", "Authorization", "")
 			var body map[string]any
-			if err := json.Unmarshal([]byte(open.body), &body); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(open.body), &body))
 			message, _ := body["message"].(string)
 			delete(body, "message")
 			if !strings.HasPrefix(message, c.message) || c.message == "" && message != "" || !strings.Contains(open.body, c.count) {
@@ -151,9 +150,7 @@ func TestReadyzSaysWhyToTokensOfTheWholeHub(t *testing.T) {
 			t.Errorf("%s: %d %s", name, r.code, r.body)
 		}
 	}
-	if r := s.get("/readyz", "Authorization", ""); r.code != http.StatusOK {
-		t.Errorf("a probe: %d %s", r.code, r.body)
-	}
+	s.get("/readyz", "Authorization", "").is(t, http.StatusOK, "a probe")
 }
 
 // TestNoReasonBeforeTheFirstStateForRestrictedTokens: why there is no state yet may be in a file of
@@ -166,7 +163,5 @@ func TestNoReasonBeforeTheFirstStateForRestrictedTokens(t *testing.T) {
 	if r := s.get("/api/v1/fleet", "Authorization", "Bearer "+k.values["tenant"]); r.code != 503 || strings.Contains(r.body, "s3cret-key") {
 		t.Errorf("%d %s", r.code, r.body)
 	}
-	if r := s.get("/api/v1/fleet"); r.code != 503 || !strings.Contains(r.body, "s3cret-key") {
-		t.Errorf("%d %s", r.code, r.body)
-	}
+	s.get("/api/v1/fleet").is(t, 503, "", "s3cret-key")
 }

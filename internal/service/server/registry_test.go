@@ -17,6 +17,9 @@ import (
 	"oras.land/oras-go/v2/content/memory"
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const (
@@ -37,9 +40,7 @@ func fluxFleet(more map[string]string) map[string]string {
 func (s *service) repositoryOf(name string, client *auth.Client) *remote.Repository {
 	s.Helper()
 	r, err := remote.NewRepository(strings.TrimPrefix(s.Addr(), "http://") + "/" + name)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	r.PlainHTTP = true
 	client.Client = &http.Client{Transport: s.client.Transport, Timeout: patient}
 	r.Client = client
@@ -57,21 +58,15 @@ func (s *service) pulled(name, reference string) (map[string]string, string) {
 	s.Helper()
 	store := memory.New()
 	manifest, err := oras.Copy(s.Context(), s.repositoryOf(name, withPassword(secret)), reference, store, "", oras.DefaultCopyOptions)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	rc, err := store.Fetch(s.Context(), manifest)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	var m struct {
 		MediaType string
 		Config    struct{ MediaType string }
 		Layers    []struct{ MediaType, Digest string }
 	}
-	if err := json.NewDecoder(rc).Decode(&m); err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, json.NewDecoder(rc).Decode(&m))
 	if m.Config.MediaType != "application/vnd.cncf.flux.config.v1+json" || len(m.Layers) != 1 || m.Layers[0].MediaType != "application/vnd.cncf.flux.content.v1.tar+gzip" {
 		s.Fatalf("manifest %+v", m)
 	}
@@ -82,18 +77,14 @@ func (s *service) pulled(name, reference string) (map[string]string, string) {
 func untar(t testing.TB, layer string) map[string]string {
 	t.Helper()
 	z, err := gzip.NewReader(strings.NewReader(layer))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	files := map[string]string{}
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return files
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var b bytes.Buffer
 		if _, err := io.Copy(&b, r); err != nil { //nolint:gosec // our own archive
 			t.Fatal(err)
@@ -178,9 +169,7 @@ func TestArtifactIsRefused(t *testing.T) {
 	}))
 	r := s.get(path, "Authorization", "")
 	wants("no token", r, 401, "UNAUTHORIZED no token: expected it as the password of any user, or as a bearer's")
-	if r.header.Get("WWW-Authenticate") != `Basic realm="argosy"` {
-		t.Errorf("challenge %q", r.header.Get("WWW-Authenticate"))
-	}
+	assert.Equal(t, `Basic realm="argosy"`, r.header.Get("WWW-Authenticate"), "challenge")
 	wants("reference", s.get(path, "Authorization", "Bearer $secret:key"), 403, "DENIED the bearer token is refused: it begins with \"$\", a reference to a Secret's key that Argo CD could not resolve; see the key \"token\" of the plugin's ConfigMap")
 	if _, err := s.repositoryOf("flux/hub-1/f", withPassword("wrong")).Resolve(t.Context(), "latest"); err == nil {
 		t.Error("a wrong password is taken")
@@ -193,7 +182,5 @@ func TestArtifactIsRefused(t *testing.T) {
 	wants("tag", s.get("/v2/flux/hub-1/f/manifests/v1"), 404, "NAME_UNKNOWN no such tag; expected latest or "+strings.ReplaceAll(s.Refresher().Status().Revision, ":", "-"))
 	wants("unsupported", s.get("/v2/flux/hub-1/g/manifests/latest"), 503,
 		`UNAVAILABLE addons/tenants/retail/clusters/g/application-sets/addons.yaml:1:24: component "dns" of group "addons": chart.repoURL "s3://charts" is not one that Flux reads charts from; expected https://, http://, or a registry without a scheme`)
-	if r := s.get("/v2/"); r.code != http.StatusOK {
-		t.Errorf("ping: %d", r.code)
-	}
+	s.get("/v2/").is(t, http.StatusOK, "ping")
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestTenantsValuesRefuseNobodysResponse: values of tenants, each within its budget, that together
@@ -57,9 +59,7 @@ func TestTenantsValuesRefuseNobodysResponse(t *testing.T) {
 			}
 		}
 		for name, is := range map[string]string{"blue": fmt.Sprint(blue, " 0"), "green": fmt.Sprint("0 ", green), "red": step, "held": held} {
-			if got[name] != is {
-				t.Errorf("%s: %q; expected %q", name, got[name], is)
-			}
+			assert.Equal(t, is, got[name], "%s", name)
 		}
 		if _, ready := s.readiness(); held != "" && (len(ready.Quarantined) != 1 || ready.Quarantined[0].Reason != "tenant-budget" || ready.Quarantined[0].Standing != "kept") {
 			t.Errorf("quarantined: %+v", ready.Quarantined)
@@ -72,9 +72,7 @@ func TestTenantsValuesRefuseNobodysResponse(t *testing.T) {
 	s.say(files(22_000, 45_000, "three"))
 	expect(22_000, 5_000, "green", "three")
 
-	if err := s.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Stop(t.Context()))
 	s = start(t, limited)
 	s.say(files(22_000, 45_000, "four"))
 	expect(22_000, 5_000, "green", "four")
@@ -154,18 +152,14 @@ func TestTenantsInputsRefuseNobodys(t *testing.T) {
 			expect("two", true)
 			s.say(files("three", c.heavy))
 			expect("three", true)
-			if err := s.Stop(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Stop(t.Context()))
 			s = start(t, keep)
 			s.say(files("four", c.heavy))
 			expect("four", true)
 			s.say(files("five", nil))
 			expect("five", false)
 
-			if err := s.Stop(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Stop(t.Context()))
 			s = start(t, keep) // a restart, and the first commit comes before any query
 			s.say(files("six", c.heavy))
 			expect("six", true)
@@ -189,7 +183,5 @@ func TestRefusedInputsNameTheTenant(t *testing.T) {
 	if r.code != http.StatusServiceUnavailable || !strings.Contains(r.body, `the limit is 921600 (Flux Operator's)`) || !strings.Contains(s.log.String(), `tenant \"green\" has 94`) {
 		t.Errorf("%d %s\n%s", r.code, r.body, s.log)
 	}
-	if r := s.get(inputs + "?view=components&group=addons&hub=hub-1&component=dns&limit=1"); r.code != http.StatusServiceUnavailable || !strings.Contains(r.body, "the limit is 1") {
-		t.Errorf("%d %s", r.code, r.body)
-	}
+	s.get(inputs+"?view=components&group=addons&hub=hub-1&component=dns&limit=1").is(t, http.StatusServiceUnavailable, "", "the limit is 1")
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const (
@@ -52,9 +54,7 @@ func TestBrokenMemberStaysInItsRing(t *testing.T) {
 			h.looks()
 			h.answers()
 			now := h.texts()
-			if !strings.Contains(now[c.member], c.want) {
-				t.Errorf("%s has lost %q: %s", c.member, c.want, now[c.member])
-			}
+			assert.Contains(t, now[c.member], c.want, "%s has lost", c.member)
 			if !strings.Contains(now[c.waits], c.kept) {
 				t.Errorf("%s does not have %q any more, though the first ring was never healthy: %s", c.waits, c.kept, now[c.waits])
 			}
@@ -105,15 +105,11 @@ func TestBrokenMemberThatDrainsKeepsWhatItHas(t *testing.T) {
 	}
 	h.ring("prod", third)
 	h.answers()
-	if now := h.texts()["b"]; !strings.Contains(now, "replicas: 1") {
-		t.Fatalf("b drains, and changes: %s", now)
-	}
+	require.Contains(t, h.texts()["b"], "replicas: 1", "b drains, and changes")
 	h.say(inRings(with(drains, map[string]string{fileB: strings.ReplaceAll(noYAML, ": a", ": b")})))
 	h.looks()
 	h.answers()
-	if now := h.texts()["b"]; !strings.Contains(now, "replicas: 1") {
-		t.Errorf("b drains, its file breaks, and it changes: %s", now)
-	}
+	assert.Contains(t, h.texts()["b"], "replicas: 1", "b drains, its file breaks, and it changes")
 }
 
 // TestRemovedMemberHoldsNoRing: a member of the first ring never becomes healthy at a commit, and
@@ -132,9 +128,7 @@ func TestRemovedMemberHoldsNoRing(t *testing.T) {
 // it waits for the first ring, also after a restart. (G7, G9)
 func TestRestartKeepsWhatAMemberJoinedWith(t *testing.T) {
 	folder, err := store.NewFolder(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	stored := func(o *server.Options) { o.Store = store.New(folder) }
 	h, first := steady(t, nil, stored)
 	files := func(own string) map[string]string {
@@ -153,9 +147,7 @@ func TestRestartKeepsWhatAMemberJoinedWith(t *testing.T) {
 		t.Fatal("the new member has not what its ring has:", before)
 	}
 	apps := h.apps
-	if err := h.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.Stop(t.Context()))
 	h = newOrderly(t, stored, func(o *server.Options) { o.Facts.(*changingFacts).set = factsOf(apps) })
 	h.apps = apps
 	h.say(files("later"))

@@ -1,12 +1,19 @@
 package server_test
 
 import (
+	"encoding/json"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestPolicyThatComesBackBeginsAnew: while there was no policy, all members got the newest commit.
@@ -14,9 +21,7 @@ import (
 // before. (G7)
 func TestPolicyThatComesBackBeginsAnew(t *testing.T) {
 	folder, err := store.NewFolder(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h, first := steady(t, nil, func(o *server.Options) { o.Store = store.New(folder) })
 	h.ring("canary", h.say(inRings(map[string]string{valuesOfAll: "replicas: 7\n"})).Revision)
 	h.ring("prod", first)
@@ -44,9 +49,7 @@ func TestRenamedPolicyKeepsItsRings(t *testing.T) {
 		"in memory": func(*testing.T) []func(*server.Options) { return nil },
 		"in a store": func(t *testing.T) []func(*server.Options) {
 			folder, err := store.NewFolder(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return []func(*server.Options){func(o *server.Options) { o.Store = store.New(folder) }}
 		},
 	} {
@@ -80,15 +83,11 @@ func TestWiderScopeTakesNothingBack(t *testing.T) {
 			change := map[string]string{valuesOfAll: "replicas: 7\n"}
 			h.ring("canary", h.say(inRings(with(change, map[string]string{policyFile: narrow}))).Revision)
 			h.healthy("dns-a", "dns-b", "dns-hub-1")
-			if now := h.texts()["b"]; !strings.Contains(now, "replicas: 7") {
-				t.Fatal("dns is in no policy, and b does not have the newest commit:", now)
-			}
+			require.Contains(t, h.texts()["b"], "replicas: 7", "dns is in no policy, and b does not have the newest commit")
 			h.say(inRings(with(change, map[string]string{policyFile: wide})))
 			h.looks()
 			h.answers()
-			if now := h.texts()["b"]; !strings.Contains(now, "replicas: 7") {
-				t.Errorf("b is taken back by a wider scope: %s", now)
-			}
+			assert.Contains(t, h.texts()["b"], "replicas: 7", "b is taken back by a wider scope")
 		})
 	}
 }
@@ -136,5 +135,80 @@ func TestScopeTakenOverKeepsTheGate(t *testing.T) {
 	h.answers()
 	if now := h.texts()["b"]; strings.Contains(now, "replicas: 7") {
 		t.Errorf("another policy takes dns over, and b has a commit that nobody approved: %s", now)
+	}
+}
+
+// TestRingSkipsNoVersionOfACluster: two commits pass the first ring while the second is frozen. The
+// second takes them one after the other: a control plane goes one minor version at a time. (C2)
+func TestRingSkipsNoVersionOfACluster(t *testing.T) {
+	const ofEKS, askEKS = "provisioning-eks", `{"view":"components","group":"provisioning","component":"eks"}`
+	const freeze = ", freezes: [{from: 2000-01-01, to: 2099-01-01}]"
+	at := func(version, freeze string) map[string]string {
+		member := func(name, environment string) string {
+			return "clusterName: " + name + "\ntenant: retail\nenvironment: " + environment + "\nsecretManagerSecretName: hub-1/" + name +
+				"\nprovision: {class: eks, version: \"" + version + "\"}\n"
+		}
+		return repository(map[string]string{
+			"fleet/layout.yaml":          "apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups:\n  provisioning: {catalog: catalogs/provisioning.yaml}\n",
+			"catalogs/provisioning.yaml": "eks: {enabled: true, chart: {repoURL: r, path: p, version: v}}\n",
+			fileA:                        member("a", "dev"), fileB: member("b", "prod"),
+			policyFile: "apiVersion: argosy.dev/v1alpha1\nkind: Rollout\nscope: {groups: [provisioning]}\nrings:\n" +
+				"- {name: canary, selector: {matchLabels: {environment: dev}}}\n- {name: prod, selector: {matchLabels: {environment: prod}}" + freeze + "}\n",
+		})
+	}
+	h := newOrderly(t)
+	h.sets.mu.Lock()
+	h.sets.sets = []facts.ApplicationSet{{Name: ofEKS, Requests: []json.RawMessage{[]byte(askEKS)}}}
+	h.sets.mu.Unlock()
+	first := h.say(at("1.31", "")).Revision
+	h.until("answers", func(refresh.Status) bool { return h.askAs(ofEKS, askEKS).code == http.StatusOK })
+	h.apply(ofEKS, askEKS)
+	h.health(true, "eks-a", "eks-b")
+	h.ring("prod", first)
+	revisions := map[string]string{}
+	for _, version := range []string{"1.32", "1.33"} {
+		revisions[version] = h.say(at(version, freeze)).Revision
+		h.ring("canary", revisions[version])
+		h.apply(ofEKS, askEKS)
+		h.health(true, "eks-a")
+		h.looks()
+		h.ringSays("prod", first, "the end of a freeze")
+	}
+	h.say(at("1.33", ""))
+	h.ring("prod", revisions["1.32"])
+	h.looks()
+	found := false
+	for _, s := range querytest.Sets(t, []byte(h.askAs(ofEKS, askEKS).body)) {
+		if s.Text("name") != "b" {
+			continue
+		}
+		if found = true; !strings.Contains(s.Text("helmValues"), "1.32") {
+			t.Errorf("b goes from 1.31 to:\n%s", s.Text("helmValues"))
+		}
+	}
+	if !found {
+		t.Error("b has no parameter set")
+	}
+}
+
+// TestQueriesThatNobodyKnowsOpenNoGate: what an ApplicationSet asks for that Argo CD alone knows
+// may be broken. Without it no ring goes on. (G8)
+func TestQueriesThatNobodyKnowsOpenNoGate(t *testing.T) {
+	const catalog = "addons/defaults/application-sets/addons.yaml"
+	withWeb := repository(nil)[catalog] + "web:\n  enabled: true\n  namespace: web\n  chart: {repoURL: https://example.org/charts, name: web, version: 1.0.0}\n"
+	h, first := steady(t, nil)
+	h.sets.mu.Lock()
+	h.sets.sets = []facts.ApplicationSet{{Name: ofDNS, Requests: []json.RawMessage{[]byte(askDNS)}}, {Name: "matrix", Templated: true}}
+	h.sets.mu.Unlock()
+	second := h.say(inRings(map[string]string{catalog: withWeb})).Revision
+	h.ring("canary", second)
+	h.apply("matrix", askWeb) // web-a is made, and never healthy
+	h.looks()
+	for _, x := range h.Rollouts().Rollouts {
+		for _, r := range x.Rings {
+			if r.Name == "prod" && r.Revision != first {
+				t.Errorf("prod has %s, though web-a was never healthy on canary", r.Revision)
+			}
+		}
 	}
 }

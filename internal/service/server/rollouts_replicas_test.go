@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
@@ -88,9 +89,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 		kept := &failing{Memory: memory}
 		h, first := steady(t, nil, stored(kept))
 		h.ring("canary", h.say(inRings(change)).Revision)
-		if err := h.Stop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, h.Stop(t.Context()))
 		kept.once()
 		h = h.beside(t, h.apps, stored(kept))
 		h.say(inRings(change))
@@ -145,9 +144,7 @@ func TestPolicyKeepsTheFilesOfOthers(t *testing.T) {
 		h.ring("one", h.say(saying(10+n)).Revision)
 	}
 	h.looks() // it has passed: nothing is known of health while the record of a policy cannot be read
-	if err := h.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.Stop(t.Context()))
 	var away atomic.Bool
 	away.Store(true)
 	kept.failIf(func(name string) bool { return strings.HasPrefix(name, "rollout-all") && away.Load() })
@@ -175,9 +172,7 @@ func TestRestartKeepsLastKnownGoodOfARing(t *testing.T) {
 	changed := inRings(map[string]string{valuesOfAll: "replicas: 7\n"})
 	h.ring("canary", h.say(changed).Revision)
 	before := h.texts()
-	if err := h.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.Stop(t.Context()))
 	h = h.beside(t, h.apps, stored(memory))
 	h.say(changed)
 	h.ring("prod", broken)

@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/rings"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 // ofTenants is a fleet with a rollout for each of two tenants: a and b are retail's, c and d are
@@ -174,25 +175,17 @@ func TestTenantReadsItsOwnRolloutsAlone(t *testing.T) {
 		return strings.Contains(full.body, `"name":"shared"`)
 	})
 	for _, text := range []string{"payments", "cluster"} {
-		if !strings.Contains(full.body, text) {
-			t.Errorf("the platform's token does not see %q: %s", text, full.body)
-		}
+		assert.Contains(t, full.body, text, "the platform's token does not see")
 	}
 	r := caller{h.service, k.values["retail"]}.get("/api/v1/rollouts")
-	if r.code != http.StatusOK || !strings.Contains(r.body, "retail-prod") || !strings.Contains(r.body, `"name":"shared"`) {
-		t.Errorf("retail does not see its own: %d %s", r.code, r.body)
-	}
+	r.is(t, http.StatusOK, "retail does not see its own", "retail-prod", `"name":"shared"`)
 	for _, text := range []string{"payments", `"cluster":"c"`, `"cluster":"d"`, "cluster c", "cluster d", "hub-1/", `"members":2`} {
 		if strings.Contains(r.body, text) {
 			t.Errorf("retail sees %q: %s", text, r.body)
 		}
 	}
-	if r := (caller{h.service, k.values["nobody"]}).get("/api/v1/rollouts"); r.code != http.StatusOK || !strings.Contains(r.body, `"rollouts":[]`) {
-		t.Errorf("a tenant without members sees %d %s", r.code, r.body)
-	}
-	if r := (caller{h.service, k.values["query"]}).get("/api/v1/rollouts"); r.code != http.StatusForbidden {
-		t.Errorf("a token for queries sees %d %s", r.code, r.body)
-	}
+	(caller{h.service, k.values["nobody"]}).get("/api/v1/rollouts").is(t, http.StatusOK, "a tenant without members sees", `"rollouts":[]`)
+	(caller{h.service, k.values["query"]}).get("/api/v1/rollouts").is(t, http.StatusForbidden, "a token for queries sees")
 	for line := range strings.SplitSeq(h.get("/metrics").body, "\n") {
 		if strings.HasPrefix(line, "argosy_rollout") && (strings.Contains(line, "cluster") || strings.Contains(line, second)) {
 			t.Errorf("the metrics say %s", line)

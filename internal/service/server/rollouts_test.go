@@ -15,6 +15,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/rings"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const (
@@ -199,9 +201,7 @@ func TestRemovalPassesTheRings(t *testing.T) {
 // (G9)
 func TestRestartHoldsTheRings(t *testing.T) {
 	folder, err := store.NewFolder(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	stored := func(o *server.Options) { o.Store = store.New(folder) }
 	h, first := steady(t, nil, stored)
 	changed := inRings(map[string]string{valuesOfAll: "replicas: 7\n"})
@@ -209,9 +209,7 @@ func TestRestartHoldsTheRings(t *testing.T) {
 	h.ring("canary", second)
 	before := h.texts()
 	apps := h.apps
-	if err := h.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.Stop(t.Context()))
 	again := func(change ...func(*server.Options)) *orderly {
 		h := newOrderly(t, append(change, func(o *server.Options) { o.Facts.(*changingFacts).set = factsOf(apps) })...)
 		h.apps = apps
@@ -231,22 +229,6 @@ func TestRestartHoldsTheRings(t *testing.T) {
 	pinned := strings.Replace(twoRings, "rings:", `pins: [{ring: canary, revision: "`+first+`"}]`+"\nrings:", 1)
 	if r := h.say(with(changed, map[string]string{policyFile: pinned})); r.Revision == "" {
 		t.Error("the pin is not taken in")
-	}
-}
-
-// TestNoPolicyNoRings: without a policy there is nothing to report, and responses are those of the
-// newest commit.
-func TestNoPolicyNoRings(t *testing.T) {
-	h := newOrderly(t)
-	h.say(repository(nil))
-	second := h.say(repository(map[string]string{valuesOfAll: "replicas: 7\n"})).Revision
-	for name, text := range h.texts() {
-		if !strings.Contains(text, second) {
-			t.Error(name, text)
-		}
-	}
-	if r := h.get("/api/v1/rollouts"); r.code != http.StatusOK || !strings.Contains(r.body, `"rollouts":[]`) {
-		t.Error(r.code, r.body)
 	}
 }
 
@@ -315,9 +297,7 @@ func TestShortFlapRestartsTheSoak(t *testing.T) {
 // by no more than 5 seconds. (G9)
 func TestRestartKeepsTheSoak(t *testing.T) {
 	folder, err := store.NewFolder(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	clock := newTicking()
 	stored := func(o *server.Options) { o.Store, o.Now = store.New(folder), clock.now }
 	h, first := steady(t, map[string]string{policyFile: soaking}, stored)
@@ -333,9 +313,7 @@ func TestRestartKeepsTheSoak(t *testing.T) {
 	}
 	h.watched(clock, 5*time.Minute)
 	apps := h.apps
-	if err := h.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.Stop(t.Context()))
 	clock.wait(20 * time.Second)
 	h = newOrderly(t, stored, func(o *server.Options) { o.Facts.(*changingFacts).set = factsOf(apps) })
 	h.apps = apps
@@ -402,9 +380,7 @@ func TestCheckHoldsTheRing(t *testing.T) {
 	h.ring("canary", second)
 	h.healthy("dns-a")
 	h.LookAtRings(t.Context())
-	if text := h.ring("canary", second).Text; !strings.Contains(text, "the service carries out no checks") {
-		t.Error(text)
-	}
+	assert.Contains(t, h.ring("canary", second).Text, "the service carries out no checks")
 	h.ring("prod", first)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/source/git"
 	"github.com/argosy-hub/argosy/internal/source/location"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // What is or looks like a secret goes in by every door, and comes out by none: no answer,
@@ -38,9 +39,7 @@ func TestSecretsStayInside(t *testing.T) {
 	}))
 	defer forge.Close()
 	credentials := t.TempDir()
-	if err := os.WriteFile(filepath.Join(credentials, "password"), []byte(folderPassword+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(credentials, "password"), []byte(folderPassword+"\n"), 0o600))
 	withUser := strings.Replace(forge.URL, "://", "://"+gitUser+":"+gitPassword+"@", 1) + "/fleet.git"
 	k := tokensOf(t, map[string]string{"tenant": "{routes: [getparams, fleet, explain, flux-inputs, registry], tenants: [payments]}", "forge": "{routes: [webhook]}"})
 	secrets := []string{

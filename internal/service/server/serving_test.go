@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
 
@@ -48,9 +49,7 @@ func TestNoResponseBeforeTheFirstGoodSnapshot(t *testing.T) {
 	}
 
 	good := s.say(repository(nil))
-	if r := s.do(post()); r.code != 200 || !strings.Contains(r.body, good.Revision) {
-		t.Errorf("good: %d %s", r.code, r.body)
-	}
+	s.do(post()).is(t, 200, "good", good.Revision)
 	if r, body := s.readiness(); r.code != 200 || !body.Ready || body.Revision != good.Revision || body.Since == nil || body.LastRefresh == nil || len(body.Refused) != 0 || body.Message != "" {
 		t.Errorf("%d %s", r.code, r.body)
 	}
@@ -81,12 +80,8 @@ func TestFirstLoadRefusesOnlyTheBrokenMembersResponses(t *testing.T) {
 		return s.request("POST", getparams, `{"input":{"parameters":{"view":"members"}}}`)
 	},
 		503, `member "a" of hub "hub-1": `+fileA+`:5:1: key "tenant": given again, first at line 2; expected each key once`)
-	if r := s.ask(`{"view":"members","owner":"b"}`); r.code != 200 {
-		t.Errorf("b alone: %d %s", r.code, r.body)
-	}
-	if r := s.ask(`{"view":"releases","hub":"hub-2","group":"addons"}`); r.code != 200 {
-		t.Errorf("another hub: %d %s", r.code, r.body)
-	}
+	s.ask(`{"view":"members","owner":"b"}`).is(t, 200, "b alone")
+	s.ask(`{"view":"releases","hub":"hub-2","group":"addons"}`).is(t, 200, "another hub")
 	if r, body := s.readiness(); r.code != 200 || !body.Ready {
 		t.Errorf("%d %s", r.code, r.body)
 	}
@@ -124,9 +119,7 @@ func TestBrokenCommitKeepsTheOldAnswers(t *testing.T) {
 		s.isSettled(r)
 		m := s.get("/metrics").body
 		for _, line := range []string{`argosy_serving_stale{cause="commit"} 1`, `argosy_revision_info{revision="` + good + `"} 1`} {
-			if !strings.Contains(m, line+"\n") {
-				t.Errorf("%s: metrics lack %s", what, line)
-			}
+			assert.Contains(t, m, line+"\n", "%s: metrics lack %s", what, line)
 		}
 	}
 	s.say(repository(map[string]string{"addons/defaults/addons/dns/values.yaml": "replicas: 2\n"}))
@@ -166,16 +159,10 @@ func TestDrain(t *testing.T) {
 	if r.code != 503 || body.Ready || body.Message != "draining: this instance is being stopped" || body.Revision == "" {
 		t.Errorf("%d %s", r.code, r.body)
 	}
-	if r := s.ask(`{"view":"members"}`); r.code != 200 {
-		t.Errorf("while draining: %d %s", r.code, r.body)
-	}
+	s.ask(`{"view":"members"}`).is(t, 200, "while draining")
 	cut()
-	if r := finish(); r.code != 200 {
-		t.Errorf("what ran: %d %s", r.code, r.body)
-	}
-	if err := <-stopped; err != nil {
-		t.Error(err)
-	}
+	finish().is(t, 200, "what ran")
+	assert.NoError(t, <-stopped)
 	if resp, err := http.Get(s.Addr() + "/healthz"); err == nil {
 		resp.Body.Close()
 		t.Error("it still listens")
@@ -208,9 +195,7 @@ func TestDrainIsBounded(t *testing.T) {
 		t.Error(err)
 	}
 	_ = w.Close() // the client's transport waits for its body
-	if err := <-failed; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-failed)
 	s.Server = serving(t).Server // what the cleanup stops
 }
 
@@ -232,6 +217,7 @@ func TestFleet(t *testing.T) {
 		fleet.Clusters[0].Name != "a" || fleet.Clusters[0].Problems == nil || fleet.Clusters[0].Releases["addons"] != "default" {
 		t.Errorf("%s", r.body)
 	}
+	s.get("/api/v1/rollouts").is(t, 200, "without a policy", `"rollouts":[]`)
 	if r := s.get("/api/v1/fleet?hub=hub-2"); strings.Count(r.body, `"hub":`) != 1 {
 		t.Errorf("%s", r.body)
 	}
@@ -303,17 +289,13 @@ func TestMetrics(t *testing.T) {
 		`argosy_refreshes_total{swapped="true"} 1`,
 		`argosy_revision_info{revision="` + s.Refresher().State().Revision + `"} 1`,
 	} {
-		if !strings.Contains(m, line+"\n") {
-			t.Errorf("metrics lack %s", line)
-		}
+		assert.Contains(t, m, line+"\n", "metrics lack %s", line)
 	}
 	for _, name := range []string{
 		"argosy_http_request_duration_seconds_bucket{", "argosy_http_response_bytes_bucket{", "argosy_refresh_last_success_timestamp_seconds 1", "argosy_refresh_computing_since_timestamp_seconds 0\n",
 		"argosy_serving_since_timestamp_seconds 1", "go_goroutines ",
 	} {
-		if !strings.Contains(m, name) {
-			t.Errorf("metrics lack %s", name)
-		}
+		assert.Contains(t, m, name, "metrics")
 	}
 	if strings.Contains(m, "made-up") {
 		t.Error("a label holds what somebody sent")
@@ -327,14 +309,10 @@ func TestMetrics(t *testing.T) {
 		`argosy_refresh_failures_total{cause="commit",reason="duplicate-key"} 1`,
 		`argosy_quarantined_members{standing="kept"} 0`,
 	} {
-		if !strings.Contains(m, line+"\n") {
-			t.Errorf("metrics lack %s", line)
-		}
+		assert.Contains(t, m, line+"\n", "metrics lack %s", line)
 	}
 	// A first load with a broken member has its problems as metrics.
 	broken := start(t)
 	broken.say(repository(map[string]string{fileA: memberA + "tenant: twice\n"}))
-	if m := broken.get("/metrics").body; !strings.Contains(m, `argosy_problems{reason="duplicate-key"} 1`+"\n") {
-		t.Error("metrics lack the problem")
-	}
+	assert.Contains(t, broken.get("/metrics").body, `argosy_problems{reason="duplicate-key"} 1`+"\n", "metrics lack the problem")
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // question is a request of the soak test, and its answer by a state alone.
@@ -106,15 +107,11 @@ func TestResponsesAreTheirRevisionsUnderLoad(t *testing.T) {
 	for _, files := range commits {
 		s := snapshot.FromMap(files)
 		st, err := fleetstate.Build(nil, s, facts.Set{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		expected[s.Revision] = map[string]string{}
 		for _, q := range questions {
 			answer, err := q.pure(st)
-			if err != nil {
-				t.Fatalf("%s: %v", q.what, err)
-			}
+			require.NoError(t, err, "%s", q.what)
 			expected[s.Revision][q.what] = string(answer)
 		}
 	}

@@ -16,7 +16,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // sharedFolder is a folder that the replicas of one process share.
@@ -29,18 +31,14 @@ func newSharedStore(t *testing.T) (*store.Store, string) {
 	t.Helper()
 	dir := t.TempDir()
 	f, err := store.NewFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return store.New(sharedFolder{f}), dir
 }
 
 func folderStore(t *testing.T, dir string) *store.Store {
 	t.Helper()
 	f, err := store.NewFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return store.New(f)
 }
 
@@ -104,19 +102,13 @@ func TestReplicasShareBaselines(t *testing.T) {
 	for _, damaged := range []bool{false, true} {
 		shared, dir := newSharedStore(t)
 		first := guarded(t, nil, in(shared))
-		if err := first.Stop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, first.Stop(t.Context()))
 		if damaged {
 			path := filepath.Join(dir, "responses-v3.record")
 			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			data[len(data)-5] ^= 1
-			if err := os.WriteFile(path, data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, data, 0o600))
 		}
 		second := start(t, in(shared))
 		second.script.Reports <- fleettest.Report{Snapshot: snapshot.FromMap(twelve(half()))}
@@ -168,9 +160,7 @@ func TestSecretLostDuringARestartKeepsItsFacts(t *testing.T) {
 	if _, ready := first.readiness(); ready.LastKnownClusters != 0 {
 		t.Errorf("%+v", ready)
 	}
-	if err := first.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, first.Stop(t.Context()))
 
 	second := serving(t, keep(secrets("b", "hub-1")))
 	if got := second.ask(question); got.body != want.body {
@@ -184,9 +174,7 @@ func TestSecretLostDuringARestartKeepsItsFacts(t *testing.T) {
 		t.Error("no metric says so")
 	}
 	var listed server.Fleet
-	if err := json.Unmarshal([]byte(second.get("/api/v1/fleet").body), &listed); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(second.get("/api/v1/fleet").body), &listed))
 	for _, c := range listed.Clusters {
 		if c.LastKnown != (c.Name == "a") && c.Hub == "hub-1" {
 			t.Errorf("/api/v1/fleet: %+v", c)
@@ -200,9 +188,7 @@ func TestSecretLostDuringARestartKeepsItsFacts(t *testing.T) {
 	nothing := serving(t, func(o *server.Options) {
 		o.Facts = &changingFacts{running: make(chan struct{}), set: secrets("b", "hub-1")}
 	})
-	if got := nothing.ask(question); got.code != http.StatusServiceUnavailable {
-		t.Errorf("with nothing kept: %d %s", got.code, got.body)
-	}
+	nothing.ask(question).is(t, http.StatusServiceUnavailable, "with nothing kept")
 }
 
 // A replica that has missed the commit in which a member joined does not make another one leave the
@@ -245,10 +231,6 @@ func TestReplacedLabelsAreReported(t *testing.T) {
 	if diff := cmp.Diff(want, ready.Replaced); r.code != 200 || ready.ReplacedLabels != 3 || diff != "" {
 		t.Errorf("readyz: %s\n%s", r.body, diff)
 	}
-	if m := s.get("/metrics").body; !strings.Contains(m, "argosy_replaced_labels 3\n") {
-		t.Error("no metric says so")
-	}
-	if body := s.get("/api/v1/fleet").body; !strings.Contains(body, `"replaced":[{"kind":"label","key":"tenant","live":"terraform","served":"retail"},{"kind":"annotation","key":"addons_repo_url","live":"https://old.example.com","served":"https://new.example.com"},`) {
-		t.Errorf("/api/v1/fleet: %s", body)
-	}
+	assert.Contains(t, s.get("/metrics").body, "argosy_replaced_labels 3\n", "no metric says so")
+	assert.Contains(t, s.get("/api/v1/fleet").body, `"replaced":[{"kind":"label","key":"tenant","live":"terraform","served":"retail"},{"kind":"annotation","key":"addons_repo_url","live":"https://old.example.com","served":"https://new.example.com"},`, "/api/v1/fleet")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const hint = `it begins with "$", a reference to a Secret's key that Argo CD could not resolve; see the key "token" of the plugin's ConfigMap`
@@ -44,9 +45,7 @@ func TestTokens(t *testing.T) {
 			}
 		}
 	}
-	if r := s.ask(`{"view":"members"}`, "Authorization", "bearer "+secret); r.code != 200 {
-		t.Errorf("the scheme's case: %d", r.code)
-	}
+	s.ask(`{"view":"members"}`, "Authorization", "bearer "+secret).is(t, 200, "the scheme's case")
 	for _, open := range []string{"/healthz", "/readyz", "/metrics"} {
 		if r := s.get(open, "Authorization", ""); r.code != 200 {
 			t.Errorf("%s needs a token: %d", open, r.code)
@@ -70,9 +69,7 @@ func TestTokenIsRotatedWhileRunning(t *testing.T) {
 		s.writeToken(bad)
 		expect(what, 401, 200) // the last good one stays
 	}
-	if err := os.Remove(s.tokenFile); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(s.tokenFile))
 	expect("no file", 401, 200)
 	s.writeToken(secret)
 	expect("and back", 200, 401)
@@ -82,17 +79,13 @@ func TestNewRefuses(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	certify(t, 1, filepath.Join(dir, "good.crt"), filepath.Join(dir, "good.key"))
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return string(text)
 	}
 	cert, key := read("good.crt"), read("good.key")

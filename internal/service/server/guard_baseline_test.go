@@ -4,13 +4,77 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
+
+// TestBaselineSurvivesARestart: a baseline survives a restart, in the state's folder or as
+// Applications; without either, the first answer is compared with nothing. (G3)
+func TestBaselineSurvivesARestart(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name    string
+		known   *facts.Set
+		dir     string
+		refused bool
+	}{{"state folder", nil, dir, true}, {"Applications", ptr(running()), "", true}, {"neither", nil, "", false}} {
+		t.Run(c.name, func(t *testing.T) {
+			keep := func(*server.Options) {}
+			if c.dir != "" {
+				keep = storedIn(t, c.dir)
+			}
+			require.NoError(t, guarded(t, c.known, keep).Stop(t.Context()))
+			s := start(t, keep, func(o *server.Options) {
+				o.Now = func() time.Time { return today }
+				if c.known != nil {
+					o.Facts = &changingFacts{running: make(chan struct{}), set: *c.known}
+				}
+			})
+			s.say(twelve(half()))
+			if !c.refused {
+				s.gives(ofDNS, askDNS, dozen/2)
+				return
+			}
+			s.refuses(ofDNS, askDNS, refusedDNS)
+			s.refuses(ofMembers, askMembers, refusedMembers)
+		})
+	}
+}
+
+// Rule G3: a record that is damaged or cut off is reported and not used.
+func TestDamagedBaselineIsReportedAndNotUsed(t *testing.T) {
+	for name, damage := range map[string]func([]byte) []byte{
+		"a byte":  func(b []byte) []byte { b[len(b)-10] ^= 1; return b },
+		"cut off": func(b []byte) []byte { return b[:len(b)-1] },
+		"empty":   func([]byte) []byte { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			keep := storedIn(t, dir)
+			require.NoError(t, guarded(t, nil, keep).Stop(t.Context()))
+			path := filepath.Join(dir, "responses-v3.record")
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(path, damage(data), 0o600))
+			s := start(t, keep)
+			s.say(twelve(half()))
+			s.gives(ofDNS, askDNS, dozen/2)
+			if log := s.log.String(); strings.Count(log, "remembered responses cannot be used") != 1 {
+				t.Errorf("the log does not tell it once: %s", log)
+			}
+			assert.Contains(t, s.get("/metrics").body, `argosy_removal_baseline_failures_total{failure="damaged"} 1`, "no metric tells it")
+		})
+	}
+}
 
 // asking are ApplicationSets that a test makes up.
 type asking struct {
@@ -69,9 +133,7 @@ func TestRequesterIsJudgedByAllItsQueries(t *testing.T) {
 		}
 		s.say(twelve(with(ring, half())))
 		refreshed("a refusal")
-		if r := s.askAs(ofDNS, others); r.code != http.StatusServiceUnavailable {
-			t.Errorf("%d %s", r.code, r.body)
-		}
+		s.askAs(ofDNS, others).is(t, http.StatusServiceUnavailable, "")
 		s.say(twelve(with(ring, half(), approved("2026-11-30"))))
 		refreshed("an approval")
 		s.gives(ofDNS, some, 0)
@@ -105,15 +167,11 @@ func TestSelectorKeepsItsBaselineOverARestart(t *testing.T) {
 	s.answered(ofDNS, some)
 	s.gives(ofDNS, some, 4)
 	s.gives(ofDNS, others, 8)
-	if err := s.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Stop(t.Context()))
 	s = run(func(o *server.Options) { o.ApplicationSets = unlisted{sets} })
 	s.say(twelve(with(ring, half())))
 	s.answered(ofDNS, some)
 	for _, ask := range []string{some, others} {
-		if r := s.askAs(ofDNS, ask); r.code != http.StatusServiceUnavailable {
-			t.Errorf("%s: %d %s", ask, r.code, r.body)
-		}
+		s.askAs(ofDNS, ask).is(t, http.StatusServiceUnavailable, ask)
 	}
 }
