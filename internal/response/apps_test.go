@@ -9,8 +9,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // appSets are the parameter sets of applications, by name: the folder, the namespace, and the
@@ -34,9 +36,7 @@ func TestAppStaysWithItsTeam(t *testing.T) {
 	files := withTeams()
 	before := rebuild(t, nil, "r1", files)
 	want := appSets(t, querytest.NoProblems(t, before), allApps)
-	if got := fmt.Sprint(want); got != "map[api-one:prod in cart orphan safe-bank:prod in vault orphan]" {
-		t.Fatalf("sets: %s", got)
-	}
+	require.Equal(t, "map[api-one:prod in cart orphan safe-bank:prod in vault orphan]", fmt.Sprint(want), "sets")
 	base := `{"view":"components","group":"workloads","component":"api","base":{"enabled":true,"namespace":"cart","chart":{"repoURL":"r","path":"p","version":"v1"}}}`
 	if got := appSets(t, before, base); len(got) != 1 || got["api-one"] == "" {
 		t.Errorf("a query's base puts the application on %v", got)
@@ -78,9 +78,7 @@ func TestAppStaysInItsRepositories(t *testing.T) {
 				found++
 			}
 		}
-		if found != 1 {
-			t.Errorf("%s: the application is not served as it was", repository)
-		}
+		assert.Equal(t, 1, found, "%s: the application is not served as it was", repository)
 	}
 }
 
@@ -112,9 +110,7 @@ func TestAppWithoutTeamStays(t *testing.T) {
 func releases(t *testing.T, st *fleetstate.State) string {
 	t.Helper()
 	body, err := response.Bytes(st, querytest.Query(t, `{"view":"releases","group":"workloads"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(body)
 }
 
@@ -126,9 +122,7 @@ func TestTeamThatLeavesAClusterTakesNoWorkloads(t *testing.T) {
 	running := facts.Set{}.WithApplications(facts.Application{Name: "api-one", Cluster: "one", Group: "workloads", Component: "api"})
 	narrowed := files.With(fleettest.Tree{"fleet/teams/cart.yaml": strings.Replace(files["fleet/teams/cart.yaml"], "prod", "dev", 1)})
 	st, err := fleetstate.Build(before, fleettest.Snapshot("r2", narrowed), running)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := appSets(t, st, allApps); got["api-one"] != "" || got["api-two"] == "" {
 		t.Errorf("sets: %v", got)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // The shapes that are measured: sparse is how fleets look (a cluster overrides 3 of 20 components),
@@ -37,9 +38,7 @@ func timed(f func()) float64 {
 func build(b *testing.B, previous *fleetstate.State, s *snapshot.Snapshot) *fleetstate.State {
 	b.Helper()
 	st, err := fleetstate.Build(previous, s, facts.Set{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	if len(st.Problems) > 0 {
 		b.Fatal(st.Problems[0])
 	}
@@ -51,9 +50,7 @@ func answer(b *testing.B, st *fleetstate.State, component int) []byte {
 	out, err := response.Bytes(st, query.Query{
 		View: query.Components, Hub: fleettest.Hub, Group: fleettest.Group, Component: fleettest.Component(component),
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	return out
 }
 
@@ -73,9 +70,7 @@ func BenchmarkResolveAll(b *testing.B) {
 		b.Run(shape.name, func(b *testing.B) {
 			files := fleettest.Files(shape.Options)
 			dir := b.TempDir()
-			if err := fleettest.Write(dir, files); err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, fleettest.Write(dir, files))
 			var resolve, answers float64
 			for b.Loop() {
 				var st *fleetstate.State
@@ -96,9 +91,7 @@ func readAll(b *testing.B, dir string, files map[string]string) *snapshot.Snapsh
 	out := make(map[string]*snapshot.File, len(files))
 	for p := range files {
 		data, err := os.ReadFile(filepath.Join(dir, p))
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		out[p] = snapshot.NewFile(p, data, snapshot.MaxFileSize)
 	}
 	return snapshot.New("bench", out)
@@ -209,9 +202,7 @@ func BenchmarkBesideABrokenTenant(b *testing.B) {
 						runtime.GC()
 						took := timed(func() {
 							st, err := fleetstate.Build(states[is], s, facts.Set{})
-							if err != nil {
-								b.Fatal(err)
-							}
+							require.NoError(b, err)
 							states[is] = st
 						})
 						if least[is] == 0 || took < least[is] {
@@ -221,9 +212,7 @@ func BenchmarkBesideABrokenTenant(b *testing.B) {
 				}
 				for _, files := range []fleettest.Tree{good, broken} {
 					st, err := fleetstate.Build(states[true], fleettest.Snapshot("0", files), facts.Set{})
-					if err != nil {
-						b.Fatal(err)
-					}
+					require.NoError(b, err)
 					states[true] = st
 				}
 				states[false] = build(b, nil, fleettest.Snapshot("0", good))

@@ -5,10 +5,9 @@ import (
 	"crypto/sha256"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
@@ -16,15 +15,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/provision"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func request(t testing.TB, parameters string) query.Query {
 	t.Helper()
 	r, err := query.Parse([]byte(parameters), "hub")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -84,18 +83,14 @@ func TestAnswersOutliveOthersApplications(t *testing.T) {
 	} {
 		var cache Cache
 		previous, err := fleetstate.Build(nil, files, known)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, p := range parameters {
 			if _, err := cache.Get(previous, request(t, p)); err != nil {
 				t.Fatal(p, err)
 			}
 		}
 		next, err := fleetstate.Build(previous, files, c.next)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		kept := map[string]bool{}
 		for _, b := range cache.of(next).responses {
 			for key, p := range parameters {
@@ -104,9 +99,7 @@ func TestAnswersOutliveOthersApplications(t *testing.T) {
 				}
 			}
 		}
-		if diff := cmp.Diff(c.want, slices.Sorted(maps.Keys(kept))); diff != "" {
-			t.Error(name, diff)
-		}
+		assert.Equal(t, c.want, slices.Sorted(maps.Keys(kept)), "%v", name)
 		again, err := fleetstate.Build(previous, fleettest.Snapshot("rev", fleettest.Small()), c.next)
 		if err != nil || len(cache.of(again).responses) > 0 {
 			t.Error("another snapshot:", err)
@@ -120,9 +113,7 @@ func TestAnswersDependOnHeldTenants(t *testing.T) {
 	first, second := fleettest.Snapshot("first", fleettest.Small()), fleettest.Snapshot("second", fleettest.Small().With(fleettest.Tree{fleettest.SystemCatalog: ""}))
 	build := func(previous *fleetstate.State, files *snapshot.Snapshot, apps ...facts.Application) *fleetstate.State {
 		st, err := fleetstate.Build(previous, files, facts.NewSet(false).WithApplications(apps...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return st
 	}
 	good := build(nil, first)
@@ -141,9 +132,7 @@ func TestAnswersDependOnHeldTenants(t *testing.T) {
 			t.Fatal(err)
 		}
 		is, err := cache.Get(c.after, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if want, err := Bytes(c.after, r); err != nil || !bytes.Equal(is.Bytes(), want) {
 			t.Errorf("%s: %s, %v; want %s", name, is.Bytes(), err, want)
 		}
@@ -156,13 +145,9 @@ func TestResponsesAboutInfrastructureDependOnAllApplications(t *testing.T) {
 	files := fleettest.Snapshot("rev", fleettest.Small())
 	known := facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default"))
 	before, err := fleetstate.Build(nil, files, known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	after, err := fleetstate.Build(before, files, facts.NewSet(false).WithApplications())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	unchanged := unchangedTopics(before, after)
 	if unchanged(topic{view: query.Components, group: provision.Group, component: "cluster"}) {
 		t.Error("the response about the cluster is taken for unchanged as the last Application goes")
@@ -180,9 +165,7 @@ func TestFingerprintsOutliveAnswers(t *testing.T) {
 	others := []query.Query{request(t, `{"view":"components","group":"resources"}`), request(t, `{"view":"components","group":"addons","component":"cert","base":{}}`)}
 	own := request(t, `{"view":"components","group":"addons","component":"dns"}`)
 	previous, err := fleetstate.Build(nil, files, known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var cache Cache
 	before := map[string]string{}
 	for _, r := range append(others, own) {
@@ -190,9 +173,7 @@ func TestFingerprintsOutliveAnswers(t *testing.T) {
 	}
 	clear(cache.of(previous).responses)
 	next, err := fleetstate.Build(previous, files, known.WithApplications(fleettest.WithFinalizer(fleettest.Application("dns", "one", "default"))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, st := range []*fleetstate.State{previous, next} {
 		for _, r := range others {
 			if got := cache.Fingerprint(st, r); got != before[r.Group+r.Component] || len(cache.of(st).responses) > 0 {
@@ -262,7 +243,37 @@ func TestAnswersAreComputedOnce(t *testing.T) {
 	if <-got == nil {
 		t.Error("no answer after a panic")
 	}
-	if len(a.pending) != 0 {
-		t.Error("something is still pending")
+	assert.Equal(t, 0, len(a.pending), "something is still pending")
+}
+
+// TestComputationsShareTheirMemory: many large responses at a time take no more than two limits,
+// all of them come to an end, and one beyond the limit alone is refused. (H10)
+func TestComputationsShareTheirMemory(t *testing.T) {
+	c := newComputations(100)
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			one := c.begin()
+			defer one.end()
+			for range 9 {
+				if failure := one.take(11); failure != nil {
+					t.Error(failure.Message)
+				}
+				c.mu.Lock()
+				if c.bytes > 2*c.limit {
+					t.Errorf("%d bytes at a time", c.bytes)
+				}
+				c.mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if c.bytes != 0 || c.first != nil {
+		t.Errorf("%d bytes are left", c.bytes)
+	}
+	large := c.begin()
+	defer large.end()
+	if failure := large.take(101); failure == nil {
+		t.Error("a response beyond the limit is computed")
 	}
 }

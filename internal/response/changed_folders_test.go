@@ -7,6 +7,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // ringLayout has a level whose folder a label names.
@@ -102,13 +103,9 @@ func TestChangeReachesWhateverDependsOnIt(t *testing.T) {
 			for i, step := range steps {
 				files = files.With(step.files)
 				next, err := fleetstate.Build(st, fleettest.Snapshot("rev", files), step.facts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				fresh, err := fleetstate.Restore(nil, fleettest.Snapshot("rev", files), step.facts, next.LastKnownGood())
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				what := fmt.Sprintf("step %d", i)
 				got := everything(t, next)
 				sameEverything(t, what, everything(t, fresh), got)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 )
@@ -76,9 +77,7 @@ func TestOwnEngineKeepsItsCluster(t *testing.T) {
 		}), known))
 		sets := querytest.Ask(t, st, `{"view":"components","group":"provisioning"}`)
 		for _, name := range []string{"eks-one", "eks-nodes-one"} {
-			if got := sets[name].Text("deletion"); got != want {
-				t.Errorf("%q: %s is %q, want %q", keys, name, got, want)
-			}
+			assert.Equal(t, want, sets[name].Text("deletion"), "%q: %s", keys, name)
 		}
 	}
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // deletions are an answer's sets by name, with their deletion where it is not orphan.
@@ -103,14 +105,10 @@ func TestDeletionOfComponents(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := querytest.BuildWith(t, fleettest.Small().With(c.more), c.apps...)
-			if got := deletions(t, st, c.ask); got != c.want {
-				t.Errorf("%s\ngot  %q\nwant %q", c.ask, got, c.want)
-			}
+			assert.Equal(t, c.want, deletions(t, st, c.ask), "%s", c.ask)
 			unknown := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(c.more)))
 			want := strings.Join(strings.Fields(removeCascade(c.want)), " ")
-			if got := deletions(t, unknown, c.ask); got != want {
-				t.Errorf("without Applications known there is one step:\ngot  %q\nwant %q", got, want)
-			}
+			assert.Equal(t, want, deletions(t, unknown, c.ask), "without Applications known there is one step")
 		})
 	}
 }
@@ -143,9 +141,7 @@ func TestSetToBeRemovedIsComputedAsBefore(t *testing.T) {
 			delete(before, key)
 			delete(after, key)
 		}
-		if got, want := fmt.Sprint(after), fmt.Sprint(before); got != want {
-			t.Errorf("%s: got %s\nwant %s", name, got, want)
-		}
+		assert.Equal(t, fmt.Sprint(before), fmt.Sprint(after), "%s", name)
 	}
 }
 
@@ -180,16 +176,12 @@ func TestDeletionOfMembers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", c.member)})
-			if got := deletions(t, querytest.BuildWith(t, files, c.apps...), `{"view":"members"}`); got != c.want {
-				t.Errorf("got  %q\nwant %q", got, c.want)
-			}
+			assert.Equal(t, c.want, deletions(t, querytest.BuildWith(t, files, c.apps...), `{"view":"members"}`))
 			want := "fleet-secret-one fleet-secret-two"
 			if c.member != "" {
 				want = "fleet-secret-two"
 			}
-			if got := deletions(t, querytest.NoProblems(t, querytest.Build(t, files)), `{"view":"members"}`); got != want {
-				t.Errorf("without Applications known there is one step: %q", got)
-			}
+			assert.Equal(t, want, deletions(t, querytest.NoProblems(t, querytest.Build(t, files)), `{"view":"members"}`), "without Applications known there is one step")
 		})
 	}
 }
@@ -202,9 +194,7 @@ func TestRetiredAgents(t *testing.T) {
 	for parameters, want := range map[string]string{
 		`{"view":"agents"}`: "", querytest.Addons: "dns-hub dns-two", `{"view":"components","group":"addons","owner":"one"}`: "dns-one:cascade",
 	} {
-		if got := deletions(t, st, parameters); got != want {
-			t.Errorf("%s: %q, want %q", parameters, got, want)
-		}
+		assert.Equal(t, want, deletions(t, st, parameters), "%s", parameters)
 	}
 	// What a flux agent runs is no Application: the hub has no part in its removal
 	// (TestDeletionOfHelmReleases).
@@ -262,9 +252,7 @@ func TestRemovedComponentKeepsItsApplicationSet(t *testing.T) {
 				}
 				got = append(got, strings.Join(append(parts, fmt.Sprint(sets[name]["clusters"])), " "))
 			}
-			if got := strings.Join(got, "; "); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
-			}
+			assert.Equal(t, c.want, strings.Join(got, "; "))
 		})
 	}
 }
@@ -281,18 +269,14 @@ func TestRetiredMembersConcernNobody(t *testing.T) {
 		if err != nil || len(st.Problems) == 0 {
 			t.Fatal(name, err)
 		}
-		if got := deletions(t, st, querytest.Addons); got != "dns-hub dns-two" {
-			t.Errorf("%s: %q", name, got)
-		}
+		assert.Equal(t, "dns-hub dns-two", deletions(t, st, querytest.Addons), "%s", name)
 		for _, parameters := range []string{`{"view":"members"}`, `{"view":"agents"}`, `{"view":"releases","group":"addons"}`, `{"view":"components","group":"resources"}`} {
 			deletions(t, st, parameters)
 		}
 	}
 	// A retired cluster alone has no say in which components there are.
 	only := fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\ndeletion: cascade\n"), "fleet/fleet-members/hub/hub.yaml": "", fleettest.Member("two"): ""}
-	if got := deletions(t, querytest.BuildWith(t, fleettest.Small().With(only)), `{"view":"components","group":"addons","component":"nobodys"}`); got != "" {
-		t.Error(got)
-	}
+	assert.Equal(t, "", deletions(t, querytest.BuildWith(t, fleettest.Small().With(only)), `{"view":"components","group":"addons","component":"nobodys"}`))
 }
 
 // An approval counts with its commit, and no longer than it is there, though nothing else changes.
@@ -315,9 +299,7 @@ func TestApprovalOfADeletionCountsAtOnce(t *testing.T) {
 	}{{files, "orphan"}, {approved, "cascade"}, {files, "orphan"}} {
 		st = querytest.NoProblems(t, querytest.Next(t, st, fleettest.Snapshot(strconv.Itoa(i), step.files), known))
 		r, err := cache.Get(st, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		sets := querytest.Sets(t, r.Bytes())
 		if len(sets) != 1 || sets[0].Text("deletion") != step.want {
 			t.Errorf("step %d: %v, want %s", i, sets, step.want)

@@ -10,8 +10,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/resolve/explain"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const drainingTwo = "{clusterName: two, tenant: retail, environment: dev, labels: {addonsRelease: canary}, lifecycle: draining}\n"
@@ -20,15 +22,11 @@ const drainingTwo = "{clusterName: two, tenant: retail, environment: dev, labels
 func of(t testing.TB, st *fleetstate.State, cluster, parameters string) string {
 	t.Helper()
 	b, err := response.Bytes(st, querytest.Query(t, parameters))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var texts struct {
 		Output struct{ Parameters []json.RawMessage }
 	}
-	if err := json.Unmarshal(b, &texts); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(b, &texts))
 	var out []string
 	for i, s := range querytest.Sets(t, b) {
 		if s.Text("name") == cluster {
@@ -48,23 +46,17 @@ func TestDrainingKeepsWhatRuns(t *testing.T) {
 	step := func(previous *fleetstate.State, files fleettest.Tree) *fleetstate.State {
 		t.Helper()
 		st, err := fleetstate.Build(previous, fleettest.Snapshot("rev", files), facts.Set{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return querytest.NoProblems(t, st)
 	}
 	draining := fleettest.Tree{fleettest.Member("two"): drainingTwo}
 	at := step(before, fleettest.Small().With(draining).With(change)) // it takes nothing of the commit that says so either
 	later := step(at, fleettest.Small().With(draining).With(change).With(fleettest.Tree{"addons/defaults/addons/dns/values.yaml": "replicas: 10\n"}))
 	restarted, err := fleetstate.Restore(nil, fleettest.Snapshot("rev", fleettest.Small().With(draining).With(change)), facts.Set{}, at.LastKnownGood())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, st := range map[string]*fleetstate.State{"the commit": at, "a later one": later, "a restart": restarted} {
 		for _, ask := range drainingAsks {
-			if got, want := of(t, st, "two", ask), of(t, before, "two", ask); got != want {
-				t.Errorf("%s: %s:\n%s\nwant\n%s", name, ask, got, want)
-			}
+			assert.Equal(t, of(t, before, "two", ask), of(t, st, "two", ask), "%s: %s", name, ask)
 		}
 		ask := drainingAsks[1]
 		if got := of(t, st, "one", ask); got == of(t, before, "one", ask) || !strings.Contains(got, "elsewhere") {
@@ -78,13 +70,9 @@ func TestDrainingKeepsWhatRuns(t *testing.T) {
 		}
 	}
 	again := step(later, fleettest.Small().With(change))
-	if got, want := of(t, again, "two", drainingAsks[1]), of(t, querytest.Build(t, fleettest.Small().With(change)), "two", drainingAsks[1]); got != want {
-		t.Errorf("active again: %s, want %s", got, want)
-	}
+	assert.Equal(t, of(t, querytest.Build(t, fleettest.Small().With(change)), "two", drainingAsks[1]), of(t, again, "two", drainingAsks[1]), "active again")
 	retired := step(later, fleettest.Small().With(change).With(fleettest.Tree{fleettest.Member("two"): strings.Replace(drainingTwo, "draining", "retired", 1)}))
-	if got := of(t, retired, "two", drainingAsks[1]); got != "" {
-		t.Errorf("retired: %s", got)
-	}
+	assert.Equal(t, "", of(t, retired, "two", drainingAsks[1]), "retired")
 }
 
 func summary(st *fleetstate.State, name string) inventory.Summary {
@@ -104,13 +92,9 @@ func TestMemberMayBeginDraining(t *testing.T) {
 	retired := querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("two"): strings.Replace(drainingTwo, "draining", "retired", 1)}))
 	for name, previous := range map[string]*fleetstate.State{"first start": nil, "retired before": retired} {
 		first, err := fleetstate.Build(previous, fleettest.Snapshot("rev", draining), facts.Set{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		next, err := fleetstate.Build(first, fleettest.Snapshot("rev", change), facts.Set{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, want := of(t, next, "two", ask), of(t, first, "two", ask); got != want || !strings.Contains(want, first.Revision) {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
@@ -133,9 +117,7 @@ func TestBrokenDrainingMemberStaysDraining(t *testing.T) {
 	step := func(previous *fleetstate.State, files fleettest.Tree, f facts.Set) *fleetstate.State {
 		t.Helper()
 		st, err := fleetstate.Build(previous, fleettest.Snapshot("rev", files), f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return st
 	}
 	before := querytest.NoProblems(t, step(nil, files, good))
@@ -146,9 +128,7 @@ func TestBrokenDrainingMemberStaysDraining(t *testing.T) {
 		t.Errorf("broken: %+v", q)
 	}
 	repaired := querytest.NoProblems(t, step(broken, draining, good))
-	if got, want := of(t, repaired, "two", ask), of(t, before, "two", ask); got != want {
-		t.Errorf("repaired: %s, want %s", got, want)
-	}
+	assert.Equal(t, of(t, before, "two", ask), of(t, repaired, "two", ask), "repaired")
 	fixed := draining.With(fleettest.Tree{"addons/tenants/retail/environments/dev/addons/dns/values.yaml.gotmpl": "zone: none\n"})
 	lost := step(at, fixed, secret(nil))
 	if got := lost.Lost(at, "hub"); len(got) == 0 || got[0].Cluster != "two" {

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestRetiredAgentKeepsItsEngine: the hub does not uninstall the engine that still has workloads of
@@ -60,9 +61,7 @@ func TestAgentThatChangesItsEngineKeepsTheFormerOne(t *testing.T) {
 			t.Errorf("%s is removed while it has the group addons", component)
 		}
 		d, err := lifecycle.RemovalsOf(changed(argoOne, engine, fleettest.GrantOfOne), querytest.Query(t, `{"view":"components","group":"fleet"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := d.Of("one", component); got.Reason != lifecycle.Disabled || got.Deletion != fleet.Orphan {
 			t.Errorf("%s: %+v", component, got)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // A fingerprint changes with the answer or the reason of its refusal, and not with the revision.
@@ -20,9 +21,7 @@ func TestFingerprintChangesWithTheResponse(t *testing.T) {
 			m[p] = snapshot.NewFile(p, []byte(c), snapshot.MaxFileSize)
 		}
 		st, err := fleetstate.Build(nil, snapshot.New(revision, m), facts.NewSet(false))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return st
 	}
 	values := "addons/defaults/addons/dns/values.yaml"

@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // shipped are the YAML files of the fleet that this repository has.
@@ -23,16 +24,14 @@ func shipped(t *testing.T) fleettest.Tree {
 	t.Helper()
 	out, root := fleettest.Tree{}, os.DirFS("../..")
 	for _, folder := range []string{"fleet", "addons", "resources", "versions", "provisioning", "workloads", "charts"} {
-		if err := fs.WalkDir(root, folder, func(p string, d fs.DirEntry, err error) error {
+		require.NoError(t, fs.WalkDir(root, folder, func(p string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || path.Ext(p) != ".yaml" {
 				return err
 			}
 			text, err := fs.ReadFile(root, p)
 			out[p] = string(text)
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // FuzzRequest: no input of getparams makes the engine panic; what is accepted is answered with JSON
@@ -26,18 +27,14 @@ func FuzzRequest(f *testing.F) {
 		f.Add(s)
 	}
 	st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", fleettest.Small()), facts.NewSet(false))
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, parameters string) {
 		r, err := query.Parse([]byte(parameters), "hub")
 		if err == nil {
 			var first, second []byte
 			first, err = response.Bytes(st, r)
 			again, parseErr := query.Parse([]byte(parameters), "hub")
-			if parseErr != nil {
-				t.Fatal(parseErr)
-			}
+			require.NoError(t, parseErr)
 			var err2 error
 			second, err2 = response.Bytes(st, again)
 			if !bytes.Equal(first, second) || (err == nil) != (err2 == nil) || err != nil && err.Error() != err2.Error() {

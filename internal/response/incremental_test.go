@@ -15,9 +15,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/resolve/explain"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // everything is all that can be asked of a state, as text: answers or errors of every view,
@@ -61,9 +63,7 @@ func everything(t testing.TB, st *fleetstate.State) map[string]string {
 		}
 	}
 	summaries, err := json.Marshal(inventory.Summaries(st))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out["summaries"] = string(summaries)
 	return out
 }
@@ -222,20 +222,6 @@ func TestIncrementalBuildIsAFreshOne(t *testing.T) {
 	}
 }
 
-// TestChangedCatalogReachesEveryCluster: the layout's catalog is below no level's folder.
-func TestChangedCatalogReachesEveryCluster(t *testing.T) {
-	files := fleettest.Small().With(fleettest.Tree{"fleet/layout.yaml": "groups: {addons: {catalog: catalog.yaml}}\n", "catalog.yaml": "dns: {namespace: before}\n"})
-	next, err := fleetstate.Build(querytest.NoProblems(t, querytest.Build(t, files)), fleettest.Snapshot("rev", files.With(fleettest.Tree{"catalog.yaml": "dns: {namespace: after}\n"})), facts.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, s := range querytest.Ask(t, next, querytest.Addons) {
-		if s.Text("namespace") != "after" {
-			t.Errorf("%s has the catalog of before", name)
-		}
-	}
-}
-
 // TestOrderOfFilesChangesNothing is rule G6: neither the order of maps and files, nor that of
 // clusters' facts, nor what was asked before.
 func TestOrderOfFilesChangesNothing(t *testing.T) {
@@ -269,7 +255,5 @@ func TestOrderOfFilesChangesNothing(t *testing.T) {
 func TestSetsAreSorted(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{"addons/defaults/application-sets/addons.yaml": "z: {enabled: true, chart: {repoURL: r, name: c, version: '1'}}\na: {enabled: true, chart: {repoURL: r, name: c, version: '1'}}\n"})
 	st := querytest.NoProblems(t, querytest.Build(t, files))
-	if got, want := querytest.Column(t, st, querytest.Query(t, querytest.Addons), "applicationName"), "a-hub z-hub a-one z-one a-two z-two"; got != want {
-		t.Errorf("order %q, want %q", got, want)
-	}
+	assert.Equal(t, "a-hub z-hub a-one z-one a-two z-two", querytest.Column(t, st, querytest.Query(t, querytest.Addons), "applicationName"), "order")
 }

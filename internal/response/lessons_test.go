@@ -11,9 +11,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleet/release"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/inventory"
-	"github.com/argosy-hub/argosy/internal/resolve/explain"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 )
@@ -32,9 +31,7 @@ func TestEveryLevelIsRead(t *testing.T) {
 	}
 	st := querytest.NoProblems(t, querytest.Build(t, files))
 	one := querytest.Ask(t, st, `{"view":"components","group":"addons"}`)["dns-one"]
-	if got, want := one.Text("helmValues"), "cluster: true\nenvironment: true\nfrom: cluster\nsystem: true\ntenant: true\ntenants: true\n"; got != want {
-		t.Errorf("values are %q, want %q", got, want)
-	}
+	assert.Equal(t, "cluster: true\nenvironment: true\nfrom: cluster\nsystem: true\ntenant: true\ntenants: true\n", one.Text("helmValues"), "values")
 	if n := len(one["valueFiles"].([]any)); n != 5 {
 		t.Errorf("%d value files", n)
 	}
@@ -42,24 +39,7 @@ func TestEveryLevelIsRead(t *testing.T) {
 		t.Errorf("%s %s", p.Reason, p.Error())
 	}
 	st = querytest.Build(t, files.With(fleettest.Tree{"addons/tenants/retail/enviroments/prod/addons/dns/values.yaml": "a: 1\n"}))
-	if got := querytest.Problems(lint.Run(st, expand.Tools{})); !strings.Contains(got, "unreachable-file addons/tenants/retail/enviroments/prod/addons/dns/values.yaml: no cluster and no component reads this file") {
-		t.Errorf("a file that nobody reads is not reported: %s", got)
-	}
-}
-
-// TestClusterBeatsEnvironment, lesson 2: the order in which levels were listed let the environment
-// win (H1).
-func TestClusterBeatsEnvironment(t *testing.T) {
-	order := []string{"addons/tenants/retail/clusters/one", "addons/tenants/retail/environments/prod", "addons/tenants/retail/defaults", "addons/tenants/defaults", "addons/defaults"}
-	for i := range order {
-		files := fleettest.Small().With(fleettest.Tree{"addons/defaults/addons/dns/values.yaml": ""})
-		for _, dir := range order[i:] {
-			files[dir+"/addons/dns/values.yaml"] = "from: " + dir + "\n"
-		}
-		if got, want := querytest.Ask(t, querytest.Build(t, files), `{"view":"components","group":"addons"}`)["dns-one"].Text("helmValues"), "from: "+order[i]+"\n"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
+	assert.Contains(t, querytest.Problems(lint.Run(st, expand.Tools{})), "unreachable-file addons/tenants/retail/enviroments/prod/addons/dns/values.yaml: no cluster and no component reads this file", "a file that nobody reads is not reported")
 }
 
 // TestRegistrationReadsTheMembersOwnLevels, lesson 3: a member was registered with the values of
@@ -73,12 +53,8 @@ func TestRegistrationReadsTheMembersOwnLevels(t *testing.T) {
 	})))
 	sets := querytest.Ask(t, st, `{"view":"members"}`)
 	for name, want := range map[string]string{"fleet-secret-one": "prod", "fleet-secret-two": "dev"} {
-		if got := sets[name].Label("from"); got != want {
-			t.Errorf("%s is registered with the values of %q, want %q", name, got, want)
-		}
-		if !strings.Contains(sets[name].Text("helmValues"), "from: "+want+"\n") {
-			t.Errorf("%s: values %s", name, sets[name].Text("helmValues"))
-		}
+		assert.Equal(t, want, sets[name].Label("from"), "%s is registered with the values of", name)
+		assert.Contains(t, sets[name].Text("helmValues"), "from: "+want+"\n", "%s: values", name)
 	}
 }
 
@@ -100,12 +76,8 @@ func TestReleaseLookup(t *testing.T) {
 	if len(st.Problems) != 1 || st.Problems[0].Cluster != "two" || !strings.HasPrefix(querytest.Problems(st.Problems), want) || !slices.Contains(st.Problems[0].Hints, `did you mean "canary"?`) {
 		t.Errorf("problems %s", querytest.Problems(st.Problems))
 	}
-	if got := querytest.Names(t, st, `{"view":"components","group":"resources"}`); got != "pools-hub pools-one pools-two" {
-		t.Errorf("resources are %q", got)
-	}
-	if got := querytest.Names(t, st, `{"view":"components","group":"addons","selector":{"matchLabels":{"environment":"prod"}}}`); got != "dns-hub dns-one" {
-		t.Errorf("addons of prod are %q", got)
-	}
+	assert.Equal(t, "pools-hub pools-one pools-two", querytest.Names(t, st, `{"view":"components","group":"resources"}`), "resources")
+	assert.Equal(t, "dns-hub dns-one", querytest.Names(t, st, `{"view":"components","group":"addons","selector":{"matchLabels":{"environment":"prod"}}}`), "addons of prod")
 	for _, r := range []string{`{"view":"components","group":"addons"}`, `{"view":"releases","group":"addons"}`} {
 		if got := querytest.Refused(t, st, r); !strings.Contains(got, `"two"`) || !strings.Contains(got, "two.yaml:5:18") {
 			t.Errorf("%s: %s", r, got)
@@ -113,9 +85,7 @@ func TestReleaseLookup(t *testing.T) {
 	}
 	// So does one on the hub itself.
 	st = querytest.Build(t, fleettest.Small().With(fleettest.Tree{"fleet/fleet-members/hub/hub.yaml": "{clusterName: hub, tenant: platform, environment: prod, fleet_member: hub-cluster, labels: {addonsRelease: x}}\n"}))
-	if got := querytest.Names(t, st, `{"view":"components","group":"addons","selector":{"matchLabels":{"fleet_member":"spoke"}}}`); got != "dns-one dns-two" {
-		t.Errorf("addons of spokes are %q", got)
-	}
+	assert.Equal(t, "dns-one dns-two", querytest.Names(t, st, `{"view":"components","group":"addons","selector":{"matchLabels":{"fleet_member":"spoke"}}}`), "addons of spokes")
 }
 
 // TestGitBeatsTerraform, lesson 5: labels of the live cluster Secret overwrote Git's, and an empty
@@ -134,9 +104,7 @@ func TestGitBeatsTerraform(t *testing.T) {
 		"environment": "prod", "tenant": "retail", "fleet_member": "spoke", "argocd.argoproj.io/secret-type": "cluster",
 		"hierarchy": "git", "both": "member", "own": "git", "live": "kept",
 	} {
-		if got := one.Label(label); got != want {
-			t.Errorf("label %s is %q, want %q", label, got, want)
-		}
+		assert.Equal(t, want, one.Label(label), "label %s", label)
 	}
 	if one.Annotation("a") != "git" || one.Annotation("b") != "live" || one.Text("environment") != "prod" {
 		t.Errorf("annotations %v, environment %q", one["metadata"], one.Text("environment"))
@@ -161,9 +129,7 @@ func TestEveryFlagIsItsOwn(t *testing.T) {
 				if other == flag {
 					want = strings.Trim(value, `"`)
 				}
-				if got := one.Label(other); got != want {
-					t.Errorf("%s: %s gives %s the label %q, want %q", flag, value, other, got, want)
-				}
+				assert.Equal(t, want, one.Label(other), "%s: %s gives %s the label", flag, value, other)
 			}
 		}
 	}
@@ -176,14 +142,10 @@ func TestEveryFlagIsItsOwn(t *testing.T) {
 			if other == key {
 				want = "x"
 			}
-			if got := one.Annotation(other); got != want {
-				t.Errorf("%s gives %s %q, want %q", key, other, got, want)
-			}
+			assert.Equal(t, want, one.Annotation(other), "%s gives %s", key, other)
 		}
 	}
-	if got := querytest.Ask(t, querytest.Build(t, fleettest.Small()), `{"view":"components","group":"addons"}`)["dns-two"].Label(release.LabelOf("monitoring")); got != "absent" {
-		t.Errorf("addonsRelease gives monitoringRelease %q", got)
-	}
+	assert.Equal(t, "absent", querytest.Ask(t, querytest.Build(t, fleettest.Small()), `{"view":"components","group":"addons"}`)["dns-two"].Label(release.LabelOf("monitoring")), "addonsRelease gives monitoringRelease")
 	// The owner of one group does not follow another's flag.
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{
 		"resources/defaults/application-sets/resources.yaml": "pools: {enabled: true, chart: {repoURL: r, path: p, version: main}}\n",
@@ -210,9 +172,7 @@ func TestAbsentKeysAreNeverNoValue(t *testing.T) {
 		t.Errorf("problems %s, want %s", got, want)
 	}
 	st = querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "labels:\n  bad: <no value>\n")}))
-	if got := querytest.Problems(st.Problems); got != want {
-		t.Errorf("problems %s, want %s", got, want)
-	}
+	assert.Equal(t, want, querytest.Problems(st.Problems), "problems")
 	// A level that depends on the label does not hide it.
 	st = querytest.Build(t, fleettest.Small().With(fleettest.Tree{
 		"fleet/layout.yaml":     "levels:\n  - {name: system, dir: '{{ .root }}/defaults'}\n  - {name: region, dir: '{{ .root }}/regions/{{ .labels.region }}'}\n",
@@ -234,15 +194,9 @@ func TestAbsentKeysAreNeverNoValue(t *testing.T) {
 // component (M2).
 func TestCentralizedSpokesGetTheirAddons(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small()))
-	if got := querytest.Names(t, st, `{"view":"components","group":"addons"}`); got != "dns-hub dns-one dns-two" {
-		t.Errorf("components %q", got)
-	}
-	if got := querytest.Names(t, st, `{"view":"components","group":"addons","component":"dns","base":{"enabled":true,"chart":{"repoURL":"r","name":"dns","version":"1"},"selector":{}}}`); got != "dns-hub dns-one dns-two" {
-		t.Errorf("components with an empty selector %q", got)
-	}
-	if got := querytest.Names(t, st, `{"view":"components","group":"addons","owner":"one"}`); got != "" {
-		t.Errorf("a centralized member owns %q", got)
-	}
+	assert.Equal(t, "dns-hub dns-one dns-two", querytest.Names(t, st, `{"view":"components","group":"addons"}`), "components")
+	assert.Equal(t, "dns-hub dns-one dns-two", querytest.Names(t, st, `{"view":"components","group":"addons","component":"dns","base":{"enabled":true,"chart":{"repoURL":"r","name":"dns","version":"1"},"selector":{}}}`), "components with an empty selector")
+	assert.Equal(t, "", querytest.Names(t, st, `{"view":"components","group":"addons","owner":"one"}`), "a centralized member owns")
 }
 
 // TestOneOwner, lesson 9: monitoring on agent clusters was installed by the hub and the member
@@ -331,41 +285,5 @@ func TestNames(t *testing.T) {
 		if len(name) > 63 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.HasSuffix(name, "-") || strings.HasPrefix(name, "-") {
 			t.Errorf("%q is not a DNS-1123 label", name)
 		}
-	}
-}
-
-// TestBothFormsOfBooleans, lesson 12: the text "false" was true in a chart's conditions.
-func TestBothFormsOfBooleans(t *testing.T) {
-	for value, want := range map[string]string{"true": "dns-hub dns-one dns-two", `"true"`: "dns-hub dns-one dns-two", "false": "", `"false"`: ""} {
-		st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{
-			"addons/tenants/defaults/application-sets/addons.yaml":       "dns: {enabled: " + value + "}\n",
-			"addons/control-plane/defaults/application-sets/addons.yaml": "dns: {enabled: " + value + "}\n",
-		})))
-		if got := querytest.Names(t, st, `{"view":"components","group":"addons"}`); got != want {
-			t.Errorf("enabled: %s gives %q, want %q", value, got, want)
-		}
-		st = querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "use_remote_argo: "+value+"\n")}))
-		if got := querytest.Ask(t, st, `{"view":"members"}`)["fleet-secret-one"].Text("model"); (got == "agent") != (want != "") {
-			t.Errorf("use_remote_argo: %s gives %q", value, got)
-		}
-	}
-}
-
-// TestOneReleaseLogic, lesson 14: the same thirty lines stood in six files, and differed. Every
-// view asks the same function.
-func TestOneReleaseLogic(t *testing.T) {
-	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small()))
-	canary := querytest.Ask(t, st, `{"view":"releases","group":"addons"}`)["application-sets-addons-canary"]
-	if got := canary["clusters"].([]any); len(got) != 1 || got[0] != "two" {
-		t.Errorf("clusters of canary are %v", got)
-	}
-	if got := querytest.Names(t, st, `{"view":"components","group":"addons","release":"canary"}`); got != "dns-two" {
-		t.Errorf("components of canary are %q", got)
-	}
-	if e, err := explain.Component(st, explain.Target{Hub: "hub", Cluster: "two", Group: "addons", Component: "dns"}, nil); err != nil || e.Release.Type != "canary" {
-		t.Errorf("explained as %v, %v", e, err)
-	}
-	if s := inventory.Summaries(st); s[2].Name != "two" || s[2].Releases["addons"] != "canary" {
-		t.Errorf("summary %v", s[2])
 	}
 }

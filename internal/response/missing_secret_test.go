@@ -12,7 +12,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // Rule G2: after a restart nothing is known of a cluster whose Secret is missing. Left out of an
@@ -56,9 +58,7 @@ func TestClusterWithApplicationsNeedsItsSecret(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			known := facts.NewSet(true, facts.Cluster{Name: "hub"}, facts.Cluster{Name: "two"}).WithApplications(c.apps...)
 			st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(c.more)), known)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			querytest.NoProblems(t, st)
 			if c.want != "" {
 				if got := applicationsOf(t, st, c.ask, c.by); got != strings.Trim(c.want, "-") {
@@ -91,9 +91,7 @@ func TestEngineOfAClusterWithoutSecretIsRefused(t *testing.T) {
 	for more, refused := range map[string]bool{"": true, "lifecycle: retired\n": false} {
 		files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", fluxAgent+more)})
 		st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", files), facts.NewSet(true, facts.Cluster{Name: "hub"}).WithApplications())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		own := querytest.Query(t, `{"view":"components","group":"addons","owner":"one"}`)
 		for what, ask := range map[string]func() (any, error){
 			"inputs":   func() (any, error) { return response.Inputs(st, own) },
@@ -111,8 +109,6 @@ func TestEngineOfAClusterWithoutSecretIsRefused(t *testing.T) {
 		if _, err := response.Inputs(st, others); err != nil {
 			t.Error("a group that the hub owns:", err)
 		}
-		if got := applicationsOf(t, st, querytest.Addons, ""); got != "dns-hub" {
-			t.Errorf("the hub's answer: %q", got)
-		}
+		assert.Equal(t, "dns-hub", applicationsOf(t, st, querytest.Addons, ""), "the hub's answer")
 	}
 }

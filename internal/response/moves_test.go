@@ -12,9 +12,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // asks is what the ApplicationSet of component dns asks that charts/application-sets makes for a
@@ -62,9 +64,7 @@ func TestMovedSetWaitsForItsOldOwner(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := querytest.BuildWith(t, fleettest.Small().With(c.more), c.apps...)
-			if got := answeredTo(t, st, asks(t, c.by, "canary")); got != c.want {
-				t.Errorf("canary: got %q, want %q", got, c.want)
-			}
+			assert.Equal(t, c.want, answeredTo(t, st, asks(t, c.by, "canary")), "canary")
 			if got := answeredTo(t, st, asks(t, old, "default")); got != "hub one" {
 				t.Errorf("D4: the old release answers %q: it lets go at once", got)
 			}
@@ -74,14 +74,10 @@ func TestMovedSetWaitsForItsOldOwner(t *testing.T) {
 			}
 		})
 	}
-	if got := answeredTo(t, querytest.NoProblems(t, querytest.Build(t, fleettest.Small())), asks(t, updated, "canary")); got != "two" {
-		t.Errorf("without Applications known nothing waits: %q", got)
-	}
+	assert.Equal(t, "two", answeredTo(t, querytest.NoProblems(t, querytest.Build(t, fleettest.Small())), asks(t, updated, "canary")), "without Applications known nothing waits")
 	broken := fleettest.Tree{"addons/tenants/retail/environments/dev/addons/dns/values.yaml": "a: [\n"}
 	st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(broken)), facts.NewSet(false).WithApplications(fleettest.Controlled(there, old)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := response.Bytes(st, asks(t, updated, "canary")); err == nil {
 		t.Error("G1: a set that waits cannot be computed, and the answer is given")
 	}
@@ -96,15 +92,9 @@ func TestReleaseThatIsGoneHasAnEmptyResponse(t *testing.T) {
 	there := fleettest.Controlled(fleettest.Application("dns", "two", "canary"), "addons-canary-dns")
 
 	st := querytest.BuildWith(t, fleettest.Small().With(versions).With(moved), there)
-	if got := answeredTo(t, st, asks(t, "addons-canary-dns", "canary")); got != "" {
-		t.Errorf("the release that is no more: %q", got)
-	}
-	if got := answeredTo(t, st, asks(t, "addons-next-dns", "next")); got != "" {
-		t.Errorf("its successor, before: %q", got)
-	}
-	if got := answeredTo(t, querytest.BuildWith(t, fleettest.Small().With(versions).With(moved)), asks(t, "addons-next-dns", "next")); got != "two" {
-		t.Errorf("its successor, after: %q", got)
-	}
+	assert.Equal(t, "", answeredTo(t, st, asks(t, "addons-canary-dns", "canary")), "the release that is no more")
+	assert.Equal(t, "", answeredTo(t, st, asks(t, "addons-next-dns", "next")), "its successor, before")
+	assert.Equal(t, "two", answeredTo(t, querytest.BuildWith(t, fleettest.Small().With(versions).With(moved)), asks(t, "addons-next-dns", "next")), "its successor, after")
 
 	// The label is there, and the release, or the whole file, is lost: that is no answer.
 	for name, lost := range map[string]fleettest.Tree{"release": versions, "file": {"versions/applicationSets.yaml": "releases: {}\n"}} {
@@ -188,9 +178,7 @@ func TestMovesNeverDeadlock(t *testing.T) {
 			due := map[string]bool{}
 			for rounds := 0; ; rounds++ {
 				next, err := fleetstate.Build(st, files, argo.facts())
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				for _, release := range releases {
 					if ask := asks(t, "addons-"+release+"-dns", release); st == nil || new(response.Cache).Fingerprint(st, ask) != new(response.Cache).Fingerprint(next, ask) {
 						due[release] = true

@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // nullable are the paths that null is put at: every key of an entry that is decoded after the
@@ -69,9 +70,7 @@ func randomEntry(r *rand.Rand) map[string]any {
 func catalogFile(t *testing.T, entry any) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"dns": entry})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 

@@ -8,16 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestTenantsOwnComponentsRefuseNobody: a tenant's own components are in the response of all
@@ -38,9 +38,7 @@ func TestTenantsOwnComponentsRefuseNobody(t *testing.T) {
 	before := querytest.NoProblems(t, querytest.Build(t, twoTenants()))
 	for _, over := range []fleettest.Tree{catalogs(1001, "red-0"), catalogs(700, "red-0", "red-1")} {
 		st := querytest.Next(t, before, fleettest.Snapshot("2", twoTenants().With(over)), facts.NewSet(false))
-		if diff := cmp.Diff(tenantSets(t, before, "blue"), tenantSets(t, st, "blue")); diff != "" {
-			t.Errorf("another tenant's sets change:\n%s", diff)
-		}
+		assert.Equal(t, tenantSets(t, before, "blue"), tenantSets(t, st, "blue"), "another tenant's sets change")
 		if got := querytest.Problems(st.Problems); !strings.Contains(got, "components of their own catalogs") || strings.Contains(got, "blue") {
 			t.Errorf("%.1500s", got)
 		}
@@ -74,14 +72,10 @@ func TestTenantsComponentTakesNobodysName(t *testing.T) {
 	// sets are those of all members but red's 0, by what Argo CD and Flux Operator get.
 	sets := func(st *fleetstate.State) string {
 		inputs, err := response.Inputs(st, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var out strings.Builder
 		var all struct{ Inputs []map[string]any }
-		if err := json.Unmarshal(inputs.Bytes(), &all); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(inputs.Bytes(), &all))
 		for _, s := range querytest.List(t, st, q) {
 			all.Inputs = append(all.Inputs, s)
 		}
@@ -102,9 +96,7 @@ func TestTenantsComponentTakesNobodysName(t *testing.T) {
 	} {
 		attack := withRed.With(fleettest.Tree{own: component + chart})
 		after := querytest.Next(t, before, fleettest.Snapshot("2", attack), running)
-		if diff := cmp.Diff(sets(before), sets(after)); diff != "" {
-			t.Errorf("%s on 0 changes sets of others: %s", component, diff)
-		}
+		assert.Equal(t, sets(before), sets(after), "%s on 0 changes sets of others", component)
 		names := querytest.Names(t, after, `{"view":"components","group":"addons"}`)
 		problems := querytest.Problems(after.Cluster("hub", "0").Errors())
 		if forbidden != strings.HasPrefix(problems, "duplicate-name") || !forbidden && !strings.Contains(" "+names+" ", " "+component+"-0 ") {
@@ -124,9 +116,7 @@ func TestTenantsComponentTakesNobodysName(t *testing.T) {
 		want  bool
 	}{{without, false}, {with, true}, {without, false}} {
 		st = querytest.Next(t, st, fleettest.Snapshot(strconv.Itoa(i+2), step.files), running)
-		if got := len(st.Cluster("hub", "0").Errors()) > 0; got != step.want {
-			t.Errorf("step %d: member 0 is quarantined: %v", i, got)
-		}
+		assert.Equal(t, step.want, len(st.Cluster("hub", "0").Errors()) > 0, "step %d: member 0 is quarantined", i)
 	}
 }
 
@@ -140,9 +130,7 @@ func TestDependenciesOfAComponentAreBounded(t *testing.T) {
 		st := querytest.Build(t, twoTenants().With(fleettest.Tree{
 			"addons/tenants/red/clusters/red-0/application-sets/addons.yaml": "web: {dependsOn: [" + strings.Repeat("dns, ", n) + "]}\n",
 		}))
-		if got := querytest.Problems(st.Problems); got != want {
-			t.Errorf("%d: %s", n, got)
-		}
+		assert.Equal(t, want, querytest.Problems(st.Problems), "%d", n)
 	}
 }
 

@@ -15,9 +15,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/resolve/flux"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const (
@@ -35,9 +37,7 @@ func agentOne(keys string) fleettest.Tree {
 func state(t testing.TB, files fleettest.Tree, known facts.Set) *fleetstate.State {
 	t.Helper()
 	st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", files), known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return st
 }
 
@@ -75,12 +75,8 @@ func TestHubGrantsAGroupWithoutApplications(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := state(t, c.files, c.known)
-			if got := querytest.Names(t, st, ofGrants); got != c.grants {
-				t.Errorf("grants %q, want %q", got, c.grants)
-			}
-			if got := querytest.Names(t, st, ofHub); got != c.byHub {
-				t.Errorf("the hub's components %q, want %q", got, c.byHub)
-			}
+			assert.Equal(t, c.grants, querytest.Names(t, st, ofGrants), "grants")
+			assert.Equal(t, c.byHub, querytest.Names(t, st, ofHub), "the hub's components")
 			for name, s := range querytest.Ask(t, st, ofGrants) {
 				if s.Text("group") != "addons" || s.Text("engine") != "argocd" || s.Text("deletion") != fleet.Cascade || s.Text("name") != "one" {
 					t.Errorf("%s: %v", name, s)
@@ -131,19 +127,13 @@ func TestMemberRunsTheGroupsItHolds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := state(t, c.files, c.known)
-			if got := querytest.Names(t, st, ofOne); got != c.components {
-				t.Errorf("components %q, want %q", got, c.components)
-			}
-			if got := querytest.Names(t, st, releases); got != c.releases {
-				t.Errorf("releases %q, want %q", got, c.releases)
-			}
+			assert.Equal(t, c.components, querytest.Names(t, st, ofOne), "components")
+			assert.Equal(t, c.releases, querytest.Names(t, st, releases), "releases")
 			var cedes []string
 			for _, g := range lifecycle.ReleasableGrants(st, "hub", "one") {
 				cedes = append(cedes, g.Group)
 			}
-			if got := strings.Join(cedes, " "); got != c.cedes {
-				t.Errorf("releases %q, want %q", got, c.cedes)
-			}
+			assert.Equal(t, c.cedes, strings.Join(cedes, " "), "releases")
 		})
 	}
 }
@@ -197,9 +187,7 @@ func TestFluxReleasesAGroupInTwoSteps(t *testing.T) {
 			}
 			st := state(t, c.files, set)
 			o, err := flux.OwnedBy(st, "hub", "one")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var artifact []string
 			for _, s := range o.Components {
 				artifact = append(artifact, s.ApplicationName)
@@ -207,16 +195,12 @@ func TestFluxReleasesAGroupInTwoSteps(t *testing.T) {
 			for _, s := range o.Removals {
 				artifact = append(artifact, s.ApplicationName+":"+s.Deletion)
 			}
-			if got := strings.Join(artifact, " "); got != c.artifact {
-				t.Errorf("artifact %q, want %q", got, c.artifact)
-			}
+			assert.Equal(t, c.artifact, strings.Join(artifact, " "), "artifact")
 			var cedes []string
 			for _, g := range lifecycle.ReleasableGrants(st, "hub", "one") {
 				cedes = append(cedes, g.Group)
 			}
-			if got := strings.Join(cedes, " "); got != c.cedes {
-				t.Errorf("releases %q, want %q", got, c.cedes)
-			}
+			assert.Equal(t, c.cedes, strings.Join(cedes, " "), "releases")
 		})
 	}
 }
@@ -254,9 +238,7 @@ func (w *world) one() *fleetstate.State {
 func (w *world) build(who, commit int, known facts.Set) *fleetstate.State {
 	w.t.Helper()
 	st, err := fleetstate.Build(w.memory[who], w.commits[commit], known)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	w.memory[who] = st
 	return st
 }
@@ -404,9 +386,7 @@ func TestWaitingForAGrantIsAMove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			st := state(t, c.files, c.known)
 			d, err := lifecycle.RemovalsOf(st, querytest.Query(t, c.asks))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			component := "dns"
 			if c.asks == ofGrants {
 				component = ""
@@ -418,9 +398,7 @@ func TestWaitingForAGrantIsAMove(t *testing.T) {
 		})
 	}
 	gone, err := lifecycle.RemovalsOf(state(t, agentOne(argoOne).With(fleettest.Tree{fleettest.Member("one"): ""}), facts.NewSet(false).WithApplications(fleettest.GrantOfOne)), querytest.Query(t, ofGrants))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := gone.Of("one", ""); got.Reason != lifecycle.Lost {
 		t.Errorf("without a member file: %+v", got)
 	}

@@ -22,9 +22,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/flux"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // setsOf are the parameter sets of a response by cluster, as JSON without what a quarantine adds,
@@ -43,9 +45,7 @@ func setsOf(t testing.TB, response []byte) (sets map[string][]string, flags map[
 			}
 		}
 		text, err := json.Marshal(out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		sets[name] = append(sets[name], string(text))
 	}
 	return sets, flags
@@ -156,9 +156,7 @@ func TestHealthyMembersGoOnAndBrokenOnesStay(t *testing.T) {
 						continue
 					}
 					want := model[id.Name]
-					if diff := cmp.Diff(want, got[id.Name]); diff != "" {
-						t.Fatalf("seed %d, %v\n%s: %s: %s", seed, history, q, id.Name, diff)
-					}
+					require.Equal(t, want, got[id.Name], "seed %d, %v\n%s: %s", seed, history, q, id.Name)
 					if (flags[id.Name] != "") != (len(want) > 0 && homes[id] != s) {
 						t.Fatalf("seed %d, %v\n%s: %s is flagged %q", seed, history, q, id.Name, flags[id.Name])
 					}
@@ -209,9 +207,7 @@ func TestReleaseOfAQuarantinedMemberStays(t *testing.T) {
 		delete(canary, key)
 		delete(before["application-sets-addons-canary"], key)
 	}
-	if diff := cmp.Diff(before["application-sets-addons-canary"], canary); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, before["application-sets-addons-canary"], canary)
 	if d := after["application-sets-addons-default"]; d["quarantine"] != nil || d.Text("revision") != "second" {
 		t.Errorf("default: %v", d)
 	}
@@ -227,9 +223,7 @@ func TestReleaseOfAQuarantinedMemberStays(t *testing.T) {
 		!strings.Contains(canary.Text("helmValues"), "cert:") || !slices.Equal(canary["clusters"].([]any), []any{"two"}) {
 		t.Errorf("canary: %v", canary)
 	}
-	if got := querytest.Names(t, third, `{"view":"components","group":"addons","release":"canary"}`); got != "cert-two dns-two" {
-		t.Errorf("canary: %s", got)
-	}
+	assert.Equal(t, "cert-two dns-two", querytest.Names(t, third, `{"view":"components","group":"addons","release":"canary"}`), "canary")
 }
 
 // What the hub's own file breaks, it breaks for all of its members: they take repositories and
@@ -253,9 +247,7 @@ func TestBrokenHubFileQuarantinesItsMembers(t *testing.T) {
 		}
 		// At a first start nobody knows whose file it is.
 		third, err := fleetstate.Build(nil, broken, facts.NewSet(false).WithApplications())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, q := range []string{querytest.Addons, `{"view":"components","group":"addons","owner":"one"}`} {
 			querytest.Refused(t, third, q)
 		}
@@ -279,9 +271,7 @@ func TestQuarantinedMemberSeesItsHubAsItWas(t *testing.T) {
 		t.Fatal("the hub's repositories make no difference")
 	}
 	second := querytest.Next(t, first, fleettest.Snapshot("second", moved.With(fleettest.Tree{fleettest.Member("one"): "a: ["})), facts.Set{})
-	if diff := cmp.Diff(values(first), values(second)); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, values(first), values(second))
 }
 
 // A layout that changes while a member is at home does not change what it runs, even that of a
@@ -293,16 +283,10 @@ func TestLayoutChangeLeavesAQuarantinedMember(t *testing.T) {
 	})
 	first := querytest.NoProblems(t, querytest.Next(t, nil, fleettest.Snapshot("first", files), facts.Set{}))
 	const extra = `{"view":"components","group":"extra"}`
-	if got := querytest.Names(t, first, extra); got != "log-hub log-one log-two" {
-		t.Fatal(got)
-	}
+	require.Equal(t, "log-hub log-one log-two", querytest.Names(t, first, extra))
 	second := querytest.Next(t, first, fleettest.Snapshot("second", files.With(fleettest.Tree{fleettest.Member("one"): "a: [", "fleet/layout.yaml": "groups: {addons: {}, other: {root: addons}}\n"})), facts.Set{})
-	if got := querytest.Names(t, second, extra); got != "log-one" {
-		t.Errorf("extra: %s", got)
-	}
-	if got := querytest.Names(t, second, querytest.Addons); got != "dns-hub dns-one dns-two" {
-		t.Errorf("addons: %s", got)
-	}
+	assert.Equal(t, "log-one", querytest.Names(t, second, extra), "extra")
+	assert.Equal(t, "dns-hub dns-one dns-two", querytest.Names(t, second, querytest.Addons), "addons")
 	for _, group := range []string{"extra", "other"} {
 		querytest.Ask(t, second, fmt.Sprintf(`{"view":"releases","group":%q}`, group))
 		querytest.Ask(t, second, fmt.Sprintf(`{"view":"components","group":%q}`, group))
@@ -314,9 +298,7 @@ func TestLayoutChangeLeavesAQuarantinedMember(t *testing.T) {
 		t.Error(err)
 	}
 	third := querytest.Next(t, second, fleettest.Snapshot("third", files.With(fleettest.Tree{"fleet/layout.yaml": "groups: {addons: {}, other: {root: addons}}\n"})), facts.Set{})
-	if msg := querytest.Refused(t, querytest.NoProblems(t, third), extra); !strings.Contains(msg, "not in the layout") {
-		t.Error(msg)
-	}
+	assert.Contains(t, querytest.Refused(t, querytest.NoProblems(t, third), extra), "not in the layout")
 }
 
 // G1: who never could be computed is left out if that loses nothing; not for an engine that nothing
@@ -351,9 +333,7 @@ func TestNewBrokenMemberIsLeftOutOnlyWithoutLoss(t *testing.T) {
 			}
 			answered := func(what string, want bool, err error) {
 				t.Helper()
-				if (err == nil) != want {
-					t.Errorf("%s: answered: %t, want %t", what, err == nil, want)
-				}
+				assert.Equal(t, want, (err == nil), "%s: answered: %t, want", what, err == nil)
 			}
 			_, err := response.Bytes(st, hubs)
 			answered("the hub", c.want == fleetstate.LeftOut, err)
@@ -405,30 +385,5 @@ func TestRetirementWaitsForAQuarantinedMember(t *testing.T) {
 	}
 	// A file that is removed is a statement: nobody is kept.
 	st = querytest.Next(t, active, fleettest.Snapshot("second", fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): ""})), known)
-	if got := querytest.Names(t, st, querytest.Addons); got != "dns-hub dns-two" {
-		t.Error(got)
-	}
-}
-
-// A home is the snapshot in which a member was last good; it is given up when the member is good
-// again or has never been.
-func TestLastGoodSnapshotOfEachMember(t *testing.T) {
-	files := fleettest.Small()
-	good := fleettest.Snapshot("first", files)
-	one, two := fleetstate.ID{Hub: "hub", Name: "one"}, fleetstate.ID{Hub: "hub", Name: "two"}
-	st := querytest.Next(t, nil, good, facts.Set{})
-	for _, commit := range []struct {
-		name  string
-		files fleettest.Tree
-		want  fleetstate.LastKnownGood
-	}{
-		{"both break", files.With(fleettest.Tree{fleettest.Member("one"): "a: [", fleettest.Member("two"): "a: ["}), fleetstate.LastKnownGood{one: good, two: good}},
-		{"two is good again", files.With(fleettest.Tree{fleettest.Member("one"): "b: ["}), fleetstate.LastKnownGood{one: good}},
-		{"one is good again", files, fleetstate.LastKnownGood{}},
-	} {
-		st = querytest.Next(t, st, fleettest.Snapshot(commit.name, commit.files), facts.Set{})
-		if got := st.LastKnownGood(); !maps.Equal(got, commit.want) {
-			t.Errorf("%s: %v", commit.name, got)
-		}
-	}
+	assert.Equal(t, "dns-hub dns-two", querytest.Names(t, st, querytest.Addons))
 }

@@ -2,6 +2,8 @@ package response_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,8 +11,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // credentialFlags are what decides how an agent gets its credentials.
@@ -31,9 +35,7 @@ func (f credentialFlags) member(name string) string {
 func at(t *testing.T, values string, path ...string) string {
 	t.Helper()
 	var v any
-	if err := yaml.Unmarshal([]byte(values), &v); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(values), &v))
 	for _, key := range path {
 		m, _ := v.(map[string]any)
 		v = m[key]
@@ -159,9 +161,7 @@ push: {token: {enabled: 'false'}}
 	for path, want := range map[string]string{
 		"push.enabled": "true", "push.namespace": "argo", "push.refreshInterval": "1m", "push.token.enabled": "true", "kubeconfig.secretName": "fleet/pusher",
 	} {
-		if got := at(t, x, strings.Split(path, ".")...); got != want {
-			t.Errorf("%s: %s, want %s", path, got, want)
-		}
+		assert.Equal(t, want, at(t, x, strings.Split(path, ".")...), "%s", path)
 	}
 	for _, name := range []string{"x", "z"} {
 		values := agents["agent-"+name].Text("credentialValues")
@@ -169,9 +169,7 @@ push: {token: {enabled: 'false'}}
 			t.Errorf("%s gets how it is reached:\n%s", name, values)
 		}
 	}
-	if got := at(t, agents["agent-x"].Text("helmValues"), "token"); got != "map[existingSecret:its-token key:t]" {
-		t.Errorf("x has the token %s", got)
-	}
+	assert.Equal(t, "map[existingSecret:its-token key:t]", at(t, agents["agent-x"].Text("helmValues"), "token"), "x has the token")
 	if got, asks := at(t, members["fleet-secret-z"].Text("helmValues"), "push", "token", "enabled"), at(t, agents["agent-z"].Text("helmValues"), "token"); got != "false" || asks != "-" {
 		t.Errorf("z: token %s, asks for %s", got, asks)
 	}
@@ -186,8 +184,28 @@ func TestMemberTakesNoNameOfAnothersRegistration(t *testing.T) {
 			fleettest.Member(name): "clusterName: " + name + "\ntenant: bank\nenvironment: prod\nsecretManagerSecretName: x\n",
 		})
 		st := querytest.Next(t, before, fleettest.Snapshot("2", files), facts.NewSet(false))
-		if got := querytest.Names(t, st, `{"view":"members"}`); got != "fleet-secret-one fleet-secret-two" {
-			t.Errorf("%s: %s", name, got)
-		}
+		assert.Equal(t, "fleet-secret-one fleet-secret-two", querytest.Names(t, st, `{"view":"members"}`), "%s", name)
+	}
+}
+
+// TestMemberSetListsItsValueFiles: the value files of a registration are those that there are.
+// Levels without a file are not listed. (L1)
+func TestMemberSetListsItsValueFiles(t *testing.T) {
+	const system = "addons/defaults/fleet/fleet-secret/values.yaml"
+	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{system: "a: 1\n"})))
+	if diff := cmp.Diff([]any{system}, querytest.Ask(t, st, `{"view":"members"}`)["fleet-secret-one"]["valueFiles"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRetiredMemberWithoutKnownApplicationsHasNoSets: where the facts do not know Applications, no
+// view has a set of a retired member, not even that of its engine's ownership grant. (D3)
+func TestRetiredMemberWithoutKnownApplicationsHasNoSets(t *testing.T) {
+	one := fleettest.Spoke("one", "use_remote_argo: true\nenable_remote_addons: true\nlifecycle: retired\ndeletion: cascade\n")
+	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): one})))
+	for ask, want := range map[string][]string{
+		querytest.Addons: {"dns-hub", "dns-two"}, `{"view":"members"}`: {"fleet-secret-two"}, `{"view":"agents"}`: nil, `{"view":"grants"}`: nil,
+	} {
+		assert.Equal(t, want, slices.Sorted(maps.Keys(querytest.Ask(t, st, ask))), "%s", ask)
 	}
 }

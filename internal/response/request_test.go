@@ -12,8 +12,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestBadQueryNamesWhatIsExpected: what cannot be asked is a bad request that says what can.
@@ -52,9 +54,7 @@ func TestBadQueryNamesWhatIsExpected(t *testing.T) {
 	if _, err := response.Bytes(st, query.Query{View: query.Members}); err == nil || err.Error() != "no hub given: set input.parameters.hub, or the server's --hub" {
 		t.Error(err)
 	}
-	if got := querytest.Names(t, st, `{"view":"members","hub":"hub2"}`); got != "fleet-secret-solo" {
-		t.Errorf("the other hub has %q", got)
-	}
+	assert.Equal(t, "fleet-secret-solo", querytest.Names(t, st, `{"view":"members","hub":"hub2"}`), "the other hub has")
 }
 
 // TestDepthOfABaseIsBounded (H10): a request of a few kilobytes cannot make an answer of gigabytes,
@@ -100,21 +100,15 @@ func TestQuerySelectsItsClusters(t *testing.T) {
 		`{"view":"releases","group":"addons","owner":"agent"}`: "application-sets-addons-default",
 		`{"view":"releases","group":"addons","owner":"one"}`:   "",
 	} {
-		if got := querytest.Names(t, st, parameters); got != want {
-			t.Errorf("%s: %q, want %q", parameters, got, want)
-		}
+		assert.Equal(t, want, querytest.Names(t, st, parameters), "%s", parameters)
 	}
 	closed, err := fleetstate.Build(nil, fleettest.Snapshot("rev", files), facts.NewSet(true, facts.Cluster{Name: "two"}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for parameters, want := range map[string]string{
 		`{"view":"members"}`: "fleet-secret-agent fleet-secret-drain fleet-secret-one fleet-secret-two", // what registers them
 		`{"view":"agents"}`:  "", querytest.Addons: "dns-two", `{"view":"releases","group":"addons"}`: "application-sets-addons-canary",
 	} {
-		if got := querytest.Names(t, closed, parameters); got != want {
-			t.Errorf("registered alone: %s: %q, want %q", parameters, got, want)
-		}
+		assert.Equal(t, want, querytest.Names(t, closed, parameters), "registered alone: %s", parameters)
 	}
 	for _, s := range querytest.Ask(t, st, querytest.Addons) {
 		if s.Text("deletion") != "orphan" {
@@ -169,18 +163,12 @@ func TestBrokenMembers(t *testing.T) {
 		if again := querytest.Refused(t, querytest.Build(t, fleettest.Small().With(c.files)), querytest.Addons); again != got {
 			t.Errorf("%s: %q, then %q", name, got, again)
 		}
-		if got := querytest.Names(t, st, `{"view":"components","group":"addons","owner":"two"}`); got != "" {
-			t.Errorf("%s: the other member's engine is answered %q", name, got)
-		}
+		assert.Equal(t, "", querytest.Names(t, st, `{"view":"components","group":"addons","owner":"two"}`), "%s: the other member's engine is answered", name)
 	}
 	retired := fleettest.Tree{"addons/tenants/retail/clusters/one/fleet/fleet-secret/values.yaml": "a: [\n", fleettest.Member("one"): fleettest.Spoke("one", "lifecycle: retired\n")}
-	if got := querytest.Names(t, querytest.Build(t, fleettest.Small().With(retired)), querytest.Addons); got != "dns-hub dns-two" {
-		t.Errorf("with a retired member that cannot be computed: %q", got)
-	}
+	assert.Equal(t, "dns-hub dns-two", querytest.Names(t, querytest.Build(t, fleettest.Small().With(retired)), querytest.Addons), "with a retired member that cannot be computed")
 	retired[fleettest.Member("one")] = fleettest.Spoke("one", "lifecycle: retired\ntenannt: x\n")
-	if got := querytest.Refused(t, querytest.Build(t, fleettest.Small().With(retired)), querytest.Addons); !strings.Contains(got, "tenannt") {
-		t.Errorf("a member file that cannot be read says it is retired: %s", got)
-	}
+	assert.Contains(t, querytest.Refused(t, querytest.Build(t, fleettest.Small().With(retired)), querytest.Addons), "tenannt", "a member file that cannot be read says it is retired")
 	if _, err := fleetstate.Build(nil, fleettest.Snapshot("rev", fleettest.Tree{}), facts.Set{}); err == nil || !strings.Contains(err.Error(), "no member file") && !strings.Contains(err.Error(), "empty") {
 		t.Error(err)
 	}
@@ -201,9 +189,7 @@ func TestTooManySetsAreRefused(t *testing.T) {
 		files[fleettest.Member(fmt.Sprintf("m%d", i))] = fleettest.Spoke(fmt.Sprintf("m%d", i), "")
 	}
 	st := querytest.NoProblems(t, querytest.Build(t, files))
-	if got := querytest.Refused(t, st, querytest.Addons); got != "the response has 51900 parameter sets; the limit is 50000: query per component" {
-		t.Error(got)
-	}
+	assert.Equal(t, "the response has 51900 parameter sets; the limit is 50000: query per component", querytest.Refused(t, st, querytest.Addons))
 	if got := len(querytest.Ask(t, st, `{"view":"components","group":"addons","component":"c7"}`)); got != 173 {
 		t.Errorf("%d sets of one component", got)
 	}
@@ -251,7 +237,5 @@ func TestReleaseNamesStayApart(t *testing.T) {
 	})
 	const prefix = "application-sets-addons-"
 	want := prefix + "can-ary-cf8841c6 " + prefix + "canary " + prefix + "canary-fc589233 " + prefix + "default " + prefix + "v1.2"
-	if got := querytest.Names(t, querytest.NoProblems(t, querytest.Build(t, files)), `{"view":"releases","group":"addons"}`); got != want {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
+	assert.Equal(t, want, querytest.Names(t, querytest.NoProblems(t, querytest.Build(t, files)), `{"view":"releases","group":"addons"}`))
 }

@@ -7,15 +7,15 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/resolve/explain"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestCatalogLayers is rule R5 and what H2 means for an entry: null removes it, or its values.
@@ -64,9 +64,7 @@ func TestCatalogLayers(t *testing.T) {
 				chart := s["chart"].(map[string]any)
 				got = fmt.Sprint(chart["repoURL"], " ", chart["name"], " ", chart["version"], " ", chart["path"], " ", s["namespace"], " ", s["releaseName"], " ", s["helmValues"])
 			}
-			if got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			assert.Equal(t, c.want, got)
 		})
 	}
 }
@@ -85,13 +83,9 @@ func TestUnreadableEntriesRefuse(t *testing.T) {
 		"Dns_2: {enabled: true}\n":            `component "Dns_2"`,
 	} {
 		st := querytest.Build(t, fleettest.Small().With(fleettest.Tree{"addons/tenants/retail/clusters/one/application-sets/addons.yaml": entry}))
-		if got := querytest.Problems(st.Problems); !strings.Contains(got, want) {
-			t.Errorf("%s: problems %s, want %s", entry, got, want)
-		}
+		assert.Contains(t, querytest.Problems(st.Problems), want, "%s: problems", entry)
 		for _, r := range []string{querytest.Addons, `{"view":"releases","group":"addons"}`} {
-			if got := querytest.Refused(t, st, r); !strings.Contains(got, `member "one" of hub "hub": addons/tenants/retail/clusters/one/application-sets/addons.yaml:1:`) {
-				t.Errorf("%s %s: %s", entry, r, got)
-			}
+			assert.Contains(t, querytest.Refused(t, st, r), `member "one" of hub "hub": addons/tenants/retail/clusters/one/application-sets/addons.yaml:1:`, "%s %s", entry, r)
 			if got := querytest.Names(t, st, strings.TrimSuffix(r, "}")+`,"selector":{"matchLabels":{"environment":"dev"}}}`); got == "" {
 				t.Errorf("%s: the other member has no answer", entry)
 			}
@@ -116,9 +110,7 @@ func TestLowerPositionOfAMergedEntry(t *testing.T) {
 		"addons/tenants/retail/clusters/one/application-sets/addons.yaml": "dns: {chart: {version: 2.0.0}}\n",
 	}))
 	for _, p := range st.Problems {
-		if p.Pos.String() != "addons/defaults/application-sets/addons.yaml:4:5" {
-			t.Errorf("%s", p.Error())
-		}
+		assert.Equal(t, "addons/defaults/application-sets/addons.yaml:4:5", p.Pos.String(), "%s", p.Error())
 	}
 }
 
@@ -144,9 +136,7 @@ func TestEnabledByTheHierarchy(t *testing.T) {
 			t.Errorf("%s of %s: %v, want %q", c.release, c.owner, s["helmValues"], c.want)
 		}
 	}
-	if got := querytest.Names(t, st, `{"view":"releases","group":"resources"}`); got != "application-sets-resources-default" {
-		t.Errorf("a group that no versions file mentions has releases %q", got)
-	}
+	assert.Equal(t, "application-sets-resources-default", querytest.Names(t, st, `{"view":"releases","group":"resources"}`), "a group that no versions file mentions has releases")
 }
 
 // TestBase: the request's entry takes the place of the layout's catalog, below the hierarchy.
@@ -156,18 +146,12 @@ func TestBase(t *testing.T) {
 		"catalog.yaml":      "dns: {chart: {repoURL: c, name: c, version: '1'}, namespace: from-catalog, values: {catalog: 1}}\n",
 	})))
 	one := querytest.Ask(t, st, `{"view":"components","group":"addons","component":"dns","base":{"enabled":true,"releaseName":"rel","chart":{"repoURL":"b","name":"b","version":"0.1"},"values":{"big":12345678901234567890,"from":"base","who":"{{ .cluster }}"}}}`)["dns-one"]
-	if got := fmt.Sprint(one["chart"], one["namespace"], one["releaseName"], one["helmValues"]); got != "map[name:dns path: repoURL:https://charts.example version:1.0.0]"+"dns"+"rel"+"big: 12345678901234567890\nfrom: system\nsystem: true\nwho: one\n" {
-		t.Error(got)
-	}
-	if got := querytest.Names(t, st, `{"view":"components","group":"addons","component":"other","base":{"enabled":"true"}}`); got != "other-hub other-one other-two" {
-		t.Errorf("a component that only the request knows: %q", got)
-	}
+	assert.Equal(t, "map[name:dns path: repoURL:https://charts.example version:1.0.0]"+"dns"+"rel"+"big: 12345678901234567890\nfrom: system\nsystem: true\nwho: one\n", fmt.Sprint(one["chart"], one["namespace"], one["releaseName"], one["helmValues"]))
+	assert.Equal(t, "other-hub other-one other-two", querytest.Names(t, st, `{"view":"components","group":"addons","component":"other","base":{"enabled":"true"}}`), "a component that only the request knows")
 	for base, want := range map[string]string{
 		`{"enabled":"x"}`: `input.parameters.base: key "enabled": "x"; expected true or false`, `{"selector":{"matchLabels":[]}}`: "selector", `{"values":5}`: `key "values": is a number; expected a map`,
 	} {
-		if got := querytest.Refused(t, st, `{"view":"components","group":"addons","component":"dns","base":`+base+`}`); !strings.Contains(got, want) {
-			t.Errorf("%s: %s, want %s", base, got, want)
-		}
+		assert.Contains(t, querytest.Refused(t, st, `{"view":"components","group":"addons","component":"dns","base":`+base+`}`), want, "%s", base)
 	}
 }
 
@@ -203,9 +187,7 @@ func TestMergeRulesOfOneComponent(t *testing.T) {
 	} {
 		// Another layout has other rules: nothing that was merged before is taken over.
 		next, err := fleetstate.Build(st, fleettest.Snapshot("rev", files.With(layout(c.strategy, c.component))), facts.Set{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if st = querytest.NoProblems(t, next); values(st) != c.want {
 			t.Errorf("%s for %s: values %q, want %q", c.strategy, c.component, values(st), c.want)
 		}
@@ -219,12 +201,8 @@ func TestLevelNamesAreTheClustersOwn(t *testing.T) {
 	st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(layout)))
 	for name, want := range map[string]string{"hub": "hubs", "one": "spokes"} {
 		e, err := explain.Component(st, explain.Target{Cluster: name, Group: "addons", Component: "dns"}, []string{"from"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := e.Values[0].Level; got != want {
-			t.Errorf("%s: level %q, want %q", name, got, want)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, want, e.Values[0].Level, "%s: level", name)
 	}
 }
 
@@ -233,12 +211,8 @@ func TestRootAsLevel(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{"fleet/layout.yaml": "levels: [{name: root, dir: .}]\n", "application-sets/addons.yaml": "dns: {enabled: true, chart: {repoURL: r, name: dns, version: '1'}}\n", "addons/dns/values.yaml": "a: 1\n"})
 	st := querytest.NoProblems(t, querytest.Build(t, files))
 	next, err := fleetstate.Build(st, fleettest.Snapshot("rev", files.With(fleettest.Tree{"addons/dns/values.yaml": "a: 2\n"})), facts.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := querytest.Ask(t, next, querytest.Addons)["dns-one"].Text("helmValues"); got != "a: 2\n" {
-		t.Errorf("values %q", got)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, "a: 2\n", querytest.Ask(t, next, querytest.Addons)["dns-one"].Text("helmValues"), "values")
 }
 
 // TestErrorsAreShort is rule G5.
@@ -253,9 +227,7 @@ func TestErrorsAreShort(t *testing.T) {
 	if !errors.As(err, &target) || target.Kind != problem.KindUnavailable || len(target.Problems) != 2 {
 		t.Fatalf("%#v", err)
 	}
-	if diff := cmp.Diff(`member "one" of hub "hub": fleet/fleet-members/hub/one.yaml:4:1: key "tenannt": not known in member file; did you mean "tenant"? (and 1 more)`, err.Error()); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, `member "one" of hub "hub": fleet/fleet-members/hub/one.yaml:4:1: key "tenannt": not known in member file; did you mean "tenant"? (and 1 more)`, err.Error())
 }
 
 // TestRegistrationLeavesToTheHierarchy: the names of secrets that a member file does not give come
@@ -284,9 +256,7 @@ func TestRegistrationLeavesToTheHierarchy(t *testing.T) {
 		if got := lines(members["fleet-secret-"+name].Text("helmValues")); got != strings.Replace(want, "true", "false", 1) {
 			t.Errorf("%s registers with %q, want %q", name, got, want)
 		}
-		if got := lines(agents["agent-"+name].Text("credentialValues")); got != want {
-			t.Errorf("%s has credentials of %q, want %q", name, got, want)
-		}
+		assert.Equal(t, want, lines(agents["agent-"+name].Text("credentialValues")), "%s has credentials of", name)
 	}
 	if got := lines(agents["agent-three"].Text("credentialValues")); !strings.HasPrefix(got, "false ") {
 		t.Errorf("three pulls nothing, but has %q", got)

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -21,6 +19,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestReusedResponseEqualsAFreshOne is rule G6 on random fleets: whatever changes, what is said
@@ -72,9 +71,7 @@ func TestReusedResponseEqualsAFreshOne(t *testing.T) {
 			previous := st
 			st = built
 			fresh, err := fleetstate.Restore(nil, snapshot.New(s.Revision, files), live, st.LastKnownGood())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for i := range o.Components {
 				request := query.Query{View: query.Components, Hub: fleettest.Hub, Group: fleettest.Group, Component: fleettest.Component(i)}
 				switch i {
@@ -152,9 +149,7 @@ func sameValues(t *testing.T, st *fleetstate.State, r query.Query) {
 		text := strings.ReplaceAll(digests.ReplaceAllString(fmt.Sprintf("%s%v", found, err), ""), `filler: null\n`, "")
 		texts[alone] = strings.ReplaceAll(text, `"helmValues":""`, `"helmValues":"{}\n"`)
 	}
-	if d := cmp.Diff(texts[false], texts[true]); d != "" {
-		t.Fatalf("values merged anew (-) and values of files (+): %s", d)
-	}
+	require.Equal(t, texts[false], texts[true], "values merged anew (-) and values of files (+)")
 }
 
 // sameItems fails unless two states together have the items that each has alone.
@@ -191,22 +186,16 @@ func sameOutline(t *testing.T, before, after *fleetstate.State, r query.Query, w
 		t.Fatalf("known %t, found %t", known, found)
 	}
 	all, next := response.Differing(was, is)
-	if d := cmp.Diff([]string{onlyIn(was, is), onlyIn(is, was)}, []string{string(all.Bytes()), string(next.Bytes())}); d != "" {
-		t.Fatalf("sets that differ (-), and those of Differing (+): %s", d)
-	}
+	require.Equal(t, []string{onlyIn(was, is), onlyIn(is, was)}, []string{string(all.Bytes()), string(next.Bytes())}, "sets that differ (-), and those of Differing (+)")
 	if !known {
 		return
 	}
-	if d := cmp.Diff([]string{string(all.Bytes()), string(next.Bytes())}, []string{string(old.Bytes()), string(updated.Bytes())}); d != "" {
-		t.Fatalf("sets that differ (-), and those of Outlines (+): %s", d)
-	}
+	require.Equal(t, []string{string(all.Bytes()), string(next.Bytes())}, []string{string(old.Bytes()), string(updated.Bytes())}, "sets that differ (-), and those of Outlines (+)")
 	said := map[string]bool{}
 	for text := range is.Texts() {
 		leaves(t, text, said)
 	}
-	if d := cmp.Diff(said, looked); d != "" {
-		t.Fatalf("what a response says (-), and what is looked into (+): %s", d)
-	}
+	require.Equal(t, said, looked, "what a response says (-), and what is looked into (+)")
 	for leaf := range said {
 		_, _, _, found := response.NewOutlines(before, after, func(o response.Outline) bool {
 			here := map[string]bool{}
@@ -272,23 +261,15 @@ func TestUnchangedClustersAreReused(t *testing.T) {
 	request := query.Query{View: query.Components, Hub: fleettest.Hub, Group: fleettest.Group, Component: fleettest.Component(0)}
 	file := fmt.Sprintf("addons/tenants/%s/clusters/%s/%s/%s/values.yaml", o.Tenant(0), fleettest.Cluster(0), fleettest.Group, fleettest.Component(0))
 	st, err := fleetstate.Build(nil, snapshot.FromMap(contents), facts.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var cache response.Cache
 	before, err := cache.Get(st, request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	contents[file] += "more: 1\n"
 	next, err := fleetstate.Build(st, snapshot.FromMap(contents), facts.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	after, err := cache.Get(next, request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	was := map[*byte]bool{} // sets that were written anew have memory of their own
 	for text := range before.Texts() {
 		was[&text[0]] = true

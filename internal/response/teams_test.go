@@ -10,9 +10,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // teamFile is a team of the tenant retail, in the environment prod.
@@ -52,9 +54,7 @@ func teamSets(t *testing.T, st *fleetstate.State) map[string]string {
 func rebuild(t *testing.T, previous *fleetstate.State, revision string, files fleettest.Tree) *fleetstate.State {
 	t.Helper()
 	st, err := fleetstate.Build(previous, fleettest.Snapshot(revision, files), facts.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return st
 }
 
@@ -97,17 +97,13 @@ func TestBrokenMemberStaysInItsTeamsProject(t *testing.T) {
 	files := withTeams()
 	before := rebuild(t, nil, "r1", files)
 	want := teamSets(t, before)
-	if !strings.Contains(want["team-cart-hub"], "  clusters:\n  - one\n") {
-		t.Fatalf("the project: %s", want["team-cart-hub"])
-	}
+	require.Contains(t, want["team-cart-hub"], "  clusters:\n  - one\n", "the project")
 	for _, text := range []string{"clusterName: [\n", "{clusterName: one, tenant: retail, environment: prod, enviroment: x}\n", "{clusterName: one, tenant: bank, environment: [prod]}\n"} {
 		broken := files.With(fleettest.Tree{fleettest.Member("one"): text})
 		st := rebuild(t, before, "broken", broken)
 		later := rebuild(t, st, "later", broken.With(fleettest.Tree{"fleet/teams/vault.yaml": strings.Replace(files["fleet/teams/vault.yaml"], "[vault]", "[vault, auditors]", 1)}))
 		restarted, err := fleetstate.Restore(nil, fleettest.Snapshot("broken", broken), facts.Set{}, st.LastKnownGood())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for when, now := range map[string]*fleetstate.State{"at once": st, "at the next commit": later, "after a restart": restarted} {
 			if got := teamSets(t, now); got["team-cart-hub"] != want["team-cart-hub"] || !strings.HasPrefix(got["team-cart-one"], want["team-cart-one"]) {
 				t.Errorf("%q, %s:\n%s\n%s", text, when, got["team-cart-hub"], got["team-cart-one"])
@@ -139,9 +135,7 @@ func TestNamespaceStaysWithTheTeamThatHasIt(t *testing.T) {
 			if !strings.HasPrefix(got["team-cart-one"], want["team-cart-one"]) || !strings.HasPrefix(got["team-cart-hub"], want["team-cart-hub"]) {
 				t.Errorf("%s changes what cart has: %s", name, got["team-cart-one"])
 			}
-			if !strings.Contains(got["team-vault-bank"], "auditors") {
-				t.Errorf("%s stops another tenant's team: %s", name, got["team-vault-bank"])
-			}
+			assert.Contains(t, got["team-vault-bank"], "auditors", "%s stops another tenant's team", name)
 			if text := querytest.Problems(st.Problems); !strings.Contains(text, "fleet/teams/cart.yaml") || !strings.Contains(text, "fleet/teams/"+name+".yaml") {
 				t.Errorf("problems name not both files: %s", text)
 			}
@@ -157,9 +151,7 @@ func TestNamespaceOfAComponentIsNoTeams(t *testing.T) {
 	})
 	querytest.NoProblems(t, rebuild(t, nil, "r1", files))
 	st := rebuild(t, nil, "r2", files.With(fleettest.Tree{"fleet/teams/cart.yaml": teamFile("cart", "{prefix: dns-}")}))
-	if text := querytest.Problems(st.Problems); !strings.Contains(text, `has namespace "dns-system" on the same cluster`) {
-		t.Errorf("problems: %s", text)
-	}
+	assert.Contains(t, querytest.Problems(st.Problems), `has namespace "dns-system" on the same cluster`, "problems")
 }
 
 // TestBrokenTeamFileHurtsNoOtherTenant is G2 for teams: whatever is wrong with a team's file, its
@@ -177,9 +169,7 @@ func TestBrokenTeamFileHurtsNoOtherTenant(t *testing.T) {
 		if !strings.HasPrefix(got["team-cart-one"], want["team-cart-one"]) || !strings.HasPrefix(got["team-cart-hub"], want["team-cart-hub"]) {
 			t.Errorf("%q: cart has %v", broken, got)
 		}
-		if !strings.Contains(got["team-vault-bank"], "auditors") {
-			t.Errorf("%q stops another tenant's team: %s", broken, got["team-vault-bank"])
-		}
+		assert.Contains(t, got["team-vault-bank"], "auditors", "%q stops another tenant's team", broken)
 	}
 	// A file that does not even say its tenant may be anybody's: all keep what they have (G1).
 	got := teamSets(t, rebuild(t, before, "unread", files.With(fleettest.Tree{"fleet/teams/cart.yaml": "x: [\n"})))
@@ -269,9 +259,7 @@ func TestIncrementalTeamsAreFreshOnes(t *testing.T) {
 			}
 			lkg := next.LastKnownGood()
 			fresh, err := fleetstate.Restore(nil, fleettest.Snapshot(current.Revision, files), facts.Set{}, lkg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			built++
 			if len(lkg) > 0 {
 				kept++
@@ -290,9 +278,7 @@ func TestIncrementalTeamsAreFreshOnes(t *testing.T) {
 func TestReleaseHandsOutTeams(t *testing.T) {
 	st := querytest.NoProblems(t, rebuild(t, nil, "r1", withTeams()))
 	body, err := response.Bytes(st, querytest.Query(t, `{"view":"releases","group":"teams"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, want := range []string{`team-cart:\n    chart:\n      path: charts/team\n`, `team-vault:`} {
 		if !strings.Contains(string(body), want) {
 			t.Errorf("no %s in %s", want, body)
@@ -300,13 +286,9 @@ func TestReleaseHandsOutTeams(t *testing.T) {
 	}
 	base := `{"view":"components","group":"teams","component":"team-cart","base":{"enabled":true,"chart":{"repoURL":"r","path":"charts/team","version":"v1"}}}`
 	withBase, err := response.Bytes(st, querytest.Query(t, base))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	without, err := response.Bytes(st, querytest.Query(t, `{"view":"components","group":"teams","component":"team-cart"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !bytes.Equal(withBase, without) {
 		t.Errorf("with base:\n%s\nwithout:\n%s", withBase, without)
 	}
@@ -320,9 +302,7 @@ func TestTenantMakesNoApplicationSetOfATeamElsewhere(t *testing.T) {
 	var texts []string
 	for _, tree := range []fleettest.Tree{files, hostile} {
 		body, err := response.Bytes(rebuild(t, nil, "r", tree), querytest.Query(t, `{"view":"releases","group":"teams"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		texts = append(texts, string(body))
 	}
 	if texts[0] != texts[1] || !strings.Contains(texts[0], "team-vault") {

@@ -14,8 +14,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // twoTenants is a fleet of the tenants red and blue on one hub, each with files at every level of
@@ -57,22 +59,16 @@ func tenantSets(t *testing.T, st *fleetstate.State, tenant string) map[string]st
 		`{"view":"components","group":"addons","owner":"blue-2"}`, `{"view":"releases","group":"addons","owner":"blue-2"}`,
 	} {
 		b, err := response.Bytes(st, querytest.Query(t, parameters))
-		if err != nil {
-			t.Fatalf("%s: %v", parameters, err)
-		}
+		require.NoError(t, err, "%s", parameters)
 		var answer struct {
 			Output struct{ Parameters []map[string]any }
 		}
-		if err := json.Unmarshal(b, &answer); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(b, &answer))
 		for _, set := range answer.Output.Parameters {
 			if name, _ := set["name"].(string); strings.HasPrefix(name, tenant+"-") || strings.Contains(parameters, `"owner":"`+tenant) {
 				delete(set, "revision")
 				text, err := json.Marshal(set)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				out[fmt.Sprint(parameters, name, set["applicationName"], set["release"])] = string(text)
 			}
 		}
@@ -204,9 +200,7 @@ func TestTemplatesOfAMemberHaveABudget(t *testing.T) {
 	}
 	good := querytest.NoProblems(t, querytest.Build(t, twoTenants()))
 	next := querytest.Next(t, good, fleettest.Snapshot("2", files), facts.NewSet(false))
-	if diff := cmp.Diff(tenantSets(t, good, "blue"), tenantSets(t, next, "blue")); diff != "" {
-		t.Errorf("another tenant's sets change:\n%s", diff)
-	}
+	assert.Equal(t, tenantSets(t, good, "blue"), tenantSets(t, next, "blue"), "another tenant's sets change")
 }
 
 // bombs are files of red that write 4 MB for each of its members, which is below a member's limit.
@@ -231,9 +225,7 @@ func TestTenantHasABudget(t *testing.T) {
 	before := querytest.NoProblems(t, querytest.Build(t, twoTenants()))
 	over := fleettest.Snapshot("2", twoTenants().With(bombs(6)))
 	st := querytest.Next(t, before, over, facts.NewSet(false))
-	if diff := cmp.Diff(tenantSets(t, before, "blue"), tenantSets(t, st, "blue")); diff != "" {
-		t.Errorf("another tenant's sets change:\n%s", diff)
-	}
+	assert.Equal(t, tenantSets(t, before, "blue"), tenantSets(t, st, "blue"), "another tenant's sets change")
 	const want = `tenant-budget addons/tenants/red/defaults/addons/bomb-0/values.yaml.gotmpl: tenant "red": its members up to "red-4" take 20000`
 	if got := querytest.Problems(st.Problems); strings.Count(got, want) != 6 || strings.Contains(got, "blue") {
 		t.Errorf("%.1500s", got)
@@ -244,22 +236,16 @@ func TestTenantHasABudget(t *testing.T) {
 		}
 	}
 	for name, set := range tenantSets(t, st, "red") {
-		if !strings.Contains(set, "tenant-budget: addons/tenants/red/defaults/addons/bomb-0/values.yaml.gotmpl") {
-			t.Errorf("%s is not quarantined: %.300s", name, set)
-		}
+		assert.Contains(t, set, "tenant-budget: addons/tenants/red/defaults/addons/bomb-0/values.yaml.gotmpl", "%s is not quarantined", name)
 	}
 
 	restored, err := fleetstate.Restore(nil, over, facts.NewSet(false), st.LastKnownGood())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	files := twoTenants().With(bombs(6))
 	files["addons/tenants/blue/clusters/blue-0/addons/dns/values.yaml"] = "from: elsewhere\n"
 	after := querytest.Next(t, st, fleettest.Snapshot("3", files), facts.NewSet(false))
 	for name, other := range map[string]*fleetstate.State{"restored": restored, "the next commit of blue": after} {
-		if diff := cmp.Diff(tenantSets(t, st, "red"), tenantSets(t, other, "red")); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		assert.Equal(t, tenantSets(t, st, "red"), tenantSets(t, other, "red"), "%s", name)
 		if got, want := querytest.Problems(other.Problems), querytest.Problems(st.Problems); got != want {
 			t.Errorf("%s: %s", name, cmp.Diff(want, got))
 		}
@@ -269,9 +255,7 @@ func TestTenantHasABudget(t *testing.T) {
 	}
 
 	fixed := querytest.NoProblems(t, querytest.Next(t, after, fleettest.Snapshot("4", twoTenants()), facts.NewSet(false)))
-	if diff := cmp.Diff(tenantSets(t, before, "red"), tenantSets(t, fixed, "red")); diff != "" {
-		t.Errorf("the files are back, and red differs:\n%s", diff)
-	}
+	assert.Equal(t, tenantSets(t, before, "red"), tenantSets(t, fixed, "red"), "the files are back, and red differs")
 }
 
 // broken are ways in which a tenant's files can be broken at much expense, by what is found then.
@@ -323,9 +307,7 @@ func TestUnchangedFilesAreNotJudgedAgain(t *testing.T) {
 					t.Errorf("%s\n%s", cmp.Diff(want, got), want)
 				}
 				for _, tenant := range []string{"red", "blue"} {
-					if diff := cmp.Diff(tenantSets(t, fresh, tenant), tenantSets(t, st, tenant)); diff != "" {
-						t.Errorf("%s: %s", tenant, diff)
-					}
+					assert.Equal(t, tenantSets(t, fresh, tenant), tenantSets(t, st, tenant), "%s", tenant)
 				}
 			})
 		}
@@ -347,18 +329,14 @@ func TestTenantBeyondItsBudgetIsJudgedAgain(t *testing.T) {
 		"fewer members":            {fleettest.Member("red-4"): "", fleettest.Member("red-3"): ""},
 	} {
 		st := querytest.Next(t, good, fleettest.Snapshot("2", files), facts.NewSet(false))
-		if !strings.Contains(querytest.Problems(st.Problems), "tenant-budget") {
-			t.Fatal(querytest.Problems(st.Problems))
-		}
+		require.Contains(t, querytest.Problems(st.Problems), "tenant-budget")
 		st = querytest.Next(t, st, fleettest.Snapshot("2b", files.With(fleettest.Tree{"docs/x.yaml": ""})), facts.NewSet(false))
 		next := fleettest.Snapshot("3", files.With(change))
 		st, fresh := querytest.Next(t, st, next, facts.NewSet(false)), querytest.Next(t, good, next, facts.NewSet(false))
 		if got, want := querytest.Problems(st.Problems), querytest.Problems(fresh.Problems); got != want {
 			t.Errorf("%s: %s", what, cmp.Diff(want, got))
 		}
-		if diff := cmp.Diff(tenantSets(t, fresh, "red"), tenantSets(t, st, "red")); diff != "" {
-			t.Errorf("%s: %s", what, diff)
-		}
+		assert.Equal(t, tenantSets(t, fresh, "red"), tenantSets(t, st, "red"), "%s", what)
 	}
 }
 
@@ -370,9 +348,7 @@ func TestMemberTakesTheTenantBeyondItsBudget(t *testing.T) {
 		s := fleettest.Snapshot(fmt.Sprint(members), twoTenants().With(bombs(members)))
 		st = querytest.Next(t, st, s, facts.NewSet(false))
 		built, err := fleetstate.Build(nil, s, facts.NewSet(false))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, want := querytest.Problems(st.Problems), querytest.Problems(built.Problems); got != want || strings.Count(want, "tenant-budget") != members {
 			t.Errorf("%d members: %s", members, cmp.Diff(want, got))
 		}
@@ -468,9 +444,7 @@ func TestFileThatABaseReadsRefusesNobody(t *testing.T) {
 				delete(got, "ext-red-0")
 				others := maps.Clone(want)
 				delete(others, "ext-red-0")
-				if diff := cmp.Diff(others, got); diff != "" {
-					t.Errorf("%s: others: %s", what, diff)
-				}
+				assert.Equal(t, others, got, "%s: others", what)
 			}
 			broken := good.With(fleettest.Tree{c.file: c.content})
 			st := querytest.NoProblems(t, querytest.Next(t, before, fleettest.Snapshot("2", broken), facts.NewSet(false)))
@@ -480,9 +454,7 @@ func TestFileThatABaseReadsRefusesNobody(t *testing.T) {
 			st = querytest.NoProblems(t, querytest.Next(t, st, third, facts.NewSet(false)))
 			check("another commit", st)
 			restored, err := fleetstate.Restore(nil, third, facts.NewSet(false), st.LastKnownGood())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			check("restored", restored)
 			fixed := querytest.NoProblems(t, querytest.Next(t, restored, fleettest.Snapshot("4", good), facts.NewSet(false)))
 			if diff := cmp.Diff(want, setsByName(t, fixed, q)); diff != "" || len(fixed.LastKnownGood()) > 0 {
@@ -544,23 +516,17 @@ func cut(text, key string) string {
 func setsByName(t *testing.T, st *fleetstate.State, q query.Query) map[string]string {
 	t.Helper()
 	b, err := response.Bytes(st, q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var r struct {
 		Output struct{ Parameters []map[string]any }
 	}
-	if err := json.Unmarshal(b, &r); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(b, &r))
 	out := map[string]string{}
 	for _, set := range r.Output.Parameters {
 		delete(set, "revision")
 		delete(set, "digest")
 		text, err := json.Marshal(set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out[set["applicationName"].(string)] = string(text)
 	}
 	return out
@@ -577,7 +543,5 @@ func TestPartOfAnEntryRefusesNoRelease(t *testing.T) {
 	files["addons/tenants/red/clusters/red-0/application-sets/addons.yaml"] = "folder: {substitute: true}\n"
 	st := querytest.Build(t, files)
 	got := querytest.Column(t, st, querytest.Query(t, `{"view":"releases","group":"addons"}`), "helmValues")
-	if got != want {
-		t.Errorf("releases have %s; expected %s", got, want)
-	}
+	assert.Equal(t, want, got, "releases have")
 }

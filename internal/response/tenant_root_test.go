@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 )
@@ -109,8 +110,6 @@ func TestLabelIsNoTenantWhateverItsSpelling(t *testing.T) {
 			fleettest.Member("red-0"): member("red-0", "red", "blue"), fleettest.Member("blue-0"): member("blue-0", "blue", "eu"),
 			fleettest.Member("red-1"): "", fleettest.Member("red-2"): "", fleettest.Member("blue-1"): "", fleettest.Member("blue-2"): "",
 		}))
-		if got := querytest.Problems(st.Problems); !strings.Contains(got, string(problem.ForbiddenFolder)+" fleet/fleet-members/hub/red-0.yaml") {
-			t.Errorf("%s: blue's folder is the platform's for red-0: %q", label, got)
-		}
+		assert.Contains(t, querytest.Problems(st.Problems), string(problem.ForbiddenFolder)+" fleet/fleet-members/hub/red-0.yaml", "%s: blue's folder is the platform's for red-0", label)
 	}
 }
