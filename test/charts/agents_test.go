@@ -15,21 +15,19 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/paramset"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // agent is the agents view's set of one member of hub-eu or hub-us.
 func agent(t *testing.T, state *fleetstate.State, hub, name string) paramset.AgentSet {
 	t.Helper()
 	body, err := answer(state, []byte(`{"input":{"parameters":{"view":"agents","hub":"`+hub+`"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got struct {
 		Output struct{ Parameters []paramset.AgentSet }
 	}
-	if err := json.Unmarshal(body, &got); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(body, &got))
 	for _, s := range got.Output.Parameters {
 		if s.Name == name {
 			return s
@@ -49,9 +47,7 @@ func TestLesson11_AgentReadsTheFleetRepository(t *testing.T) {
 
 	objects := rendering{}.objects(t, fleetSecret, s.CredentialValues)
 	es := one[*esv1.ExternalSecret](t, objects, secret)
-	if got := es.Spec.Target.Template.Data["url"]; got != "https://github.com/argosy-hub/argosy" {
-		t.Errorf("the credentials are for %q", got)
-	}
+	assert.Equal(t, "https://github.com/argosy-hub/argosy", es.Spec.Target.Template.Data["url"], "the credentials are for")
 	got, err := reconcile(t, es, map[string]string{"github/payments/fleet-read": `{"username":"reader","password":"token"}`}, nil)
 	if err != nil || string(got.Data["password"]) != "token" || got.Labels["argocd.argoproj.io/secret-type"] != "repository" {
 		t.Errorf("secret %v, %v", got, err)
@@ -86,9 +82,7 @@ func TestLesson11_AgentReadsTheFleetRepository(t *testing.T) {
 func TestAgentWithoutExternalSecretsPullsNothing(t *testing.T) {
 	_, state := newEngine(t)
 	s := agent(t, state, "hub-eu", "analytics-prod-eu-1")
-	if s.Flags["use_external_secrets"] != "false" {
-		t.Fatal("the example fleet's flux agent pulls its secrets now: choose another")
-	}
+	require.Equal(t, "false", s.Flags["use_external_secrets"], "the example fleet's flux agent pulls its secrets now: choose another")
 	if objects := (rendering{}).objects(t, fleetSecret, s.CredentialValues); len(objects) != 0 {
 		t.Errorf("%d objects, the first is %v", len(objects), objects[0])
 	}
@@ -117,9 +111,7 @@ func TestServiceOfAMemberMayHoldAllGrants(t *testing.T) {
 			objects := rendering{Name: source.Helm.ReleaseName}.objects(t, filepath.Join(repo, source.Path), source.Helm.Values)
 			if strings.HasSuffix(source.Path, "agent-flux") {
 				values, err := yaml.Marshal(field(t, custom(t, objects, "HelmRelease", "generator-plugin"), "spec", "values"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				objects = rendering{Name: "generator-plugin"}.objects(t, generatorPlugin, string(values))
 			}
 			role := one[*rbacv1.Role](t, objects, "generator-plugin-grants")

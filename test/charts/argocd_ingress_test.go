@@ -1,13 +1,14 @@
 package charts_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 // The values that each way of exposing starts from.
@@ -32,9 +33,7 @@ func TestArgocdIngressTellsGRPC(t *testing.T) {
 		if len(paths) != 2 || paths[0].Backend.Service.Name != service.Name || paths[0].Backend.Service.Port.Number != service.Spec.Ports[0].Port {
 			t.Errorf("paths %+v", paths)
 		}
-		if service.Annotations["alb.ingress.kubernetes.io/backend-protocol-version"] != "GRPC" {
-			t.Errorf("annotations of the Service %v", service.Annotations)
-		}
+		assert.Equal(t, "GRPC", service.Annotations["alb.ingress.kubernetes.io/backend-protocol-version"], "annotations of the Service %v", service.Annotations)
 	}
 }
 
@@ -54,28 +53,6 @@ func TestArgocdIngressRoutesShareNoHostName(t *testing.T) {
 				}
 				kindOf[host] = object.GetKind()
 			}
-		}
-	}
-}
-
-// Lesson 12: the string "false" is true in a chart's condition.
-func TestStringBooleansOfArgocdIngress(t *testing.T) {
-	for _, c := range []struct{ base, option string }{
-		{onAWS, "grpc: {enabled: %s}"},
-		{onAWS, "tls: {enabled: %s}"},
-		{onAWS, "server: {insecure: %s}"},
-		{onNginx + "server: {insecure: false}\n", "grpc: {host: '', enabled: false}\nnginx: {sslPassthrough: %s}"},
-	} {
-		rendered := map[string]string{}
-		for _, value := range []string{"true", `"true"`, "false", `"false"`} {
-			docs, _, err := rendering{}.render(argocdIngress, valuesFiles(t, []string{c.base, fmt.Sprintf(c.option, value)})...)
-			if err != nil {
-				t.Fatalf("%s: %v", fmt.Sprintf(c.option, value), err)
-			}
-			rendered[value] = strings.Join(docs, "---\n")
-		}
-		if rendered["true"] != rendered[`"true"`] || rendered["false"] != rendered[`"false"`] || rendered["true"] == rendered["false"] {
-			t.Errorf("%s: the string renders otherwise than the boolean, or there is no effect", c.option)
 		}
 	}
 }

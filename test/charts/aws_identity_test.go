@@ -19,6 +19,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/dir"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const awsIdentity = repo + "/charts/aws-identity"
@@ -64,12 +66,8 @@ func TestTrustPoliciesAreThoseOfTheServiceAccount(t *testing.T) {
 					}
 				}
 			}
-			if err := json.Unmarshal([]byte(c.want), &want); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
+			require.NoError(t, json.Unmarshal([]byte(c.want), &want))
+			assert.Equal(t, want, got)
 		})
 	}
 }
@@ -80,25 +78,17 @@ func TestTrustPoliciesAreThoseOfTheServiceAccount(t *testing.T) {
 func TestIdentitiesOfTheCatalogs(t *testing.T) {
 	const member, account = "retail-dev-eu-1", "123456789012"
 	folder, err := dir.New(repo, source.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	original, err := folder.Snapshot(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	entries := map[string]map[string]bool{} // by group
 	for _, group := range []string{"addons", "fleet", "monitoring"} {
 		text, err := os.ReadFile(awsIdentity + "/catalogs/" + group + ".yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var catalog struct {
 			Components map[string]struct{ Companions map[string]any }
 		}
-		if err := yaml.UnmarshalStrict(text, &catalog); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, yaml.UnmarshalStrict(text, &catalog))
 		entries[group] = map[string]bool{}
 		for component, entry := range catalog.Components {
 			for companion := range entry.Companions {
@@ -136,14 +126,10 @@ func TestIdentitiesOfTheCatalogs(t *testing.T) {
 				"clusterName": member, "tenant": "retail", "environment": "dev", "secretManagerSecretName": "hub-eu/" + member, "labels": labels,
 				"annotations": map[string]string{"aws_account_id": account, "aws_cluster_name": "eks-1"},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			files["fleet/fleet-members/hub-eu/"+member+".yaml"] = string(declared)
 			state, err := fleetstate.Build(nil, snapshot.FromMap(files), facts.NewSet(false))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, p := range state.Problems {
 				if strings.Contains(p.Error(), member) {
 					t.Error(p.Error())
@@ -166,9 +152,7 @@ func TestIdentitiesOfTheCatalogs(t *testing.T) {
 		for _, of := range entries {
 			maps.Copy(all, of)
 		}
-		if diff := cmp.Diff(slices.Sorted(maps.Keys(all)), slices.Sorted(maps.Keys(asked))); diff != "" {
-			t.Errorf("companions of %s (-catalogs +answered):\n%s", member, diff)
-		}
+		assert.Equal(t, slices.Sorted(maps.Keys(all)), slices.Sorted(maps.Keys(asked)), "companions of %s (-catalogs +answered)", member)
 	}
 }
 
@@ -177,9 +161,7 @@ func TestIdentitiesOfTheCatalogs(t *testing.T) {
 func identityOf(t *testing.T, name, namespace, values string, want int) {
 	t.Helper()
 	var given struct{ ServiceAccount struct{ Name string } }
-	if err := yaml.Unmarshal([]byte(values), &given); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(values), &given))
 	found := map[string]int{}
 	docs, _, err := rendering{Name: "x", Namespace: namespace}.render(awsIdentity, valuesFile(t, values))
 	if err != nil {

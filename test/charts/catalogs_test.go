@@ -13,6 +13,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/tmpl"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // groups are the catalogs of the chart.
@@ -46,15 +47,11 @@ type entry struct {
 func entries(t *testing.T, group string) map[string]entry {
 	t.Helper()
 	data, err := os.ReadFile(catalog(group))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var file struct {
 		Components map[string]entry `json:"components"`
 	}
-	if err := yaml.Unmarshal(data, &file); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal(data, &file))
 	return file.Components
 }
 

@@ -25,6 +25,9 @@ import (
 
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	"github.com/argoproj/argo-cd/v2/util/lua"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const (
@@ -49,21 +52,13 @@ func specOf(t *testing.T, kind string) *structuralschema.Structural {
 		}
 		versions, _, _ := unstructured.NestedSlice(u.Object, "spec", "versions")
 		text, err := json.Marshal(versions[0].(map[string]any)["schema"].(map[string]any)["openAPIV3Schema"])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var v1 apiextensionsv1.JSONSchemaProps
 		var props apiextensions.JSONSchemaProps
-		if err := json.Unmarshal(text, &v1); err != nil {
-			t.Fatal(err)
-		}
-		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &props, nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(text, &v1))
+		require.NoError(t, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&v1, &props, nil))
 		structural, err := structuralschema.NewStructural(&props)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return structural
 	}
 	t.Fatalf("no definition of %s", kind)
@@ -92,33 +87,25 @@ func TestDefinitionsRefuseVersionsOutOfOrder(t *testing.T) {
 		for _, p := range problems {
 			got = append(got, p.Detail)
 		}
-		if text := strings.Join(got, "; "); text != c.want {
-			t.Errorf("%s from %s to %s: %q; want %q", c.kind, c.was, c.is, text, c.want)
-		}
+		assert.Equal(t, c.want, strings.Join(got, "; "), "%s from %s to %s", c.kind, c.was, c.is)
 	}
 }
 
 // The example's Argo CD has the health check of each class, as its chart ships it.
 func TestExampleHasTheHealthChecksOfClasses(t *testing.T) {
 	text, err := os.ReadFile(repo + "/addons/control-plane/defaults/fleet/argo-cd/values.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var values struct {
 		Configs struct{ CM map[string]any }
 	}
-	if err := yaml.Unmarshal(text, &values); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal(text, &values))
 	for kind, chart := range map[string]string{
 		"provision.argosy.dev_EKSCluster": clusterKro, "provision.argosy.dev_EKSNodes": clusterKro,
 		"provision.argosy.dev_XEKSCluster": clusterCrossplane, "provision.argosy.dev_XEKSNodes": clusterCrossplane,
 		"resources.argosy.dev_Database": clusterCrossplane, "resources.argosy.dev_Queue": clusterCrossplane, "resources.argosy.dev_Table": clusterCrossplane,
 	} {
 		script, err := os.ReadFile(chart + "/health.lua")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if values.Configs.CM["resource.customizations.health."+kind] != string(script) {
 			t.Errorf("the health check of %s is not that of %s", kind, chart)
 		}
@@ -129,9 +116,7 @@ func TestExampleHasTheHealthChecksOfClasses(t *testing.T) {
 // and a cluster of Crossplane has the role of its own Crossplane.
 func TestHealthOfClasses(t *testing.T) {
 	script, err := os.ReadFile(clusterCrossplane + "/health.lua")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ready := func(status string) string {
 		return "conditions: [{type: Ready, status: '" + status + "', message: of the engine}]"
 	}
@@ -151,16 +136,10 @@ func TestHealthOfClasses(t *testing.T) {
 		{"Database", "engine: postgres", ready("False"), "Progressing of the engine"},
 	} {
 		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte("{kind: "+c.kind+", metadata: {generation: 2}, spec: {"+c.spec+"}, status: {"+c.status+"}}"), &object.Object); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, yaml.Unmarshal([]byte("{kind: "+c.kind+", metadata: {generation: 2}, spec: {"+c.spec+"}, status: {"+c.status+"}}"), &object.Object))
 		got, err := lua.VM{}.ExecuteHealthLua(object, string(script))
-		if err != nil {
-			t.Fatalf("%s: %v", c.kind, err)
-		}
-		if text := string(got.Status) + " " + got.Message; text != c.want {
-			t.Errorf("%s with status {%s}: %q; want %q", c.kind, c.status, text, c.want)
-		}
+		require.NoError(t, err, "%s", c.kind)
+		assert.Equal(t, c.want, string(got.Status)+" "+got.Message, "%s with status {%s}", c.kind, c.status)
 	}
 }
 
@@ -168,21 +147,15 @@ func TestHealthOfClasses(t *testing.T) {
 // that Flux does not know by itself.
 func TestFluxHealthOfClasses(t *testing.T) {
 	text, err := os.ReadFile(repo + "/charts/agent-flux/health-checks.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var checks []struct{ Kind, Current string }
-	if err := yaml.Unmarshal(text, &checks); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal(text, &checks))
 	current := map[string]string{}
 	for _, c := range checks {
 		current[c.Kind] = c.Current
 	}
 	env, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion(), true).Env(environment.StoredExpressions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := func(kinds ...string) string {
 		var conditions []string
 		for _, kind := range kinds {
@@ -218,17 +191,13 @@ func TestFluxHealthOfClasses(t *testing.T) {
 		{"EKSNodes", "version: '1.33'", "version: '1.32', " + all("Ready"), false},
 	} {
 		var object map[string]any
-		if err := yaml.Unmarshal([]byte("{kind: "+c.kind+", metadata: {generation: 2}, spec: {"+c.spec+"}, status: {"+c.status+"}}"), &object); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, yaml.Unmarshal([]byte("{kind: "+c.kind+", metadata: {generation: 2}, spec: {"+c.spec+"}, status: {"+c.status+"}}"), &object))
 		parsed, issues := env.Parse(current[c.kind]) // without declarations, as Flux does
 		if issues.Err() != nil {
 			t.Fatalf("%s: %v", c.kind, issues.Err())
 		}
 		program, err := env.Program(parsed)
-		if err != nil {
-			t.Fatalf("%s: %v", c.kind, err)
-		}
+		require.NoError(t, err, "%s", c.kind)
 		got, _, err := program.Eval(object)
 		if err != nil || got.Value() != c.want {
 			t.Errorf("%s with spec {%s} and status {%s}: %v, %v; want %t", c.kind, c.spec, c.status, got, err, c.want)
@@ -239,9 +208,7 @@ func TestFluxHealthOfClasses(t *testing.T) {
 		tried[c.kind][c.want] = true
 	}
 	for kind := range current {
-		if len(tried[kind]) != 2 {
-			t.Errorf("the check of %s is tried with %v; expected both", kind, tried[kind])
-		}
+		assert.Equal(t, 2, len(tried[kind]), "the check of %s is tried with %v; expected both", kind, tried[kind])
 	}
 }
 
@@ -252,13 +219,9 @@ func TestProvisionedClusterIsReachedByARole(t *testing.T) {
 	es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, values), "retail-dev-eu-1")
 	at := &clientcmdapi.Cluster{Server: "https://eks.example.com", CertificateAuthorityData: []byte("ca")}
 	secret, err := reconcile(t, es, connectionOf(kubeconfig(t, at, &clientcmdapi.AuthInfo{Token: "not this one"})), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got v1alpha1.ClusterConfig
-	if err := json.Unmarshal(secret.Data["config"], &got); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(secret.Data["config"], &got))
 	if got.AWSAuthConfig == nil || got.AWSAuthConfig.RoleARN != "arn:aws:iam::111122223333:role/hub" || got.AWSAuthConfig.ClusterName != "retail-dev-eu-1" ||
 		got.BearerToken != "" || string(got.CAData) != "ca" || string(secret.Data["server"]) != "https://eks.example.com" {
 		t.Errorf("the connection is %s to %s", secret.Data["config"], secret.Data["server"])
@@ -302,9 +265,7 @@ func TestClassesOutliveAccidents(t *testing.T) {
 				continue
 			}
 			found++
-			if got := u.GetAnnotations()["argocd.argoproj.io/sync-options"]; got != c.want {
-				t.Errorf("%s %s: sync options %q, want %q", c.kind, u.GetName(), got, c.want)
-			}
+			assert.Equal(t, c.want, u.GetAnnotations()["argocd.argoproj.io/sync-options"], "%s %s: sync options", c.kind, u.GetName())
 			if got := u.GetAnnotations()["helm.sh/resource-policy"] == "keep"; got != (c.want == both) {
 				t.Errorf("%s %s: an uninstallation by Flux keeps it: %t", c.kind, u.GetName(), got)
 			}
@@ -346,9 +307,7 @@ func TestNodesAreLabelledByTheirName(t *testing.T) {
 			{nodes(nil, true), true},
 		} {
 			attributes := admission.NewAttributesRecord(x.object, nil, gvk, "argocd", "a", gvk.GroupVersion().WithResource(c.resource), "", admission.Create, &metav1.CreateOptions{}, false, &user.DefaultInfo{Name: "somebody"})
-			if got := allows(t, policy, &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: x.object}); got != x.want {
-				t.Errorf("%s: labels %v: admitted %t", chart, x.object.GetLabels(), got)
-			}
+			assert.Equal(t, x.want, allows(t, policy, &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: x.object}), "%s: labels %v: admitted", chart, x.object.GetLabels())
 		}
 	}
 }

@@ -13,8 +13,10 @@ import (
 
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
-	"github.com/google/go-cmp/cmp"
 	jsonschema "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // recordSchema is the contract of what provisions, such as Terraform, and of charts/fleet-secret.
@@ -26,13 +28,9 @@ func validRecord(t *testing.T, record string) error {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertContent()
 	schema, err := compiler.Compile(recordSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(record))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return schema.Validate(value)
 }
 
@@ -58,24 +56,16 @@ func TestRecordOfAMemberIsWhatTheChartReads(t *testing.T) {
 		"facts as text": terraform(map[string]any{"metadata": `{"vpc": "vpc-1"}`, "addons": `{"ring": "early"}`}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := validRecord(t, record); err != nil {
-				t.Fatalf("the schema refuses it: %v", err)
-			}
+			require.NoError(t, validRecord(t, record), "the schema refuses it")
 			secret, err := reconcile(t, es, map[string]string{"fleet/retail-dev-eu-1": record}, nil)
-			if err != nil {
-				t.Fatalf("the chart refuses it: %v", err)
-			}
+			require.NoError(t, err, "the chart refuses it")
 			var fields map[string]any
-			if err := json.Unmarshal([]byte(record), &fields); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal([]byte(record), &fields))
 			if got := texts(secret.Data); got["name"] != fields["cluster_name"] || got["server"] != fields["server"] {
 				t.Errorf("the Secret has %v", got)
 			}
 			var config v1alpha1.ClusterConfig
-			if err := json.Unmarshal(secret.Data["config"], &config); err != nil {
-				t.Errorf("config is none of Argo CD's: %v", err)
-			}
+			assert.NoError(t, json.Unmarshal(secret.Data["config"], &config), "config is none of Argo CD's")
 			for field, in := range map[string]map[string]string{"metadata": secret.Annotations, "addons": secret.Labels} {
 				for key := range jsonObject(t, fields[field]) {
 					if in[key] == "" {
@@ -117,9 +107,7 @@ func TestRecordOfAMemberIsWhatTheChartReads(t *testing.T) {
 			secret, err := reconcile(t, es, map[string]string{"fleet/retail-dev-eu-1": c.record}, nil)
 			switch {
 			case c.refused == "" && err == nil:
-				if secret.Labels["ring"] != "" {
-					t.Errorf("the Secret has the label ring: %q", secret.Labels["ring"])
-				}
+				assert.Equal(t, "", secret.Labels["ring"], "the Secret has the label ring")
 				if ignored := secret.Annotations["argosy.dev/ignored-labels"] + secret.Annotations["argosy.dev/ignored-keys"]; ignored != c.ignored {
 					t.Errorf("the Secret names %q as ignored, want %q", ignored, c.ignored)
 				}
@@ -136,9 +124,7 @@ func TestRecordOfAMemberIsWhatTheChartReads(t *testing.T) {
 func jsonObject(t *testing.T, field any) map[string]any {
 	t.Helper()
 	if text, is := field.(string); is {
-		if err := json.Unmarshal([]byte(text), &field); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(text), &field))
 	}
 	out, _ := field.(map[string]any)
 	return out
@@ -148,9 +134,7 @@ func jsonObject(t *testing.T, field any) map[string]any {
 // setting that Argo CD knows of a connection, is in the schema with a description.
 func TestSchemaOfARecordNamesEachField(t *testing.T) {
 	text, err := os.ReadFile(recordSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	type node struct {
 		Description string          `json:"description"`
 		Properties  map[string]node `json:"properties"`
@@ -159,30 +143,22 @@ func TestSchemaOfARecordNamesEachField(t *testing.T) {
 		node
 		Defs map[string]node `json:"$defs"`
 	}
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &schema))
 	files, err := filepath.Glob(fleetSecret + "/files/*.gotmpl")
 	if err != nil || len(files) < 5 {
 		t.Fatalf("files of the chart: %v, %v", files, err)
 	}
 	templates, err := filepath.Glob(fleetSecret + "/templates/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	read := map[string]bool{}
 	for _, file := range slices.Concat(files, templates) {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, found := range regexp.MustCompile(`index \. \\?"([A-Za-z_]+)\\?"`).FindAllStringSubmatch(string(text), -1) {
 			read[found[1]] = true
 		}
 	}
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(schema.Properties)), slices.Sorted(maps.Keys(read))); diff != "" {
-		t.Errorf("fields of the schema (-) and those that templates read (+):\n%s", diff)
-	}
+	assert.Equal(t, slices.Sorted(maps.Keys(schema.Properties)), slices.Sorted(maps.Keys(read)), "fields of the schema (-) and those that templates read (+)")
 	for name, field := range schema.Properties {
 		if field.Description == "" {
 			t.Errorf("%s has no description", name)
@@ -204,8 +180,6 @@ func TestSchemaOfARecordNamesEachField(t *testing.T) {
 			known = append(known, name)
 		}
 		slices.Sort(known)
-		if diff := cmp.Diff(known, slices.Sorted(maps.Keys(c.node.Properties))); diff != "" {
-			t.Errorf("%s: Argo CD's settings (-) and the schema's (+):\n%s", at, diff)
-		}
+		assert.Equal(t, known, slices.Sorted(maps.Keys(c.node.Properties)), "%s: Argo CD's settings (-) and the schema's (+)", at)
 	}
 }

@@ -14,6 +14,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // provisioned are the values of a member whose cluster this one has made.
@@ -37,9 +40,7 @@ func kubeconfig(t *testing.T, cluster *clientcmdapi.Cluster, user *clientcmdapi.
 	config.Clusters["new"], config.AuthInfos["admin"] = cluster, user
 	config.Contexts["b"], config.CurrentContext = &clientcmdapi.Context{Cluster: "new", AuthInfo: "admin"}, "b"
 	text, err := clientcmd.Write(*config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 
@@ -62,23 +63,15 @@ func TestProvisionedClusterIsReachedAsItsKubeconfigSays(t *testing.T) {
 			continue
 		}
 		want, err := clientcmd.RESTConfigFromKubeConfig([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		cluster := v1alpha1.Cluster{Server: string(secret.Data["server"]), Name: string(secret.Data["name"])}
-		if err := json.Unmarshal(secret.Data["config"], &cluster.Config); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		require.NoError(t, json.Unmarshal(secret.Data["config"], &cluster.Config), "%s", name)
 		got, err := cluster.RawRestConfig()
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		require.NoError(t, err, "%s", name)
 		if diff := cmp.Diff(connection(want), connection(got)); diff != "" || cluster.Name != "retail-dev-eu-1" {
 			t.Errorf("%s: (-client-go +Argo CD):\n%s", name, diff)
 		}
-		if c.cluster.ProxyURL != cluster.Config.ProxyUrl {
-			t.Errorf("%s: the proxy is %q", name, cluster.Config.ProxyUrl)
-		}
+		assert.Equal(t, cluster.Config.ProxyUrl, c.cluster.ProxyURL, "%s: the proxy", name)
 	}
 }
 

@@ -35,6 +35,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // kinds are the Go types of what the charts render. Kinds without Go types in this module
@@ -218,21 +220,13 @@ var customResources = sync.OnceValues(func() (map[string]customResource, error) 
 func validateCustomResource(t *testing.T, doc string) {
 	t.Helper()
 	definitions, err := customResources()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	data, err := yaml.YAMLToJSON([]byte(doc))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	object := &unstructured.Unstructured{}
-	if err := json.Unmarshal(data, &object.Object); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(data, &object.Object))
 	// through the decoder of Kubernetes: integers stay integers
-	if err := object.UnmarshalJSON(data); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, object.UnmarshalJSON(data))
 	definition, ok := definitions[object.GetAPIVersion()+"/"+object.GetKind()]
 	if !ok {
 		return

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
@@ -22,6 +20,8 @@ import (
 	service "github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/dir"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // newEngine starts the service itself on this repository's fleet, and returns its address and the
@@ -29,26 +29,16 @@ import (
 func newEngine(t *testing.T) (string, *fleetstate.State) {
 	t.Helper()
 	folder, err := dir.New(repo, source.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tokenFile := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(tokenFile, []byte(token+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(tokenFile, []byte(token+"\n"), 0o600))
 	o := service.Defaults()
 	o.Source, o.Hub, o.Listen, o.TokenFile, o.Logger = folder, "hub-eu", "127.0.0.1:0", tokenFile, slog.New(slog.DiscardHandler)
 	server, err := service.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, server.Start(t.Context()))
 	t.Cleanup(func() {
-		if err := server.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, server.Stop(context.Background()))
 	})
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if state := server.Refresher().State(); state != nil {
@@ -106,9 +96,7 @@ func TestFleet(t *testing.T) {
 				if len(want) == 0 && group != "provisioning" { // no member has a cluster made
 					t.Error("nothing runs")
 				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("without and with the catalog in the request (-without +with):\n%s", diff)
-				}
+				assert.Equal(t, want, got, "without and with the catalog in the request (-without +with)")
 			})
 		}
 	}
@@ -169,9 +157,7 @@ func TestFleetAgents(t *testing.T) {
 					return s.Path == "charts/agent-bootstrap"
 				})]
 				out, err := helmTemplate(filepath.Join(repo, bootstrap.Path), valuesFile(t, bootstrap.Helm.Values))
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				owner, own := map[string]string{}, 0
 				for _, root := range decode(t, out) {
 					for _, release := range generate(t, a, root) {
@@ -224,17 +210,13 @@ func releaseApplications(t *testing.T, a argocd, release v1alpha1.Application, o
 func direct(t *testing.T, state *fleetstate.State, hub, group string) map[string]deployed {
 	t.Helper()
 	text, err := response.Bytes(state, query.Query{View: query.Components, Hub: hub, Group: group})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var sets struct {
 		Output struct {
 			Parameters []paramset.ComponentSet `json:"parameters"`
 		} `json:"output"`
 	}
-	if err := json.Unmarshal(text, &sets); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &sets))
 	out := map[string]deployed{}
 	for _, s := range sets.Output.Parameters {
 		out[s.ApplicationName] = deployed{s.ApplicationName, s.Name, s.Namespace, s.Chart.Name, s.Chart.Path, s.Chart.Version, s.HelmValues}

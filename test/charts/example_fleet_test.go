@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
+	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
 )
 
 // set is what these tests read of a parameter set.
@@ -34,17 +34,13 @@ type set struct {
 func asks(t *testing.T, state *fleetstate.State, parameters string) []set {
 	t.Helper()
 	body, err := answer(state, []byte(`{"input":{"parameters":`+parameters+`}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got struct {
 		Output struct {
 			Parameters []set `json:"parameters"`
 		} `json:"output"`
 	}
-	if err := json.Unmarshal(body, &got); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(body, &got))
 	if len(got.Output.Parameters) == 0 {
 		t.Fatalf("no parameter sets for %s", parameters)
 	}
@@ -69,14 +65,10 @@ func TestRegisteredMembersHaveTheComputedLabels(t *testing.T) {
 					other[key] = "terraform"
 				}
 				record := terraform(map[string]any{"cluster_name": registered.Name, "addons": other, "metadata": other})
-				if err := validRecord(t, record); err != nil {
-					t.Errorf("docs/schemas/cluster-secret.json refuses the record: %v", err)
-				}
+				assert.NoError(t, validRecord(t, record), "docs/schemas/cluster-secret.json refuses the record")
 				remote := map[string]string{es.Spec.DataFrom[0].Extract.Key: record}
 				secret, err := reconcile(t, es, remote, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				want := map[string]string{}
 				for key := range other {
 					want[key] = "terraform" // a label that Git has as an annotation alone is Terraform's, and so on
@@ -86,13 +78,9 @@ func TestRegisteredMembersHaveTheComputedLabels(t *testing.T) {
 					want[key] = value
 				}
 				want["argocd.argoproj.io/secret-type"] = "cluster"
-				if diff := cmp.Diff(want, secret.Labels); diff != "" {
-					t.Errorf("labels (-want +got):\n%s", diff)
-				}
+				assert.Equal(t, want, secret.Labels, "labels")
 				for key, value := range registered.SecretAnnotations {
-					if secret.Annotations[key] != value {
-						t.Errorf("annotation %s: got %q, want %q", key, secret.Annotations[key], value)
-					}
+					assert.Equal(t, value, secret.Annotations[key], "annotation %s", key)
 				}
 			})
 		}

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	controller "github.com/argosy-hub/argosy/internal/change/expand/argocd"
@@ -19,6 +17,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/dir"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestExpansionEqualsThePlugin: what internal/change/expand computes offline is, field by field,
@@ -28,17 +28,11 @@ func TestExpansionEqualsThePlugin(t *testing.T) {
 	url, _ := newEngine(t)
 	a := newArgoCD(t, url)
 	folder, err := dir.New(repo, source.Limits{Charts: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	snap, err := folder.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	st, err := fleetstate.Build(nil, snap, facts.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, hub := range []string{"hub-eu", "hub-us"} {
 		t.Run(hub, func(t *testing.T) {
 			want := throughThePlugin(t, a, hub)
@@ -56,9 +50,7 @@ func TestExpansionEqualsThePlugin(t *testing.T) {
 			if len(want) < 30 {
 				t.Errorf("only %d Applications", len(want))
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-through the plugin +expanded):\n%s", diff)
-			}
+			assert.Equal(t, want, got, "(-through the plugin +expanded)")
 			for _, p := range h.Problems() {
 				t.Error(p)
 			}
@@ -96,9 +88,7 @@ func throughThePlugin(t *testing.T, a argocd, hub string) map[string]any {
 				continue
 			}
 			rendered, err := helmTemplate(filepath.Join(repo, "charts/agent-bootstrap"), valuesFile(t, app.Spec.Sources[i].Helm.Values))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, root := range decode(t, rendered) {
 				groupsOf(app.Spec.Destination.Name, root)
 			}
@@ -112,13 +102,9 @@ func asTree(t *testing.T, app v1alpha1.Application) map[string]any {
 	t.Helper()
 	app.APIVersion, app.Kind = "argoproj.io/v1alpha1", "Application"
 	data, err := json.Marshal(app)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out map[string]any
-	if err := json.Unmarshal(data, &out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(data, &out))
 	delete(out, "status")
 	if metadata, ok := out["metadata"].(map[string]any); ok {
 		delete(metadata, "creationTimestamp")

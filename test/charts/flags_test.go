@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
@@ -23,6 +22,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/dir"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // flipped are one of each kind of member: an agent with Argo CD, one with Flux, one that the hub
@@ -33,13 +34,9 @@ var flipped = []string{"payments-prod-eu-1", "analytics-prod-eu-1", "retail-prod
 func fleetFiles(t *testing.T) map[string]*snapshot.File {
 	t.Helper()
 	folder, err := dir.New(repo, source.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := folder.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	files := map[string]*snapshot.File{}
 	for _, p := range s.Paths() {
 		files[p] = s.File(p)
@@ -50,9 +47,7 @@ func fleetFiles(t *testing.T) map[string]*snapshot.File {
 func buildFleet(t *testing.T, previous *fleetstate.State, files map[string]*snapshot.File) *fleetstate.State {
 	t.Helper()
 	st, err := fleetstate.Build(previous, snapshot.New("rev", files), facts.NewSet(false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, p := range st.Problems {
 		t.Errorf("%v", p)
 	}
@@ -93,17 +88,13 @@ func everything(t *testing.T, st *fleetstate.State) seen {
 func (s seen) add(t *testing.T, st *fleetstate.State, r query.Query) {
 	t.Helper()
 	text, err := response.Bytes(st, r)
-	if err != nil {
-		t.Fatalf("%+v: %v", r, err)
-	}
+	require.NoError(t, err, "%+v", r)
 	var answer struct {
 		Output struct {
 			Parameters []map[string]any `json:"parameters"`
 		} `json:"output"`
 	}
-	if err := json.Unmarshal(text, &answer); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &answer))
 	for _, set := range answer.Output.Parameters {
 		cluster, _ := set["name"].(string)
 		key := fmt.Sprintf("%s/%s %s", r.Hub, cmp.Or(r.Owner, members.OwnerHub), set["applicationName"])
@@ -123,9 +114,7 @@ func (s seen) add(t *testing.T, st *fleetstate.State, r query.Query) {
 				continue
 			}
 			var tree map[string]any
-			if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, yaml.Unmarshal([]byte(text), &tree))
 			for _, at := range []string{"externalSecret", "localCluster"} { // of charts/fleet-secret and charts/generator-plugin
 				if inner, ok := tree[at].(map[string]any); ok && r.View != query.Components {
 					delete(inner, "labels")
@@ -237,18 +226,12 @@ func TestEachFlagSwitchesItsOwn(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile("testdata/flags.txt", []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile("testdata/flags.txt", []byte(out.String()), 0o644))
 		return
 	}
 	want, err := os.ReadFile("testdata/flags.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(out.String(), "\n")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, strings.Split(string(want), "\n"), strings.Split(out.String(), "\n"))
 }
 
 // onlyLabel fails where any label of any cluster but the flag's own differs.

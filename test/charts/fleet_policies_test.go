@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func TestFleetPoliciesGoldens(t *testing.T) { chartGoldens(t, fleetPolicies) }
@@ -46,9 +48,7 @@ func TestFleetPoliciesAreTheSameForKyverno(t *testing.T) {
 	values := "namespaces: [argocd, teams]\nrepositories: {hosts: [github.com], addresses: [git@other.example:x]}\nengine: "
 	native := rendering{}.objects(t, fleetPolicies, values+"vap")
 	docs, _, err := rendering{}.render(fleetPolicies, valuesFile(t, values+"kyverno"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	both, _, err := rendering{}.render(fleetPolicies, valuesFile(t, values+"both"))
 	if err != nil || len(both) != len(docs)+len(native) || len(docs) != 6 || len(native) != 12 {
 		t.Fatalf("%d objects for both, %d for Kyverno, %d for Kubernetes: %v", len(both), len(docs), len(native), err)
@@ -73,9 +73,7 @@ func TestFleetPoliciesAreTheSameForKyverno(t *testing.T) {
 			"operations": {operations, rule.Match.Any[0].Resources.Operations},
 			"namespaces": {binding.MatchResources.NamespaceSelector.MatchExpressions[0].Values, rule.Match.Any[0].Resources.Namespaces},
 		} {
-			if diff := cmp.Diff(c[0], c[1]); diff != "" {
-				t.Errorf("%s: %s (-Kubernetes +Kyverno):\n%s", p.Metadata.Name, what, diff)
-			}
+			assert.Equal(t, c[0], c[1], "%s: %s (-Kubernetes +Kyverno)", p.Metadata.Name, what)
 		}
 	}
 }
@@ -202,12 +200,8 @@ func TestFleetPoliciesFindEscapesInBase64(t *testing.T) {
 				text := fmt.Appendf(nil, "%s%c%s", "~~~~~~~"[:before], 0, "~~~~"[:after])
 				text[before] = byte(char)
 				encoded := base64.StdEncoding.EncodeToString(text)
-				if got, want := patterns[0].MatchString(encoded), char == '\\'; got != want {
-					t.Errorf("escape in %q: %v", text, got)
-				}
-				if got, want := patterns[1].MatchString(encoded), char >= 0x80; got != want {
-					t.Errorf("beyond ASCII in %q: %v", text, got)
-				}
+				assert.Equal(t, char == '\\', patterns[0].MatchString(encoded), "escape in %q", text)
+				assert.Equal(t, char >= 0x80, patterns[1].MatchString(encoded), "beyond ASCII in %q", text)
 			}
 		}
 	}
@@ -237,9 +231,7 @@ func TestFleetPoliciesAllowCommands(t *testing.T) {
 		for before := range 3 { // all three forms of a text in base64
 			encoded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat(" ", before) + config))
 			got := !patterns[0].MatchString(encoded) || !patterns[1].MatchString(encoded) && patterns[2].MatchString(encoded)
-			if got != want {
-				t.Errorf("%d before %s: allowed %v", before, config, got)
-			}
+			assert.Equal(t, want, got, "%d before %s: allowed", before, config)
 		}
 	}
 }

@@ -9,11 +9,13 @@ import (
 	"github.com/argoproj/argo-cd/v2/util/settings"
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
 	genv1alpha1 "github.com/external-secrets/external-secrets/apis/generators/v1alpha1"
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // Lesson 13: registries' objects are named by endpoint, so their order means nothing, and
@@ -33,31 +35,19 @@ func TestECRObjectsAreNamedByEndpoint(t *testing.T) {
 	}
 	const nameA, nameB = "retail-dev-eu-1-ecr-111111111111-dkr-ecr-eu-west-1-amazonaws-com", "retail-dev-eu-1-ecr-222222222222-dkr-ecr-fips-us-east-2-amazonaws-com"
 	for which, rendered := range objects {
-		if diff := cmp.Diff(one[*esv1.ExternalSecret](t, objects["a"], nameA), one[*esv1.ExternalSecret](t, rendered, nameA)); diff != "" {
-			t.Errorf("%s: order matters:\n%s", which, diff)
-		}
+		assert.Equal(t, one[*esv1.ExternalSecret](t, objects["a"], nameA), one[*esv1.ExternalSecret](t, rendered, nameA), "%s: order matters", which)
 	}
-	if diff := cmp.Diff(one[*genv1alpha1.ECRAuthorizationToken](t, objects["ab"], nameB), one[*genv1alpha1.ECRAuthorizationToken](t, objects["ba"], nameB)); diff != "" {
-		t.Errorf("order matters:\n%s", diff)
-	}
-	if region := one[*genv1alpha1.ECRAuthorizationToken](t, objects["ab"], nameB).Spec.Region; region != "us-east-2" {
-		t.Errorf("region: got %q", region)
-	}
+	assert.Equal(t, one[*genv1alpha1.ECRAuthorizationToken](t, objects["ab"], nameB), one[*genv1alpha1.ECRAuthorizationToken](t, objects["ba"], nameB), "order matters")
+	assert.Equal(t, "us-east-2", one[*genv1alpha1.ECRAuthorizationToken](t, objects["ab"], nameB).Spec.Region, "region")
 	es := one[*esv1.ExternalSecret](t, objects["a"], nameA)
 	if got := es.Spec.Target.CreationPolicy; got != esv1.CreatePolicyOwner {
 		t.Errorf("creationPolicy: got %q", got)
 	}
 	secret, err := reconcile(t, es, nil, map[string]string{"username": "AWS", "password": "token", "proxy_endpoint": "https://" + a, "expires_at": "1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := map[string]string{"type": "helm", "enableOCI": "true", "name": nameA, "url": a, "username": "AWS", "password": "token"}
-	if diff := cmp.Diff(want, texts(secret.Data)); diff != "" {
-		t.Errorf("data (-want +got):\n%s", diff)
-	}
-	if secret.Labels["argocd.argoproj.io/secret-type"] != "repo-creds" {
-		t.Errorf("labels: %v", secret.Labels)
-	}
+	assert.Equal(t, want, texts(secret.Data), "data")
+	assert.Equal(t, "repo-creds", secret.Labels["argocd.argoproj.io/secret-type"], "labels: %v", secret.Labels)
 	rendering{}.fails(t, "give objects of one name", fleetSecret, member, registries("a.example.com/x", "a.example.com-x.com", "a.example.com/x"))
 	rendering{}.fails(t, "region is required: the endpoint does not name it", fleetSecret, member, registries("registry.example.com"))
 }
@@ -132,15 +122,9 @@ func TestGitCredentials(t *testing.T) {
 			objects := rendering{}.objects(t, fleetSecret, member, c.values)
 			es := one[*esv1.ExternalSecret](t, objects, "retail-dev-eu-1-git-"+c.object)
 			secret, err := reconcile(t, es, remote, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, texts(secret.Data)); diff != "" {
-				t.Errorf("data (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(map[string]string{"argocd.argoproj.io/secret-type": c.secretType}, secret.Labels); diff != "" {
-				t.Errorf("labels (-want +got):\n%s", diff)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, c.want, texts(secret.Data), "data")
+			assert.Equal(t, map[string]string{"argocd.argoproj.io/secret-type": c.secretType}, secret.Labels, "labels")
 		})
 	}
 	es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, member, `{githubSecret: true, githubSecretName: git/token}`), "retail-dev-eu-1-git-github")
@@ -158,12 +142,8 @@ func TestTemplateWithAURLFromTheStoreEndsAtItsHost(t *testing.T) {
 	} {
 		remote := map[string]string{"git/token": `{"url":"` + stored + `","username":"bot","password":"p"}`}
 		secret, err := reconcile(t, one[*esv1.ExternalSecret](t, objects, "retail-dev-eu-1-git-x"), remote, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := string(secret.Data["url"]); got != want {
-			t.Errorf("%s: a template for all that begins with %q; expected %q", stored, got, want)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, want, string(secret.Data["url"]), "%s: a template for all that begins with", stored)
 	}
 }
 
@@ -185,9 +165,7 @@ func TestProjectOfGitCredentials(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			values := "gitCredentials: {x: {type: http, secretName: git/token, url: \"" + url + "\", " + c.entry + "}}"
 			secret, err := reconcile(t, one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, member, values), "retail-dev-eu-1-git-x"), remote, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			secret.Namespace = "argocd"
 			client := fake.NewClientset(secret, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 				Name: "argocd-cm", Namespace: "argocd", Labels: map[string]string{"app.kubernetes.io/part-of": "argocd"},
@@ -195,19 +173,11 @@ func TestProjectOfGitCredentials(t *testing.T) {
 			argocd := db.NewDB("argocd", settings.NewSettingsManager(t.Context(), client, "argocd"), client)
 			for _, project := range []string{"retail", "team-shop", "platform"} {
 				repository, err := argocd.GetRepository(t.Context(), url, project)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got, want := repository.Password == "p", slices.Contains(c.with, project); got != want {
-					t.Errorf("project %s gets the credentials: %v; expected %v", project, got, want)
-				}
+				require.NoError(t, err)
+				assert.Equal(t, slices.Contains(c.with, project), repository.Password == "p", "project %s gets the credentials", project)
 				admitted, err := argocd.GetProjectRepositories(t.Context(), project)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got, want := len(admitted) == 1, slices.Contains(c.admitting, project); got != want {
-					t.Errorf("project %s is admitted: %v; expected %v", project, got, want)
-				}
+				require.NoError(t, err)
+				assert.Equal(t, slices.Contains(c.admitting, project), len(admitted) == 1, "project %s is admitted", project)
 			}
 		})
 	}

@@ -8,8 +8,10 @@ import (
 
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
-	"github.com/google/go-cmp/cmp"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestRecordCannotChooseWhoGetsAnIdentityOfTheHub: where a record names the server, Argo CD logs in
@@ -100,9 +102,7 @@ func TestArgoCDReadsTheSettingsThatWereChecked(t *testing.T) {
 		}
 		passed++
 		var read v1alpha1.ClusterConfig
-		if err := json.Unmarshal(secret.Data["config"], &read); err != nil {
-			t.Errorf("%s: Argo CD cannot read %s: %v", config, secret.Data["config"], err)
-		}
+		assert.NoError(t, json.Unmarshal(secret.Data["config"], &read), "%s: Argo CD cannot read %s", config, secret.Data["config"])
 		if exec := read.ExecProviderConfig; exec != nil && (exec.Command != "argocd-k8s-auth" || len(exec.Args) > 0) {
 			t.Errorf("%s: Argo CD would run %s %q", config, exec.Command, exec.Args)
 		}
@@ -117,9 +117,7 @@ func TestArgoCDReadsTheSettingsThatWereChecked(t *testing.T) {
 func TestEachSettingOfArgoCDPasses(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(recordSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var schema struct {
 		Defs struct {
 			Config struct {
@@ -133,9 +131,7 @@ func TestEachSettingOfArgoCDPasses(t *testing.T) {
 			}
 		} `json:"$defs"`
 	}
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &schema))
 	env := map[string]string{}
 	for name := range schema.Defs.Config.Properties.Exec.Properties.Env.Properties {
 		env[name] = "x"
@@ -152,18 +148,12 @@ func TestEachSettingOfArgoCDPasses(t *testing.T) {
 	proxied := v1alpha1.ClusterConfig{BearerToken: "t", ProxyUrl: "http://proxy.example.com"}
 	for name, config := range map[string]v1alpha1.ClusterConfig{"direct": direct, "proxied": proxied} {
 		settings, err := json.Marshal(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		record := terraform(map[string]any{"server": inEKS, "config": string(settings)})
 		for from, values := range map[string]string{"record": "", "values": "externalSecret: {config: " + string(settings) + "}"} {
 			var read v1alpha1.ClusterConfig
-			if err := json.Unmarshal(clusterSecret(t, record, member, values).Data["config"], &read); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(config, read); diff != "" {
-				t.Errorf("%s, of the %s (-want +got):\n%s", name, from, diff)
-			}
+			require.NoError(t, json.Unmarshal(clusterSecret(t, record, member, values).Data["config"], &read))
+			assert.Equal(t, config, read, "%s, of the %s", name, from)
 		}
 	}
 }
@@ -187,15 +177,43 @@ func TestServerOfAClusterHasOneName(t *testing.T) {
 			t.Parallel()
 			es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, c.values), "retail-dev-eu-1")
 			secret, err := reconcile(t, es, c.remote, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := string(secret.Data["server"]); got != server {
-				t.Errorf("server %q, expected %q", got, server)
-			}
-			if got := secret.Annotations["argosy.dev/server"]; got != server {
-				t.Errorf("argosy.dev/server %q, expected %q", got, server)
+			require.NoError(t, err)
+			assert.Equal(t, server, string(secret.Data["server"]), "server")
+			assert.Equal(t, server, secret.Annotations["argosy.dev/server"], "argosy.dev/server")
+		})
+	}
+}
+
+// The pages probe the address that Argo CD has, but for clusters that only Argo CD reaches: by a
+// proxy, or because the member's values say so.
+func TestOnlyReachableClustersAreProbed(t *testing.T) {
+	t.Parallel()
+	const server, proxied = "https://retail.example.com", `{"tlsClientConfig":{}, "proxyUrl" : "http://proxy.example.com:3128"}`
+	for name, c := range map[string]struct{ config, values, want string }{
+		"direct":                      {`{"tlsClientConfig":{}}`, "", server},
+		"no proxy":                    {`{"proxyUrl":""}`, "", server},
+		"a proxy":                     {proxied, "", ""},
+		"a proxy by an escape":        {`{"proxy\u0055rl":"http://proxy.example.com:3128"}`, "", ""},
+		"switched off":                {`{}`, "externalSecret: {probe: false}", ""},
+		"switched off by a text":      {`{}`, `externalSecret: {probe: "false"}`, ""},
+		"a proxy, and another server": {proxied, "externalSecret: {server: https://other.example.com}", ""},
+		"another server":              {`{}`, "externalSecret: {server: https://other.example.com}", "https://other.example.com"},
+		"own settings":                {proxied, "externalSecret: {config: {tlsClientConfig: {serverName: a}}}", server},
+		"own settings with a proxy":   {`{}`, "externalSecret: {config: {proxyUrl: 'http://proxy.example.com'}}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			secret := clusterSecret(t, terraform(map[string]any{"config": c.config}), member, c.values)
+			if got, is := secret.Annotations["argosy.dev/server"]; got != c.want || !is && c.want != "" {
+				t.Errorf("the annotation is %q; expected %q", got, c.want)
 			}
 		})
+	}
+	for proxy, want := range map[string]string{"": "https://new.example.com:6443", "http://proxy.example.com": ""} {
+		es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, provisioned), "retail-dev-eu-1")
+		text := kubeconfig(t, &clientcmdapi.Cluster{Server: "https://new.example.com:6443", CertificateAuthorityData: []byte("ca"), ProxyURL: proxy}, &clientcmdapi.AuthInfo{Token: "t"})
+		secret, err := reconcile(t, es, connectionOf(text), nil)
+		require.NoError(t, err)
+		assert.Equal(t, want, secret.Annotations["argosy.dev/server"], "provisioned, by the proxy %q: the annotation", proxy)
 	}
 }

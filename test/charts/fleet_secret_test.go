@@ -2,7 +2,6 @@ package charts_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -11,9 +10,11 @@ import (
 	"github.com/external-secrets/external-secrets/pkg/controllers/templating"
 	"github.com/external-secrets/external-secrets/pkg/provider/fake"
 	"github.com/external-secrets/external-secrets/pkg/template"
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // member is what the `members` view answers for a spoke, and a store region from the hierarchy.
@@ -59,9 +60,7 @@ func reconcile(t *testing.T, es *esv1.ExternalSecret, remote, generated map[stri
 		store.Spec.Provider.Fake.Data = append(store.Spec.Provider.Fake.Data, esv1.FakeProviderData{Key: key, Value: value})
 	}
 	client, err := new(fake.Provider).NewClient(ctx, store, nil, es.Namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	data := map[string][]byte{}
 	for _, from := range es.Spec.DataFrom {
 		if from.SourceRef != nil && from.SourceRef.GeneratorRef != nil {
@@ -91,9 +90,7 @@ func reconcile(t *testing.T, es *esv1.ExternalSecret, remote, generated map[stri
 		maps.Copy(secret.Data, data)
 	}
 	execute, err := template.EngineForVersion(target.EngineVersion)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	parser := templating.Parser{TargetSecret: secret, DataMap: data, Exec: execute}
 	if err := parser.MergeTemplateFrom(ctx, es.Namespace, target); err != nil {
 		return nil, err
@@ -119,9 +116,7 @@ func clusterSecret(t *testing.T, remote string, valueTexts ...string) *corev1.Se
 	objects := rendering{}.objects(t, fleetSecret, valueTexts...)
 	es := one[*esv1.ExternalSecret](t, objects, "retail-dev-eu-1")
 	secret, err := reconcile(t, es, map[string]string{"fleet/retail-dev-eu-1": remote}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return secret
 }
 
@@ -149,22 +144,16 @@ func TestFleetSecretIsAnArgoCDCluster(t *testing.T) {
 		"tenant":                         "retail", "environment": "dev", "fleet_member": "spoke", "addonsRelease": "canary",
 		"enable_karpenter": "true", "kubernetes_version": "1.33",
 	}
-	if diff := cmp.Diff(wantLabels, got.Labels); diff != "" {
-		t.Errorf("labels (-want +got):\n%s", diff)
-	}
+	assert.Equal(t, wantLabels, got.Labels, "labels")
 	wantAnnotations := map[string]string{
 		"cluster_name": "retail-dev-eu-1", "owner": "team-retail", "aws_account_id": "123456789012", "vpc": "vpc-1",
 		"argosy.dev/server": "https://retail.example.com",
 	}
-	if diff := cmp.Diff(wantAnnotations, got.Annotations); diff != "" {
-		t.Errorf("annotations (-want +got):\n%s", diff)
-	}
+	assert.Equal(t, wantAnnotations, got.Annotations, "annotations")
 	wantData := map[string]string{
 		"name": "retail-dev-eu-1", "server": "https://retail.example.com", "config": `{"tlsClientConfig":{"insecure":false}}`,
 	}
-	if diff := cmp.Diff(wantData, texts(got.Data)); diff != "" {
-		t.Errorf("data (-want +got):\n%s", diff)
-	}
+	assert.Equal(t, wantData, texts(got.Data), "data")
 }
 
 // L1, and lesson 5: Terraform's labels overwrite Git's, and
@@ -181,13 +170,9 @@ func TestGitLabelsBeatTerraforms(t *testing.T) {
 		"environment": "dev", "tenant": "retail", "fleet_member": "spoke", "addonsRelease": "canary",
 		"argocd.argoproj.io/secret-type": "cluster", "only_terraform": "yes",
 	}
-	if diff := cmp.Diff(want, got.Labels); diff != "" {
-		t.Errorf("labels (-want +got):\n%s", diff)
-	}
+	assert.Equal(t, want, got.Labels, "labels")
 	want = map[string]string{"owner": "team-retail", "cluster_name": "retail-dev-eu-1", "only_terraform": "kept", "argosy.dev/server": "https://retail.example.com"}
-	if diff := cmp.Diff(want, got.Annotations); diff != "" {
-		t.Errorf("annotations (-want +got):\n%s", diff)
-	}
+	assert.Equal(t, want, got.Annotations, "annotations")
 }
 
 // L2, and lesson 7: absent keys became the text `<no value>`, an invalid label, and the API server
@@ -204,9 +189,7 @@ func TestInvalidTerraformLabelsAreLeftOut(t *testing.T) {
 		},
 	}), member)
 	for key, want := range map[string]string{"count": "3", "account": "123456789012", "ratio": "1.5", "on": "true", "off": "false", "ok": "padded"} {
-		if got.Labels[key] != want {
-			t.Errorf("label %s: got %q, want %q", key, got.Labels[key], want)
-		}
+		assert.Equal(t, want, got.Labels[key], "label %s", key)
 	}
 	for _, key := range []string{"nothing", "path", "long", "bad key", "object"} {
 		if value, found := got.Labels[key]; found {
@@ -218,9 +201,7 @@ func TestInvalidTerraformLabelsAreLeftOut(t *testing.T) {
 		"cluster_name": "retail-dev-eu-1", "owner": "team-retail", "account": "123456789012",
 		"subnets": `["a","b"]`, "url": "https://x/<y>&z", "braces": "{{ .Values }}", "lines": "a\nb",
 	}
-	if diff := cmp.Diff(want, got.Annotations); diff != "" {
-		t.Errorf("annotations (-want +got):\n%s", diff)
-	}
+	assert.Equal(t, want, got.Annotations, "annotations")
 }
 
 // L2: Git's own labels are refused when the chart is rendered.
@@ -252,9 +233,7 @@ externalSecret:
   clusterResources: "true"
 `)
 	for key, want := range map[string]string{"braces": `{{ fail "executed" }}`, "quote": "a \"b\"\n<c>", "flag": "false"} {
-		if got.Annotations[key] != want {
-			t.Errorf("annotation %s: got %q, want %q", key, got.Annotations[key], want)
-		}
+		assert.Equal(t, want, got.Annotations[key], "annotation %s", key)
 	}
 	if _, found := got.Labels["gone"]; found || got.Labels["flag"] != "true" {
 		t.Errorf("labels: %v", got.Labels)
@@ -263,9 +242,7 @@ externalSecret:
 		"name": "retail-dev-eu-1", "server": "https://kubernetes.default.svc", "project": "retail",
 		"config": `{"awsAuthConfig":{"clusterName":"{{ x }}"}}`, "namespaces": "a,b", "clusterResources": "true",
 	}
-	if diff := cmp.Diff(want, texts(got.Data)); diff != "" {
-		t.Errorf("data (-want +got):\n%s", diff)
-	}
+	assert.Equal(t, want, texts(got.Data), "data")
 }
 
 // Names and keys that YAML would read as numbers or booleans stay text.
@@ -310,39 +287,6 @@ func TestFleetSecretRefusesWrongSecrets(t *testing.T) {
 	es = one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, member, `externalSecret: {verifyClusterName: "false"}`), "")
 	if _, err := reconcile(t, es, map[string]string{"fleet/retail-dev-eu-1": terraform(map[string]any{"cluster_name": "eks-name"})}, nil); err != nil {
 		t.Error(err)
-	}
-}
-
-// Lesson 12: the string "false" is true in a chart's condition. Both forms mean the same
-// everywhere.
-func TestStringBooleansOfFleetSecret(t *testing.T) {
-	const base = member + `
-githubSecretName: git/app
-serviceAccount: {name: eso}
-gitCredentials: {charts: {type: ssh, url: "git@example.com:a/b.git", secretName: git/ssh, plain: true}}
-`
-	for _, option := range []string{
-		"githubSecret: %s", "externalSecret: {enabled: %s}", "externalSecret: {verifyClusterName: %s}",
-		"externalSecret: {namespaces: [a], clusterResources: %s}", "kubeconfig: {enabled: %s}", "push: {enabled: %s}",
-		"{push: {enabled: true, token: {enabled: %s}}}", "gitCredentials: {charts: {local: %s}}", "{githubSecret: true, github: {local: %s}}", "secretStore: {name: store, create: %s}",
-		"serviceAccount: {create: %s}", "gitCredentials: {charts: {enabled: %s}}", "gitCredentials: {charts: {plain: %s}}",
-		"github: {url: '', plain: %s}",
-	} {
-		rendered := map[string]string{}
-		for _, value := range []string{"true", `"true"`, "false", `"false"`} {
-			docs, _, err := rendering{}.render(fleetSecret, valuesFiles(t, []string{base, fmt.Sprintf(option, value)})...)
-			if err != nil {
-				t.Fatalf("%s: %v", fmt.Sprintf(option, value), err)
-			}
-			rendered[value] = strings.Join(docs, "---\n")
-		}
-		if rendered["true"] != rendered[`"true"`] || rendered["false"] != rendered[`"false"`] {
-			t.Errorf("%s: the string renders otherwise than the boolean", option)
-		}
-		if rendered["true"] == rendered["false"] && !strings.HasPrefix(option, "github:") {
-			t.Errorf("%s: no effect", option)
-		}
-		rendering{}.fails(t, "value must be one of true, false, 'true', 'false'", fleetSecret, base, fmt.Sprintf(option, `"yes"`))
 	}
 }
 
@@ -397,20 +341,14 @@ func TestFleetSecretRendersWhatIsAskedFor(t *testing.T) {
 	// the region of an ARN
 	arn := "secretManagerSecretName: arn:aws:secretsmanager:eu-north-1:123456789012:secret:fleet/retail-dev-eu-1\nsecretStore: {aws: {region: ''}}"
 	store := one[*esv1.SecretStore](t, rendering{}.objects(t, fleetSecret, member, arn), "retail-dev-eu-1")
-	if got := store.Spec.Provider.AWS.Region; got != "eu-north-1" {
-		t.Errorf("region: got %q", got)
-	}
+	assert.Equal(t, "eu-north-1", store.Spec.Provider.AWS.Region, "region")
 }
 
 // The notes carry no secret and name what was made.
 func TestFleetSecretNotes(t *testing.T) {
 	_, notes, err := rendering{}.render(fleetSecret, valuesFiles(t, []string{member})...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(notes, "argocd/retail-dev-eu-1, from fleet/retail-dev-eu-1") {
-		t.Errorf("notes:\n%s", notes)
-	}
+	require.NoError(t, err)
+	assert.Contains(t, notes, "argocd/retail-dev-eu-1, from fleet/retail-dev-eu-1", "notes")
 }
 
 // No member's Secret is one of Argo CD's or of the service.

@@ -24,6 +24,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/resolve/flux"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const fluxAgent = "analytics-prod-eu-1"
@@ -71,9 +73,7 @@ func TestArtifactsAreFluxObjects(t *testing.T) {
 func TestDepartingObjectsAreFluxObjects(t *testing.T) {
 	_, state := newEngine(t)
 	owned, err := flux.OwnedBy(state, "hub-eu", fluxAgent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	running := len(owned.Components) / 2
 	owned.Components, owned.Removals = owned.Components[:running], owned.Components[running:]
 	for i := range owned.Removals {
@@ -115,9 +115,7 @@ func TestFluxGoldensAreFluxObjects(t *testing.T) {
 	kinds := map[string]int{}
 	for _, path := range glob(t, filepath.Join(repo, "internal/resolve/flux/testdata/*.txtar")) {
 		archive, err := txtar.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, f := range archive.Files {
 			if base := filepath.Base(f.Name); !strings.HasPrefix(f.Name, "want/") || base == "kustomization.yaml" || base == "problems" {
 				continue
@@ -146,9 +144,7 @@ func TestFluxAgentFitsTogether(t *testing.T) {
 	objects := inFlux(source.Helm.ReleaseName).objects(t, filepath.Join(repo, source.Path), source.Helm.Values)
 	release, artifact := custom(t, objects, "HelmRelease", "generator-plugin"), custom(t, objects, "OCIRepository", "argosy")
 	values, err := yaml.Marshal(field(t, release, "spec", "values"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	system := &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}}
 	member := inFlux(field(t, release, "spec", "releaseName").(string))
 	member.Live = []runtime.Object{system}
@@ -163,23 +159,17 @@ func TestFluxAgentFitsTogether(t *testing.T) {
 	var config struct {
 		Auths map[string]struct{ Username, Password string }
 	}
-	if err := json.Unmarshal(secret.Data[".dockerconfigjson"], &config); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(secret.Data[".dockerconfigjson"], &config))
 	if got := config.Auths[host]; secret.Type != corev1.SecretTypeDockerConfigJson || got.Username == "" || got.Password != string(secret.Data["token"]) || len(got.Password) != 48 {
 		t.Errorf("Secret of type %s: %+v", secret.Type, config)
 	}
 
 	// The member's own service comes to the same artifact, from the values that the hub gave it.
 	known, err := facts.Parse("facts.yaml", []byte(one[*corev1.ConfigMap](t, plugin, "").Data["facts.yaml"]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cluster, _ := known.Of(fluxAgent)
 	want, err := flux.OwnedBy(state, "hub-eu", fluxAgent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := want.Self.Labels.All
 	for key, value := range cluster.Labels {
 		if all[key] != value {
@@ -198,9 +188,7 @@ func TestTokenForFluxByExternalSecrets(t *testing.T) {
 	r.APIVersions = externalSecretsAPI
 	es := one[*esv1.ExternalSecret](t, r.objects(t, generatorPlugin, onFluxMember), "")
 	secret, err := reconcile(t, es, nil, map[string]string{"password": bearer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const config = `{"auths":{"generator-plugin.flux-system.svc:8080":{"password":"` + bearer + `","username":"flux"}}}`
 	if secret.Type != corev1.SecretTypeDockerConfigJson || string(secret.Data[".dockerconfigjson"]) != config || string(secret.Data["token"]) != bearer {
 		t.Errorf("%s %v", secret.Type, texts(secret.Data))
@@ -212,9 +200,7 @@ func TestFluxAgentFindsARenamedService(t *testing.T) {
 	for _, naming := range []string{"fullnameOverride: argosy", "nameOverride: argosy", "nameOverride: plugin", "service: {port: 80}"} {
 		objects := inFlux("agent-flux").objects(t, agentFlux, "plugin: {values: {hub: h, owner: a, source: {git: {url: https://g.example/f}}}, extraValues: {"+naming+"}}\n")
 		values, err := yaml.Marshal(field(t, custom(t, objects, "HelmRelease", "generator-plugin"), "spec", "values"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		member := inFlux("generator-plugin")
 		member.APIVersions = externalSecretsAPI
 		plugin := member.objects(t, generatorPlugin, string(values))
@@ -327,28 +313,18 @@ func TestNamedHostsAloneGetCredentials(t *testing.T) {
 	}
 	sources.WriteString("---\napiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: oci}\nspec: {url: x}\n")
 	kustomization, err := yaml.Marshal(map[string]any{"resources": []any{"sources.yaml"}, "patches": field(t, custom(t, objects, "Kustomization", "argosy"), "spec", "patches")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, data := range map[string][]byte{"sources.yaml": []byte(sources.String()), "kustomization.yaml": kustomization} {
-		if err := files.WriteFile(name, data); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, files.WriteFile(name, data))
 	}
 	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, ".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := map[string]string{}
 	for _, r := range made.Resources() {
 		tree, err := r.Map()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		secret, _, _ := unstructured.NestedString(tree, "spec", "secretRef", "name")
 		got[r.GetName()] = secret
 	}
-	if diff := cmp.Diff(map[string]string{"charts": "charts", "git": "git", "oci": "oci", "evil": "", "port": ""}, got); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, map[string]string{"charts": "charts", "git": "git", "oci": "oci", "evil": "", "port": ""}, got)
 }

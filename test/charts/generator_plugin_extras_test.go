@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 // TestPodsTakeWhatPlatformsAdd: names of a private network, containers before the service, objects
@@ -83,9 +85,7 @@ func TestThePolicyLetsTheServiceMonitorScrape(t *testing.T) {
 // TestPathsWithOddCharacters: a folder of the volume may have a name that YAML would read as more.
 func TestPathsWithOddCharacters(t *testing.T) {
 	objects := rendering{}.objects(t, generatorPlugin, "hub: h\nsource: {volume: {emptyDir: {}}, path: 'the fleet: #1'}\n")
-	if got := one[*appsv1.Deployment](t, objects, "").Spec.Template.Spec.Containers[0].Args[0]; got != "--source=/source/the fleet: #1" {
-		t.Errorf("argument %q", got)
-	}
+	assert.Equal(t, "--source=/source/the fleet: #1", one[*appsv1.Deployment](t, objects, "").Spec.Template.Spec.Containers[0].Args[0], "argument")
 }
 
 // TestLabelsOfOddTags: a tag of an image may begin and end as no label may.
@@ -94,9 +94,7 @@ func TestLabelsOfOddTags(t *testing.T) {
 		"_next.": "next", "1.2.3+build-": "1.2.3_build", strings.Repeat("a", 62) + ".b": strings.Repeat("a", 62), "'1e3'": "1e3",
 	} {
 		deployment := one[*appsv1.Deployment](t, rendering{}.objects(t, generatorPlugin, onHub, "image: {tag: "+tag+"}\n"), "")
-		if got := deployment.Labels["app.kubernetes.io/version"]; got != want {
-			t.Errorf("%s: label %q; expected %q", tag, got, want)
-		}
+		assert.Equal(t, want, deployment.Labels["app.kubernetes.io/version"], "%s: label", tag)
 	}
 }
 
@@ -106,9 +104,7 @@ func TestPagesHaveAPortOfTheirOwn(t *testing.T) {
 		objects := rendering{Name: "service"}.objects(t, generatorPlugin, onHub, "web: {enabled: true, port: 5000, sourceURL: 'https://git.example.com/{revision}/{file}', trustedProxies: [10.0.12.0/24], "+from+"}\n")
 		container := one[*appsv1.Deployment](t, objects, "service-generator-plugin").Spec.Template.Spec.Containers[0]
 		args := strings.Join(container.Args, " ")
-		if !strings.Contains(args, "--web-probe-interval=45s --web-addr=:5000 --web-source-url=https://git.example.com/{revision}/{file} --web-trusted-proxy=10.0.12.0/24") {
-			t.Errorf("arguments %s", args)
-		}
+		assert.Contains(t, args, "--web-probe-interval=45s --web-addr=:5000 --web-source-url=https://git.example.com/{revision}/{file} --web-trusted-proxy=10.0.12.0/24", "arguments")
 		if ports := one[*corev1.Service](t, objects, "service-generator-plugin").Spec.Ports; len(ports) != 2 || ports[1].Name != "web" || ports[1].Port != 5000 {
 			t.Errorf("ports %v", ports)
 		}

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // Two pods, never root, nothing writable but what is named.
@@ -44,9 +46,7 @@ func TestGeneratorPluginIsRestricted(t *testing.T) {
 			writable = append(writable, mount.MountPath)
 		}
 	}
-	if diff := cmp.Diff([]string{"/var/lib/argosy", "/tmp"}, writable); diff != "" {
-		t.Errorf("writable (-want +got):\n%s", diff)
-	}
+	assert.Equal(t, []string{"/var/lib/argosy", "/tmp"}, writable, "writable")
 	if budget := one[*policyv1.PodDisruptionBudget](t, objects, ""); budget.Spec.MaxUnavailable.IntValue() != 1 || budget.Spec.MinAvailable != nil {
 		t.Errorf("budget: %+v", budget.Spec)
 	}
@@ -75,9 +75,7 @@ func TestGeneratorPluginRBAC(t *testing.T) {
 		t.Errorf("subject %+v, ServiceAccount %s/%s", subject, account.Namespace, account.Name)
 	}
 	readOnly := one[*rbacv1.Role](t, rendering{}.objects(t, generatorPlugin, onHub, "plugin: {refreshApplicationSets: false}"), "")
-	if diff := cmp.Diff(want[:3], readOnly.Rules); diff != "" {
-		t.Errorf("without refresh:\n%s", diff)
-	}
+	assert.Equal(t, want[:3], readOnly.Rules, "without refresh")
 	objects = rendering{}.objects(t, generatorPlugin, onHub, "facts: {from: none}")
 	if roles := all[*rbacv1.Role](objects); len(roles) != 0 || hasToken(one[*appsv1.Deployment](t, objects, "").Spec.Template.Spec) {
 		t.Error("facts: none needs no permission")
@@ -132,9 +130,7 @@ func TestGeneratorPluginRBACForFlux(t *testing.T) {
 				t.Errorf("%s: Role in %s, %+v: %s", values, role.Namespace, binding, diff)
 			}
 		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: %v, want %s", values, got, want)
-		}
+		assert.Equal(t, want, strings.Join(got, " "), "%s: %v, want", values, got)
 	}
 }
 
@@ -240,13 +236,9 @@ func TestGeneratorPluginNetworkPolicy(t *testing.T) {
 	admits := func(namespace string, pod map[string]string) bool {
 		for _, peer := range policy.Spec.Ingress[0].From {
 			inNamespace, err := metav1.LabelSelectorAsSelector(peer.NamespaceSelector)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			isPod, err := metav1.LabelSelectorAsSelector(peer.PodSelector)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if inNamespace.Matches(labels.Set{"kubernetes.io/metadata.name": namespace}) && isPod.Matches(labels.Set(pod)) {
 				return true
 			}

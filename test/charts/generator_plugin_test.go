@@ -28,6 +28,9 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // onHub is the least that an installation on a hub needs.
@@ -82,9 +85,7 @@ func TestArgoCDCallsThePlugin(t *testing.T) {
 			params, err := generator.GenerateParams(&v1alpha1.ApplicationSetGenerator{Plugin: &v1alpha1.PluginGenerator{
 				ConfigMapRef: v1alpha1.PluginConfigMapRef{Name: config.Name},
 			}}, set, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if len(params) != 1 || authorization != "Bearer "+bearer || path != "/api/v1/getparams.execute" {
 				t.Errorf("%d sets, %q, %q", len(params), authorization, path)
 			}
@@ -103,9 +104,7 @@ func TestPluginAddress(t *testing.T) {
 		"plugin: {baseUrl: https://x/y}":          "https://x/y",
 	} {
 		objects := rendering{}.objects(t, generatorPlugin, onHub, values)
-		if got := one[*corev1.ConfigMap](t, objects, "").Data["baseUrl"]; got != want {
-			t.Errorf("%s: got %q, want %q", values, got, want)
-		}
+		assert.Equal(t, want, one[*corev1.ConfigMap](t, objects, "").Data["baseUrl"], "%s", values)
 		service, deployment := one[*corev1.Service](t, objects, ""), one[*appsv1.Deployment](t, objects, "")
 		pod := labels.Set(deployment.Spec.Template.Labels)
 		if !labels.SelectorFromSet(service.Spec.Selector).Matches(pod) || !labels.SelectorFromSet(deployment.Spec.Selector.MatchLabels).Matches(pod) {
@@ -129,14 +128,10 @@ func TestTokenIsGeneratedOnceAndKept(t *testing.T) {
 	if got := first.Data["token"]; !regexp.MustCompile(`^[A-Za-z0-9]{48}$`).Match(got) {
 		t.Fatalf("token %q", got)
 	}
-	if first.Annotations["helm.sh/resource-policy"] != "keep" {
-		t.Errorf("annotations: %v", first.Annotations)
-	}
+	assert.Equal(t, "keep", first.Annotations["helm.sh/resource-policy"], "annotations: %v", first.Annotations)
 	upgrade := rendering{Live: []runtime.Object{system, first}}
 	second := one[*corev1.Secret](t, upgrade.objects(t, generatorPlugin, onHub, "argocd: {namespace: argocd}"), "")
-	if diff := cmp.Diff(first.Data, second.Data); diff != "" {
-		t.Errorf("the token changed:\n%s", diff)
-	}
+	assert.Equal(t, first.Data, second.Data, "the token changed")
 	other := all[*corev1.Secret](upgrade.objects(t, generatorPlugin, onHub, "argocd: {namespace: argo}"))
 	if len(other) != 2 || cmp.Diff(other[0].Data, other[1].Data) != "" || other[0].Namespace == other[1].Namespace {
 		t.Errorf("two namespaces: got %d Secrets", len(other))
@@ -163,9 +158,7 @@ func TestTokenByExternalSecrets(t *testing.T) {
 		t.Errorf("spec: %+v", es.Spec)
 	}
 	secret, err := reconcile(t, es, nil, map[string]string{"password": bearer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := string(secret.Data["token"]); got != bearer || len(secret.Data) != 1 {
 		t.Errorf("data: %v", texts(secret.Data))
 	}
@@ -252,9 +245,7 @@ facts: {from: none}
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := one[*appsv1.Deployment](t, rendering{}.objects(t, generatorPlugin, c.values), "").Spec.Template.Spec
-			if diff := cmp.Diff(c.want, pod.Containers[0].Args); diff != "" {
-				t.Errorf("args (-want +got):\n%s", diff)
-			}
+			assert.Equal(t, c.want, pod.Containers[0].Args, "args")
 			if len(pod.Containers) != 1 {
 				t.Errorf("%d containers", len(pod.Containers))
 			}
@@ -289,9 +280,7 @@ func TestOwnerRegistersTheLocalCluster(t *testing.T) {
 	objects := rendering{APIVersions: externalSecretsAPI}.objects(t, generatorPlugin, onMember)
 	cluster := one[*corev1.Secret](t, objects, "test-generator-plugin-local-cluster")
 	want := map[string]string{"name": "payments-prod-eu-1", "server": "https://kubernetes.default.svc", "config": `{"tlsClientConfig":{"insecure":false}}`}
-	if diff := cmp.Diff(want, cluster.StringData); diff != "" {
-		t.Errorf("data (-want +got):\n%s", diff)
-	}
+	assert.Equal(t, want, cluster.StringData, "data")
 	if cluster.Labels["argocd.argoproj.io/secret-type"] != "cluster" || cluster.Annotations["cluster_name"] != "payments-prod-eu-1" {
 		t.Errorf("labels %v, annotations %v", cluster.Labels, cluster.Annotations)
 	}
@@ -301,9 +290,7 @@ func TestOwnerRegistersTheLocalCluster(t *testing.T) {
 		}
 	}
 	var config v1alpha1.ClusterConfig
-	if err := json.Unmarshal([]byte(cluster.StringData["config"]), &config); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, json.Unmarshal([]byte(cluster.StringData["config"]), &config))
 	plugin := one[*corev1.ConfigMap](t, objects, "")
 	if plugin.Data["owner"] != "payments-prod-eu-1" || plugin.Data["hub"] != "hub-eu" || plugin.Labels["argosy.dev/owner"] != "payments-prod-eu-1" {
 		t.Errorf("ConfigMap: %v %v", plugin.Data, plugin.Labels)
@@ -320,42 +307,11 @@ func TestOwnerRegistersTheLocalCluster(t *testing.T) {
 	}
 }
 
-// Lesson 12: the string "false" is true in a chart's condition. Both forms mean the same
-// everywhere.
-func TestStringBooleansOfGeneratorPlugin(t *testing.T) {
-	const base = onMember + "token: {existingSecret: t}\n"
-	for _, option := range []string{
-		"tls: {enabled: %s, secretName: SECRET}", "topologySpread: {enabled: %s}", "podDisruptionBudget: {enabled: %s}",
-		"networkPolicy: {enabled: %s}", "rbac: {create: %s}", "serviceAccount: {create: %s}", "serviceMonitor: {enabled: %s}", "prometheusRule: {enabled: %s}", "dashboard: {enabled: %s}",
-		"localCluster: {create: %s}",
-	} {
-		rendered := map[string]string{}
-		for _, value := range []string{"true", `"true"`, "false", `"false"`} {
-			text := fmt.Sprintf(option, value)
-			if strings.Trim(value, `"`) == "true" {
-				text = strings.ReplaceAll(text, "SECRET", "tls")
-			} else {
-				text = strings.ReplaceAll(text, "SECRET", "''")
-			}
-			docs, _, err := rendering{}.render(generatorPlugin, valuesFiles(t, []string{base, text})...)
-			if err != nil {
-				t.Fatalf("%s: %v", text, err)
-			}
-			rendered[value] = strings.Join(docs, "---\n")
-		}
-		if rendered["true"] != rendered[`"true"`] || rendered["false"] != rendered[`"false"`] || rendered["true"] == rendered["false"] {
-			t.Errorf("%s: the string renders otherwise than the boolean, or there is no effect", option)
-		}
-	}
-}
-
 // The alerts and the dashboard arrive as they are in the chart's folder, templates of Prometheus
 // included.
 func TestAlertsAndDashboardArriveWhole(t *testing.T) {
 	docs, _, err := rendering{}.render(generatorPlugin, valuesFiles(t, []string{onHub, "prometheusRule: {enabled: true}\ndashboard: {enabled: true}"})...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := map[string]any{}
 	for _, doc := range docs {
 		var object struct {
@@ -363,9 +319,7 @@ func TestAlertsAndDashboardArriveWhole(t *testing.T) {
 			Spec any
 			Data map[string]string
 		}
-		if err := yaml.Unmarshal([]byte(doc), &object); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, yaml.Unmarshal([]byte(doc), &object))
 		switch {
 		case object.Kind == "PrometheusRule":
 			got["alerts.yaml"] = object.Spec
@@ -376,21 +330,15 @@ func TestAlertsAndDashboardArriveWhole(t *testing.T) {
 	want := map[string]any{}
 	for _, file := range []string{"alerts.yaml", "dashboard.json"} {
 		data, err := os.ReadFile(filepath.Join(generatorPlugin, file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want[file] = string(data)
 		if file == "alerts.yaml" {
 			var spec any
-			if err := yaml.Unmarshal(data, &spec); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, yaml.Unmarshal(data, &spec))
 			want[file] = spec
 		}
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("-want +got:\n%s", d)
-	}
+	assert.Equal(t, want, got)
 }
 
 func TestGeneratorPluginBadValues(t *testing.T) {

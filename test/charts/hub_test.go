@@ -8,12 +8,14 @@ import (
 
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // newHub is the least that an installation needs.
@@ -47,9 +49,7 @@ func TestHubRootsAreThoseOfTheExample(t *testing.T) {
 					sources(set)[i].Helm.Values = withoutComments(sources(set)[i].Helm.Values)
 				}
 			}
-			if diff := cmp.Diff(asYAML(t, want.Spec), asYAML(t, got.Spec)); diff != "" {
-				t.Errorf("ApplicationSet %s is not that of %s:\n%s", want.Name, path, diff)
-			}
+			assert.Equal(t, asYAML(t, want.Spec), asYAML(t, got.Spec), "ApplicationSet %s is not that of %s", want.Name, path)
 		}
 	}
 	if len(rendered) != examples {
@@ -61,9 +61,7 @@ func TestHubRootsAreThoseOfTheExample(t *testing.T) {
 func asYAML(t *testing.T, value any) string {
 	t.Helper()
 	text, err := yaml.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 
@@ -97,9 +95,7 @@ func withoutComments(text string) string {
 func TestHubAppsPointAtTheUsersRepository(t *testing.T) {
 	const values = "service: {hub: hub, source: {git: {url: https://git.example.com/fleet.git, ref: stable}}}\n"
 	docs, notes, err := rendering{}.render(hubChart, valuesFile(t, values))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	objects := decodeObjects(t, docs)
 	root := one[*v1alpha1.Application](t, objects, "fleet-bootstrap").Spec.Source
 	if root.RepoURL != "https://git.example.com/fleet.git" || root.TargetRevision != "stable" || root.Path != "fleet/bootstrap/hub" {
@@ -120,9 +116,7 @@ func TestHubAppsPointAtTheUsersRepository(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"hub is the hub of", "https://git.example.com/fleet.git", "deployment/generator-plugin", "External Secrets is not installed"} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("the notes do not say %q:\n%s", want, notes)
-		}
+		assert.Contains(t, notes, want, "the notes do not say")
 	}
 }
 
@@ -137,12 +131,8 @@ func TestHubIsRegistered(t *testing.T) {
 		"argocd.argoproj.io/secret-type": "cluster", "fleet_member": "hub-cluster", "region": "eu",
 		"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/part-of": "argosy",
 	}
-	if diff := cmp.Diff(want, secret.Labels); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(map[string]string{"cluster_name": "hub-eu", "aws_region": "eu-west-1"}, secret.Annotations); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, want, secret.Labels)
+	assert.Equal(t, map[string]string{"cluster_name": "hub-eu", "aws_region": "eu-west-1"}, secret.Annotations)
 }
 
 // TestHubSecretStores: each provider becomes a store that External Secrets' own types accept.
@@ -187,13 +177,9 @@ func TestHubIsAdoptedAsInstalled(t *testing.T) {
 	installed := rendering{Name: "argosy", Live: live, APIVersions: argoCD}.objects(t, hubChart, newHub)
 	adopted := rendering{Name: "argosy", APIVersions: argoCD}.objects(t, hubChart, newHub, "service: {token: {generate: none}}\n")
 	token := one[*corev1.Secret](t, installed, "generator-plugin-token")
-	if token.Annotations["helm.sh/resource-policy"] != "keep" {
-		t.Error("an uninstalled release would take the token along")
-	}
+	assert.Equal(t, "keep", token.Annotations["helm.sh/resource-policy"], "an uninstalled release would take the token along")
 	installed = slices.DeleteFunc(installed, func(o runtime.Object) bool { return o == runtime.Object(token) })
-	if diff := cmp.Diff(asYAML(t, installed), asYAML(t, adopted)); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, asYAML(t, installed), asYAML(t, adopted))
 }
 
 // TestHubRefusesWhatCannotWork: each mistake is an error that names the value.
@@ -267,9 +253,7 @@ func TestHubProjectsAreClosed(t *testing.T) {
 		example := projectsOf(t, "hub-eu")[map[string]string{"platform": "platform", "shop": "retail"}[project.Name]]
 		byGroup := func(a, b metav1.GroupKind) int { return strings.Compare(a.Group+a.Kind, b.Group+b.Kind) }
 		kinds := slices.SortedFunc(slices.Values(project.Spec.ClusterResourceWhitelist), byGroup)
-		if diff := cmp.Diff(slices.SortedFunc(slices.Values(example.Spec.ClusterResourceWhitelist), byGroup), kinds); diff != "" {
-			t.Errorf("project %s has other kinds than the example's:\n%s", project.Name, diff)
-		}
+		assert.Equal(t, slices.SortedFunc(slices.Values(example.Spec.ClusterResourceWhitelist), byGroup), kinds, "project %s has other kinds than the example's", project.Name)
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"sigs.k8s.io/yaml"
 
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/test/proven"
 )
 
@@ -59,9 +61,7 @@ func terraformReleases(t *testing.T) map[string]installation {
 	for name, variable := range map[string]string{"argo-cd": "argocd_version", "external-secrets": "external_secrets_version"} {
 		file := repo + "/terraform/hub/values/" + name + ".yaml"
 		values, err := chartutil.ReadValuesFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out[name] = installation{file, terraformDefault(t, variable), values}
 	}
 	return out
@@ -71,9 +71,7 @@ func terraformReleases(t *testing.T) map[string]installation {
 func terraformDefault(t *testing.T, variable string) string {
 	t.Helper()
 	text, err := os.ReadFile(repo + "/terraform/hub/variables.tf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, rest, _ := strings.Cut(string(text), "variable \""+variable+"\" {")
 	_, rest, _ = strings.Cut(rest, "default ")
 	_, rest, _ = strings.Cut(rest, `"`)
@@ -88,9 +86,7 @@ func terraformDefault(t *testing.T, variable string) string {
 // and has a key for each value that we set. A chart in its program's module renders with them.
 func TestChartsInstallWhatRuns(t *testing.T) {
 	facts, err := proven.Read(repo)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	installed := installations(t)
 	for _, c := range facts.Charts {
 		t.Run(c.Name, func(t *testing.T) {
@@ -117,9 +113,7 @@ func TestChartsInstallWhatRuns(t *testing.T) {
 				}
 				rendered = append(rendered, i.values)
 				text, err := yaml.Marshal(i.values)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				docs, _, err := rendering{Namespace: c.Name, KubeVersion: "1.36.0"}.render(folder, valuesFile(t, string(text)))
 				if err != nil {
 					t.Errorf("%s: chart %s does not render: %v", i.of, c.Name, err)
@@ -154,13 +148,9 @@ func chartKeys(t *testing.T, c proven.Chart) (folder, version string, known map[
 		return "", c.Recorded.Version, known
 	}
 	folder, err := c.Dir(t.Context(), repo)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	loaded, err := loader.LoadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if program := c.Programs[0].Component; c.Version == "" && strings.TrimPrefix(loaded.Metadata.AppVersion, "v") != strings.TrimPrefix(program.Version, "v") {
 		t.Errorf("%s/Chart.yaml: appVersion %s; expected %s: say the chart's version in %s", c.Folder, loaded.Metadata.AppVersion, program.Version, proven.File)
 	}
@@ -171,9 +161,7 @@ func chartKeys(t *testing.T, c proven.Chart) (folder, version string, known map[
 func allValues(t *testing.T, c *chart.Chart) map[string]any {
 	t.Helper()
 	values, err := chartutil.CoalesceValues(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return values
 }
 
@@ -222,12 +210,8 @@ func TestUnknownKeys(t *testing.T) {
 		"{a: {s/t: 1}}":                    "a/s~1t",
 	} {
 		var values map[string]any
-		if err := yaml.Unmarshal([]byte(text), &values); err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Join(unknownKeys(values, known, []string{"d"}, ""), " "); got != want {
-			t.Errorf("%s: got %q, want %q", text, got, want)
-		}
+		require.NoError(t, yaml.Unmarshal([]byte(text), &values))
+		assert.Equal(t, want, strings.Join(unknownKeys(values, known, []string{"d"}, ""), " "), "%s", text)
 	}
 }
 
@@ -241,9 +225,7 @@ func TestRecordChartKeys(t *testing.T) {
 		t.Skip("-chart FOLDER records the keys of the chart in it")
 	}
 	c, err := loader.LoadDir(*chartFolder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	record := proven.Record{Chart: c.Name(), Version: c.Metadata.Version, AppVersion: c.Metadata.AppVersion, Read: time.Now().UTC().Format(time.DateOnly)}
 	var walk func(values map[string]any, prefix string)
 	walk = func(values map[string]any, prefix string) {
@@ -257,14 +239,8 @@ func TestRecordChartKeys(t *testing.T) {
 	}
 	walk(allValues(t, c), "")
 	text, err := yaml.Marshal(record)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file := filepath.Join(repo, proven.Keys, c.Name()+".yaml")
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	require.NoError(t, os.WriteFile(file, text, 0o644))
 }

@@ -1,6 +1,7 @@
 package charts_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +11,9 @@ import (
 	"helm.sh/helm/v3/pkg/lint"
 	"helm.sh/helm/v3/pkg/lint/support"
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestHelmLintPasses: Helm's own linter finds neither errors nor warnings in a chart with any of
@@ -19,9 +23,7 @@ func TestHelmLintPasses(t *testing.T) {
 	for _, file := range glob(t, repo+"/charts/*/Chart.yaml") {
 		folder := filepath.Dir(file)
 		chart, err := loader.LoadDir(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, f := range chart.Raw {
 			if strings.Contains("/"+f.Name, "/ci/") {
 				t.Errorf("%s: the package has %s; expected .helmignore to leave it out", folder, f.Name)
@@ -30,9 +32,7 @@ func TestHelmLintPasses(t *testing.T) {
 		glob(t, filepath.Join(folder, "ci", "minimal-values.yaml"))
 		for _, values := range glob(t, filepath.Join(folder, "ci", "*-values.yaml")) {
 			v, err := chartutil.ReadValuesFile(values)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			linter := lint.All(folder, v, "argocd", false)
 			for _, m := range linter.Messages {
 				if m.Severity > support.InfoSev {
@@ -48,9 +48,7 @@ func TestChartsHaveMetadata(t *testing.T) {
 	t.Parallel()
 	for _, file := range glob(t, repo+"/charts/*/Chart.yaml") {
 		m, err := chartutil.LoadChartfile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if m.Home == "" || len(m.Sources) == 0 || len(m.Keywords) == 0 || len(m.Maintainers) == 0 || m.KubeVersion == "" {
 			t.Errorf("%s: expected home, sources, keywords, maintainers and kubeVersion", file)
 		}
@@ -67,5 +65,42 @@ func TestChartsHaveMetadata(t *testing.T) {
 				glob(t, filepath.Join(repo, path))
 			}
 		}
+	}
+}
+
+// TestEveryChartHasNotes: who installs a chart by hand reads what to do next.
+func TestEveryChartHasNotes(t *testing.T) {
+	for _, chart := range glob(t, repo+"/charts/*/Chart.yaml") {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(chart), "templates", "NOTES.txt")); err != nil {
+			t.Error(err)
+		}
+	}
+	for chart, values := range map[string]string{
+		"agent-bootstrap":  "{hub: hub-eu, owner: a, groups: [addons]}",
+		"agent-flux":       "{plugin: {values: {hub: hub-eu, owner: a, source: {git: {url: https://x/y}}}}}",
+		"agent-grant":      "{hub: hub-eu, member: a, group: addons}",
+		"application-sets": "{group: addons}",
+		"fleet-policies":   "{validationActions: [Audit]}",
+	} {
+		_, notes, err := rendering{}.render(repo+"/charts/"+chart, valuesFile(t, values))
+		if err != nil || strings.TrimSpace(notes) == "" {
+			t.Errorf("%s: notes %q, %v", chart, notes, err)
+		}
+	}
+}
+
+// TestNotesNameScrapesThatThePolicyAdmits: the notes report the peers of a ServiceMonitor that no
+// value names.
+func TestNotesNameScrapesThatThePolicyAdmits(t *testing.T) {
+	const message = "networkPolicy.metricsFrom"
+	for values, want := range map[string]bool{
+		"serviceMonitor: {enabled: true}\n":                                  true,
+		"serviceMonitor: {enabled: false}\n":                                 false,
+		"serviceMonitor: {enabled: true}\nnetworkPolicy: {enabled: false}\n": false,
+		"serviceMonitor: {enabled: true}\nnetworkPolicy: {metricsFrom: [{podSelector: {matchLabels: {app: prometheus}}}]}\n": false,
+	} {
+		_, notes, err := rendering{}.render(generatorPlugin, valuesFiles(t, []string{onHub, values})...)
+		require.NoError(t, err)
+		assert.Equal(t, want, strings.Contains(notes, message), "%s: said", values)
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	fleetcatalog "github.com/argosy-hub/argosy/internal/fleet/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // A folder of manifests by way of Argo CD's own generator and renderer: an Application whose source
@@ -26,18 +26,12 @@ func TestManifestsForArgoCD(t *testing.T) {
 		"fleet/fleet-members/hub-eu/one.yaml":          "{clusterName: one, tenant: retail, environment: dev}\n",
 		"addons/defaults/application-sets/addons.yaml": "{quotas: {enabled: true}, network: {enabled: true}, issuers: {enabled: true}}\n",
 	}), facts.NewSet(false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a := newArgoCD(t, serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 		out, err := answer(state, body)
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 		_, _ = w.Write(out)
 	}))
 	const values = `
@@ -53,9 +47,7 @@ components:
 		for _, app := range generate(t, a, set) {
 			source := app.Spec.GetSource()
 			tool, err := source.ExplicitType()
-			if err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, err)
 			is := "found out"
 			if tool != nil {
 				is = string(*tool)
@@ -68,9 +60,7 @@ components:
 		"network-one": {"network", "net", "Kustomize"}, "network-hub-eu": {"network", "net", "Kustomize"},
 		"issuers-one": {"issuers", "", "Directory"}, "issuers-hub-eu": {"issuers", "", "Directory"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	assert.Equal(t, want, got)
 }
 
 // TestOwnEntriesFitTheChart: an entry of the fleet's own catalogs may leave its namespace out, and
@@ -89,13 +79,9 @@ func TestOwnEntriesFitTheChart(t *testing.T) {
 			"versions/fleetSecrets.yaml":             "releases: [{type: default, chartRepo: r, ecrChartName: c, version: \"1\"}]\n",
 			"fleet/fleet-members/hub-eu/hub-eu.yaml": "{clusterName: hub-eu, tenant: platform, environment: prod, fleet_member: hub-cluster}\n",
 		}), facts.NewSet(false))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out, err := answer(state, []byte(`{"input":{"parameters":{"view":"releases","hub":"hub-eu","group":"addons"}}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got struct {
 			Output struct{ Parameters []struct{ HelmValues string } }
 		}

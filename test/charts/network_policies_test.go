@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 // end is one end of a connection: a pod, or an address outside of the cluster.
@@ -137,9 +139,7 @@ func TestEvaluatorOfNetworkPolicies(t *testing.T) {
 		"other pods are not selected":  {policy(networkingv1.NetworkPolicySpec{PodSelector: client}), other, pod, true},
 	} {
 		e := evaluator{c.policies, map[string]map[string]string{"a": {}, "b": {"user": "alice"}}}
-		if got := e.permits(c.from, c.to, corev1.ProtocolTCP, 80); got != c.want {
-			t.Errorf("%s: %t", name, got)
-		}
+		assert.Equal(t, c.want, e.permits(c.from, c.to, corev1.ProtocolTCP, 80), "%s", name)
 	}
 }
 
@@ -185,8 +185,6 @@ func TestTeamsNetworkPolicies(t *testing.T) {
 		to       end
 		want     bool
 	}{{corev1.ProtocolUDP, 53, resolver, true}, {corev1.ProtocolTCP, 53, resolver, true}, {corev1.ProtocolTCP, 443, resolver, false}, {corev1.ProtocolUDP, 53, end{"fake", dns}, false}, {corev1.ProtocolUDP, 53, end{"kube-system", web}, false}, {corev1.ProtocolUDP, 53, outside, false}} {
-		if got := e.permits(isolated, c.to, c.protocol, c.port); got != c.want {
-			t.Errorf("isolated -> %v, %s %d: permitted %t", c.to, c.protocol, c.port, got)
-		}
+		assert.Equal(t, c.want, e.permits(isolated, c.to, c.protocol, c.port), "isolated -> %v, %s %d: permitted", c.to, c.protocol, c.port)
 	}
 }

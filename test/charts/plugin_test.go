@@ -22,6 +22,9 @@ import (
 	clientset "k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // token is what the plugin and Argo CD share.
@@ -50,9 +53,7 @@ func newPlugin(t *testing.T) *plugin {
 	p := &plugin{}
 	p.URL = serve(t, func(w http.ResponseWriter, r *http.Request) {
 		var q request
-		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
-			t.Errorf("request: %v", err)
-		}
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&q), "request")
 		p.mu.Lock()
 		p.requests = append(p.requests, q)
 		p.mu.Unlock()
@@ -151,9 +152,7 @@ func newArgoCD(t *testing.T, url string, clusters ...*corev1.Secret) argocd {
 	}
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, add(scheme))
 	}
 	objects := []client.Object{config, secret, settings, own}
 	plain := []runtime.Object{config, secret, settings, own}

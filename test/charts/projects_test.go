@@ -17,6 +17,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // inCluster is the hub as its own Argo CD knows it.
@@ -26,26 +28,18 @@ const inCluster = "https://kubernetes.default.svc"
 func projectsOf(t *testing.T, hub string) map[string]v1alpha1.AppProject {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(repo, "fleet/bootstrap", hub, "projects.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out := map[string]v1alpha1.AppProject{}
 	for _, doc := range documents(string(data)) {
 		var project v1alpha1.AppProject
-		if err := yaml.UnmarshalStrict([]byte(doc), &project); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, yaml.UnmarshalStrict([]byte(doc), &project))
 		validateCustomResource(t, doc)
-		if err := project.ValidateProject(); err != nil {
-			t.Errorf("%s: %v", project.Name, err)
-		}
+		assert.NoError(t, project.ValidateProject(), "%s", project.Name)
 		if project.Kind != "AppProject" || project.Namespace != "argocd" || project.Spec.Description == "" {
 			t.Errorf("%s %s/%s, described as %q", project.Kind, project.Namespace, project.Name, project.Spec.Description)
 		}
 		// The root ApplicationSets are in wave 0 and name these.
-		if wave := project.Annotations["argocd.argoproj.io/sync-wave"]; wave != "-1" {
-			t.Errorf("%s: wave %q", project.Name, wave)
-		}
+		assert.Equal(t, "-1", project.Annotations["argocd.argoproj.io/sync-wave"], "%s: wave", project.Name)
 		out[project.Name] = project
 	}
 	return out
@@ -56,9 +50,7 @@ func reaches(t *testing.T, project v1alpha1.AppProject, name, server, namespace 
 	t.Helper()
 	ok, err := project.IsDestinationPermitted(v1alpha1.ApplicationDestination{Name: name, Server: server, Namespace: namespace},
 		func(string) ([]*v1alpha1.Cluster, error) { return nil, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return ok
 }
 
@@ -80,9 +72,7 @@ func TestProjectsKeepTenantsApart(t *testing.T) {
 				server = inCluster
 			}
 			for name, project := range projects {
-				if got, want := reaches(t, project, cluster, server, "argocd"), name == tenant; got != want {
-					t.Errorf("%s: project %s reaches %s of the tenant %s: %t", hub, name, cluster, tenant, got)
-				}
+				assert.Equal(t, name == tenant, reaches(t, project, cluster, server, "argocd"), "%s: project %s reaches %s of the tenant %s", hub, name, cluster, tenant)
 			}
 		}
 	}
@@ -118,9 +108,7 @@ func TestTenantsSeeTheirOwnApplications(t *testing.T) {
 					RBAC map[string]string `json:"rbac"`
 				} `json:"configs"`
 			}
-			if err := yaml.Unmarshal([]byte(s.HelmValues), &values); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, yaml.Unmarshal([]byte(s.HelmValues), &values))
 			if rbac := values.Configs.RBAC; rbac["policy.default"] != "" || rbac["policy.csv"] != "g, platform, role:admin\n" {
 				t.Errorf("%s: policy %q", hub, rbac)
 			}
@@ -211,14 +199,10 @@ func permitsKinds(t *testing.T, project v1alpha1.AppProject, app string, source 
 		files = append(files, filepath.Join(repo, source.Path, file))
 	}
 	docs, _, err := rendering{}.render(filepath.Join(repo, source.Path), append(files, valuesFile(t, source.Helm.Values))...)
-	if err != nil {
-		t.Fatalf("%s: %v", app, err)
-	}
+	require.NoError(t, err, "%s", app)
 	for _, doc := range docs {
 		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(doc), &object.Object); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, yaml.Unmarshal([]byte(doc), &object.Object))
 		kind := object.GroupVersionKind().GroupKind()
 		if object.GetNamespace() == "" && !project.IsGroupKindPermitted(kind, false) {
 			t.Errorf("%s: project %s does not permit %s %s", app, project.Name, kind, object.GetName())
@@ -277,24 +261,18 @@ func TestAgentsUseTheProjectDefault(t *testing.T) {
 	url, state := newEngine(t)
 	a := newArgoCD(t, url)
 	body, err := response.Bytes(state, query.Query{View: query.Agents, Hub: "hub-eu"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var sets struct {
 		Output struct{ Parameters []paramset.AgentSet }
 	}
-	if err := json.Unmarshal(body, &sets); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(body, &sets))
 	seen := 0
 	for _, s := range sets.Output.Parameters {
 		if s.Engine != "argocd" {
 			continue
 		}
 		out, err := helmTemplate(repo+"/charts/agent-bootstrap", valuesFile(t, fmt.Sprintf("hub: hub-eu\nowner: %s\ngroups: [addons]\n", s.Name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, release := range generate(t, a, decode(t, out)[0]) {
 			for _, app := range append(releaseApplications(t, a, release, map[string]string{}), release) {
 				seen++

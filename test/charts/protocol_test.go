@@ -15,6 +15,9 @@ import (
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const finalizer = "resources-finalizer.argocd.argoproj.io"
@@ -58,9 +61,7 @@ func TestBootstrapThin(t *testing.T) {
 				t.Errorf("%s: goTemplate without missingkey=error", path)
 			}
 			text, err := json.Marshal(set.Spec.Template)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			// A template for the components' ApplicationSets is a text here.
 			literal := strings.ReplaceAll(string(text), "{{ `{{ .tenant }}` }}", "")
 			for _, action := range regexp.MustCompile(`{{[^}]*}}`).FindAllString(literal, -1) {
@@ -77,16 +78,10 @@ func TestHubsAlike(t *testing.T) {
 	for _, eu := range glob(t, repo+"/fleet/bootstrap/hub-eu/*.yaml") {
 		us := strings.ReplaceAll(eu, "hub-eu", "hub-us")
 		a, err := os.ReadFile(eu)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b, err := os.ReadFile(us)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(strings.ReplaceAll(string(a), "hub-eu", "hub-us"), string(b)); diff != "" {
-			t.Errorf("%s and %s: %s", eu, us, diff)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, strings.ReplaceAll(string(a), "hub-eu", "hub-us"), string(b), "%s and %s", eu, us)
 	}
 }
 
@@ -96,19 +91,13 @@ func TestAgentBootstrap(t *testing.T) {
 	chart := repo + "/charts/agent-bootstrap"
 	out, err := helmTemplate(chart, valuesFile(t, "hub: hub-eu\nowner: retail-prod-eu-1\ngroups: [addons, fleet, monitoring, resources]\n"+
 		"project: platform\ncomponentProject: '{{ .tenant }}'\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	own := []string{"addons", "fleet", "monitoring", "resources"} // what makes a cluster is never its own engine's
 	for i, set := range decode(t, out) {
 		parameters := set.Spec.Generators[0].Plugin.Input.Parameters
-		if got := string(parameters["owner"].Raw); got != `"retail-prod-eu-1"` {
-			t.Errorf("owner %s", got)
-		}
+		assert.Equal(t, `"retail-prod-eu-1"`, string(parameters["owner"].Raw), "owner")
 		delete(parameters, "owner")
-		if diff := cmp.Diff(text(t, rootSets(t, repo+"/fleet/bootstrap/hub-eu/"+own[i]+".yaml")[0]), text(t, set)); diff != "" {
-			t.Errorf("%s (-hub +agent):\n%s", own[i], diff)
-		}
+		assert.Equal(t, text(t, rootSets(t, repo+"/fleet/bootstrap/hub-eu/"+own[i]+".yaml")[0]), text(t, set), "%s (-hub +agent)", own[i])
 	}
 	for values, want := range map[string]string{
 		"{hub: '', owner: a, groups: []}":                                 "at '/hub': '' does not match pattern",
@@ -136,9 +125,7 @@ func TestChain(t *testing.T) {
 			for _, release := range generate(t, a, rootSets(t, repo+"/fleet/bootstrap/hub-eu/"+group+".yaml")[0]) {
 				helm := release.Spec.Source.Helm
 				files := []string{valuesFile(t, helm.Values)}
-				if len(helm.ValueFiles) != 1 {
-					t.Fatalf("value files %v", helm.ValueFiles)
-				}
+				require.Equal(t, 1, len(helm.ValueFiles), "value files %v", helm.ValueFiles)
 				files = append([]string{filepath.Join(applicationSets, helm.ValueFiles[0])}, files...)
 				for _, set := range renderSets(t, files...) {
 					components = append(components, generate(t, a, set)...)
@@ -159,15 +146,11 @@ func TestBaseVerbatim(t *testing.T) {
 	generate(t, a, set)
 
 	data, err := os.ReadFile(catalog("addons"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var file struct {
 		Components map[string]map[string]any `json:"components"`
 	}
-	if err := yaml.Unmarshal(data, &file); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal(data, &file))
 	entry := file.Components["karpenter"]
 	want := map[string]any{
 		"chart": entry["chart"], "namespace": entry["namespace"], "releaseName": "karpenter",
@@ -178,9 +161,7 @@ func TestBaseVerbatim(t *testing.T) {
 		t.Errorf("base differs from the catalog's entry (-want +got):\n%s", diff)
 	}
 	delete(parameters, "base")
-	if diff := cmp.Diff(map[string]any{"view": "components", "hub": "hub-eu", "owner": "hub", "group": "addons", "release": "default", "component": "karpenter"}, parameters); diff != "" {
-		t.Errorf("parameters (-want +got):\n%s", diff)
-	}
+	assert.Equal(t, map[string]any{"view": "components", "hub": "hub-eu", "owner": "hub", "group": "addons", "release": "default", "component": "karpenter"}, parameters, "parameters")
 }
 
 // TestFinalizer: an Application cascades only when its parameter set says so (D1), whatever
@@ -204,68 +185,32 @@ func TestFinalizer(t *testing.T) {
 				got[app.Name] = app.Finalizers
 			}
 			want := map[string][]string{"metrics-server-retail-prod-eu-1": nil, "metrics-server-retail-staging-eu-1": {finalizer}}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("finalizers (-want +got):\n%s", diff)
-			}
+			assert.Equal(t, want, got, "finalizers")
 		})
 	}
 }
 
-// TestMissingField: a set without a field that the template names is an error, which keeps
-// live Applications; it never becomes "<no value>".
-func TestMissingField(t *testing.T) {
-	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"output":{"parameters":[{"name":"a","applicationName":"app-a"}]}}`))
-	})
-	apps, err := newArgoCD(t, url).applications(minimalSet(t))
-	if err == nil || !strings.Contains(err.Error(), "map has no entry for key") {
-		t.Errorf("error %v", err)
-	}
-	if len(apps) != 0 {
-		t.Errorf("%d applications", len(apps))
-	}
-}
-
-// These are facts about Argo CD that the plugin has to know.
-func TestEmptyAnswers(t *testing.T) {
-	for name, answer := range map[string]struct {
-		status int
-		body   string
-	}{
-		"empty body":      {200, ""},
-		"no content":      {204, ""},
-		"accepted":        {202, ""},
-		"empty object":    {200, "{}"},
-		"empty output":    {200, `{"output":{}}`},
-		"null parameters": {200, `{"output":{"parameters":null}}`},
-		"no parameters":   {200, `{"output":{"parameters":[]}}`},
-		"wrong key":       {200, `{"parameters":[{"name":"a"}]}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-				w.WriteHeader(answer.status)
-				_, _ = w.Write([]byte(answer.body))
-			})
-			apps, err := newArgoCD(t, url).applications(minimalSet(t))
-			if err != nil || len(apps) != 0 {
-				t.Errorf("%d applications, error %v", len(apps), err)
-			}
-		})
-	}
-}
-
-// TestErrorAnswers: what keeps live Applications, and the text that reaches the condition of
-// the ApplicationSet (G5).
+// TestErrorAnswers: which answers keep live Applications, with the text that reaches the condition
+// of the ApplicationSet (G5), and which are an empty list, that deletes them.
 func TestErrorAnswers(t *testing.T) {
 	for name, answer := range map[string]struct {
 		status int
 		body   string
-		want   string
+		want   string // the error
 	}{
-		"message":   {503, `{"message":"not ready"}`, "API error with status code 503: not ready"},
-		"error":     {503, `{"error":"not ready"}`, "API error with status code 503: not ready"},
-		"text":      {500, "boom", "API error with status code 500: boom"},
-		"truncated": {200, `{"output":{"parameters":[{"name":"a"`, "unexpected EOF"},
+		"message":         {503, `{"message":"not ready"}`, "API error with status code 503: not ready"},
+		"error":           {503, `{"error":"not ready"}`, "API error with status code 503: not ready"},
+		"text":            {500, "boom", "API error with status code 500: boom"},
+		"truncated":       {200, `{"output":{"parameters":[{"name":"a"`, "unexpected EOF"},
+		"missing field":   {200, `{"output":{"parameters":[{"name":"a","applicationName":"app-a"}]}}`, "map has no entry for key"}, // never "<no value>"
+		"empty body":      {200, "", ""},
+		"no content":      {204, "", ""},
+		"accepted":        {202, "", ""},
+		"empty object":    {200, "{}", ""},
+		"empty output":    {200, `{"output":{}}`, ""},
+		"null parameters": {200, `{"output":{"parameters":null}}`, ""},
+		"no parameters":   {200, `{"output":{"parameters":[]}}`, ""},
+		"wrong key":       {200, `{"parameters":[{"name":"a"}]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -273,12 +218,10 @@ func TestErrorAnswers(t *testing.T) {
 				_, _ = w.Write([]byte(answer.body))
 			})
 			apps, err := newArgoCD(t, url).applications(minimalSet(t))
-			if err == nil || !strings.Contains(err.Error(), answer.want) {
+			if (err != nil) != (answer.want != "") || err != nil && !strings.Contains(err.Error(), answer.want) {
 				t.Errorf("error %v, want %q", err, answer.want)
 			}
-			if len(apps) != 0 {
-				t.Errorf("%d applications", len(apps))
-			}
+			assert.Equal(t, 0, len(apps), "Applications")
 		})
 	}
 }
@@ -307,22 +250,16 @@ func TestNestedAndFlattened(t *testing.T) {
 		set := minimalSet(t)
 		set.Spec.GoTemplate = c.goTemplate
 		got, err := a.generators["Plugin"].GenerateParams(&set.Spec.Generators[0], &set, a.client)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		delete(got[0], "generator") // Argo CD's own: what was asked
-		if diff := cmp.Diff([]map[string]any{c.want}, got); diff != "" {
-			t.Errorf("goTemplate %t (-want +got):\n%s", c.goTemplate, diff)
-		}
+		assert.Equal(t, []map[string]any{c.want}, got, "goTemplate %t", c.goTemplate)
 	}
 }
 
 // TestToken: a wrong token is an error, not an empty answer.
 func TestToken(t *testing.T) {
 	client, err := pluginservice.NewPluginService(context.Background(), "app", newPlugin(t).URL, "$generator-plugin:token", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := client.List(context.Background(), nil); err == nil || !strings.Contains(err.Error(), "401") {
 		t.Errorf("error %v", err)
 	}
@@ -332,9 +269,7 @@ func TestToken(t *testing.T) {
 func text(t *testing.T, v any) string {
 	t.Helper()
 	out, err := yaml.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(out)
 }
 
@@ -348,9 +283,7 @@ func minimalSet(t *testing.T) v1alpha1.ApplicationSet {
 func rootSets(t *testing.T, path string) []v1alpha1.ApplicationSet {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !strings.Contains(string(data), "kind: ApplicationSet\n") {
 		return nil
 	}
@@ -361,9 +294,7 @@ func rootSets(t *testing.T, path string) []v1alpha1.ApplicationSet {
 func generate(t *testing.T, a argocd, set v1alpha1.ApplicationSet) []v1alpha1.Application {
 	t.Helper()
 	apps, err := a.applications(set)
-	if err != nil {
-		t.Fatalf("%s: %v", set.Name, err)
-	}
+	require.NoError(t, err, "%s", set.Name)
 	seen := map[string]bool{}
 	for _, app := range apps {
 		if !dns1123.MatchString(app.Name) || len(app.Name) > 63 || seen[app.Name] {
@@ -404,35 +335,23 @@ func golden(t *testing.T, path string, apps []v1alpha1.Application) {
 	var out strings.Builder
 	for _, app := range apps {
 		text, err := yaml.Marshal(map[string]any{"metadata": app.ObjectMeta, "spec": app.Spec})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out.WriteString("---\n" + strings.ReplaceAll(string(text), "  creationTimestamp: null\n", ""))
 	}
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(out.String()), 0o644))
 		return
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), out.String()); diff != "" {
-		t.Errorf("%s differs; -update rewrites it (-want +got):\n%s", path, diff)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, string(want), out.String(), "%s differs; -update rewrites it", path)
 }
 
 // TestArgoCDDefinitions: ApplicationSets and Applications are checked against definitions at all.
 func TestArgoCDDefinitions(t *testing.T) {
 	definitions, err := customResources()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, kind := range []string{"ApplicationSet", "Application"} {
 		if _, ok := definitions["argoproj.io/v1alpha1/"+kind]; !ok {
 			t.Errorf("no definition of %s", kind)

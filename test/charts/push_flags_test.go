@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // agentsFlags are the keys of a member file that decide how it gets its credentials.
@@ -43,23 +44,17 @@ func credentialObjects(t *testing.T, f agentsFlags) []string {
 		files[path] = snapshot.NewFile(path, []byte(text), snapshot.MaxFileSize)
 	}
 	state, err := fleetstate.Build(nil, snapshot.New("rev", files), facts.NewSet(false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, p := range state.Problems {
 		t.Fatal(p.Error())
 	}
 	values := func(view, key string) string {
 		body, err := answer(state, fmt.Appendf(nil, `{"input":{"parameters":{"view":%q,"hub":"hub"}}}`, view))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got struct {
 			Output struct{ Parameters []map[string]any }
 		}
-		if err := json.Unmarshal(body, &got); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(body, &got))
 		return got.Output.Parameters[0][key].(string)
 	}
 	var out []string
@@ -114,18 +109,14 @@ func TestFlagsSwitchTheirOwnObjects(t *testing.T) {
 				have(f.Pulls, "member SecretStore x", pulledFleet)
 				have(f.Pulls && f.GitHub, pulledApp)
 				have(f.Pulls && engine == "argocd", pulledToken...)
-				if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), credentialObjects(t, f)); diff != "" {
-					t.Errorf("not pushed (-want +got):\n%s", diff)
-				}
+				assert.Equal(t, slices.Sorted(maps.Keys(want)), credentialObjects(t, f), "not pushed")
 
 				f.Pushed = true
 				have(false, append(pulledToken, pulledFleet, pulledApp, "member SecretStore x")...)
 				have(true, append(reach, pushedFleet...)...)
 				have(f.GitHub, pushedApp...)
 				have(engine == "argocd", pushedToken...)
-				if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), credentialObjects(t, f)); diff != "" {
-					t.Errorf("pushed (-want +got):\n%s", diff)
-				}
+				assert.Equal(t, slices.Sorted(maps.Keys(want)), credentialObjects(t, f), "pushed")
 			})
 		}
 	}

@@ -30,6 +30,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // pushed is what an agent that is given its secrets has besides the registration: an App, a chart's
@@ -94,9 +97,7 @@ func newMember(t *testing.T, namespace string) *memberAPI {
 			answer(http.StatusNotFound, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, name).ErrStatus)
 		case http.MethodPost, http.MethodPut:
 			var s corev1.Secret
-			if err := json.NewDecoder(r.Body).Decode(&s); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, json.NewDecoder(r.Body).Decode(&s))
 			m.secrets[s.Name] = &s
 			m.writes++
 			answer(http.StatusOK, &s)
@@ -137,9 +138,7 @@ func reconciled(t *testing.T, objects []runtime.Object, remote map[string]string
 	out := map[string]*corev1.Secret{}
 	for _, es := range all[*esv1.ExternalSecret](objects) {
 		secret, err := reconcile(t, es, remote, generated)
-		if err != nil {
-			t.Fatalf("%s: %v", es.Name, err)
-		}
+		require.NoError(t, err, "%s", es.Name)
 		secret.Labels[esv1.LabelManaged] = esv1.LabelManagedValue
 		secret.Annotations[esv1.AnnotationDataHash] = "0123"
 		out[secret.Namespace+"/"+secret.Name] = secret
@@ -159,9 +158,7 @@ func push(t *testing.T, objects []runtime.Object, secrets map[string]*corev1.Sec
 		}
 		store.SetGroupVersionKind(esv1.SchemeGroupVersion.WithKind(esv1.SecretStoreKind)) // as read from an API server
 		to, err := new(kubernetes.Provider).NewClient(t.Context(), store, secretsOnly{secrets: secrets}, ps.Namespace)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		source := secrets[ps.Namespace+"/"+ps.Spec.Selector.Secret.Name]
 		if source == nil {
 			t.Fatalf("PushSecret %s pushes %s, which nothing makes", ps.Name, ps.Spec.Selector.Secret.Name)
@@ -170,9 +167,7 @@ func push(t *testing.T, objects []runtime.Object, secrets map[string]*corev1.Sec
 			t.Errorf("PushSecret %s: update %s, deletion %s", ps.Name, ps.Spec.UpdatePolicy, ps.Spec.DeletionPolicy)
 		}
 		for _, data := range ps.Spec.Data {
-			if err := to.PushSecret(t.Context(), source.DeepCopy(), data); err != nil {
-				t.Errorf("PushSecret %s: %v", ps.Name, err)
-			}
+			assert.NoError(t, to.PushSecret(t.Context(), source.DeepCopy(), data), "PushSecret %s", ps.Name)
 		}
 	}
 }
@@ -182,9 +177,7 @@ func aHub(t *testing.T) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config")
 	text := "{apiVersion: v1, kind: Config, current-context: x, contexts: [{name: x, context: {cluster: x, user: x}}], users: [{name: x}], clusters: [{name: x, cluster: {server: 'https://127.0.0.1:1'}}]}"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	t.Setenv("KUBECONFIG", file)
 }
 
@@ -222,9 +215,7 @@ push: {enabled: true, namespace: `+namespace+`}
 				}
 				s.TypeMeta = metav1.TypeMeta{}
 			}
-			if diff := cmp.Diff(want, m.secrets); diff != "" {
-				t.Errorf("on the member (-pulled +pushed):\n%s", diff)
-			}
+			assert.Equal(t, want, m.secrets, "on the member (-pulled +pushed)")
 			for name, s := range secrets {
 				if kind := s.Labels["argocd.argoproj.io/secret-type"]; kind != "" && !strings.Contains(name, "-ecr-") {
 					t.Errorf("%s is a %s of the hub's Argo CD", name, kind)
@@ -256,9 +247,7 @@ func TestPushKeepsOthersLabels(t *testing.T) {
 	remote["fleet/retail-dev-eu-1"] = m.terraform()
 	push(t, objects, reconciled(t, objects, remote))
 	got := m.secrets["retail-dev-eu-1-git-charts"]
-	if diff := cmp.Diff(map[string]string{"team": "x", "argocd.argoproj.io/secret-type": "repo-creds"}, got.Labels); diff != "" {
-		t.Errorf("labels (-want +got):\n%s", diff)
-	}
+	assert.Equal(t, map[string]string{"team": "x", "argocd.argoproj.io/secret-type": "repo-creds"}, got.Labels, "labels")
 	if string(got.Data["sshPrivateKey"]) != "plain text" || string(got.Data["proxy"]) != "theirs" {
 		t.Errorf("data: %q", got.Data)
 	}
@@ -281,9 +270,7 @@ func TestPushedToken(t *testing.T) {
 	}
 	made := one[*genv1alpha1.Password](t, objects, name)
 	own := one[*genv1alpha1.Password](t, rendering{}.objects(t, generatorPlugin, "{hub: h, owner: retail-dev-eu-1, source: {git: {url: 'https://x'}}, token: {generate: externalSecrets}}"), "")
-	if diff := cmp.Diff(own.Spec, made.Spec); diff != "" {
-		t.Errorf("the token is another than the member would make (-member +pushed):\n%s", diff)
-	}
+	assert.Equal(t, own.Spec, made.Spec, "the token is another than the member would make (-member +pushed)")
 	remote := maps.Clone(pushedRemote)
 	remote["fleet/retail-dev-eu-1"] = m.terraform()
 	push(t, objects, reconciled(t, objects, remote))
@@ -291,9 +278,7 @@ func TestPushedToken(t *testing.T) {
 	if got == nil || string(got.Data["token"]) != "generated" {
 		t.Fatalf("on the member: %v", got)
 	}
-	if diff := cmp.Diff(map[string]string{"app.kubernetes.io/part-of": "argocd"}, got.Labels); diff != "" {
-		t.Errorf("labels (-want +got):\n%s", diff)
-	}
+	assert.Equal(t, map[string]string{"app.kubernetes.io/part-of": "argocd"}, got.Labels, "labels")
 }
 
 // A kubeconfig says what Argo CD's connection settings say.
@@ -318,9 +303,7 @@ func TestKubeconfig(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			secret, err := reconcile(t, es, map[string]string{"fleet/retail-dev-eu-1": terraform(map[string]any{"config": c.config})}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got, err := clientcmd.RESTConfigFromKubeConfig(secret.Data["value"])
 			if err != nil {
 				t.Fatalf("%v\n%s", err, secret.Data["value"])

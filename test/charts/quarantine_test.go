@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
-	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestQuarantineIsAnAnnotation: an Application says why its member cannot be computed, and no other
@@ -46,18 +48,12 @@ func TestQuarantineIsAnAnnotation(t *testing.T) {
 				}
 				url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 					var q request
-					if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, json.NewDecoder(r.Body).Decode(&q))
 					answer, err := quarantined(q.Input.Parameters, healthy[i].Name, why)
-					if err != nil {
-						t.Error(err)
-					}
+					assert.NoError(t, err)
 					_, _ = w.Write(answer)
 				})
-				if diff := cmp.Diff(text(t, broken), text(t, generate(t, newArgoCD(t, url), set))); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", healthy[i].Name, diff)
-				}
+				assert.Equal(t, text(t, broken), text(t, generate(t, newArgoCD(t, url), set)), "%s", healthy[i].Name)
 			}
 			if len(healthy) == 0 {
 				t.Error("there are no Applications")
@@ -97,9 +93,7 @@ func quarantined(parameters map[string]any, application, why string) ([]byte, er
 // and a template with missingkey=error takes it as docs/reference/api.md shows.
 func TestQuarantineAsAnAnnotation(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(repo, "docs", "reference", "api.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, patch, _ := strings.Cut(string(text), "templatePatch: |\n")
 	patch, _, found := strings.Cut(patch, "```")
 	if !found {
@@ -112,17 +106,11 @@ func TestQuarantineAsAnAnnotation(t *testing.T) {
 	set.Spec.Template = v1alpha1.ApplicationSetTemplate{ApplicationSetTemplateMeta: v1alpha1.ApplicationSetTemplateMeta{Name: "{{ .applicationName }}"}}
 	set.Spec.TemplatePatch = &patch
 	apps, err := newArgoCD(t, url).applications(set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got := map[string]map[string]string{}
 	for _, app := range apps {
 		got[app.Name] = app.Annotations
 	}
 	want := map[string]map[string]string{"app-a": nil, "app-b": {"argosy.dev/quarantine": "unknown-key: b.yaml"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("annotations (-want +got):\n%s", diff)
-	}
+	assert.Equal(t, want, got, "annotations")
 }
-
-// TestEmptyAnswers: what Argo CD reads as "no Applications", and would delete all for (G1).

@@ -22,6 +22,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // projects are those that Argo CD has, by name.
@@ -47,15 +49,11 @@ var _ applister.AppProjectNamespaceLister = projects{}
 func setsOf(t *testing.T, state *fleetstate.State, hub, group string) (out []paramset.ComponentSet) {
 	t.Helper()
 	body, err := response.Bytes(state, query.Query{View: query.Components, Hub: hub, Group: group})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got struct {
 		Output struct{ Parameters []paramset.ComponentSet }
 	}
-	if err := json.Unmarshal(body, &got); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(body, &got))
 	return slices.DeleteFunc(got.Output.Parameters, func(s paramset.ComponentSet) bool { return s.Name != hub })
 }
 
@@ -71,9 +69,7 @@ func enforcer(t *testing.T, state *fleetstate.State, hub string) (*rbac.Enforcer
 	e := rbac.NewEnforcer(nil, "argocd", "argocd-rbac-cm", nil)
 	policy := rbacpolicy.NewRBACPolicyEnforcer(e, all)
 	e.SetClaimsEnforcerFunc(policy.EnforceClaims)
-	if err := e.SetBuiltinPolicy(assets.BuiltinPolicyCSV); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, e.SetBuiltinPolicy(assets.BuiltinPolicyCSV))
 	for _, s := range setsOf(t, state, hub, "fleet") {
 		if s.Component != "argo-cd" {
 			continue
@@ -83,9 +79,7 @@ func enforcer(t *testing.T, state *fleetstate.State, hub string) (*rbac.Enforcer
 				RBAC map[string]string `json:"rbac"`
 			} `json:"configs"`
 		}
-		if err := yaml.Unmarshal([]byte(s.HelmValues), &values); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, yaml.Unmarshal([]byte(s.HelmValues), &values))
 		r := values.Configs.RBAC
 		var scopes []string
 		if err := yaml.Unmarshal([]byte(r["scopes"]), &scopes); err != nil || len(scopes) == 0 {
@@ -93,9 +87,7 @@ func enforcer(t *testing.T, state *fleetstate.State, hub string) (*rbac.Enforcer
 		}
 		policy.SetScopes(scopes)
 		e.SetDefaultRole(r["policy.default"])
-		if err := e.SetUserPolicy(r["policy.csv"]); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, e.SetUserPolicy(r["policy.csv"]))
 		return e, all
 	}
 	t.Fatalf("%s: no Argo CD of its own", hub)
@@ -137,9 +129,7 @@ func TestWhoMayWhatInArgoCD(t *testing.T) {
 					if got {
 						allowed++
 					}
-					if got != want {
-						t.Errorf("%s: group %q: %s of project %s: %t", hub, group, action, project, got)
-					}
+					assert.Equal(t, want, got, "%s: group %q: %s of project %s", hub, group, action, project)
 				}
 				for _, other := range [][2]string{{"projects", "update"}, {"projects", "delete"}, {"applicationsets", "create"}, {"exec", "create"}, {"repositories", "get"}, {"clusters", "get"}} {
 					object := project + "/x"

@@ -19,13 +19,13 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/cli/values"
 	"helm.sh/helm/v3/pkg/engine"
-	"helm.sh/helm/v3/pkg/lint"
-	"helm.sh/helm/v3/pkg/lint/support"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // Folders of the charts under test.
@@ -193,9 +193,7 @@ func (r rendering) with(chartDir string, merged map[string]any) (docs []string, 
 func (r rendering) objects(t *testing.T, chartDir string, valueTexts ...string) []runtime.Object {
 	t.Helper()
 	docs, _, err := r.render(chartDir, valuesFiles(t, valueTexts)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return decodeObjects(t, docs)
 }
 
@@ -259,9 +257,7 @@ func chartGoldens(t *testing.T, chartDir string) {
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
 		t.Run(name, func(t *testing.T) {
 			archive, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var how rendering
 			var inputs []txtar.File
 			var valueFiles []string
@@ -311,9 +307,7 @@ func chartGoldens(t *testing.T, chartDir string) {
 			}
 			if *update {
 				archive.Files = slices.Concat(inputs, []txtar.File{{Name: gotName, Data: []byte(got)}})
-				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(path, txtar.Format(archive), 0o644))
 				return
 			}
 			if gotName != wantName || got != want {
@@ -328,13 +322,9 @@ func chartGoldens(t *testing.T, chartDir string) {
 func changes(t *testing.T, golden, got string) string {
 	t.Helper()
 	archive, err := txtar.ParseFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	base := archive.Files[len(archive.Files)-1]
-	if base.Name != "want.yaml" {
-		t.Fatalf("%s has no want.yaml", golden)
-	}
+	require.Equal(t, "want.yaml", base.Name, "%s has no want.yaml", golden)
 	lines := strings.Split(string(diff.Diff("a", base.Data, "b", []byte(got))), "\n")
 	isChange := func(line string) bool { return strings.HasPrefix(line, "+") || strings.HasPrefix(line, "-") }
 	var out strings.Builder
@@ -348,17 +338,4 @@ func changes(t *testing.T, golden, got string) string {
 		}
 	}
 	return out.String()
-}
-
-// TestChartsLint runs Helm's own lint over the charts as they are, without values.
-func TestChartsLint(t *testing.T) {
-	for _, chartDir := range []string{fleetSecret, generatorPlugin, storageClasses, karpenterNodePools, argocdIngress, hubChart, awsIdentity, clusterKro, clusterCrossplane} {
-		t.Run(filepath.Base(chartDir), func(t *testing.T) {
-			for _, message := range lint.All(chartDir, nil, "argocd", false).Messages {
-				if message.Severity >= support.WarningSev {
-					t.Errorf("%s", message)
-				}
-			}
-		})
-	}
 }

@@ -3,6 +3,7 @@ package charts_test
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // repo is the repository's root, seen from this package's folder.
@@ -20,6 +23,10 @@ const repo = "../.."
 
 // applicationSets is the folder of the chart under test.
 const applicationSets = repo + "/charts/application-sets"
+
+var update = flag.Bool("update", false, "rewrite the goldens")
+
+func TestApplicationSetsGoldens(t *testing.T) { chartGoldens(t, applicationSets) }
 
 // helmTemplate renders a chart as `helm template -f a -f b` does, values schema included.
 func helmTemplate(chartDir string, valueFiles ...string) (string, error) {
@@ -103,9 +110,7 @@ func documents(stream string) []string {
 func renderSets(t *testing.T, valueFiles ...string) []v1alpha1.ApplicationSet {
 	t.Helper()
 	out, err := helmTemplate(applicationSets, valueFiles...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return decode(t, out)
 }
 
@@ -119,9 +124,7 @@ func canonical(t *testing.T, manifests string) string {
 			t.Fatalf("%v\n%s", err, doc)
 		}
 		text, err := yaml.Marshal(tree)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out.WriteString("---\n")
 		out.Write(text)
 	}
@@ -133,9 +136,7 @@ func baseOf(t *testing.T, set v1alpha1.ApplicationSet) map[string]any {
 	t.Helper()
 	var base map[string]any
 	raw := set.Spec.Generators[0].Plugin.Input.Parameters["base"].Raw
-	if err := json.Unmarshal(raw, &base); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(raw, &base))
 	return base
 }
 
@@ -143,9 +144,7 @@ func baseOf(t *testing.T, set v1alpha1.ApplicationSet) map[string]any {
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(found) == 0 {
 		t.Fatalf("no file matches %s: %v", pattern, fs.ErrNotExist)
 	}

@@ -1,14 +1,13 @@
 package charts_test
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 const (
@@ -27,17 +26,13 @@ func TestStorageClassDefaults(t *testing.T) {
 	if !*class.AllowVolumeExpansion || *class.VolumeBindingMode != storagev1.VolumeBindingWaitForFirstConsumer {
 		t.Errorf("class: %+v", class)
 	}
-	if diff := cmp.Diff(map[string]string{"type": "gp3", "encrypted": "true"}, class.Parameters); diff != "" {
-		t.Errorf("parameters (-want +got):\n%s", diff)
-	}
+	assert.Equal(t, map[string]string{"type": "gp3", "encrypted": "true"}, class.Parameters, "parameters")
 	class = one[*storagev1.StorageClass](t, rendering{}.objects(t, storageClasses, gp3,
 		`storageClasses: {gp3: {allowVolumeExpansion: "false", parameters: {encrypted: false, iops: 16000000, type: null}}}`), "gp3")
 	if *class.AllowVolumeExpansion {
 		t.Error("allowVolumeExpansion: got true")
 	}
-	if diff := cmp.Diff(map[string]string{"encrypted": "false", "iops": "16000000"}, class.Parameters); diff != "" {
-		t.Errorf("parameters (-want +got):\n%s", diff)
-	}
+	assert.Equal(t, map[string]string{"encrypted": "false", "iops": "16000000"}, class.Parameters, "parameters")
 }
 
 // An explicit null of a higher level removes an entry (H2).
@@ -48,33 +43,6 @@ func TestNullRemovesEntries(t *testing.T) {
 	objects := rendering{}.objects(t, karpenterNodePools, general, "nodePools: {general: null}\nnodeClasses: {default: null}")
 	if len(objects) != 0 {
 		t.Errorf("got %d objects, want none", len(objects))
-	}
-}
-
-// Lesson 12: the string "false" is true in a chart's condition. Both forms mean the same
-// everywhere.
-func TestStringBooleansOfResources(t *testing.T) {
-	for _, c := range []struct{ chart, base, option string }{
-		{storageClasses, gp3, "storageClasses: {gp3: {enabled: %s}}"},
-		{storageClasses, gp3, "storageClasses: {gp3: {default: %s}}"},
-		{storageClasses, gp3, "storageClasses: {gp3: {allowVolumeExpansion: %s}}"},
-		{storageClasses, gp3, "storageClasses: {gp3: {recreate: %s}}"},
-		{karpenterNodePools, general, "nodePools: {general: {enabled: %s}}"},
-		{karpenterNodePools, general, "nodePools: {general: {nodeClassRef: {group: g, kind: k, name: x}}}\nnodeClasses: {default: {enabled: %s}}"},
-		{karpenterNodePools, general, "nodeClasses: {default: {associatePublicIPAddress: %s}}"},
-		{karpenterNodePools, general, "nodeClasses: {default: {detailedMonitoring: %s}}"},
-	} {
-		rendered := map[string]string{}
-		for _, value := range []string{"true", `"true"`, "false", `"false"`} {
-			docs, _, err := rendering{}.render(c.chart, valuesFiles(t, []string{c.base, fmt.Sprintf(c.option, value)})...)
-			if err != nil {
-				t.Fatalf("%s: %v", fmt.Sprintf(c.option, value), err)
-			}
-			rendered[value] = strings.Join(docs, "---\n")
-		}
-		if rendered["true"] != rendered[`"true"`] || rendered["false"] != rendered[`"false"`] || rendered["true"] == rendered["false"] {
-			t.Errorf("%s: the string renders otherwise than the boolean, or there is no effect", c.option)
-		}
 	}
 }
 
@@ -125,7 +93,5 @@ func TestNodePoolsReferToTheirClass(t *testing.T) {
 			names["ref"] = ref
 		}
 	}
-	if diff := cmp.Diff(map[string]string{"NodePool": "general", "EC2NodeClass": "default", "ref": "default"}, names); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, map[string]string{"NodePool": "general", "EC2NodeClass": "default", "ref": "default"}, names)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestSampleWebApplication: the web application of the example has on each cluster the replicas,
@@ -55,9 +56,7 @@ func TestSampleWebApplication(t *testing.T) {
 				}
 				RemoteWrite []struct{ URL string } `json:"remote_write"`
 			}
-			if err := yaml.Unmarshal([]byte(one[*corev1.ConfigMap](t, objects, "storefront-metrics").Data["prometheus.yml"]), &config); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, yaml.Unmarshal([]byte(one[*corev1.ConfigMap](t, objects, "storefront-metrics").Data["prometheus.yml"]), &config))
 			of.interval = config.Global.ScrapeInterval
 			if config.Global.ExternalLabels["cluster"] != s.Name || len(config.RemoteWrite) != 1 || config.RemoteWrite[0].URL != "https://metrics.example.com/api/v1/write" {
 				t.Errorf("%s: its metrics are written on by %v", s.Name, config)
@@ -75,20 +74,14 @@ func TestSampleWebApplication(t *testing.T) {
 func TestSampleOverlays(t *testing.T) {
 	for environment, replicas := range map[string]float64{"dev": 1, "staging": 2, "prod": 4} {
 		built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(repo, "examples/repositories/orders/overlays", environment))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		kinds, name := []string{}, "checkout-orders-"+environment
 		for _, r := range built.Resources() {
 			o, err := r.Map()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			spec, _ := o["spec"].(map[string]any)
 			text, err := json.Marshal(o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			kinds = append(kinds, r.GetKind())
 			switch r.GetKind() {
 			case "Deployment":
@@ -134,16 +127,12 @@ func TestSampleClaims(t *testing.T) {
 		definitions[kind] = definition{slices.Collect(maps.Keys(fields)), keys}
 	}
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(repo, "examples/repositories/orders/overlays/prod-crossplane"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	kinds, secrets, used := []string{}, map[string][]string{}, 0
 	var worker map[string]any
 	for _, r := range built.Resources() {
 		o, err := r.Map()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		kinds = append(kinds, r.GetGvk().Group+"/"+r.GetKind())
 		if r.GetKind() == "Deployment" {
 			worker = o
@@ -190,9 +179,7 @@ func TestSampleMounts(t *testing.T) {
 	}
 	main = main.With(map[string]*snapshot.File{layout.Path: snapshot.NewFile(layout.Path, []byte(text), snapshot.MaxFileSize)})
 	mounts, err := fleetstate.MountsOf(nil, main)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var parts []snapshot.Part
 	for _, scope := range mounts.Scopes {
 		part, problems := scope.Read(snapshot.Of(folderOf(t, "examples/repositories/"+filepath.Base(scope.Path), ".")), snapshot.Part{})
@@ -202,9 +189,7 @@ func TestSampleMounts(t *testing.T) {
 		parts = append(parts, part)
 	}
 	joined, err := fleetstate.Build(nil, main.Join(parts), facts.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	paths := map[string]string{}
 	for _, s := range asks(t, joined, `{"view":"components","hub":"hub-eu","group":"workloads","owner":"hub","component":"checkout-orders"}`) {
 		paths[s.Name] = s.Chart.Path
@@ -238,9 +223,7 @@ func folderOf(t *testing.T, dir string, folders ...string) (out []*snapshot.File
 			out = append(out, snapshot.NewFile(filepath.ToSlash(name), data, snapshot.MaxFileSize))
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	return out
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	controller "github.com/argosy-hub/argosy/internal/change/expand/argocd"
@@ -16,6 +14,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/dir"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestStaticEqualsThePlugin: what argosy render writes is what Argo CD makes with the plugin, in
@@ -31,17 +31,11 @@ func TestStaticEqualsThePlugin(t *testing.T) {
 		}
 	}
 	folder, err := dir.New(repo, source.Limits{Charts: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	snap, err := folder.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	st, err := fleetstate.Build(nil, snap, facts.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tools := expand.Tools{ApplicationSets: controller.New(), Charts: helm.New(), Kustomizations: kustomize.Kustomizations{}}
 	h := expand.New(expand.Options{State: st, Snapshot: snap, Hub: hub, Tools: tools, At: func(string) (*snapshot.Snapshot, error) { return snap, nil }})
 	none := func(string, json.RawMessage) (json.RawMessage, error) {
@@ -59,14 +53,10 @@ func TestStaticEqualsThePlugin(t *testing.T) {
 			continue
 		}
 		parameters, err := tools.ApplicationSets.Parameters(o.Tree, expand.Inputs{Plugin: none})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, p := range parameters {
 			app, err := tools.ApplicationSets.Application(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			name, _ := app["metadata"].(map[string]any)["name"].(string)
 			lists[name] = app
 		}
@@ -74,12 +64,8 @@ func TestStaticEqualsThePlugin(t *testing.T) {
 	for _, made := range []map[string]any{static, lists} { // a release that no cluster uses: it has nothing in it
 		delete(made, "application-sets-provisioning-default")
 	}
-	if diff := cmp.Diff(want, static); diff != "" {
-		t.Errorf("as Applications (-plugin +static):\n%s", diff)
-	}
-	if diff := cmp.Diff(want, lists); diff != "" {
-		t.Errorf("as lists (-plugin +lists):\n%s", diff)
-	}
+	assert.Equal(t, want, static, "as Applications (-plugin +static)")
+	assert.Equal(t, want, lists, "as lists (-plugin +lists)")
 }
 
 // withoutDigest is an Application without the digest of its parameter set, which is for the plugin.

@@ -19,7 +19,9 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"sigs.k8s.io/yaml"
 
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const (
@@ -40,12 +42,8 @@ func projectOf(t *testing.T, values string) v1alpha1.AppProject {
 	}
 	validateCustomResource(t, docs[0])
 	var project v1alpha1.AppProject
-	if err := yaml.UnmarshalStrict([]byte(docs[0]), &project); err != nil {
-		t.Fatal(err)
-	}
-	if err := project.ValidateProject(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.UnmarshalStrict([]byte(docs[0]), &project))
+	require.NoError(t, project.ValidateProject())
 	return project
 }
 
@@ -63,9 +61,7 @@ func TestTeamProjectPermitsTheTeamAlone(t *testing.T) {
 		for _, c := range append(names, "in-cluster", "") {
 			for _, n := range append(names, "argocd", "kube-system", "*", "p-"+namespace+"-x", "p-"+namespace, "p-"+namespace+"y") {
 				want := c == cluster && (n == namespace || n == "p-"+namespace+"-x")
-				if got := reaches(t, project, c, "https://"+c, n); got != want {
-					t.Errorf("cluster %q, namespace %q: project of %s/%s permits %t", c, n, cluster, namespace, got)
-				}
+				assert.Equal(t, want, reaches(t, project, c, "https://"+c, n), "cluster %q, namespace %q: project of %s/%s permits", c, n, cluster, namespace)
 			}
 		}
 		for _, n := range names {
@@ -103,9 +99,7 @@ func TestTeamProjectDeniesKinds(t *testing.T) {
 		{"", "ConfigMap", true, true},
 		{"networking.k8s.io", "Ingress", true, true},
 	} {
-		if got := project.IsGroupKindPermitted(schema.GroupKind{Group: c.group, Kind: c.kind}, c.namespaced); got != c.want {
-			t.Errorf("%s/%s: permitted %t", c.group, c.kind, got)
-		}
+		assert.Equal(t, c.want, project.IsGroupKindPermitted(schema.GroupKind{Group: c.group, Kind: c.kind}, c.namespaced), "%s/%s: permitted", c.group, c.kind)
 	}
 	for _, role := range project.Spec.Roles {
 		for _, policy := range role.Policies {
@@ -314,9 +308,7 @@ func permits(t *testing.T, policy *admissionv1.ValidatingAdmissionPolicy, gvk sc
 func TestNullPermitsOneKind(t *testing.T) {
 	project := projectOf(t, "team: {name: a, tenant: t, owners: [o], viewers: [v], clusters: [three], namespaces: [{name: one, preset: small}], repositories: ['https://git/a']}\ndeniedKinds: {networking.k8s.io/NetworkPolicy: null}\n")
 	for kind, want := range map[schema.GroupKind]bool{{Group: "networking.k8s.io", Kind: "NetworkPolicy"}: true, {Group: "cilium.io", Kind: "CiliumNetworkPolicy"}: false} {
-		if got := project.IsGroupKindPermitted(kind, true); got != want {
-			t.Errorf("%s: permitted %t", kind, got)
-		}
+		assert.Equal(t, want, project.IsGroupKindPermitted(kind, true), "%s: permitted", kind)
 	}
 }
 

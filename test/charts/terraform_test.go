@@ -19,6 +19,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/dir"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // applied is what OpenTofu made of terraform/hub and terraform/spokes: the golden file that
@@ -34,12 +36,8 @@ type applied struct {
 func terraformed(t *testing.T) (a applied) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/terraform.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &a); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &a))
 	return a
 }
 
@@ -61,9 +59,7 @@ func (a applied) fleetOf(t *testing.T) *fleetstate.State {
 	t.Helper()
 	copied := t.TempDir()
 	for _, folder := range []string{"addons", "charts", "fleet", "provisioning", "resources", "versions", "workloads"} {
-		if err := os.CopyFS(filepath.Join(copied, folder), os.DirFS(filepath.Join(repo, folder))); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.CopyFS(filepath.Join(copied, folder), os.DirFS(filepath.Join(repo, folder))))
 	}
 	var clusters []facts.Cluster
 	for cluster, secret := range a.Members {
@@ -75,26 +71,16 @@ func (a applied) fleetOf(t *testing.T) *fleetstate.State {
 			t.Fatalf("files of %s: %v, %v", cluster, files, err)
 		}
 		text, err := os.ReadFile(files[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text = regexp.MustCompile(`(?m)^secretManagerSecretName: .*$`).ReplaceAll(text, []byte("secretManagerSecretName: "+secret))
-		if err := os.WriteFile(files[0], text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(files[0], text, 0o600))
 	}
 	folder, err := dir.New(copied, source.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := folder.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	state, err := fleetstate.Build(nil, s, facts.NewSet(false, clusters...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return state
 }
 
@@ -174,9 +160,7 @@ func TestTerraformRegistersMembers(t *testing.T) {
 			Server string
 			Config json.RawMessage
 		}
-		if err := json.Unmarshal([]byte(records[cluster]), &record); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(records[cluster]), &record))
 		var want, got any
 		if json.Unmarshal(record.Config, &want) != nil || json.Unmarshal(secret.Data["config"], &got) != nil || !cmp.Equal(want, got) {
 			t.Errorf("%s: config is %s; expected %s", cluster, secret.Data["config"], record.Config)
@@ -185,14 +169,10 @@ func TestTerraformRegistersMembers(t *testing.T) {
 			t.Errorf("%s: %s at %s; expected %s", cluster, secret.Data["name"], secret.Data["server"], record.Server)
 		}
 		for key, value := range a.Facts[cluster].Annotations {
-			if secret.Annotations[key] != value {
-				t.Errorf("%s: annotation %s is %q; expected %q", cluster, key, secret.Annotations[key], value)
-			}
+			assert.Equal(t, value, secret.Annotations[key], "%s: annotation %s", cluster, key)
 		}
 		for key, value := range a.Facts[cluster].Labels {
-			if secret.Labels[key] != value {
-				t.Errorf("%s: label %s is %q; expected %q", cluster, key, secret.Labels[key], value)
-			}
+			assert.Equal(t, value, secret.Labels[key], "%s: label %s", cluster, key)
 		}
 	}
 }
@@ -210,9 +190,7 @@ func TestTerraformInstallsTheHub(t *testing.T) {
 	}
 	hub := one[*corev1.Secret](t, objects, "hub-cluster")
 	for key, value := range a.Facts["hub-eu"].Annotations {
-		if hub.Annotations[key] != value {
-			t.Errorf("annotation %s of the hub is %q; expected %q", key, hub.Annotations[key], value)
-		}
+		assert.Equal(t, value, hub.Annotations[key], "annotation %s of the hub", key)
 	}
 	var values struct {
 		Service struct {
@@ -221,9 +199,7 @@ func TestTerraformInstallsTheHub(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(a.Releases["hub"]), &values); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(a.Releases["hub"]), &values))
 	git := values.Service.Source.Git
 	es := one[*esv1.ExternalSecret](t, rendering{}.objects(t, fleetSecret, a.Releases["fleet-secret"]), git.CredentialsSecret)
 	if ref := es.Spec.SecretStoreRef; ref.Kind != "ClusterSecretStore" || ref.Name != store.Name {
@@ -231,9 +207,7 @@ func TestTerraformInstallsTheHub(t *testing.T) {
 	}
 	key := es.Spec.DataFrom[0].Extract.Key
 	secret, err := reconcile(t, es, map[string]string{key: string(a.Store[key])}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := map[string]string{"type": "git", "url": git.URL, "githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": "PEM"}
 	if diff := cmp.Diff(want, texts(secret.Data)); diff != "" || secret.Labels["argocd.argoproj.io/secret-type"] != "repository" {
 		t.Errorf("the Secret of the GitHub App, labels %v:\n%s", secret.Labels, diff)
@@ -244,14 +218,10 @@ func TestTerraformInstallsTheHub(t *testing.T) {
 func TestRecordsOfTerraformAreValid(t *testing.T) {
 	a := terraformed(t)
 	for cluster := range a.Members {
-		if err := validRecord(t, a.record(cluster)); err != nil {
-			t.Errorf("%s: %v", cluster, err)
-		}
+		assert.NoError(t, validRecord(t, a.record(cluster)), "%s", cluster)
 	}
 	for name, record := range a.Connections {
-		if err := validRecord(t, string(record)); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.NoError(t, validRecord(t, string(record)), "%s", name)
 	}
 	if len(a.Members) != 5 || len(a.Connections) != 2 {
 		t.Errorf("%d members and %d connections", len(a.Members), len(a.Connections))
@@ -271,18 +241,14 @@ func TestARecordWithAKeyTooFewOrTooManyIsItsMembersAlone(t *testing.T) {
 	before, _ := register(t, registrations, records)
 	for _, key := range []string{"server", "config", "extra"} {
 		var record map[string]any
-		if err := json.Unmarshal([]byte(records[member]), &record); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(records[member]), &record))
 		if key == "extra" {
 			record[key] = "x"
 		} else {
 			delete(record, key)
 		}
 		text, err := json.Marshal(record)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		changed := map[string]string{}
 		for cluster, record := range records {
 			changed[cluster] = record
@@ -295,9 +261,7 @@ func TestARecordWithAKeyTooFewOrTooManyIsItsMembersAlone(t *testing.T) {
 				t.Errorf("the Secret names %q as ignored", got)
 			}
 			delete(after[member].Annotations, "argosy.dev/ignored-keys")
-			if diff := cmp.Diff(before, after); diff != "" {
-				t.Error(diff)
-			}
+			assert.Equal(t, before, after)
 		case errs[member] == nil || !strings.Contains(errs[member].Error(), "the secret has no key "+key+"; expected cluster_name, server and config"):
 			t.Errorf("without %s: %v", key, errs[member])
 		default:
@@ -314,15 +278,11 @@ func TestARecordWithAKeyTooFewOrTooManyIsItsMembersAlone(t *testing.T) {
 func recordNames(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(recordSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var schema struct {
 		Names map[string]string `json:"x-names"`
 	}
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &schema))
 	return schema.Names
 }
 
@@ -335,12 +295,8 @@ func TestNamesAreThoseOfTheContract(t *testing.T) {
 	unmarshal := func(file string, into any) {
 		t.Helper()
 		text, err := os.ReadFile(filepath.Join(repo, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := yaml.Unmarshal(text, into); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, yaml.Unmarshal(text, into))
 	}
 	type layout struct {
 		SecretNames map[string][]string
@@ -352,17 +308,13 @@ func TestNamesAreThoseOfTheContract(t *testing.T) {
 		"cluster": {record, "arn:aws:secretsmanager:*:*:secret:" + record + "-??????"},
 		"git":     {template.Replace(names["repositoryCredentials"])},
 	}
-	if diff := cmp.Diff(want, own.SecretNames); diff != "" {
-		t.Errorf("secretNames of fleet/layout.yaml (-convention):\n%s", diff)
-	}
+	assert.Equal(t, want, own.SecretNames, "secretNames of fleet/layout.yaml (-convention)")
 	type store struct {
 		SecretStore struct{ Name, Kind string }
 	}
 	var hub store
 	unmarshal("charts/hub/values.yaml", &hub)
-	if hub.SecretStore.Name != names["store"] {
-		t.Errorf("charts/hub makes the store %s; expected %s", hub.SecretStore.Name, names["store"])
-	}
+	assert.Equal(t, names["store"], hub.SecretStore.Name, "charts/hub makes the store")
 	for _, file := range []string{
 		"addons/defaults/fleet/fleet-secret/values.yaml", "examples/fleet/addons/defaults/fleet/fleet-secret/values.yaml", "internal/change/scaffold/templates/fleet-secret.yaml",
 		"charts/fleet-secret/ci/push-values.yaml", "charts/fleet-secret/ci/provisioned-values.yaml",
@@ -397,9 +349,7 @@ func TestNamesAreThoseOfTheContract(t *testing.T) {
 	}
 	// The roles that charts/aws-identity permits Argo CD to assume, and the annotations it reads.
 	catalog, err := os.ReadFile(repo + "/charts/aws-identity/catalogs/fleet.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	pattern := "arn:aws:iam::*:role/" + strings.NewReplacer("<cluster>", "*").Replace(names["spokeRole"])
 	if strings.Count(string(catalog), pattern) == 0 || strings.Count(string(catalog), ":role/") != strings.Count(string(catalog), pattern) {
 		t.Errorf("charts/aws-identity/catalogs/fleet.yaml names other roles than %s", pattern)

@@ -15,6 +15,9 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // likeANumber is a good name in Kubernetes. YAML without quotes reads a thousand.
@@ -31,24 +34,18 @@ func TestTextsThatLookLikeNumbersStayTexts(t *testing.T) {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
 			t.Parallel()
 			chart, err := load(folder)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			files := glob(t, folder+"/ci/*-values.yaml")
 			size := func(file string) int64 {
 				info, err := os.Stat(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				return info.Size()
 			}
 			slices.SortFunc(files, func(a, b string) int { return cmp.Compare(size(b), size(a)) })
 			tried := map[string]bool{}
 			for _, file := range files {
 				own, err := chartutil.ReadValuesFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				given := chartutil.CoalesceTables(copied(t, own), copied(t, chart.Values))
 				rendersTexts(t, rendering{Name: likeANumber, APIVersions: externalSecretsAPI}, folder, given, "the release")
 				rendersTexts(t, rendering{Namespace: likeANumber, APIVersions: externalSecretsAPI}, folder, given, "the namespace")
@@ -99,12 +96,8 @@ func rendersTexts(t *testing.T, how rendering, folder string, values map[string]
 func copied(t *testing.T, values map[string]any) (out map[string]any) {
 	t.Helper()
 	text, err := yaml.Marshal(values)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(text, &out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, yaml.Unmarshal(text, &out))
 	return out
 }
 
@@ -170,4 +163,62 @@ func thousand(object any, path string) string {
 		}
 	}
 	return ""
+}
+
+// TestStringBooleans: the text "false" is true in a chart's condition. Both forms mean the same
+// everywhere, and another text is refused. (lesson 12)
+func TestStringBooleans(t *testing.T) {
+	const (
+		credentials = member + `
+githubSecretName: git/app
+serviceAccount: {name: eso}
+gitCredentials: {charts: {type: ssh, url: "git@example.com:a/b.git", secretName: git/ssh, plain: true}}
+`
+		service = onMember + "token: {existingSecret: t}\n"
+	)
+	for _, c := range []struct {
+		chart, base string
+		options     []string
+	}{
+		{argocdIngress, onAWS, []string{"grpc: {enabled: %s}", "tls: {enabled: %s}", "server: {insecure: %s}"}},
+		{argocdIngress, onNginx + "server: {insecure: false}\n", []string{"grpc: {host: '', enabled: false}\nnginx: {sslPassthrough: %s}"}},
+		{storageClasses, gp3, []string{
+			"storageClasses: {gp3: {enabled: %s}}", "storageClasses: {gp3: {default: %s}}",
+			"storageClasses: {gp3: {allowVolumeExpansion: %s}}", "storageClasses: {gp3: {recreate: %s}}",
+		}},
+		{karpenterNodePools, general, []string{
+			"nodePools: {general: {enabled: %s}}", "nodePools: {general: {nodeClassRef: {group: g, kind: k, name: x}}}\nnodeClasses: {default: {enabled: %s}}",
+			"nodeClasses: {default: {associatePublicIPAddress: %s}}", "nodeClasses: {default: {detailedMonitoring: %s}}",
+		}},
+		{generatorPlugin, service, []string{
+			"tls: {enabled: %s, secretName: named}", "topologySpread: {enabled: %s}", "podDisruptionBudget: {enabled: %s}", "networkPolicy: {enabled: %s}", "rbac: {create: %s}", "serviceAccount: {create: %s}",
+			"serviceMonitor: {enabled: %s}", "prometheusRule: {enabled: %s}", "dashboard: {enabled: %s}", "localCluster: {create: %s}",
+		}},
+		{fleetSecret, credentials, []string{
+			"githubSecret: %s", "externalSecret: {enabled: %s}", "externalSecret: {verifyClusterName: %s}",
+			"externalSecret: {namespaces: [a], clusterResources: %s}", "kubeconfig: {enabled: %s}", "push: {enabled: %s}",
+			"{push: {enabled: true, token: {enabled: %s}}}", "gitCredentials: {charts: {local: %s}}", "{githubSecret: true, github: {local: %s}}", "secretStore: {name: store, create: %s}",
+			"serviceAccount: {create: %s}", "gitCredentials: {charts: {enabled: %s}}", "gitCredentials: {charts: {plain: %s}}",
+			"github: {url: '', plain: %s}",
+		}},
+	} {
+		for _, option := range c.options {
+			rendered := map[string]string{}
+			for _, value := range []string{"true", `"true"`, "false", `"false"`} {
+				text := fmt.Sprintf(option, value)
+				if strings.Contains(value, "false") { // then none may be named
+					text = strings.ReplaceAll(text, "named", "''")
+				}
+				docs, _, err := rendering{}.render(c.chart, valuesFiles(t, []string{c.base, text})...)
+				require.NoError(t, err, "%s", text)
+				rendered[value] = strings.Join(docs, "---\n")
+			}
+			assert.Equal(t, rendered["true"], rendered[`"true"`], "%s", option)
+			assert.Equal(t, rendered["false"], rendered[`"false"`], "%s", option)
+			if rendered["true"] == rendered["false"] && !strings.HasPrefix(option, "github:") {
+				t.Errorf("%s: no effect", option)
+			}
+			rendering{}.fails(t, "true, false, 'true', 'false'", c.chart, c.base, fmt.Sprintf(option, `"yes"`))
+		}
+	}
 }

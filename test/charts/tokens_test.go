@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/service/access"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const tokensValues = `tokens:
@@ -35,20 +36,14 @@ func TestTokensAreMounted(t *testing.T) {
 	mounts := map[string]string{}
 	for _, m := range pod.Containers[0].VolumeMounts {
 		mounts[m.Name] = m.MountPath
-		if m.SubPath != "" {
-			t.Errorf("%s: what is mounted by a subPath never changes", m.Name)
-		}
+		assert.Equal(t, "", m.SubPath, "%s: what is mounted by a subPath never changes", m.Name)
 	}
 	root := t.TempDir()
 	write := func(path, text string) string {
 		t.Helper()
 		path = filepath.Join(root, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	secrets := map[string]map[string]string{"argosy-payments": {"token": "the-first-token-of-payments", "next": "the-next-token-of-payments", "other": "not-a-token-of-anybody"}}
@@ -103,9 +98,7 @@ func TestTokensAreMounted(t *testing.T) {
 func TestTokensDoNotOpenThePort(t *testing.T) {
 	with := one[*networkingv1.NetworkPolicy](t, rendering{}.objects(t, generatorPlugin, onHub, tokensValues), "")
 	without := one[*networkingv1.NetworkPolicy](t, rendering{}.objects(t, generatorPlugin, onHub), "")
-	if diff := cmp.Diff(without.Spec, with.Spec); diff != "" {
-		t.Errorf("-without +with tokens:\n%s", diff)
-	}
+	assert.Equal(t, without.Spec, with.Spec, "-without +with tokens")
 }
 
 // The chart takes the scopes that the service takes, and no others: a service with another one ends

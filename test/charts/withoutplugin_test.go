@@ -3,8 +3,10 @@ package charts_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // fleet is a hub's clusters as Argo CD has them.
@@ -54,9 +56,7 @@ func TestWithoutPlugin(t *testing.T) {
 			for _, app := range apps {
 				got = append(got, app.Name)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("applications (-want +got):\n%s", diff)
-			}
+			assert.Equal(t, c.want, got, "applications")
 			golden(t, "testdata/without-plugin/"+name+".yaml", apps)
 		})
 	}
@@ -78,9 +78,7 @@ components:
     selector: {matchLabels: {enable_web: null, tier: gold, ring: null}}
 `
 	manifests, err := helmTemplate(applicationSets, valuesFile(t, values))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, set := range decode(t, manifests) {
 		for _, g := range set.Spec.Generators {
 			if got := g.Clusters.Selector.MatchLabels; len(got) != 2 || got["ring"] != "a" || got["tier"] != "gold" {
