@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
@@ -109,17 +110,11 @@ func TestForgedSnapshotIsDamaged(t *testing.T) {
 	of := func(revision string, entries ...*tar.Header) []byte {
 		var b bytes.Buffer
 		w := tar.NewWriter(&b)
-		if err := w.WriteHeader(&tar.Header{Name: "revision", PAXRecords: map[string]string{revisionKey: revision}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.WriteHeader(&tar.Header{Name: "revision", PAXRecords: map[string]string{revisionKey: revision}}))
 		for _, head := range entries {
-			if err := w.WriteHeader(head); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, w.WriteHeader(head))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Close())
 		return b.Bytes()
 	}
 	file := func(name string) *tar.Header { return &tar.Header{Name: name, Mode: 0o600} }
@@ -158,9 +153,7 @@ func TestForgedSnapshotIsDamaged(t *testing.T) {
 func FuzzSnapshot(f *testing.F) {
 	newest, _ := example()
 	data, err := archive(snapshot.New("r", files(newest)))
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Add(data)
 	f.Add(data[:1024])
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -172,9 +165,7 @@ func FuzzSnapshot(f *testing.F) {
 			return
 		}
 		written, err := archive(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if again, err := unarchive("r", written); err != nil || !same(s, again) {
 			t.Fatalf("%q is written as %q, %v", data, written, err)
 		}
@@ -199,22 +190,16 @@ func BenchmarkCheckpoint(b *testing.B) {
 	}
 	s := snapshot.Of(list)
 	folder, err := store.NewFolder(b.TempDir())
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	kept := store.New(folder)
 	b.Run("write", func(b *testing.B) {
 		for b.Loop() {
-			if err := kept.Remove(b.Context(), newCheckpoint(kept).snapshots.Record(s.Revision)); err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, kept.Remove(b.Context(), newCheckpoint(kept).snapshots.Record(s.Revision)))
 			if _, err := newCheckpoint(kept).write(b.Context(), s, keptMembers{}); err != nil {
 				b.Fatal(err)
 			}
 			b.StopTimer()
-			if err := kept.Remove(b.Context(), store.Name("accepted", 3)); err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, kept.Remove(b.Context(), store.Name("accepted", 3)))
 			b.StartTimer()
 		}
 	})
@@ -237,30 +222,22 @@ func BenchmarkCheckpoint(b *testing.B) {
 			for _, file := range s.FilesUnder("") {
 				err := w.WriteHeader(&tar.Header{Name: file.Path, Mode: 0o600, Size: int64(len(file.Data))})
 				_, unwritten := w.Write(file.Data)
-				if err := errors.Join(err, unwritten); err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, errors.Join(err, unwritten))
 			}
-			if err := errors.Join(w.Close(), z.Close(), os.WriteFile(b.TempDir()+"/peer", plain.Bytes(), 0o600)); err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, errors.Join(w.Close(), z.Close(), os.WriteFile(b.TempDir()+"/peer", plain.Bytes(), 0o600)))
 		}
 	})
 	b.Run("peer read", func(b *testing.B) {
 		for b.Loop() {
 			z, err := gzip.NewReader(bytes.NewReader(plain.Bytes()))
-			if err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, err)
 			files := map[string][]byte{}
 			for r := tar.NewReader(z); ; {
 				head, err := r.Next()
 				if errors.Is(err, io.EOF) {
 					break
 				}
-				if err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, err)
 				if files[head.Name], err = io.ReadAll(r); err != nil {
 					b.Fatal(err)
 				}
@@ -279,9 +256,7 @@ func FuzzStoreFolder(f *testing.F) {
 	f.Add(uint8(2), uint16(2000), uint8(0), true) // within a file
 	dir := f.TempDir()
 	folder, err := store.NewFolder(dir)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	want, lkg := saveExample(f, store.New(folder))
 	written := map[string][]byte{}
 	entries, err := os.ReadDir(dir)
@@ -304,14 +279,10 @@ func FuzzStoreFolder(f *testing.F) {
 					data = data[:at]
 				}
 			}
-			if err := os.WriteFile(dir+"/"+n, data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(dir+"/"+n, data, 0o600))
 		}
 		folder, err := store.NewFolder(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c := newCheckpoint(store.New(folder))
 		s, got, err := c.read(t.Context())
 		needed := name == store.Name("accepted", 3)+".record" || name == c.snapshots.Record(want.Revision)+".record"
@@ -343,9 +314,7 @@ func FuzzAccepted(f *testing.F) {
 	kept, objects := storetest.New()
 	newest, _ := saveExample(f, kept)
 	data, _, err := kept.Read(f.Context(), name)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Add(data)
 	for _, value := range []string{
 		`{"revision":""}`, `{"revision":"r","lastKnownGood":{"h":{"m":"x"}},"more":1}`,
@@ -432,5 +401,54 @@ func TestEqualContentsTakeLittleOfARecord(t *testing.T) {
 	}
 	if again, err := unarchive("r", written); err != nil || !same(s, again) || again.Len() != 61 {
 		t.Errorf("%v, %v", again, err)
+	}
+}
+
+// Rule 10: the first replica says what the last known good snapshots are, also if the store fails
+// the other one while it reads them.
+func TestFirstReplicaDecidesWhateverFails(t *testing.T) {
+	store, objects := storetest.New()
+	other := newCheckpoint(store)
+	newest, lkg := saveExample(t, store)
+	failed := false
+	objects.OnGet(func(name string) error {
+		if failed || !strings.HasPrefix(name, other.snapshots.prefix) {
+			return nil
+		}
+		failed = true
+		return errors.New("etcdserver: request timed out")
+	})
+	if _, err := other.write(t.Context(), newest, keptMembers{}); err == nil || !failed {
+		t.Fatal("no read has failed")
+	}
+	theirs, err := other.write(t.Context(), newest, keptMembers{})
+	if err != nil || theirs == nil || !maps.EqualFunc(theirs.lastKnownGood, lkg, same) {
+		t.Errorf("%v, %v", theirs, err)
+	}
+}
+
+// TestRenewedRecordIsWrittenWhenItIsNeeded: a write of other records does not make a record that is
+// to be replaced forgotten.
+func TestRenewedRecordIsWrittenWhenItIsNeeded(t *testing.T) {
+	t.Parallel()
+	folder, err := store.NewFolder(t.TempDir())
+	require.NoError(t, err)
+	files := func(revision, text string) *snapshot.Snapshot {
+		return snapshot.New(revision, map[string]*snapshot.File{"a.yaml": snapshot.NewFile("a.yaml", []byte(text), snapshot.MaxFileSize)})
+	}
+	s := NewSnapshots(store.New(folder), "files", 1)
+	write := func(needed *snapshot.Snapshot) {
+		t.Helper()
+		if _, err := s.Write(t.Context(), map[string]*snapshot.Snapshot{s.Record(needed.Revision): needed}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"x: 1\n", "x: 2\n"} {
+		write(files("one", want))
+		if got, err := s.Read(t.Context(), "one"); err != nil || string(got.File("a.yaml").Data) != want {
+			t.Fatalf("%v, want %q", err, want)
+		}
+		s.Renew("one")
+		write(files("two", want))
 	}
 }

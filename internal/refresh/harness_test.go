@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/resolve/explain"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const (
@@ -103,9 +104,7 @@ func startWith(t *testing.T, f refresh.FactsProvider, s *store.Store, options ..
 		set(&o)
 	}
 	r, err := refresh.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	r.Start(ctx)
 	t.Cleanup(func() {
@@ -120,9 +119,7 @@ func startWith(t *testing.T, f refresh.FactsProvider, s *store.Store, options ..
 func folder(t *testing.T, dir string) *store.Store {
 	t.Helper()
 	f, err := store.NewFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return store.New(f)
 }
 
@@ -166,6 +163,14 @@ func (h *harness) serving(s *snapshot.Snapshot) refresh.Status {
 	return h.until("serving "+s.Revision, func(st refresh.Status) bool { return st.Revision == s.Revision && len(st.Refused) == 0 })
 }
 
+// takes reports a snapshot, which has to be served.
+func (h *harness) takes(s *snapshot.Snapshot) *snapshot.Snapshot {
+	h.Helper()
+	h.say(s, nil)
+	h.serving(s)
+	return s
+}
+
 func (h *harness) refused(cause refresh.Cause) refresh.Refusal {
 	h.Helper()
 	st := h.until("refused "+string(cause), func(st refresh.Status) bool { return len(st.Refused) == 1 && st.Refused[0].Cause == cause })
@@ -175,9 +180,7 @@ func (h *harness) refused(cause refresh.Cause) refresh.Refusal {
 func (h *harness) label(cluster, label string) string {
 	h.Helper()
 	e, err := explain.Component(h.r.State(), explain.Target{Hub: "hub-1", Cluster: cluster, Group: "fleet", Component: "fleet-secret"}, nil)
-	if err != nil {
-		h.Fatal(err)
-	}
+	require.NoError(h, err)
 	for _, l := range e.Labels {
 		if l.Key == label {
 			return *l.Value

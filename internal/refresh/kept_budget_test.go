@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestLastKnownGoodSnapshotsHaveABudget: a tenant breaks its members one commit after another, each
@@ -35,9 +36,7 @@ func TestLastKnownGoodSnapshotsHaveABudget(t *testing.T) {
 	h := startWith(t, nil, folder(t, dir), func(o *refresh.Options) { o.MaxKept = 768 << 10 })
 	names := func() (out []string) {
 		b, err := response.Bytes(h.r.State(), query.Query{View: query.Members, Hub: "hub-1"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, part := range strings.Split(string(b), `"applicationName":"`)[1:] {
 			out = append(out, part[:strings.IndexByte(part, '"')])
 		}
@@ -50,20 +49,15 @@ func TestLastKnownGoodSnapshotsHaveABudget(t *testing.T) {
 		}
 		return out
 	}
-	good := commit(0)
-	h.say(good, nil)
-	h.serving(good)
+	h.takes(commit(0))
 	want := strings.Join(names(), " ")
 	var broken []string
 	var last *snapshot.Snapshot
 	for step := range members - 1 {
 		broken = append(broken, fmt.Sprintf("m%d", step))
 		last = commit(step+1, broken...)
-		h.say(last, nil)
-		h.serving(last)
-		if got := strings.Join(names(), " "); got != want {
-			t.Fatalf("step %d: %s; expected %s", step, got, want)
-		}
+		h.takes(last)
+		require.Equal(t, want, strings.Join(names(), " "), "step %d", step)
 		if got := h.label("o", "step"); got != fmt.Sprintf("s%d", step+1) {
 			t.Errorf("step %d: the other tenant is at %s", step, got)
 		}
@@ -75,22 +69,17 @@ func TestLastKnownGoodSnapshotsHaveABudget(t *testing.T) {
 		t.Errorf("%d members stay where they are; expected all %d of the tenant", n, members)
 	}
 	records, err := folder(t, dir).Names(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n := len(records); n > 8 {
 		t.Errorf("the store has %d records: %s", n, records)
 	}
 	answer := h.answer()
 	h = startWith(t, nil, folder(t, dir), func(o *refresh.Options) { o.MaxKept = 768 << 10 })
-	h.say(last, nil)
-	h.serving(last)
+	h.takes(last)
 	if got := h.answer(); got != answer {
 		t.Errorf("after a restart:\n%.600s\nexpected\n%.600s", got, answer)
 	}
-	fixed := commit(members)
-	h.say(fixed, nil)
-	h.serving(fixed)
+	h.takes(commit(members))
 	if n := len(h.r.Status().Quarantined); n != 0 || strings.Join(names(), " ") != want {
 		t.Errorf("fixed: %d members are quarantined, %s", n, names())
 	}

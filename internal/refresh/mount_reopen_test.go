@@ -11,7 +11,9 @@ import (
 	fleetpkg "github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestMountThatCannotBeOpenedIsOpenedLater: a mount without its credentials, or whose mirror finds
@@ -35,14 +37,10 @@ func TestMountThatCannotBeOpenedIsOpenedLater(t *testing.T) {
 				return cart, nil
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Start(t.Context())
 		defer func() {
-			if err := r.Stop(); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, r.Stop())
 		}()
 		main.Reports <- fleettest.Report{Snapshot: mounting("1", nil)}
 		time.Sleep(10 * time.Minute)
@@ -84,17 +82,13 @@ func TestMountThatCannotBeOpenedIsLeftAlone(t *testing.T) {
 				return (*fleettest.Source)(nil), errors.New("no credentials")
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Start(t.Context())
 		main.Reports <- fleettest.Report{Snapshot: mounting("1", nil)}
 		synctest.Wait()
 		r.Trigger()
 		main.Reports <- fleettest.Report{Snapshot: fleet(nil)}
 		synctest.Wait()
-		if err := r.Stop(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, r.Stop())
 	})
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
@@ -101,9 +103,7 @@ func TestMountOutlivesErrorsOverARestart(t *testing.T) {
 			h := startOverridden(t, kept)
 			h.refuses("apps/cart")
 			h.servesFleet("m2", broken, true)
-			if err := h.r.Stop(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, h.r.Stop())
 			again := startMounts(t, kept, nil)
 			again.report("apps/cart", nil, errors.New("away"))
 			again.servesFleet("m3", nil, false)
@@ -133,9 +133,7 @@ func TestBrokenMemberExcusesNoMount(t *testing.T) {
 // budget, and no response is refused. (G10)
 func TestMountsOfOneStepAreJudgedEachAlone(t *testing.T) {
 	g, err := guard.New(guard.Options{Hub: "hub", Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	k := newKnown(true, cluster("hub"), cluster("blue-1"), cluster("card-1"), cluster("cart-1"))
 	h := startServed(t, map[string]string{
 		"fleet/teams/card.yaml":    "name: card\ntenant: other\nowners: [o]\nclusters: {matchLabels: {cluster: card-1}}\nnamespaces: [{name: card, preset: small}]\nrepositories: [https://git.example.com/*]\n",
@@ -153,9 +151,7 @@ func TestMountsOfOneStepAreJudgedEachAlone(t *testing.T) {
 		return err
 	}
 	for _, component := range []string{"cart-web", "card-web"} {
-		if err := ask(component); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, ask(component))
 	}
 	k.mu.Lock()   // so that the next step begins once both have been read
 	for range 2 { // the second is taken in after the first
@@ -167,9 +163,7 @@ func TestMountsOfOneStepAreJudgedEachAlone(t *testing.T) {
 	h.serves("apps/cart", "cart2")
 	h.serves("apps/card", "card2")
 	for _, component := range []string{"cart-web", "card-web"} {
-		if err := ask(component); err != nil {
-			t.Errorf("%s: %v", component, err)
-		}
+		assert.NoError(t, ask(component), "%s", component)
 	}
 }
 
@@ -251,8 +245,6 @@ func TestMountThatComesWhileAnotherIsJudgedIsNotServed(t *testing.T) {
 		if m.Revision != "" {
 			return
 		}
-		if m.Reason != "mount-not-read" {
-			t.Errorf("%+v", m)
-		}
+		assert.Equal(t, "mount-not-read", m.Reason, "%+v", m)
 	}
 }

@@ -19,7 +19,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
@@ -74,14 +76,10 @@ func startMounts(t *testing.T, kept *store.Store, judge refresh.Judge, options .
 		set(&o)
 	}
 	r, err := refresh.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Start(context.Background())
 	t.Cleanup(func() {
-		if err := r.Stop(); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, r.Stop())
 	})
 	h.harness = &harness{T: t, r: r, s: main}
 	return h
@@ -174,9 +172,7 @@ func TestMountStaysAtItsLastKnownGoodCommit(t *testing.T) {
 	}
 	h.report("apps/cart", commit("cart2", "cart", 9), nil)
 	h.serves("apps/cart", "cart2")
-	if h.replicas("cart-web") != "9" {
-		t.Error(h.replicas("cart-web"))
-	}
+	assert.Equal(t, "9", h.replicas("cart-web"))
 }
 
 // TestRestartServesMountsAsBefore: the checkpoint holds the mounts' files, so that a restart with
@@ -189,12 +185,8 @@ func TestRestartServesMountsAsBefore(t *testing.T) {
 	h.serves("apps/cart", "cart1")
 	served := h.r.State().Revision
 	h.mount("apps/card", "is not read", func(m refresh.Mount) bool { return m.Reason == "mount-not-read" })
-	if got := h.replicas("cart-web"); !strings.Contains(got, "card-1") {
-		t.Errorf("nothing is known of a mount, and the answer is %q", got)
-	}
-	if err := h.r.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	assert.Contains(t, h.replicas("cart-web"), "card-1", "nothing is known of a mount, and the answer")
+	require.NoError(t, h.r.Stop())
 
 	again := startMounts(t, folder(t, dir), nil)
 	away := errors.New("away")
@@ -219,9 +211,7 @@ func TestMountDoesNotGoBackWhileItIsAway(t *testing.T) {
 	h.say(mounting("m1", nil), nil)
 	h.report("apps/cart", commit("cart2", "cart", 4), nil)
 	h.serves("apps/cart", "cart2")
-	if err := h.r.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.r.Stop())
 	again := startMounts(t, kept, nil)
 	again.say(mounting("m1", nil), nil)
 	again.report("apps/cart", commit("cart1", "cart", 3), errors.New("away"))

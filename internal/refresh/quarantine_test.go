@@ -14,6 +14,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // quarantined checks who is, what becomes of each, and from which revision it is answered.
@@ -35,9 +37,7 @@ func (h *harness) quarantined(want ...string) {
 func (h *harness) answer() string {
 	h.Helper()
 	b, err := response.Bytes(h.r.State(), query.Query{View: query.Members, Hub: "hub-1"})
-	if err != nil {
-		h.Fatal(err)
-	}
+	require.NoError(h, err)
 	return string(b)
 }
 
@@ -53,28 +53,19 @@ func TestBrokenMemberDoesNotHoldUpTheOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := start(t, nil)
 			files["addons/defaults/addons/dns/values.yaml"] = "a: 1\n"
-			good := fleet(map[string]string{"addons/defaults/addons/dns/values.yaml": "a: 1\n"})
-			h.say(good, nil)
-			h.serving(good)
+			good := h.takes(fleet(map[string]string{"addons/defaults/addons/dns/values.yaml": "a: 1\n"}))
 			files["fleet/fleet-members/hub-1/b.yaml"] = strings.ReplaceAll(member, ": a\n", ": b\n") + "labels: {tier: gold}\n"
-			bad := fleet(files)
-			h.say(bad, nil)
-			h.serving(bad)
+			h.takes(fleet(files))
 			h.quarantined("a kept " + good.Revision)
 			first := h.r.Status().Quarantined[0]
-			if h.label("b", "tier") != "gold" {
-				t.Error("b is held up")
-			}
+			assert.Equal(t, "gold", h.label("b", "tier"), "b is held up")
 			// The next commit leaves it where it is, since then.
 			files["README.md"] = "# more\n"
-			next := fleet(files)
-			h.say(next, nil)
-			h.serving(next)
+			h.takes(fleet(files))
 			if again := h.r.Status().Quarantined; len(again) != 1 || again[0] != first {
 				t.Errorf("%+v, then %+v", first, again)
 			}
-			h.say(good, nil)
-			h.serving(good)
+			h.takes(good)
 			h.quarantined()
 		})
 	}
@@ -84,12 +75,8 @@ func TestBrokenMemberDoesNotHoldUpTheOthers(t *testing.T) {
 func TestFactsReachAQuarantinedMember(t *testing.T) {
 	k := newKnown(true, cluster("a"), cluster("b"))
 	h := start(t, k)
-	good := fleet(nil)
-	h.say(good, nil)
-	h.serving(good)
-	bad := fleet(map[string]string{"fleet/fleet-members/hub-1/a.yaml": broken})
-	h.say(bad, nil)
-	h.serving(bad)
+	good := h.takes(fleet(nil))
+	h.takes(fleet(map[string]string{"fleet/fleet-members/hub-1/a.yaml": broken}))
 	k.say(cluster("a", "tier", "gold"), cluster("b"))
 	h.until("gold", func(refresh.Status) bool { return h.label("a", "tier") == "gold" })
 	h.quarantined("a kept " + good.Revision)
@@ -108,9 +95,7 @@ func TestFactsDoNotLeaveAMemberOut(t *testing.T) {
 	k := newKnown(true)
 	k.set = facts.NewSet(true, cluster("a"), cluster("b")).WithApplications()
 	h := start(t, k)
-	good := fleet(nil)
-	h.say(good, nil)
-	h.serving(good)
+	h.takes(fleet(nil))
 	k.sayAll(facts.NewSet(true, cluster("a", "addonsRelease", "nosuch"), cluster("b")).WithApplications())
 	h.refused(refresh.Facts)
 	h.quarantined()
@@ -120,21 +105,15 @@ func TestFactsDoNotLeaveAMemberOut(t *testing.T) {
 func TestANewMemberThatIsBrokenIsLeftOut(t *testing.T) {
 	dir := t.TempDir()
 	h := startWith(t, nil, folder(t, dir))
-	good := fleet(nil)
-	h.say(good, nil)
-	h.serving(good)
+	good := h.takes(fleet(nil))
 	before := h.answer()
-	bad := fleet(map[string]string{"fleet/fleet-members/hub-1/n.yaml": "clusterName: [\n"})
-	h.say(bad, nil)
-	h.serving(bad)
+	bad := h.takes(fleet(map[string]string{"fleet/fleet-members/hub-1/n.yaml": "clusterName: [\n"}))
 	h.quarantined("n left-out")
 	if got := strings.ReplaceAll(h.answer(), bad.Revision, good.Revision); got != before {
 		t.Errorf("%s, then %s", before, got)
 	}
 	// So it is after a restart: that nothing is lost is known only from before it.
-	if err := h.r.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.r.Stop())
 	h = startWith(t, nil, folder(t, dir))
 	h.say(nil, errors.New("script: away"))
 	h.until("serving", func(st refresh.Status) bool { return st.Revision == bad.Revision })
@@ -150,9 +129,7 @@ func TestRestartKeepsAQuarantinedMember(t *testing.T) {
 	snapshots := func() []string {
 		t.Helper()
 		found, err := filepath.Glob(record("snapshots-v3-*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return found
 	}
 	const fileB = "fleet/fleet-members/hub-1/b.yaml"
@@ -163,17 +140,12 @@ func TestRestartKeepsAQuarantinedMember(t *testing.T) {
 	third := fleet(files)
 	h := startWith(t, nil, folder(t, dir))
 	for _, s := range []*snapshot.Snapshot{first, second, third} {
-		h.say(s, nil)
-		h.serving(s)
+		h.takes(s)
 	}
 	h.quarantined("a kept "+first.Revision, "b kept "+second.Revision)
 	want := h.answer()
-	if err := h.r.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if len(snapshots()) != 3 {
-		t.Fatalf("snapshots %q", snapshots())
-	}
+	require.NoError(t, h.r.Stop())
+	require.Equal(t, 3, len(snapshots()), "snapshots %q", snapshots())
 	restarted := func() *harness {
 		t.Helper()
 		h := startWith(t, nil, folder(t, dir))
@@ -188,24 +160,16 @@ func TestRestartKeepsAQuarantinedMember(t *testing.T) {
 	}
 	// It goes on from there; what nobody needs any more is removed.
 	delete(files, fileB)
-	fourth := fleet(files)
-	h.say(fourth, nil)
-	h.serving(fourth)
+	fourth := h.takes(fleet(files))
 	h.quarantined("a kept " + first.Revision)
-	if err := h.r.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if len(snapshots()) != 2 {
-		t.Errorf("snapshots %q", snapshots())
-	}
+	require.NoError(t, h.r.Stop())
+	assert.Equal(t, 2, len(snapshots()), "snapshots %q", snapshots())
 	// A last known good snapshot that is missing, cut off, another's or changed is not used: its
 	// member is refused.
 	read := func(path string) []byte {
 		t.Helper()
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return data
 	}
 	accepted, path, other := read(record("accepted-v3")), snapshots()[0], snapshots()[1]
@@ -227,9 +191,7 @@ func TestRestartKeepsAQuarantinedMember(t *testing.T) {
 			if text == nil {
 				continue
 			}
-			if err := os.WriteFile(p, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(p, text, 0o600))
 		}
 		h := startWith(t, nil, folder(t, dir))
 		h.say(nil, errors.New("script: away"))
@@ -238,14 +200,10 @@ func TestRestartKeepsAQuarantinedMember(t *testing.T) {
 		if _, err := response.Bytes(h.r.State(), query.Query{View: query.Members, Hub: "hub-1"}); err == nil {
 			t.Errorf("%s: an answer without a", what)
 		}
-		if err := h.r.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, h.r.Stop())
 	}
 	// A damaged list of members makes the whole state unusable: nobody knows who was left out.
-	if err := os.WriteFile(record("accepted-v3"), accepted, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(record("accepted-v3"), accepted, 0o600))
 	overwrite(t, dir, "accepted-v3", `{"hub-1":{"a":`, `{"hub-1":{"a":"","a":`)
 	h = startWith(t, nil, folder(t, dir))
 	h.say(nil, errors.New("script: away"))

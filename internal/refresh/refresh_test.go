@@ -2,19 +2,24 @@ package refresh_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
@@ -46,24 +51,16 @@ func TestNoStateBeforeSnapshotAndFacts(t *testing.T) {
 
 func TestFirstLoadAcceptsErrorsOfMembers(t *testing.T) {
 	h := start(t, nil)
-	s := fleet(map[string]string{"fleet/fleet-members/hub-1/a.yaml": broken})
-	h.say(s, nil)
-	h.serving(s)
+	s := h.takes(fleet(map[string]string{"fleet/fleet-members/hub-1/a.yaml": broken}))
 	if _, err := response.Bytes(h.r.State(), query.Query{View: query.Members, Hub: "hub-1"}); err == nil {
 		t.Error("an answer about a broken member")
 	}
 	h.quarantined("a refused")
 	// Another member that breaks is kept; the first is as it was, even if its error moved.
-	worse := fleet(map[string]string{"fleet/fleet-members/hub-1/a.yaml": broken, "fleet/fleet-members/hub-1/b.yaml": "clusterName: [\n"})
-	h.say(worse, nil)
-	h.serving(worse)
+	h.takes(fleet(map[string]string{"fleet/fleet-members/hub-1/a.yaml": broken, "fleet/fleet-members/hub-1/b.yaml": "clusterName: [\n"}))
 	h.quarantined("a refused", "b kept "+s.Revision)
-	moved := fleet(map[string]string{"fleet/fleet-members/hub-1/a.yaml": "# a comment\n" + broken})
-	h.say(moved, nil)
-	h.serving(moved)
-	good := fleet(nil)
-	h.say(good, nil)
-	h.serving(good)
+	h.takes(fleet(map[string]string{"fleet/fleet-members/hub-1/a.yaml": "# a comment\n" + broken}))
+	h.takes(fleet(nil))
 	if _, err := response.Bytes(h.r.State(), query.Query{View: query.Members, Hub: "hub-1"}); err != nil {
 		t.Error(err)
 	}
@@ -77,9 +74,7 @@ func TestFirstLoadOfAnUnusableRepository(t *testing.T) {
 	if h.r.State() != nil || err == nil || !strings.HasPrefix(err.Error(), "not ready: versions/applicationSets.yaml:") {
 		t.Errorf("%v, %+v", err, r)
 	}
-	good := fleet(nil)
-	h.say(good, nil)
-	h.serving(good)
+	h.takes(fleet(nil))
 }
 
 func TestBrokenCommitKeepsTheOldState(t *testing.T) {
@@ -90,9 +85,7 @@ func TestBrokenCommitKeepsTheOldState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := start(t, nil)
-			good := fleet(nil)
-			h.say(good, nil)
-			h.serving(good)
+			good := h.takes(fleet(nil))
 			state := h.r.State()
 			bad := fleet(files)
 			h.say(bad, nil)
@@ -109,8 +102,7 @@ func TestBrokenCommitKeepsTheOldState(t *testing.T) {
 				t.Errorf("%+v, then %+v", first, again)
 			}
 			// Reverting it clears the refusal; nothing is built anew.
-			h.say(good, nil)
-			h.serving(good)
+			h.takes(good)
 			if h.r.State() != state {
 				t.Error("a new state for the same revision")
 			}
@@ -121,17 +113,13 @@ func TestBrokenCommitKeepsTheOldState(t *testing.T) {
 func TestErrorsOfOtherHubsAreNotRefused(t *testing.T) {
 	h := start(t, nil)
 	h.say(fleet(nil), nil)
-	s := fleet(map[string]string{"fleet/fleet-members/hub-2/c.yaml": "clusterName: [\n"})
-	h.say(s, nil)
-	h.serving(s)
+	h.takes(fleet(map[string]string{"fleet/fleet-members/hub-2/c.yaml": "clusterName: [\n"}))
 }
 
 // G4
 func TestUnreachableSourceChangesNothing(t *testing.T) {
 	h := start(t, nil)
-	good := fleet(nil)
-	h.say(good, nil)
-	h.serving(good)
+	good := h.takes(fleet(nil))
 	state := h.r.State()
 	h.say(good, &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"})
 	if r := h.refused(refresh.Source); r.Reason != "unreachable" || r.Problem != "script: away" {
@@ -146,8 +134,7 @@ func TestUnreachableSourceChangesNothing(t *testing.T) {
 	h.until("two refusals", func(st refresh.Status) bool {
 		return len(st.Refused) == 2 && st.Refused[0].Cause == refresh.Source && st.Refused[1].Cause == refresh.Commit
 	})
-	h.say(good, nil)
-	h.serving(good)
+	h.takes(good)
 }
 
 // G4
@@ -167,11 +154,8 @@ func TestRestartDoesNotGoBackWhileTheSourceIsAway(t *testing.T) {
 	store, _ := storetest.New()
 	old, accepted := fleet(nil), fleet(map[string]string{"docs/x.yaml": "a: 1\n"})
 	h := startWith(t, nil, store)
-	h.say(accepted, nil)
-	h.serving(accepted)
-	if err := h.r.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	h.takes(accepted)
+	require.NoError(t, h.r.Stop())
 	k := newKnown(true, cluster("a"), cluster("b"))
 	h = startWith(t, k, store)
 	h.say(old, &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"})
@@ -199,12 +183,8 @@ func TestStopDoesNotEndAWrite(t *testing.T) {
 		}
 		return nil
 	})
-	served := fleet(nil)
-	h.say(served, nil)
-	h.serving(served)
-	if err := h.r.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	served := h.takes(fleet(nil))
+	require.NoError(t, h.r.Stop())
 	after := startWith(t, nil, store)
 	after.say(nil, &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"})
 	after.refused(refresh.Source)
@@ -216,9 +196,7 @@ func TestStopDoesNotEndAWrite(t *testing.T) {
 func TestFactsChangeOnTheLastAcceptedSnapshot(t *testing.T) {
 	k := newKnown(true, cluster("a"), cluster("b"))
 	h := start(t, k)
-	good := fleet(nil)
-	h.say(good, nil)
-	h.serving(good)
+	good := h.takes(fleet(nil))
 	bad := fleet(unusable)
 	h.say(bad, nil)
 	h.refused(refresh.Commit)
@@ -233,9 +211,7 @@ func TestFactsChangeOnTheLastAcceptedSnapshot(t *testing.T) {
 func TestFactsThatBreakAClusterAreRefusedForItAlone(t *testing.T) {
 	k := newKnown(true, cluster("a", "tier", "old"), cluster("b"))
 	h := start(t, k)
-	good := fleet(nil)
-	h.say(good, nil)
-	h.serving(good)
+	h.takes(fleet(nil))
 	k.say(cluster("a", "tier", "new", "addonsRelease", "nosuch"), cluster("b", "tier", "new"))
 	r := h.refused(refresh.Facts)
 	if r.Reason != "unknown-release" || !strings.Contains(r.Problem, `"a"`) {
@@ -248,12 +224,8 @@ func TestFactsThatBreakAClusterAreRefusedForItAlone(t *testing.T) {
 	other := fleet(map[string]string{"fleet/fleet-members/hub-1/a.yaml": member + "labels: {x: y}\n"})
 	h.say(other, nil)
 	h.until("the commit", func(st refresh.Status) bool { return st.Revision == other.Revision && len(st.Refused) == 1 })
-	with := fleet(map[string]string{"versions/applicationSets.yaml": versions + "  - type: nosuch\n"})
-	h.say(with, nil)
-	h.serving(with)
-	if a := h.label("a", "tier"); a != "new" {
-		t.Errorf("a has %s", a)
-	}
+	h.takes(fleet(map[string]string{"versions/applicationSets.yaml": versions + "  - type: nosuch\n"}))
+	assert.Equal(t, "new", h.label("a", "tier"), "a has")
 }
 
 // A cluster whose Secret is refused moves on all the same: what its Applications are is no matter
@@ -270,13 +242,10 @@ func TestApplicationsOfAClusterWhoseFactsAreRefused(t *testing.T) {
 		"fleet/fleet-members/hub-1/a.yaml":             member + "labels: {addonsRelease: canary}\n",
 		"addons/defaults/application-sets/addons.yaml": "dns: {enabled: true, chart: {repoURL: r, name: dns, version: 1.0.0}}\n",
 	})
-	h.say(moved, nil)
-	h.serving(moved)
+	h.takes(moved)
 	answered := func() bool {
 		b, err := response.Bytes(h.r.State(), query.Query{View: query.Components, Hub: "hub-1", Group: "addons", Component: "dns", Release: "canary", ApplicationSet: "addons-canary-dns"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return bytes.Contains(b, []byte(`"dns-a"`))
 	}
 	if answered() {
@@ -302,27 +271,19 @@ func TestApplicationsOfAClusterWhoseFactsAreRefused(t *testing.T) {
 func TestCommitAndFactsThatAreGoodTogether(t *testing.T) {
 	k := newKnown(true, cluster("a", "addonsRelease", "canary"), cluster("b"))
 	h := start(t, k)
-	good := fleet(nil)
-	h.say(good, nil)
-	h.serving(good)
-	renamed := fleet(map[string]string{"versions/applicationSets.yaml": strings.ReplaceAll(versions, "canary", "trial")})
-	h.say(renamed, nil)
-	h.serving(renamed)
+	good := h.takes(fleet(nil))
+	h.takes(fleet(map[string]string{"versions/applicationSets.yaml": strings.ReplaceAll(versions, "canary", "trial")}))
 	h.quarantined("a kept " + good.Revision)
 	k.say(cluster("a", "addonsRelease", "trial"), cluster("b"))
 	h.until("a goes on", func(st refresh.Status) bool { return len(st.Quarantined) == 0 })
-	if got := h.label("a", "addonsRelease"); got != "trial" {
-		t.Errorf("a is on release %s", got)
-	}
+	assert.Equal(t, "trial", h.label("a", "addonsRelease"), "a is on release")
 }
 
 func TestFactsFileIsReadAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "facts.yaml")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	const head = "apiVersion: argosy.dev/v1alpha1\nkind: Facts\nclusters:\n"
 	if _, err := refresh.NewFileFacts(path); err == nil || !strings.Contains(err.Error(), "no such file") {
@@ -334,13 +295,9 @@ func TestFactsFileIsReadAgain(t *testing.T) {
 	}
 	write(head + "- {name: a, labels: {tier: old}}\n")
 	f, err := refresh.NewFileFacts(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h := start(t, f)
-	s := fleet(nil)
-	h.say(s, nil)
-	h.serving(s)
+	s := h.takes(fleet(nil))
 	trigger := func() { h.r.Trigger(); <-h.s.Refreshes }
 	write(head + "- {name: a, labels: {tier: new}}\n")
 	trigger()
@@ -348,12 +305,8 @@ func TestFactsFileIsReadAgain(t *testing.T) {
 	write("kind: Other\n")
 	trigger()
 	h.refused(refresh.Facts)
-	if h.label("a", "tier") != "new" {
-		t.Error("a wrong file changed the facts")
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, "new", h.label("a", "tier"), "a wrong file changed the facts")
+	require.NoError(t, os.Remove(path))
 	trigger()
 	h.until("no file", func(st refresh.Status) bool { return len(st.Refused) == 1 && st.Refused[0].Reason == "unreadable" })
 	write(head + "- {name: a, labels: {tier: new}}\n")
@@ -369,14 +322,11 @@ func TestRestartServesTheAcceptedCommit(t *testing.T) {
 	good := fleet(map[string]string{"docs/large.yaml": large, "docs/empty.yaml": " ", "fleet/with space/ü.yaml": "a: 1\n"})
 	bad := fleet(unusable)
 	h := startWith(t, nil, folder(t, dir))
-	h.say(good, nil)
-	h.serving(good)
+	h.takes(good)
 	h.say(bad, nil)
 	h.refused(refresh.Commit)
 	want, err := response.Bytes(h.r.State(), query.Query{View: query.Members, Hub: "hub-1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for what, first := range map[string]fleettest.Report{
 		"refused commit": {Snapshot: bad},
 		"unreachable":    {Err: &source.Error{Reason: source.Unreachable, Source: "script", Detail: "away"}},
@@ -399,17 +349,12 @@ func TestRestartServesTheAcceptedCommit(t *testing.T) {
 	// A good commit is taken at once, and kept in turn.
 	newer := fleet(map[string]string{"docs/x.yaml": "a: 1\n"})
 	h = startWith(t, nil, folder(t, dir))
-	h.say(newer, nil)
-	h.serving(newer)
-	if err := h.r.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	h.takes(newer)
+	require.NoError(t, h.r.Stop())
 	h = startWith(t, nil, folder(t, dir))
 	h.say(nil, errors.New("script: away"))
 	h.until("serving the newer", func(st refresh.Status) bool { return st.Revision == newer.Revision })
-	if err := h.r.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, h.r.Stop())
 	// Half a record is no state, and no reason not to start.
 	for _, name := range []string{"accepted-v3.record", "snapshots-v3-*.record"} {
 		paths, err := filepath.Glob(filepath.Join(dir, name))
@@ -417,21 +362,14 @@ func TestRestartServesTheAcceptedCommit(t *testing.T) {
 			t.Fatalf("%v %v", paths, err)
 		}
 		data, err := os.ReadFile(paths[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		record := strings.TrimSuffix(filepath.Base(paths[0]), ".record")
 		content, _, err := folder(t, dir).Read(t.Context(), record)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, cut := range []int{0, 100, len(data) / 2} {
-			if err := os.WriteFile(paths[0], data[:cut], 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(paths[0], data[:cut], 0o600))
 			h = startWith(t, nil, folder(t, dir))
-			h.say(newer, nil)
-			h.serving(newer)
+			h.takes(newer)
 			if err := h.r.Stop(); err != nil { // it has written all by then
 				t.Fatal(err)
 			}
@@ -446,15 +384,11 @@ func TestRestartServesTheAcceptedCommit(t *testing.T) {
 		// is not.
 		damaged := bytes.Clone(data)
 		damaged[len(damaged)-20] ^= 1
-		if err := os.WriteFile(paths[0], damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(paths[0], damaged, 0o600))
 		h = startWith(t, nil, folder(t, dir))
 		h.say(nil, errors.New("script: away"))
 		h.until("waiting for the source", func(st refresh.Status) bool { return st.Waiting == "script: away" && st.StoreProblem != "" })
-		if err := os.WriteFile(paths[0], data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(paths[0], data, 0o600))
 	}
 }
 
@@ -472,4 +406,91 @@ func TestFactsAreNoPollOfTheSource(t *testing.T) {
 	}
 	h.say(s, nil) // now it is
 	h.until("polled again", func(st refresh.Status) bool { return st.LastSuccess.After(before) })
+}
+
+// watching is a judge that reads the status while a candidate is computed.
+type watching struct {
+	r    *refresh.Refresher
+	seen chan refresh.Status
+}
+
+func (w *watching) Await(context.Context) bool { return true }
+
+func (w *watching) Holds(_, _ *fleetstate.State) []fleetstate.Hold {
+	w.seen <- w.r.Status()
+	return nil
+}
+
+// TestStatusTellsThatACandidateIsComputed is rule 14: a computation that does not end is seen while
+// it goes on, although nothing is refused.
+func TestStatusTellsThatACandidateIsComputed(t *testing.T) {
+	w := &watching{seen: make(chan refresh.Status)} // it waits until the test has read
+	h := startWith(t, newKnown(true), nil, func(o *refresh.Options) { o.Judge = w })
+	w.r = h.r
+	h.until("an end of what the start computes", func(st refresh.Status) bool { return st.Computing.IsZero() })
+	h.say(fleet(nil), nil)
+	first := <-w.seen
+	if first.Computing.IsZero() || first.Ready() {
+		t.Errorf("the first: %+v", first)
+	}
+	// One more reconciliation may follow at once, as mounts are judged upon what is served.
+	served := h.until("a state", func(st refresh.Status) bool { return st.Ready() && st.Computing.IsZero() })
+	h.say(fleet(map[string]string{"versions/applicationSets.yaml": versions + "# changed\n"}), nil)
+	next := <-w.seen
+	if !next.Computing.After(first.Computing) || next.Revision != served.Revision || len(next.Refused) > 0 {
+		t.Errorf("the next: %+v", next)
+	}
+	h.until("the next state", func(st refresh.Status) bool { return st.Revision != served.Revision && st.Computing.IsZero() })
+}
+
+// TestDeletedFolderIsRefused proves rule 3 for a folder deleted by mistake; with the group's
+// releases gone as well, it is meant.
+func TestDeletedFolderIsRefused(t *testing.T) {
+	h := start(t, nil)
+	good := h.takes(fleet(nil))
+
+	gone := map[string]string{fleettest.SystemCatalog: "", "addons/defaults/addons/dns/values.yaml": ""}
+	h.say(fleet(gone), nil)
+	r := h.refused(refresh.Commit)
+	if !strings.HasPrefix(r.Problem, `addons: group "addons": no file is left`) || h.r.State().Revision != good.Revision {
+		t.Errorf("refused %+v, serving %s", r, h.r.State().Revision)
+	}
+
+	gone["versions/applicationSets.yaml"] = "releases: {}\n"
+	h.takes(fleet(gone))
+}
+
+// panicking are facts that panic as long as they are to.
+type panicking struct {
+	*known
+	panics atomic.Bool
+}
+
+func (p *panicking) Current() (facts.Set, bool) {
+	if p.panics.Load() {
+		panic("no such thing")
+	}
+	return p.known.Current()
+}
+
+// TestPanicEndsOneReconciliationAlone: what panics while a commit is decided upon, or while others
+// hear of a new state, does not stop the service. The next commit is served. (rule 5)
+func TestPanicEndsOneReconciliationAlone(t *testing.T) {
+	first, second, third := fleet(nil), fleet(map[string]string{"README.yaml": "commit: 2\n"}), fleet(map[string]string{"README.yaml": "commit: 3\n"})
+	known := &panicking{known: newKnown(true, cluster("a"), cluster("b"))}
+	h := startWith(t, known, nil, func(o *refresh.Options) {
+		o.Observe = func(o refresh.Outcome) {
+			if o.Swapped && o.State.Revision == first.Revision {
+				panic("no such thing")
+			}
+		}
+	})
+	h.takes(first)
+	known.panics.Store(true)
+	h.say(second, nil)
+	if r := h.refused(refresh.Commit); r.Reason != "internal" || r.Revision != second.Revision {
+		t.Errorf("%+v", r)
+	}
+	known.panics.Store(false)
+	h.takes(third)
 }
