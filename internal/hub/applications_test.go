@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // has waits for exactly these Applications.
@@ -129,9 +130,7 @@ func TestHub_ApplicationsUnknown(t *testing.T) {
 			a.failFor(status, "applications")
 			log := &logs{}
 			h, err := New(Options{Config: a.config(), Log: slog.New(slog.NewTextHandler(log, nil))})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			states := start(t, h)
 			s := await(t, states, "the Secrets", func(s State) bool { return knows("one")(s) && s.Err == nil })
 			if _, known := s.Facts.Applications(); known {

@@ -14,15 +14,15 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/run"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // watched are ApplicationSets that are watched for the time of the test, and triggers at changes.
 func watched(t *testing.T, a *api, log *slog.Logger) (*ApplicationSets, <-chan struct{}) {
 	t.Helper()
 	s, err := NewApplicationSets(Options{Config: a.config(), Log: log}, "generator-plugin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ran, changes := make(chan struct{}), run.NewTrigger()
 	go func() {
@@ -79,9 +79,7 @@ func TestApplicationSets_Questions(t *testing.T) {
 		{Name: "members", Requests: raw(`{"hub":"hub-eu","view":"members"}`)},
 		{Name: "two", Requests: raw(`{"view":"agents"}`, `{}`)},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, want, got)
 	a.removeFrom("applicationsets", "two")
 	a.ask("members", "["+plugin(ours, `{"view":"members"}`)+"]")
 	until(t, s, changes, "the changes", func(l []facts.ApplicationSet, _ bool) bool {
@@ -107,9 +105,7 @@ func TestApplicationSets_Refresh(t *testing.T) {
 	until(t, s, changes, "the first list", func(_ []facts.ApplicationSet, complete bool) bool { return complete })
 	var at []string
 	for range 2 {
-		if err := s.Refresh(t.Context(), "members"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Refresh(t.Context(), "members"))
 		a.mu.Lock()
 		annotations := a.objects["applicationsets"]["members"].Annotations
 		a.mu.Unlock()
@@ -121,9 +117,7 @@ func TestApplicationSets_Refresh(t *testing.T) {
 	if at[0] == at[1] || at[0] == "" {
 		t.Errorf("the second refresh changes nothing: %v", at)
 	}
-	if err := s.Refresh(t.Context(), "gone"); err != nil {
-		t.Errorf("one that has gone: %v", err)
-	}
+	assert.NoError(t, s.Refresh(t.Context(), "gone"), "one that has gone")
 	a.failFor(http.StatusForbidden, "applicationsets")
 	err := s.Refresh(t.Context(), "members")
 	if want := `applicationsets in namespace "argocd": access denied; allow patch on applicationsets.argoproj.io`; err == nil || err.Error() != want {
@@ -165,9 +159,7 @@ func TestApplicationSets_Failed(t *testing.T) {
 		`[{"type":"ErrorOccurred","status":"False"},{"type":"ResourcesUpToDate","status":"True"}]`: false,
 	} {
 		var o object
-		if err := json.Unmarshal([]byte(`{"metadata":{"name":"x"},"status":{"conditions":`+conditions+`}}`), &o); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(`{"metadata":{"name":"x"},"status":{"conditions":`+conditions+`}}`), &o))
 		if s := a.reduce(&o, nil, time.Time{}); s.Failed != want {
 			t.Errorf("%s: %+v; failed should be %t", conditions, s, want)
 		}

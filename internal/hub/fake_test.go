@@ -18,6 +18,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // api speaks as much of the Kubernetes API as a list and watch needs: resource versions, metadata
@@ -148,9 +150,7 @@ func (a *api) write(resource string, metas ...metav1.ObjectMeta) {
 func (a *api) ask(name, generators string) {
 	a.t.Helper()
 	var list any
-	if err := json.Unmarshal([]byte(generators), &list); err != nil {
-		a.t.Fatal(err)
-	}
+	require.NoError(a.t, json.Unmarshal([]byte(generators), &list))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.set("applicationsets", thing{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "argocd", UID: "uid-3"}, spec: map[string]any{"generators": list}})

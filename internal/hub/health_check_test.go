@@ -11,6 +11,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestHealthCheckOfGrants: the check is there with the text that charts/agent-grant has;
@@ -18,9 +20,7 @@ import (
 func TestHealthCheckOfGrants(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../charts/agent-grant/health.lua")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var status atomic.Int32
 	var data atomic.Value
 	status.Store(http.StatusForbidden)
@@ -39,9 +39,7 @@ func TestHealthCheckOfGrants(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	h, err := NewHealthCheck(Options{Config: &rest.Config{Host: server.URL}, Namespace: "argocd"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	says := func(want string) {
 		t.Helper()
 		h.looked = h.looked.Add(-2 * healthInterval)

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // release is a HelmRelease's metadata, labelled as one of the artifact hub-eu/one; annotations are
@@ -37,9 +38,7 @@ const (
 func watching(t *testing.T, a *api, log *slog.Logger) (*Flux, <-chan FluxState) {
 	t.Helper()
 	f, err := NewFlux(Options{Config: a.config(), Namespace: "flux-system", Log: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if s := f.State(); s.Synced || s.Known || s.Err != nil {
 		t.Errorf("before the first list: %+v", s)
 	}

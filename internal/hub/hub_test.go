@@ -27,6 +27,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // deadline bounds what a test waits for.
@@ -36,9 +37,7 @@ const deadline = time.Minute
 func running(t *testing.T, a *api) (*Hub, <-chan State) {
 	t.Helper()
 	h, err := New(Options{Config: a.config()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return h, start(t, h)
 }
 
@@ -344,9 +343,7 @@ func TestLoadConfig(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config")
 	config := `{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}],
 		clusters: [{name: a, cluster: {server: "https://hub.example.com"}}], users: [{name: a, user: {token: t}}]}`
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(config), 0o600))
 	if c, err := LoadConfig(file); err != nil || c.Host != "https://hub.example.com" {
 		t.Errorf("by file: %v, %v", c, err)
 	}
@@ -370,9 +367,7 @@ func TestFactsOfAFormerMemberGo(t *testing.T) {
 	a := newAPI(t)
 	a.put(secret("one", nil, "tier=gold"), secret("two", nil))
 	h, err := New(Options{Config: a.config()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	states := start(t, h)
 	await(t, states, "the first list", synced)
 	a.remove("one")

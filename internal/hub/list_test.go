@@ -9,6 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // List says what a Hub would, and no more is asked for than metadata.
@@ -21,9 +23,7 @@ func TestList_SaysWhatAHubKnows(t *testing.T) {
 	a.write("helmreleases", release("dns-one", nil))
 	a.write("kustomizations", release("quotas-one", nil))
 	h, err := New(Options{Config: a.config()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	states := start(t, h)
 	var live State
 	for !live.Synced {

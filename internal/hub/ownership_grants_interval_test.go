@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // oneGrant is the API of a namespace with one grant, in memory. It writes into the followers of its
@@ -77,9 +78,7 @@ func (o *oneGrant) patched() int {
 func (o *oneGrant) replica(ctx context.Context, t *testing.T, running *sync.WaitGroup) *OwnershipGrants {
 	t.Helper()
 	g, err := NewOwnershipGrants(Options{Config: &rest.Config{}}, "one")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	g.patch = o.patch
 	o.replicas = append(o.replicas, g)
 	receive(g.follower, o.grant)

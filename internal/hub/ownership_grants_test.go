@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // finalize is a merge patch of a ConfigMap's finalizers or annotations: refused where the object is
@@ -101,9 +103,7 @@ func going(m metav1.ObjectMeta) metav1.ObjectMeta {
 func holding(t *testing.T, a *api, log io.Writer) (*OwnershipGrants, <-chan OwnershipGrantsState) {
 	t.Helper()
 	g, err := NewOwnershipGrants(Options{Config: a.config(), Namespace: "argocd", Log: slog.New(slog.NewTextHandler(log, nil))}, "one")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if s := g.State(); s.Synced || s.Grants != nil || s.Err != nil || g.Member() != "one" {
 		t.Errorf("before the first list: %+v", s)
 	}
@@ -148,9 +148,7 @@ func TestGrantIsHeldUntilItIsReleased(t *testing.T) {
 	g, states := holding(t, a, io.Discard)
 	addons, resources := facts.OwnershipGrant{Group: "addons", UID: "a", Held: true}, facts.OwnershipGrant{Group: "resources", UID: "r", Held: true}
 	grantsAre(t, states, addons, resources)
-	if diff := cmp.Diff([]string{"argosy-grant-addons " + ours, "argosy-grant-resources other/one," + ours}, sortedCopy(a.patched())); diff != "" {
-		t.Errorf("patches:\n%s", diff)
-	}
+	assert.Equal(t, []string{"argosy-grant-addons " + ours, "argosy-grant-resources other/one," + ours}, sortedCopy(a.patched()), "patches")
 
 	a.write("configmaps", going(arrivedGrant("addons", "a", ours)), going(arrivedGrant("resources", "r", "other/one", ours)))
 	addons.IsDeleted, resources.IsDeleted = true, true
@@ -206,9 +204,7 @@ func TestGrantSaysHowHealthyItsGroupIs(t *testing.T) {
 	a.write("configmaps", arrivedGrant("other", "o"))
 	grantsAre(t, states, addons, facts.OwnershipGrant{Group: "other", UID: "o", Held: true}, resources)
 	want := []string{"argosy-grant-addons Progressing prod=1", "argosy-grant-addons Healthy prod=1", "argosy-grant-addons Degraded prod=1", "argosy-grant-other " + facts.GrantFinalizer}
-	if diff := cmp.Diff(want, a.patched()); diff != "" {
-		t.Errorf("patches:\n%s", diff)
-	}
+	assert.Equal(t, want, a.patched(), "patches")
 }
 
 // until waits for something that a patch changes.

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // mapsAPI serves ConfigMaps as the API server does: resource versions, conflicts and the limit of
@@ -97,9 +98,7 @@ func TestStateInConfigMaps(t *testing.T) {
 	defer server.Close()
 	open := func() *store.Store {
 		objects, err := NewStateObjects(&rest.Config{Host: server.URL}, "argosy", "argosy-state-x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return store.New(objects)
 	}
 	first, second := open(), open()
@@ -112,9 +111,7 @@ func TestStateInConfigMaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	version, err := first.Write(t.Context(), "a", large, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	data, read, err := second.Read(t.Context(), "a")
 	if err != nil || !bytes.Equal(data, large) || read != version {
 		t.Fatalf("%d bytes of version %s, %v", len(data), read, err)
@@ -156,9 +153,7 @@ func TestStateThatIsGoneIsAnError(t *testing.T) {
 		}))
 		t.Cleanup(server.Close)
 		objects, err := NewStateObjects(&rest.Config{Host: server.URL}, "argosy", "argosy-state-x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		kept := store.New(objects)
 		if _, _, err := kept.Read(t.Context(), "a"); err == nil || store.IsDamaged(err) {
 			t.Errorf("%s, read: %v", reason, err)

@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // argo writes an Application that Argo CD shows with a status. Its values are not for us.
@@ -90,9 +92,7 @@ func TestValuesAreNeitherStoredNorLogged(t *testing.T) {
 	a, log := newAPI(t), &logs{}
 	a.argo("dns-one", "Synced", "Healthy", "1.0.0")
 	h, err := New(Options{Config: a.config(), Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	states := start(t, h)
 	await(t, states, "the first list", synced)
 	a.mu.Lock()
@@ -123,9 +123,7 @@ func TestStatusOfFlux(t *testing.T) {
 	} {
 		o := &object{}
 		o.Status.Conditions = []condition{{Type: "Stalled", Status: "True"}, {Type: "Ready", Status: c.ready, Message: c.message}}
-		if got := reduceFlux(c.kind, o, nil, time.Time{}).status.Value(); got != c.want {
-			t.Errorf("%v: %+v, want %+v", c, got, c.want)
-		}
+		assert.Equal(t, c.want, reduceFlux(c.kind, o, nil, time.Time{}).status.Value(), "%v", c)
 	}
 }
 
@@ -197,9 +195,7 @@ func TestHealthCountsAfterTheDigest(t *testing.T) {
 			got = reduceApplication(o, was, time.Now())
 			was = &got
 		}
-		if got.fact.Healthy != c.want {
-			t.Errorf("%s: %v", name, got.fact.Healthy)
-		}
+		assert.Equal(t, c.want, got.fact.Healthy, "%s", name)
 	}
 }
 
@@ -208,9 +204,7 @@ func TestHealthCountsAfterTheDigest(t *testing.T) {
 func TestShortFlapIsAFact(t *testing.T) {
 	t.Parallel()
 	f, err := followApplications(Options{Config: &rest.Config{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	receive(f, *reported("Synced", "Healthy"))
 	look := func() facts.Application { return readApplications(f.objects(), true)[0] }
 	if a := look(); !a.Healthy || a.Broken != 0 {

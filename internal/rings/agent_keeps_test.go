@@ -5,11 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
+	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
@@ -47,18 +54,14 @@ func TestSkippedCommitChangesNoDrainingAgent(t *testing.T) {
 	a.Look(t.Context())
 	a.serve(first, first.Revision)
 	want := a.given()
-	if !strings.Contains(want, `"applicationName":"dns-a"`) {
-		t.Fatal(want)
-	}
+	require.Contains(t, want, `"applicationName":"dns-a"`)
 	a.serve(third, second.Revision)
 	a.Look(t.Context())
 	a.serve(third, second.Revision) // published anew
 	if is := a.Report().Rollouts[0].Rings[0]; is.Revision != second.Revision {
 		t.Fatalf("the group has %s; expected %s", is.Revision, second.Revision)
 	}
-	if got := a.given(); got != want {
-		t.Errorf("the agent drains, and changes:\n%s\n%s", want, got)
-	}
+	assert.Equal(t, want, a.given(), "the agent drains, and changes")
 }
 
 // A draining agent follows a revision that would take dns away. It keeps dns, also when its service
@@ -75,17 +78,13 @@ func TestRestartOfAnAgentKeepsWhatDrains(t *testing.T) {
 	a.Look(t.Context())
 	a.serve(third, second.Revision)
 	want := a.given()
-	if !strings.Contains(want, `"applicationName":"dns-a"`) {
-		t.Fatal(want)
-	}
+	require.Contains(t, want, `"applicationName":"dns-a"`)
 	again := agent{newHub(t, store)}
 	again.st = a.st // which the refresher restores with its last known good snapshots
 	again.serve(third, second.Revision)
 	again.Look(t.Context())
 	again.serve(third, second.Revision)
-	if got := again.given(); got != want {
-		t.Errorf("after a restart:\n%s\n%s", want, got)
-	}
+	assert.Equal(t, want, again.given(), "after a restart")
 }
 
 // TestSwitchOfAgentsTakesNothingBack: agents followed the newest commit until their policy has
@@ -122,13 +121,53 @@ func TestSwitchOfAgentsTakesNothingBack(t *testing.T) {
 	a.serve(second, "")
 	a.Look(t.Context())
 	serve(third, first.Revision) // the ring lags
-	if got := a.given(); !strings.Contains(got, "replicas: 7") {
-		t.Errorf("the agent is taken back: %s", got)
-	}
+	assert.Contains(t, a.given(), "replicas: 7", "the agent is taken back")
 	serve(third, third.Revision)
 	serve(fourth, third.Revision)
 	serve(fourth, first.Revision) // the hub's ring is put back
-	if got := a.given(); !strings.Contains(got, "replicas: 1") {
-		t.Errorf("the agent's ring is put back, and it gets the newest commit: %s", got)
+	assert.Contains(t, a.given(), "replicas: 1", "the agent's ring is put back, and it gets the newest commit")
+}
+
+// TestAgentOfWhichNobodyAsksIsNotHealthy: a group arrives on an agent before the ApplicationSets
+// that ask for it. Until they do, the agent does not say that what is announced runs there. (G8)
+func TestAgentOfWhichNobodyAsksIsNotHealthy(t *testing.T) {
+	files := snapshot.FromMap(fleettest.TwoHubs().With(map[string]string{
+		"fleet/fleet-members/hub-1/a.yaml": "clusterName: a\ntenant: retail\nenvironment: dev\nsecretManagerSecretName: s\nuse_remote_argo: true\nenable_remote_addons: true\n",
+		"fleet/rollouts/all.yaml":          "apiVersion: argosy.dev/v1alpha1\nkind: Rollout\nagents: true\nrings:\n  - {name: all, selector: {}}\n",
+	}))
+	announcement := "all=" + files.Revision
+	grant := facts.OwnershipGrant{Group: "addons", UID: "uid", Held: true, Rings: announcement}
+	queries := map[string][]query.Query{"others": {{View: query.Components, Hub: "hub-1", Group: "resources", Owner: "a"}}}
+	var st *fleetstate.State
+	var says map[string]string
+	r := New(Options{
+		Hub: "hub-1", Responses: new(response.Cache), Logger: slog.New(slog.DiscardHandler),
+		Queries: func() map[string][]query.Query { return queries },
+		State:   func() *fleetstate.State { return st },
+		Report:  func(health map[string]string) { says = health },
+	})
+	look := func(apps ...facts.Application) string {
+		var err error
+		if st, err = fleetstate.Build(st, files, facts.NewSet(false).WithApplications(apps...).WithHealth().WithGrants("a", grant)); err != nil {
+			t.Fatal(err)
+		}
+		r.Serving(st)
+		r.Look(t.Context())
+		return says["addons"]
+	}
+	if is := look(); !strings.HasSuffix(is, announcement) || strings.HasPrefix(is, "Healthy") {
+		t.Errorf("nobody asks for the group, and the agent says %q", is)
+	}
+	ask := query.Query{View: query.Components, Hub: "hub-1", Group: "addons", Component: "dns", Owner: "a"}
+	queries["dns"] = []query.Query{ask}
+	var apps []facts.Application
+	out, err := r.Respond(st, ask)
+	require.NoError(t, err)
+	out.ParameterSets(func(s response.ParameterSet) {
+		i := s.Item()
+		apps = append(apps, facts.Application{Name: i.Name, Cluster: i.Cluster, Group: i.Group, Component: i.Component, Digest: s.Digest(), Healthy: true})
+	})
+	if is := look(apps...); len(apps) != 1 || is != "Healthy "+announcement {
+		t.Errorf("all of it runs, and the agent says %q", is)
 	}
 }

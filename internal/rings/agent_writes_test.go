@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
@@ -36,9 +37,7 @@ func (a agent) serve(files *snapshot.Snapshot, announced string) {
 		facts.OwnershipGrant{Group: "addons", UID: "1", Held: true, Rings: "all=" + announced},
 		facts.OwnershipGrant{Group: "resources", UID: "2", Held: true})
 	st, err := fleetstate.Build(a.st, files, known)
-	if err != nil {
-		a.Fatal(err)
-	}
+	require.NoError(a, err)
 	a.st = st
 	a.Serving(st)
 }
@@ -63,9 +62,7 @@ func TestAgentWritesNothingThatLacksAReplicasNews(t *testing.T) {
 	if err == nil {
 		err = record.Write(t.Context(), log)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	written := string(objects.Object("rollout-all-v1"))
 
 	objects.OnGet(func(name string) error {

@@ -11,7 +11,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const policyOfTwo = "apiVersion: argosy.dev/v1alpha1\nkind: Rollout\nrings:\n" +
@@ -30,9 +32,7 @@ func responseAfter(t *testing.T, q query.Query, commits []*snapshot.Snapshot, ap
 	serve := func(files *snapshot.Snapshot, apps ...facts.Application) {
 		t.Helper()
 		next, err := fleetstate.Build(st, files, facts.NewSet(false).WithApplications(apps...).WithHealth())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		st = next
 		r.Serving(st)
 		r.Look(t.Context())
@@ -48,9 +48,7 @@ func responseAfter(t *testing.T, q query.Query, commits []*snapshot.Snapshot, ap
 		t.Fatalf("the later ring has %s, want the first", was)
 	}
 	out, err := r.Respond(st, q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(out.Bytes())
 }
 
@@ -137,8 +135,6 @@ func TestMemberThatWasBrokenFirstJoins(t *testing.T) {
 func mustHave(t *testing.T, text string, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		if !strings.Contains(text, `"applicationName":"`+name+`"`) {
-			t.Errorf("%s is missing in %s", name, text)
-		}
+		assert.Contains(t, text, `"applicationName":"`+name+`"`, "%s is missing in", name)
 	}
 }

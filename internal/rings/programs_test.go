@@ -20,6 +20,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // programPolicies are the policies of programs: one of everything, two of other components each,
@@ -64,9 +65,7 @@ type program struct {
 func newProgram(t *testing.T, seed uint64) *program {
 	t.Helper()
 	folder, err := store.NewFolder(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := &program{
 		T: t, random: rand.New(rand.NewPCG(seed, 20)), fleet: fleettest.Options{Clusters: 70, Components: 3, Tenants: 3, Overrides: 1, Seed: 1},
 		files: map[string]*snapshot.File{}, folder: folder, now: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), apps: map[string]facts.Application{},
@@ -126,9 +125,7 @@ func (p *program) commit() {
 func (p *program) build(s *snapshot.Snapshot) *fleetstate.State {
 	p.Helper()
 	st, err := fleetstate.Build(p.st, s, p.known)
-	if err != nil {
-		p.Fatalf("%v: %v", p.steps, err)
-	}
+	require.NoError(p, err, "%v", p.steps)
 	return st
 }
 

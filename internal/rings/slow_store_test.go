@@ -19,6 +19,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
@@ -63,9 +64,7 @@ func (s *hub) serve(files *snapshot.Snapshot, note string) {
 		Name: "dns-a", Cluster: "a", Group: "addons", Component: "dns", Digest: "another",
 	}).WithHealth()
 	st, err := fleetstate.Build(s.st, files, known)
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	s.st = st
 	s.Serving(st)
 }
@@ -93,9 +92,7 @@ func TestStatesDuringAReadForgetNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := newRecord(kept, "all").Write(t.Context(), log); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, newRecord(kept, "all").Write(t.Context(), log))
 	s := newHub(t, kept)
 	newest, reads := files(rings-1), 0
 	s.serve(newest, "")
@@ -157,9 +154,7 @@ func TestRevisionThatComesBackEndsRecords(t *testing.T) {
 	s.Look(t.Context())
 	s.serve(with, "")
 	log := rollout.Begin(s.st.Fleet.Rollouts[0], with.Revision, time.Now()) // a replica's
-	if err := newRecord(kept, "all").Write(t.Context(), log); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, newRecord(kept, "all").Write(t.Context(), log))
 	objects.lists = errors.New("forbidden")
 	s.Look(t.Context())
 	objects.lists = nil

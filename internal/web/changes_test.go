@@ -10,7 +10,9 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 	"github.com/argosy-hub/argosy/internal/web"
 )
@@ -37,19 +39,13 @@ func TestChangesHavePlaces(t *testing.T) {
 		blob + strings.Repeat("2", 40) + "/addons/tenants/retail/clusters/four/addons/dns/values.yaml#L1",
 		blob + strings.Repeat("3", 40) + "/addons/tenants/retail/clusters/four/addons/dns/values.yaml#L1",
 	} {
-		if !strings.Contains(all, want) {
-			t.Errorf("the plan lacks %q: %s", want, all)
-		}
+		assert.Contains(t, all, want, "the plan")
 	}
 	if own := text(retail, "/plan"); !strings.Contains(own, "five") || strings.Contains(own, "secretive") || strings.Contains(own, "bank") {
 		t.Errorf("the plan of a team: %s", own)
 	}
-	if got := text(secret, "/timeline?cluster=secretive"); !strings.Contains(got, "not reported in sync yet") {
-		t.Errorf("the timeline: %s", got)
-	}
-	if r := get(t, server, retail, "/timeline?cluster=secretive"); r.code != http.StatusNotFound {
-		t.Errorf("the timeline of another team's cluster: %d", r.code)
-	}
+	assert.Contains(t, text(secret, "/timeline?cluster=secretive"), "not reported in sync yet", "the timeline")
+	get(t, server, retail, "/timeline?cluster=secretive").is(t, http.StatusNotFound, "the timeline of another team's cluster")
 	for _, path := range []string{"/plan?base=" + strings.Repeat("3", 40) + "&head=" + strings.Repeat("2", 40), "/plan?head=nosuch"} {
 		if r := get(t, server, secret, path); r.code != http.StatusNotFound || !strings.Contains(r.body, "has served the base after the head") && !strings.Contains(r.body, "has not served revision") && !strings.Contains(r.body, "first revision") {
 			t.Errorf("%s: %d %s", path, r.code, r.body)
@@ -64,30 +60,22 @@ func TestTimelineIsServedAfterARestart(t *testing.T) {
 	kept, objects := storetest.New()
 	begin := func(f *fleet) (get func(token, path string) reply, end func()) {
 		s, err := web.New(web.Options{Fleet: f, Tokens: tokensOf(t), Now: func() time.Time { return now }, Store: kept})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- s.Serve(ctx, listener) }()
 		get = func(token, path string) reply {
 			r, err := http.NewRequest(http.MethodGet, "http://"+listener.Addr().String()+path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			r.Header.Set("Authorization", "Bearer "+token)
 			r.Close = true
 			return do(t, r)
 		}
 		return get, func() {
 			cancel()
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, <-ended)
 		}
 	}
 	f := wide(t)
@@ -112,9 +100,7 @@ func TestTimelineIsServedAfterARestart(t *testing.T) {
 
 	objects.Set(store.Name("timeline", 1), []byte("rubbish"))
 	get, end = begin(f)
-	if r := get(secret, "/timeline"); r.code != http.StatusOK || !strings.Contains(r.body, "Nothing has changed") {
-		t.Errorf("with a damaged record: %d %s", r.code, r.body)
-	}
+	get(secret, "/timeline").is(t, http.StatusOK, "with a damaged record", "Nothing has changed")
 	end()
 }
 
@@ -128,9 +114,7 @@ func TestRemovedClusterHasNoDeadLink(t *testing.T) {
 	get(t, server, secret, "/") // the timeline begins
 	f.serve(t, strings.Repeat("2", 40), wideFiles().With(fleettest.Tree{fleettest.Member("three"): ""}), facts.Set{})
 	for path, r := range crawl(t, server, secret, "/timeline", "/plan") {
-		if r.code != http.StatusOK {
-			t.Errorf("%s: %d", path, r.code)
-		}
+		r.is(t, http.StatusOK, path)
 	}
 	if r := get(t, server, secret, "/timeline"); !strings.Contains(r.body, "three") || strings.Contains(r.body, "not reported in sync yet") {
 		t.Error(r.body)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // crawl follows every link and every filter from a page on, and returns the bodies by path.
@@ -26,9 +28,7 @@ func crawl(t *testing.T, server *httptest.Server, token string, from ...string) 
 			continue
 		}
 		base, err := url.Parse(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, link := range links(t, r.body) {
 			u, err := base.Parse(link)
 			if err != nil {
@@ -69,9 +69,7 @@ func TestEveryPageAndLink(t *testing.T) {
 	seen := crawl(t, server, secret, "/", "/?by=tenant", "/?q=thr", "/?q=nothing-has-this-name", "/?label=tenant%3Dretail", "/signin", "/compare?a=hub/one&b=four", "/find?path=from")
 	views := map[string]bool{}
 	for path, r := range seen {
-		if r.code != 200 {
-			t.Errorf("%s: %d %s", path, r.code, r.body)
-		}
+		r.is(t, 200, path)
 		if csp := r.header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'self';") || strings.Contains(csp, "unsafe") {
 			t.Errorf("%s: Content-Security-Policy %q", path, csp)
 		}
@@ -206,8 +204,6 @@ func TestScopeOfGroupsAndRoutes(t *testing.T) {
 		if r := get(t, server, nobody, v); r.code != 403 || strings.Contains(r.body, "three") {
 			t.Errorf("%s: %d %s", v, r.code, r.body)
 		}
-		if r := get(t, server, "wrong", v); r.code != 401 {
-			t.Errorf("%s: %d", v, r.code)
-		}
+		get(t, server, "wrong", v).is(t, 401, v)
 	}
 }

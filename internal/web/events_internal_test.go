@@ -14,6 +14,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/access"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
@@ -51,9 +53,7 @@ func serving(t *testing.T, s *Site) (address string, ended <-chan error, stop fu
 	s.o.Logger = slog.New(slog.DiscardHandler)
 	s.saved, s.sessions = s.newRecord(), newSessionKeys(s.o)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	end := make(chan error, 1)
 	go func() { end <- s.Serve(ctx, listener) }()
@@ -74,17 +74,13 @@ func TestStopEndsStreams(t *testing.T) {
 	address, ended, stop := serving(t, s)
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/api/v1/events", nil)
 	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	<-opened
 	stop()
 	select {
 	case err := <-ended:
-		if err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, err)
 	case <-time.After(30 * time.Second):
 		t.Error("the service waits for an open page")
 	}
@@ -126,12 +122,8 @@ func TestServeEndsWhenItsListenerFails(t *testing.T) {
 	s.o.Logger = slog.New(slog.DiscardHandler)
 	s.saved, s.sessions = s.newRecord(), newSessionKeys(s.o)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
 	ended := make(chan error, 1)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -177,10 +169,6 @@ func TestStopWaitsForRequestsUnderWay(t *testing.T) {
 	case <-time.After(500 * time.Millisecond): // it returns at once without the wait
 	}
 	close(finish)
-	if err := <-answered; err != nil {
-		t.Error(err)
-	}
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-answered)
+	assert.NoError(t, <-ended)
 }

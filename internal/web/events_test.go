@@ -17,7 +17,9 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/web"
 	"github.com/argosy-hub/argosy/internal/web/overview"
 )
@@ -27,24 +29,18 @@ import (
 func stream(t *testing.T, server *httptest.Server, headers ...string) (code int, next func() (event, bool)) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/v1/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = resp.Body.Close() })
 	lines := bufio.NewScanner(resp.Body)
 	return resp.StatusCode, func() (e event, ok bool) {
 		for lines.Scan() {
 			if text, is := strings.CutPrefix(lines.Text(), "data: "); is {
-				if err := json.Unmarshal([]byte(text), &e); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, json.Unmarshal([]byte(text), &e))
 				e.text = text
 				return e, true
 			}
@@ -62,13 +58,9 @@ func TestPagesSpeakHTTP2(t *testing.T) {
 	defer example.Close()
 	f := wide(t)
 	s, err := web.New(web.Options{Fleet: f, Tokens: tokensOf(t), TLS: &tls.Config{Certificates: example.TLS.Certificates, MinVersion: tls.VersionTLS12}, Heartbeat: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, listener) }()
@@ -78,14 +70,10 @@ func TestPagesSpeakHTTP2(t *testing.T) {
 	ask := func(path string) *http.Response {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+listener.Addr().String()+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+secret)
 		resp, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if resp.ProtoMajor != 2 || resp.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s %s", path, resp.Proto, resp.Status)
 		}
@@ -108,9 +96,7 @@ func TestPagesSpeakHTTP2(t *testing.T) {
 		t.Error("the stream ends:", err)
 	}
 	_ = open.Body.Close()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-served)
 	client.CloseIdleConnections()
 }
 
@@ -176,9 +162,7 @@ func TestEventsLeaveRoomForRequests(t *testing.T) {
 			t.Fatal("no event")
 		}
 	}
-	if r := get(t, server, secret, "/"); r.code != http.StatusOK {
-		t.Errorf("%d %s", r.code, r.body)
-	}
+	get(t, server, secret, "/").is(t, http.StatusOK, "")
 }
 
 // An open page learns of another status within three seconds, though the state stays the same.

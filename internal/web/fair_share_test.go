@@ -9,6 +9,9 @@ import (
 	"net/url"
 	"testing"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // dialFrom connects to a server from an address of this machine.
@@ -16,9 +19,7 @@ func dialFrom(t *testing.T, server, address string) net.Conn {
 	t.Helper()
 	from := net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(address), 0))
 	conn, err := (&net.Dialer{LocalAddr: from}).DialContext(t.Context(), "tcp", server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -47,16 +48,12 @@ func status(t *testing.T, server, address, headers, path string) int {
 	t.Helper()
 	conn := dialFrom(t, server, address)
 	// A refusal takes 5 s, and a connection without a request lasts 10 s.
-	if err := conn.SetReadDeadline(time.Now().Add(8 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(8*time.Second)))
 	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\n%sConnection: close\r\n\r\n", path, server, headers); err != nil {
 		t.Fatal(err)
 	}
 	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_ = r.Body.Close()
 	return r.StatusCode
 }
@@ -67,9 +64,7 @@ func bearing(token string) string { return "Authorization: Bearer " + token + "\
 func address(t *testing.T, raw string) string {
 	t.Helper()
 	u, err := url.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u.Host
 }
 
@@ -79,9 +74,7 @@ func TestStrangersLeaveThePagesToOthers(t *testing.T) {
 	t.Parallel()
 	server := address(t, site(t, wide(t)).URL)
 	hang(t, server, "127.0.0.1", "", 8)
-	if got := status(t, server, "127.0.0.1", bearing(retail), "/"); got != 200 {
-		t.Errorf("a token: %d", got)
-	}
+	assert.Equal(t, 200, status(t, server, "127.0.0.1", bearing(retail), "/"), "a token")
 }
 
 // TestOneTokenLeavesThePagesToOthers: a tenant's token, in as many requests as it can have, keeps
@@ -91,8 +84,6 @@ func TestOneTokenLeavesThePagesToOthers(t *testing.T) {
 	server := address(t, site(t, wide(t)).URL)
 	hang(t, server, "127.0.0.1", bearing(retail), 8)
 	for _, token := range []string{secret, hubTwo} {
-		if got := status(t, server, "127.0.0.1", bearing(token), "/"); got != 200 {
-			t.Errorf("another token: %d", got)
-		}
+		assert.Equal(t, 200, status(t, server, "127.0.0.1", bearing(token), "/"), "another token")
 	}
 }

@@ -19,7 +19,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/access"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/web"
 )
 
@@ -68,9 +70,7 @@ func (f *fleet) Changed() <-chan struct{} {
 // serve makes the state that the fleet shows from files, and from the state before.
 func (f *fleet) serve(t testing.TB, revision string, files fleettest.Tree, known facts.Set) {
 	t.Helper()
-	if err := f.tryServe(fleettest.Snapshot(revision, files), known); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.tryServe(fleettest.Snapshot(revision, files), known))
 }
 
 // tryServe is serve where the snapshot may be refused.
@@ -142,9 +142,7 @@ func tokensOf(t testing.TB) *access.Tokens {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	for name, text := range map[string]string{"retail": retail, "hub-two": hubTwo, "addons": addons, "nobody": nobody} {
@@ -161,9 +159,7 @@ tokens:
 - {name: nobody, files: [nobody], allow: {routes: [explain]}}
 `),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return tokens
 }
 
@@ -175,9 +171,7 @@ func site(t testing.TB, f *fleet, change ...func(*web.Options)) *httptest.Server
 		c(&o)
 	}
 	s, err := web.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	return server
@@ -188,6 +182,17 @@ type reply struct {
 	code   int
 	header http.Header
 	body   string
+}
+
+// is fails the test unless a reply has a code, and parts in its body.
+func (r reply) is(t testing.TB, code int, what string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		assert.Contains(t, r.body, part, "%s", what)
+	}
+	if r.code != code {
+		t.Errorf("%s: expected %d, got %d %s", what, code, r.code, r.body)
+	}
 }
 
 // get asks for a page with a token; redirects are not followed.
@@ -207,9 +212,7 @@ func uncompressed(t testing.TB, server *httptest.Server, token, path string) rep
 func request(t testing.TB, server *httptest.Server, token, path string) *http.Request {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodGet, server.URL+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -219,14 +222,10 @@ func request(t testing.TB, server *httptest.Server, token, path string) *http.Re
 func do(t testing.TB, r *http.Request) reply {
 	t.Helper()
 	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return reply{resp.StatusCode, resp.Header, string(body)}
 }
 
@@ -234,9 +233,7 @@ func do(t testing.TB, r *http.Request) reply {
 func post(t testing.TB, server *httptest.Server, path string, form url.Values, headers ...string) reply {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodPost, server.URL+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	for i := 0; i < len(headers); i += 2 {

@@ -20,6 +20,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/rings"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/web"
 	"github.com/argosy-hub/argosy/internal/web/overview"
 )
@@ -158,9 +159,7 @@ func FuzzMarkupOfNames(f *testing.F) {
 		names, _ := filepath.Glob(pattern)
 		for _, name := range names {
 			text, err := os.ReadFile(name)
-			if err != nil {
-				f.Fatal(err)
-			}
+			require.NoError(f, err)
 			templates.Write(text)
 		}
 	}

@@ -14,7 +14,9 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/web"
 	"github.com/argosy-hub/argosy/internal/web/overview"
 )
@@ -25,24 +27,18 @@ func TestWhyHasPlaces(t *testing.T) {
 	server := site(t, wide(t))
 	matrix := get(t, server, secret, "/").body
 	for _, want := range []string{">0.9.0<", "differs: most of prod has 1.0.0", "quarantined", "draining", "2 versions"} {
-		if !strings.Contains(matrix, want) {
-			t.Errorf("the matrix lacks %q", want)
-		}
+		assert.Contains(t, matrix, want, "the matrix")
 	}
 	why := strings.ReplaceAll(get(t, server, secret, "/why?cluster=four&group=addons&component=dns").body, "<wbr>", "")
 	for _, want := range []string{
 		"four &lt;b&gt;&amp;", "https://github.com/example/fleet/blob/2222222222222222222222222222222222222222/addons/tenants/retail/clusters/four/addons/dns/values.yaml#L1",
 		"addons/defaults/addons/dns/values.yaml:1",
 	} {
-		if !strings.Contains(why, want) {
-			t.Errorf("the page lacks %q: %s", want, why)
-		}
+		assert.Contains(t, why, want, "the page")
 	}
 	held := strings.ReplaceAll(get(t, server, secret, "/held").body, "<wbr>", "")
 	for _, want := range []string{"fleet/fleet-members/hub/two.yaml:1", "a commit that fixes this place", "2026-11-23T11:00:00Z", "lifecycle: active, or retired", "fleet/fleet-members/hub-2/laboratory.yaml:1"} {
-		if !strings.Contains(held, want) {
-			t.Errorf("held back lacks %q: %s", want, held)
-		}
+		assert.Contains(t, held, want, "held back")
 	}
 }
 
@@ -89,9 +85,7 @@ func TestDifferencesHavePlaces(t *testing.T) {
 	} {
 		body := strings.ReplaceAll(get(t, server, secret, path).body, "<wbr>", "")
 		for _, text := range want {
-			if !strings.Contains(body, text) {
-				t.Errorf("%s lacks %q: %s", path, text, body)
-			}
+			assert.Contains(t, body, text, "%s", path)
 		}
 	}
 	if r := get(t, server, retail, "/outliers"); strings.Contains(r.body, "edge") {
@@ -128,9 +122,7 @@ func TestSilenceIsUnknown(t *testing.T) {
 		server := site(t, f)
 		body := get(t, server, secret, "/").body
 		for _, want := range c.want {
-			if !strings.Contains(body, want) {
-				t.Errorf("%s: the page lacks %q", name, want)
-			}
+			assert.Contains(t, body, want, "%s: the page", name)
 		}
 		if strings.Contains(body, `data-state="current"`) != (name == "current") {
 			t.Errorf("%s: current", name)
@@ -140,18 +132,14 @@ func TestSilenceIsUnknown(t *testing.T) {
 		}
 	}
 	empty := site(t, &fleet{})
-	if r := get(t, empty, secret, "/"); r.code != http.StatusServiceUnavailable || !strings.Contains(r.body, "no state of the repository yet") {
-		t.Errorf("%d %s", r.code, r.body)
-	}
+	get(t, empty, secret, "/").is(t, http.StatusServiceUnavailable, "", "no state of the repository yet")
 }
 
 // Each text colour of both themes has a contrast of at least 4.5:1 on each ground (WCAG 2.2, AA).
 func TestPaletteHasContrast(t *testing.T) {
 	t.Parallel()
 	css, err := os.ReadFile("../base/planpage/argosy.css")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	colour := regexp.MustCompile(`--([a-z-]+): (#[0-9a-f]{6});`)
 	light, dark, _ := strings.Cut(string(css), "prefers-color-scheme: dark")
 	for theme, text := range map[string]string{"light": light, "dark": dark} {
@@ -181,9 +169,7 @@ func luminance(t *testing.T, hex string) (out float64) {
 	t.Helper()
 	for i, weight := range []float64{.2126, .7152, .0722} {
 		n, err := strconv.ParseUint(hex[1+2*i:3+2*i], 16, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c := float64(n) / 255
 		if c <= .04045 {
 			c /= 12.92

@@ -9,7 +9,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/rings"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/web"
 	"github.com/argosy-hub/argosy/internal/web/board"
 )
@@ -68,9 +70,7 @@ func TestRolloutsAreABoard(t *testing.T) {
 		Kind string
 		View board.Rollouts
 	}
-	if err := json.Unmarshal([]byte(get(t, server, secret, "/api/v1/board").body), &twin); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(get(t, server, secret, "/api/v1/board").body), &twin))
 	b := twin.View.Rollouts[0]
 	if twin.Kind != "Rollouts" || strings.Join(b.Revisions, " ") != newRevision+" "+oldRevision || len(b.Approvals) != 2 || b.Approvals[0].Expired || !b.Approvals[1].Expired {
 		t.Errorf("%+v", b)
@@ -91,9 +91,7 @@ func TestRolloutsAreABoard(t *testing.T) {
 		t.Error("the matrix names no ring")
 	}
 	for path, r := range crawl(t, server, secret, "/rollouts", "/calendar") {
-		if r.code != 200 {
-			t.Errorf("%s: %d", path, r.code)
-		}
+		assert.Equal(t, 200, r.code, "%s", path)
 		if strings.HasPrefix(r.header.Get("Content-Type"), "text/html") {
 			for _, problem := range invalid(r.body) {
 				t.Errorf("%s: %s", path, problem)
@@ -115,9 +113,7 @@ func TestCalendarOfWindowsAndFreezes(t *testing.T) {
 	f, rollouts := rolling(t)
 	server := site(t, f, rollouts)
 	var twin struct{ View board.Calendar }
-	if err := json.Unmarshal([]byte(get(t, server, secret, "/api/v1/calendar").body), &twin); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(get(t, server, secret, "/api/v1/calendar").body), &twin))
 	canary, prod := twin.View.Rings[0], twin.View.Rings[1]
 	if !canary.Open || canary.Days[0].State != board.DayOpen || len(canary.Days) != 14 {
 		t.Errorf("%+v", canary)
@@ -157,9 +153,7 @@ func TestRolloutsHideOtherClusters(t *testing.T) {
 		t.Error(r.body)
 	}
 	for _, path := range []string{"/rollouts", "/calendar"} {
-		if r := get(t, server, hubTwo, path); r.code != 200 || !strings.Contains(r.body, "No rollout policy concerns") {
-			t.Errorf("%s: %d %s", path, r.code, r.body)
-		}
+		get(t, server, hubTwo, path).is(t, 200, path, "No rollout policy concerns")
 	}
 }
 
@@ -182,12 +176,8 @@ func TestScopeOfGroupsHidesRollouts(t *testing.T) {
 		var rollouts struct{ View board.Rollouts }
 		var days struct{ View board.Calendar }
 		r := get(t, server, addons, "/api/v1/board")
-		if err := json.Unmarshal([]byte(r.body), &rollouts); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal([]byte(get(t, server, addons, "/api/v1/calendar").body), &days); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(r.body), &rollouts))
+		require.NoError(t, json.Unmarshal([]byte(get(t, server, addons, "/api/v1/calendar").body), &days))
 		if len(rollouts.View.Rollouts) != shown || (len(days.View.Rings) > 0) != (shown > 0) || strings.Contains(r.body, "grafana") {
 			t.Errorf("%s: %d rings in the calendar, %s", scope, len(days.View.Rings), r.body)
 		}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 	"github.com/argosy-hub/argosy/internal/web"
 )
@@ -49,22 +51,16 @@ func TestSession(t *testing.T) {
 	value, _, _ := strings.Cut(cookie, ";")
 	with := func(value string) reply {
 		r, err := http.NewRequest(http.MethodGet, server.URL+"/api/v1/matrix", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Header.Set("Cookie", value)
 		return do(t, r)
 	}
 	if r := with(value); r.code != http.StatusOK || !strings.Contains(r.body, "three") || strings.Contains(r.body, "secretive") {
 		t.Errorf("%d %s", r.code, r.body)
 	}
-	if r := with(value[:len(value)-4] + "AAAA"); r.code != http.StatusUnauthorized {
-		t.Errorf("a changed cookie: %d", r.code)
-	}
+	with(value[:len(value)-4]+"AAAA").is(t, http.StatusUnauthorized, "a changed cookie")
 	clock = clock.Add(13 * time.Hour)
-	if r := with(value); r.code != http.StatusUnauthorized {
-		t.Errorf("an old cookie: %d", r.code)
-	}
+	with(value).is(t, http.StatusUnauthorized, "an old cookie")
 	if r := post(t, server, "/signout", nil); !strings.Contains(r.header.Get("Set-Cookie"), "Max-Age=0") {
 		t.Errorf("%d %s", r.code, r.header.Get("Set-Cookie"))
 	}
@@ -77,9 +73,7 @@ func TestSessionKeyIsRandom(t *testing.T) {
 	t.Parallel()
 	asks := func(at, cookie string) int {
 		r, err := http.NewRequest(http.MethodGet, at+"/api/v1/matrix", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Header.Set("Cookie", cookie)
 		r.Close = true
 		return do(t, r).code
@@ -95,19 +89,13 @@ func TestSessionKeyIsRandom(t *testing.T) {
 	}
 	_, value, _ := strings.Cut(cookie, "=")
 	sealed, err := base64.RawURLEncoding.DecodeString(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, from := range []string{secret, "argosy web session\x00" + secret} {
 		key := sha256.Sum256([]byte(from))
 		block, err := aes.NewCipher(key[:])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		aead, err := cipher.NewGCMWithRandomNonce(block)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if plain, err := aead.Open(nil, nil, sealed, nil); err == nil {
 			t.Errorf("a key that follows from the token opens the session: %q", plain)
 		}
@@ -116,21 +104,15 @@ func TestSessionKeyIsRandom(t *testing.T) {
 	kept, _ := storetest.New()
 	begin := func() (at string, end func()) {
 		s, err := web.New(web.Options{Fleet: wide(t), Tokens: tokensOf(t), Now: func() time.Time { return now }, Store: kept})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- s.Serve(ctx, listener) }()
 		return "http://" + listener.Addr().String(), func() {
 			cancel()
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, <-ended)
 		}
 	}
 	at, end := begin()
@@ -159,13 +141,61 @@ func TestSessionOfAnotherSite(t *testing.T) {
 	t.Parallel()
 	server := site(t, wide(t))
 	for _, path := range []string{"/signin", "/signout"} {
-		if r := post(t, server, path, url.Values{"token": {secret}}, "Sec-Fetch-Site", "cross-site", "Origin", "https://elsewhere.example"); r.code != http.StatusForbidden {
-			t.Errorf("%s: %d", path, r.code)
-		}
+		post(t, server, path, url.Values{"token": {secret}}, "Sec-Fetch-Site", "cross-site", "Origin", "https://elsewhere.example").is(t, http.StatusForbidden, path)
 	}
 	for _, next := range []string{"https://elsewhere.example/", "//elsewhere.example", `/\elsewhere.example`, "javascript:alert(1)", ""} {
 		if r := post(t, server, "/signin", url.Values{"token": {secret}, "next": {next}}); r.header.Get("Location") != "/" {
 			t.Errorf("%q leads to %q", next, r.header.Get("Location"))
+		}
+	}
+}
+
+// A trusted proxy names the groups of a user, who sees what the token of that name sees. The header
+// of anybody else counts for nothing, and one that comes twice is refused.
+func TestTrustedProxyNamesGroups(t *testing.T) {
+	t.Parallel()
+	f := wide(t)
+	trusted := site(t, f, func(o *web.Options) { o.Proxies = []string{"10.0.0.0/8", "127.0.0.1"} })
+	elsewhere := site(t, f, func(o *web.Options) { o.Proxies = []string{"10.0.0.0/8", "::1"} })
+	none := site(t, f)
+	other := site(t, f, func(o *web.Options) { o.Proxies, o.ProxyHeader = []string{"127.0.0.0/8"}, "X-Team" })
+	const groups = "X-Forwarded-Groups"
+	for _, c := range []struct {
+		name    string
+		server  *httptest.Server
+		headers []string
+		code    int
+	}{
+		{"a team", trusted, []string{groups, "everyone, retail"}, http.StatusOK},
+		{"the name of no token", trusted, []string{groups, "everyone"}, http.StatusForbidden},
+		{"no group", trusted, []string{groups, ""}, http.StatusForbidden},
+		{"a token without the route", trusted, []string{groups, "nobody"}, http.StatusForbidden},
+		{"the token file's own token", trusted, []string{groups, "token-file,"}, http.StatusForbidden},
+		{"a user's own header beside the proxy's", trusted, []string{groups, "hub-two", groups, "retail"}, http.StatusForbidden},
+		{"the proxy's word beside a stronger token", trusted, []string{groups, "retail", "Authorization", "Bearer " + secret}, http.StatusOK},
+		{"another header", other, []string{"X-Team", "retail"}, http.StatusOK},
+		{"not this header", other, []string{groups, "retail"}, http.StatusUnauthorized},
+		{"forged, from another address", elsewhere, []string{groups, "retail"}, http.StatusUnauthorized},
+		{"forged, with an address that is trusted", elsewhere, []string{groups, "retail", "X-Forwarded-For", "10.0.0.1", "X-Real-IP", "10.0.0.1", "Forwarded", "for=10.0.0.1"}, http.StatusUnauthorized},
+		{"forged, where nobody is trusted", none, []string{groups, "retail"}, http.StatusUnauthorized},
+	} {
+		r, err := http.NewRequest(http.MethodGet, c.server.URL+"/api/v1/matrix", nil)
+		require.NoError(t, err)
+		for i := 0; i < len(c.headers); i += 2 {
+			r.Header.Add(c.headers[i], c.headers[i+1])
+		}
+		got := do(t, r)
+		if got.code != c.code || strings.Contains(got.body, "secretive") || strings.Contains(got.body, "laboratory") {
+			t.Errorf("%s: %d %s", c.name, got.code, got.body)
+		}
+		if c.code == http.StatusOK && !strings.Contains(got.body, "three") {
+			t.Errorf("%s: %s", c.name, got.body)
+		}
+	}
+	get(t, elsewhere, retail, "/").is(t, http.StatusOK, "a token beside a proxy")
+	for _, bad := range []string{"everybody", "10.0.0.0/99", "proxy.example.com"} {
+		if _, err := web.New(web.Options{Fleet: f, Tokens: tokensOf(t), Proxies: []string{bad}}); err == nil || !strings.Contains(err.Error(), bad) {
+			t.Errorf("%s: %v", bad, err)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestLinksWithMounts: with mounts, or a layout of --layout, a revision names more than the commit.
@@ -12,17 +14,11 @@ import (
 func TestLinksWithMounts(t *testing.T) {
 	t.Parallel()
 	l, err := newSourceLinks("https://github.com/acme/fleet.git")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	commit := strings.Repeat("2", 40)
 	for _, revision := range []string{commit, commit + "+a88a359a4c1a", commit + "+layout-0123456789ab+a88a359a4c1a"} {
 		want := "https://github.com/acme/fleet/blob/" + commit + "/a/b.yaml#L3"
-		if got := l.of(problem.Pos{File: "a/b.yaml", Line: 3}, revision); got != want {
-			t.Errorf("%s: %q, want %q", revision, got, want)
-		}
-		if got := l.of(problem.Pos{Repository: "https://git.example.com/shop/cart.git", File: "a/b.yaml", Line: 3}, revision); got != "" {
-			t.Errorf("a file of a mount: %q", got)
-		}
+		assert.Equal(t, want, l.of(problem.Pos{File: "a/b.yaml", Line: 3}, revision), "%s", revision)
+		assert.Equal(t, "", l.of(problem.Pos{Repository: "https://git.example.com/shop/cart.git", File: "a/b.yaml", Line: 3}, revision), "a file of a mount")
 	}
 }

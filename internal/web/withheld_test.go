@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/web"
 )
 
@@ -116,9 +117,7 @@ func TestSubjectsNameNoOtherCluster(t *testing.T) {
 		next := fleettest.Snapshot(strings.Repeat("2", 40), wideFiles().With(c.more).With(fleettest.Tree{
 			"addons/tenants/retail/clusters/four/addons/dns/values.yaml": "from: five\n",
 		})).WithCommit(snapshot.Commit{Author: "ann", Subject: c.subject, At: now})
-		if err := f.tryServe(next, facts.NewSet(false)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.tryServe(next, facts.NewSet(false)))
 		for _, page := range []string{"/timeline", "/api/v1/timeline", "/why?cluster=four&group=addons&component=dns", "/api/v1/why?cluster=four&group=addons&component=dns"} {
 			if r := get(t, server, secret, page); !strings.Contains(r.body, c.subject) {
 				t.Errorf("%s, the platform: %d %s", page, r.code, r.body)
@@ -142,9 +141,7 @@ func TestSubjectsMayHaveWordsWithNames(t *testing.T) {
 		next := fleettest.Snapshot(strings.Repeat("2", 40), wideFiles().With(fleettest.Tree{
 			fleettest.SystemCatalog: "dns: {enabled: true, chart: {repoURL: https://charts.example.com, name: dns, version: 2.0.0}, namespace: dns}\n",
 		})).WithCommit(snapshot.Commit{Author: "ann", Subject: subject, At: now})
-		if err := f.tryServe(next, facts.NewSet(false)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.tryServe(next, facts.NewSet(false)))
 		if r := get(t, server, retail, "/api/v1/timeline"); !strings.Contains(r.body, subject) {
 			t.Errorf("%s: %s", subject, r.body)
 		}

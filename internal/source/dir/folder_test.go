@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/tree"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
@@ -69,9 +72,7 @@ func TestFolder_RacyWrites(t *testing.T) {
 	seen := f.seen["a.yaml"]
 	seen.stat = statOf(info) // as a coarse clock would have it
 	f.seen["a.yaml"] = seen
-	if got := string(sourcetest.Snapshot(t, f).File("a.yaml").Data); got != "a: 2\n" {
-		t.Errorf("got %q", got)
-	}
+	assert.Equal(t, "a: 2\n", string(sourcetest.Snapshot(t, f).File("a.yaml").Data))
 }
 
 // Times of a file put back (cp -p, rsync -t) do not hide a change: ctime and inode tell.
@@ -87,9 +88,7 @@ func TestFolder_SameSizeAndTime(t *testing.T) {
 	sourcetest.Write(t, dir, map[string]string{"new.yaml": "a: 2\n"})
 	sourcetest.Check(t, os.Chtimes(filepath.Join(dir, "new.yaml"), old, old))
 	sourcetest.Check(t, os.Rename(filepath.Join(dir, "new.yaml"), name))
-	if got := string(sourcetest.Snapshot(t, f).File("a.yaml").Data); got != "a: 2\n" {
-		t.Errorf("got %q", got)
-	}
+	assert.Equal(t, "a: 2\n", string(sourcetest.Snapshot(t, f).File("a.yaml").Data))
 }
 
 // G4, G5: a folder that is not there, no folder, or empty is an error, the same each time, and
@@ -179,16 +178,12 @@ func TestFolder_ConfigMapMount(t *testing.T) {
 		"..2026_01/layout.yaml": "old\n", "..data": "-> ..2026_01", "layout.yaml": "-> ..data/layout.yaml",
 	})
 	f := openFolder(t, dir)
-	if d := cmp.Diff(map[string]string{"layout.yaml": "old\n"}, sourcetest.Contents(sourcetest.Snapshot(t, f))); d != "" {
-		t.Error(d)
-	}
+	assert.Equal(t, map[string]string{"layout.yaml": "old\n"}, sourcetest.Contents(sourcetest.Snapshot(t, f)))
 	sourcetest.Write(t, dir, map[string]string{"..2026_02/layout.yaml": "new\n"})
 	sourcetest.Check(t, os.Symlink("..2026_02", filepath.Join(dir, "..tmp")))
 	sourcetest.Check(t, os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data")))
 	sourcetest.Check(t, os.RemoveAll(filepath.Join(dir, "..2026_01")))
-	if d := cmp.Diff(map[string]string{"layout.yaml": "new\n"}, sourcetest.Contents(sourcetest.Snapshot(t, f))); d != "" {
-		t.Error(d)
-	}
+	assert.Equal(t, map[string]string{"layout.yaml": "new\n"}, sourcetest.Contents(sourcetest.Snapshot(t, f)))
 }
 
 // git-sync swaps a link to a working tree, and removes the old one.
@@ -201,9 +196,7 @@ func TestFolder_IsALink(t *testing.T) {
 	sourcetest.Check(t, os.Rename(filepath.Join(base, "next"), filepath.Join(base, "current")))
 	sourcetest.Check(t, os.RemoveAll(filepath.Join(base, "one")))
 	second := sourcetest.Snapshot(t, f)
-	if d := cmp.Diff(map[string]string{"a.yaml": "2\n", "same.yaml": "s\n"}, sourcetest.Contents(second)); d != "" {
-		t.Error(d)
-	}
+	assert.Equal(t, map[string]string{"a.yaml": "2\n", "same.yaml": "s\n"}, sourcetest.Contents(second))
 	if first.File("same.yaml") != second.File("same.yaml") {
 		t.Error("the entry of an unchanged file is a new one")
 	}
@@ -215,13 +208,9 @@ func TestFolder_ClonesBelow(t *testing.T) {
 	files := map[string]string{"a.yaml": "1\n", "sub/.git": "gitdir: x\n", "sub/b.yaml": "2\n", "clone/.git/config": "\n", "clone/deep/c.yaml": "3\n"}
 	dir := t.TempDir()
 	sourcetest.Write(t, dir, files)
-	if d := cmp.Diff(map[string]string{"a.yaml": "1\n", "sub/b.yaml": "2\n", "clone/deep/c.yaml": "3\n"}, sourcetest.Contents(sourcetest.Snapshot(t, openFolder(t, dir)))); d != "" {
-		t.Errorf("no clone: %s", d)
-	}
+	assert.Equal(t, map[string]string{"a.yaml": "1\n", "sub/b.yaml": "2\n", "clone/deep/c.yaml": "3\n"}, sourcetest.Contents(sourcetest.Snapshot(t, openFolder(t, dir))), "no clone")
 	sourcetest.Write(t, dir, map[string]string{".git": "gitdir: x\n"})
-	if d := cmp.Diff(map[string]string{"a.yaml": "1\n"}, sourcetest.Contents(sourcetest.Snapshot(t, openFolder(t, dir)))); d != "" {
-		t.Errorf("a clone: %s", d)
-	}
+	assert.Equal(t, map[string]string{"a.yaml": "1\n"}, sourcetest.Contents(sourcetest.Snapshot(t, openFolder(t, dir))), "a clone")
 }
 
 // Changes are noticed within two seconds; what does not change the content is not reported; errors
@@ -251,9 +240,7 @@ func TestFolder_Watch(t *testing.T) {
 	// Not necessarily at once: the folder may have been seen while it was still empty.
 	for u = sourcetest.Next(t, updates); u.Err != nil; u = sourcetest.Next(t, updates) {
 	}
-	if u.Snapshot.Len() != 1 {
-		t.Errorf("last: %v", u.Snapshot.Paths())
-	}
+	assert.Equal(t, 1, u.Snapshot.Len(), "last: %v", u.Snapshot.Paths())
 }
 
 // BenchmarkFolder states the cost of one poll of 20,000 files (2,000 clusters with 10 values files
@@ -285,4 +272,64 @@ func BenchmarkFolder(b *testing.B) {
 			sourcetest.Snapshot(b, f)
 		}
 	})
+}
+
+// G5: of several files that cannot be read, the error names the first by name, in whatever order
+// they were looked at.
+func TestFolderErrorNamesTheFirstFailure(t *testing.T) {
+	dir := t.TempDir()
+	f := openFolder(t, dir)
+	root, err := os.OpenRoot(dir)
+	sourcetest.Check(t, err)
+	defer root.Close()
+	for _, names := range []string{"c a b", "a b c", "b c a"} {
+		var files []tree.Placed
+		for _, name := range strings.Fields(names) {
+			p := name + ".yaml" // not there
+			files = append(files, tree.Placed{Path: p, Node: &tree.Node{Path: p}})
+		}
+		want := f.String() + `: read "a.yaml": vanished while being read`
+		w := &walk{Folder: f, ctx: sourcetest.Context(t), root: root, found: map[string]readFile{}}
+		for _, p := range files {
+			w.visit(p, root, p.Path)
+		}
+		if _, err := w.snapshot(files, nil); sourcetest.ErrorText(err) != want {
+			t.Errorf("%s: reading gave %v, want %s", names, err, want)
+		}
+	}
+}
+
+// A folder beyond a limit is refused, and its files are read once; within the limit it is served
+// as it is then.
+func TestFolderBeyondALimitIsReadOnce(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	large := filepath.Join(root, "b.yaml")
+	sourcetest.Check(t, os.WriteFile(filepath.Join(root, "a.yaml"), []byte("a: 1\n"), 0o600))
+	sourcetest.Check(t, os.WriteFile(large, []byte("b: "+strings.Repeat("x", 900)+"\n"), 0o600))
+	f, err := New(root, source.Limits{Bytes: 904})
+	sourcetest.Check(t, err)
+	for range 3 {
+		if s, err := f.Snapshot(sourcetest.Context(t)); s != nil || !errors.Is(err, source.LimitExceeded) {
+			t.Fatalf("%v, %v; want a limit", s, err)
+		}
+		for p, file := range f.seen { // as if it had not been written just now
+			file.racy = false
+			f.seen[p] = file
+		}
+	}
+	if f.reads != 1 {
+		t.Errorf("%d files are read; want the first one, once", f.reads)
+	}
+	sourcetest.Check(t, os.Remove(large))
+	if s := sourcetest.Snapshot(t, f); s.File("a.yaml") == nil || s.Len() != 1 {
+		t.Errorf("the snapshot has %d files", s.Len())
+	}
+}
+
+func openFolder(t testing.TB, dir string) *Folder {
+	t.Helper()
+	f, err := New(dir, source.Limits{})
+	sourcetest.Check(t, err)
+	return f
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
@@ -79,12 +80,8 @@ func TestCredentials_SSHCommand(t *testing.T) {
 	c := credentials{dir: "/it's here", identity: true, knownHosts: true}
 	want := `ssh -o BatchMode=yes -o ConnectTimeout=15 -i '/it'\''s here/identity' -o IdentitiesOnly=yes` +
 		` -o StrictHostKeyChecking=yes -o 'UserKnownHostsFile="/it'\''s here/known_hosts"'`
-	if got := c.sshCommand(""); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-	if got := (credentials{}).sshCommand("ssh -F cfg"); got != "ssh -F cfg -o BatchMode=yes -o ConnectTimeout=15" {
-		t.Errorf("got %s", got)
-	}
+	assert.Equal(t, want, c.sshCommand(""))
+	assert.Equal(t, "ssh -F cfg -o BatchMode=yes -o ConnectTimeout=15", (credentials{}).sshCommand("ssh -F cfg"))
 }
 
 // clean is the last line of defence for messages of git's that have no meaning of their own here.
@@ -99,8 +96,6 @@ func TestClean(t *testing.T) {
 		"":                                      "git failed without a message",
 		strings.Repeat("x", 300):                strings.Repeat("x", 200) + "...",
 	} {
-		if got := g.clean(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
+		assert.Equal(t, want, g.clean(in), "%q", in)
 	}
 }

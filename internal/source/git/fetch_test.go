@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
@@ -49,9 +50,7 @@ func TestFetchTakesATurn(t *testing.T) {
 		t.Fatalf("%v without a turn", err)
 	}
 	turns <- struct{}{}
-	if err := <-polled; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-polled)
 }
 
 // A mirror beyond its limit keeps only what the ref needs, and nothing of a gc that was killed.
@@ -69,9 +68,7 @@ func TestMirrorBeyondItsLimitDropsEarlierRefs(t *testing.T) {
 	g.program = filepath.Join(t.TempDir(), "git")
 	sourcetest.Check(t, os.WriteFile(g.program, []byte("#!/bin/sh\ncase \"$*\" in *' gc '*) exit 1;; esac\nexec git \"$@\"\n"), 0o755))
 	g.collect(sourcetest.Context(t))
-	if g.idOf(sourcetest.Context(t), earlier) != "" {
-		t.Error("an earlier ref is kept")
-	}
+	assert.Equal(t, "", g.idOf(sourcetest.Context(t), earlier), "an earlier ref is kept")
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what a killed gc left: %v", err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
@@ -245,9 +246,7 @@ func TestLFSPointerIsAnErrorOfItsFile(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, f.Data, f.Err)
 		}
 	}
-	if string(s.File("d.yaml").Data) != "b: 1\n" {
-		t.Errorf("%v", sourcetest.Contents(s))
-	}
+	assert.Equal(t, "b: 1\n", string(s.File("d.yaml").Data), "%v", sourcetest.Contents(s))
 }
 
 func TestSubmodulesAreLeftOut(t *testing.T) {
@@ -255,9 +254,7 @@ func TestSubmodulesAreLeftOut(t *testing.T) {
 	commit := r.Commit(map[string]string{"a.yaml": "a: 1\n"})
 	r.Git("update-index", "--add", "--cacheinfo", "160000,"+commit+",sub.yaml")
 	r.Git("commit", "--quiet", "--message=submodule")
-	if d := cmp.Diff([]string{"a.yaml"}, sourcetest.Snapshot(t, openGit(t, Options{Location: r.URL()})).Paths()); d != "" {
-		t.Error(d)
-	}
+	assert.Equal(t, []string{"a.yaml"}, sourcetest.Snapshot(t, openGit(t, Options{Location: r.URL()})).Paths())
 }
 
 // What the user's and the system's configuration or a hook would do does not happen.

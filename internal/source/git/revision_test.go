@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
@@ -67,9 +68,7 @@ func TestRevision_Kinds(t *testing.T) {
 	for _, dir := range []string{r.Dir, worktree, bare} {
 		s, err := Revision(sourcetest.Context(t), dir, "HEAD", source.Limits{})
 		sourcetest.Check(t, err)
-		if s.Revision != want {
-			t.Errorf("%s: %s, want %s", dir, s.Revision, want)
-		}
+		assert.Equal(t, want, s.Revision, "%s", dir)
 	}
 }
 

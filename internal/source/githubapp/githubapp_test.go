@@ -1,14 +1,16 @@
 package githubapp
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+)
 
 // The API is that of the repository's own host.
 func TestGitHubAppAsksTheHostsOwnAPI(t *testing.T) {
 	for host, want := range map[string]string{
 		"github.com": "https://api.github.com", "acme.ghe.com": "https://api.acme.ghe.com", "git.example.com:8443": "https://git.example.com:8443/api/v3",
 	} {
-		if got := apiOf(host); got != want {
-			t.Errorf("%s: %s, want %s", host, got, want)
-		}
+		assert.Equal(t, want, apiOf(host), "%s", host)
 	}
 }

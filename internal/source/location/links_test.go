@@ -4,10 +4,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
@@ -88,12 +87,8 @@ func TestLinksLeadAlikeInFolderAndGit(t *testing.T) {
 	sourcetest.Write(t, filepath.Dir(r.Dir), map[string]string{"secret.yaml": "secret: true\n"})
 	r.Commit(linked)
 	folder, commit := open(t, r.Dir), open(t, r.URL())
-	if d := cmp.Diff(linkedContents(), sourcetest.Contents(folder)); d != "" {
-		t.Errorf("folder (-want +got):\n%s", d)
-	}
-	if d := cmp.Diff(linkedContents(), sourcetest.Contents(commit)); d != "" {
-		t.Errorf("git (-want +got):\n%s", d)
-	}
+	assert.Equal(t, linkedContents(), sourcetest.Contents(folder), "folder")
+	assert.Equal(t, linkedContents(), sourcetest.Contents(commit), "git")
 	if changed := snapshot.Changed(folder, commit); len(changed) > 0 {
 		t.Errorf("digests differ: %v", changed)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
@@ -21,9 +22,7 @@ func TestOpen(t *testing.T) {
 	} {
 		s, err := Open(git.Options{Location: location, StateDir: t.TempDir()})
 		sourcetest.Check(t, err)
-		if s.String() != want {
-			t.Errorf("%s: %s, want %s", location, s, want)
-		}
+		assert.Equal(t, want, s.String(), "%s: %s, want", location, s)
 		if location == bare && sourcetest.Snapshot(t, s).Revision != commit {
 			t.Error("a bare repository is not read")
 		}

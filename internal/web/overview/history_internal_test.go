@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // Details beyond the limit are forgotten from the oldest commit on.
@@ -57,20 +59,14 @@ func TestReplicasAgreeOnTheTimeline(t *testing.T) {
 				for i, h := range replicas {
 					r, _ := h.Remembered()
 					text, err := json.Marshal(r)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					texts[i] = string(text)
 					var read Remembered
-					if err := json.Unmarshal(text, &read); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, json.Unmarshal(text, &read))
 					replicas[1-i].Merge(&read)
 				}
 			}
-			if texts[0] != texts[1] {
-				t.Errorf("the replicas write\n%s\n%s", texts[0], texts[1])
-			}
+			assert.Equal(t, texts[1], texts[0], "the replicas write")
 		})
 	}
 }
@@ -92,13 +88,9 @@ func TestForgottenFactsAreOneChange(t *testing.T) {
 	one, other := replica(), replica()
 	r, _ := one.Remembered()
 	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var read Remembered
-	if err := json.Unmarshal(text, &read); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &read))
 	if !read.Commits[0].Trimmed || read.Commits[1].Trimmed {
 		t.Fatal("the record has forgotten something else")
 	}

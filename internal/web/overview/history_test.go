@@ -10,8 +10,10 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
@@ -82,12 +84,8 @@ func TestTimelineNamesWhomACommitConcerns(t *testing.T) {
 	if got := moments(l); got != want || !l.Began.Equal(began) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if got := moments(h.Timeline(x, everything{}, overview.Filter{}, "one")); got != "a->b 1: one/dns\n" {
-		t.Error(got)
-	}
-	if got := moments(h.Timeline(x, ofTenant("platform"), overview.Filter{}, "")); got != "" {
-		t.Errorf("another tenant sees %s", got)
-	}
+	assert.Equal(t, "a->b 1: one/dns\n", moments(h.Timeline(x, everything{}, overview.Filter{}, "one")))
+	assert.Equal(t, "", moments(h.Timeline(x, ofTenant("platform"), overview.Filter{}, "")), "another tenant sees")
 }
 
 // A step has each changed value with its places, and composes several commits: what was changed
@@ -129,9 +127,7 @@ func TestStepComposesCommits(t *testing.T) {
 		{"", "a", "a is the first revision that the service has served since it began to look"},
 		{"x", "", `the service has not served revision "x" since it began to look`},
 	} {
-		if got := paths(c.base, c.head); got != c.want {
-			t.Errorf("%s..%s: %s, want %s", c.base, c.head, got, c.want)
-		}
+		assert.Equal(t, c.want, paths(c.base, c.head), "%s..%s", c.base, c.head)
 	}
 	s, err := h.Step(ofTenant("platform"), overview.Filter{}, "a", "d")
 	if err != nil || len(s.Clusters) > 0 {
@@ -172,9 +168,7 @@ func TestTimelineWaitsForEvidenceAfterTheCommit(t *testing.T) {
 		{"Synced", "Healthy", 40 * time.Second, "synced after 9s healthy after 40s"},
 		{"Synced", "Degraded", 90 * time.Second, "synced after 9s healthy after 40s"},
 	} {
-		if got := says(step.sync, step.health, step.after); got != step.want {
-			t.Errorf("%s, %s: %q, want %q", step.sync, step.health, got, step.want)
-		}
+		assert.Equal(t, step.want, says(step.sync, step.health, step.after), "%s, %s", step.sync, step.health)
 	}
 }
 
@@ -247,13 +241,9 @@ func TestTimelineSurvivesARestart(t *testing.T) {
 			t.Fatal("nothing to write")
 		}
 		text, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out := new(overview.Remembered)
-		if err := json.Unmarshal(text, out); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(text, out))
 		if again, err := json.Marshal(out); err != nil || !bytes.Equal(again, text) {
 			t.Errorf("read and written it is another: %s, %v", again, err)
 		}
@@ -309,9 +299,7 @@ func TestTimelineSurvivesARestart(t *testing.T) {
 		}
 		x := restarted.serve(t, c.revision, version(3))
 		restarted.Merge(saved) // or after it
-		if got := says(&restarted, x); got != c.want {
-			t.Errorf("%s: %s; expected %s", c.name, got, c.want)
-		}
+		assert.Equal(t, c.want, says(&restarted, x), "%s", c.name)
 		s, err := restarted.Step(everything{}, overview.Filter{}, "b", c.revision)
 		if err != nil || s.Unseen != (c.revision == "e") || len(s.Clusters) != 1 {
 			t.Errorf("%s: %+v, %v", c.name, s, err)

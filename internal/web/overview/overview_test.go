@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/resolve/explain"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 	"github.com/argosy-hub/argosy/internal/web/overview"
@@ -65,9 +66,7 @@ func TestMatrixEqualsExplainAndResponses(t *testing.T) {
 			}
 		}
 	}
-	if d := cmp.Diff(answered, shown); d != "" {
-		t.Errorf("responses (-) and matrix (+): %s", d)
-	}
+	assert.Equal(t, answered, shown, "responses (-) and matrix (+)")
 	if shown["one dns"] != "1.1.0" || len(shown) != 6 {
 		t.Errorf("%v", shown)
 	}
@@ -119,9 +118,7 @@ func TestFilters(t *testing.T) {
 		if want == "one" { // "gone" has it in its name, too
 			names = slices.DeleteFunc(names, func(n string) bool { return n == "gone" })
 		}
-		if got := join(names); got != want {
-			t.Errorf("%+v: %q, want %q", f, got, want)
-		}
+		assert.Equal(t, want, join(names), "%+v", f)
 	}
 	v, err := x.Versions(everything{}, overview.Filter{Group: "addons", Component: "dns"})
 	counts := map[string]int{}
