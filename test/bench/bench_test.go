@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 var (
@@ -123,9 +125,7 @@ func TestFigures(t *testing.T) {
 		compare(os.Stdout, *before, b.figures)
 	}
 	if *saveTo != "" {
-		if err := save(fromRoot(*saveTo), *clock, b.figures); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, save(fromRoot(*saveTo), *clock, b.figures))
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestCompare: a difference is one where no round of before is among those of now.
@@ -26,13 +28,9 @@ func TestCompare(t *testing.T) {
 		"one round":                  {of(atMost(1, "x"), 1), of(atMost(1, "x"), 4, 5, 6), "1x  5x  ~ (fewer than 3 rounds)"},
 		"nothing to compare with":    {figure{what: "other", rounds: []float64{1}}, of(atMost(1, "x"), 1, 2, 3), "-  2x  new"},
 	} {
-		if err := save(file, "cpu", []figure{c.before}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, save(file, "cpu", []figure{c.before}))
 		old, err := load(file, "cpu")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var out bytes.Buffer
 		compare(&out, *old, []figure{c.now})
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")

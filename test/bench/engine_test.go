@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // helmSample is how many clusters Helm merges at most in a round: it remembers nothing from one to
@@ -101,9 +102,7 @@ func (f *fleet) sameAsHelm(st *fleetstate.State, clusters []int) {
 				continue
 			}
 			var got map[string]any
-			if err := yaml.Unmarshal([]byte(ours[c][fleettest.Cluster(clusters[i])]), &got); err != nil {
-				f.Fatal(err)
-			}
+			require.NoError(f, yaml.Unmarshal([]byte(ours[c][fleettest.Cluster(clusters[i])]), &got))
 			if text := ours[c][fleettest.Cluster(clusters[i])]; !reflect.DeepEqual(plain(f, got), plain(f, want)) {
 				f.Fatalf("%s on %s: Helm merges\n%v\nand we serve\n%s", fleettest.Component(c), fleettest.Cluster(clusters[i]), want, text)
 			}
@@ -119,9 +118,7 @@ func plain(f *fleet, v any) any {
 	if err == nil {
 		err = json.Unmarshal(text, &out)
 	}
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	return out
 }
 
@@ -133,9 +130,7 @@ func (f *fleet) sets(answer []byte) []map[string]any {
 			Parameters []map[string]any `json:"parameters"`
 		} `json:"output"`
 	}
-	if err := json.Unmarshal(answer, &out); err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, json.Unmarshal(answer, &out))
 	return out.Output.Parameters
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/dir"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // components is how many components each fleet has.
@@ -52,9 +53,7 @@ func newFleet(t testing.TB, shape string, clusters int) *fleet {
 		o.Overrides = components
 	}
 	f := &fleet{TB: t, name: fmt.Sprintf("%s %d", shape, clusters), o: o, files: fleettest.Files(o), dir: t.TempDir()}
-	if err := fleettest.Write(f.dir, f.files); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, fleettest.Write(f.dir, f.files))
 	return f
 }
 
@@ -65,13 +64,9 @@ var limits = source.Limits{Files: 500_000}
 func (f *fleet) read() *snapshot.Snapshot {
 	f.Helper()
 	src, err := dir.New(f.dir, limits)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	s, err := src.Snapshot(context.Background())
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	return s
 }
 
@@ -79,9 +74,7 @@ func (f *fleet) read() *snapshot.Snapshot {
 func (f *fleet) build(previous *fleetstate.State, s *snapshot.Snapshot) *fleetstate.State {
 	f.Helper()
 	st, err := fleetstate.Build(previous, s, facts.Set{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	if len(st.Problems) > 0 {
 		f.Fatal(st.Problems[0])
 	}
@@ -92,9 +85,7 @@ func (f *fleet) answer(st *fleetstate.State, r query.Query) []byte {
 	f.Helper()
 	r.Hub = fleettest.Hub
 	out, err := response.Bytes(st, r)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	return out
 }
 
@@ -104,9 +95,7 @@ func (f *fleet) ready(st *fleetstate.State, r query.Query) *response.Response {
 	f.Helper()
 	r.Hub = fleettest.Hub
 	out, err := f.cache.Get(st, r)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	return out
 }
 
@@ -173,9 +162,7 @@ func (f *fleet) readFiles() (size int64) {
 	f.Helper()
 	for p := range f.files {
 		data, err := os.ReadFile(filepath.Join(f.dir, p))
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		size += int64(len(data))
 	}
 	return size

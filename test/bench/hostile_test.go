@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/test/accidents"
 )
 
@@ -60,17 +61,13 @@ func (b *bench) hostileCommits() []hostile {
 	z := gzip.NewWriter(&archive)
 	t := tar.NewWriter(z)
 	const unpacked = 400 << 20
-	if err := t.WriteHeader(&tar.Header{Name: "bomb/values.yaml", Mode: 0o600, Size: unpacked}); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, t.WriteHeader(&tar.Header{Name: "bomb/values.yaml", Mode: 0o600, Size: unpacked}))
 	for range unpacked >> 20 {
 		if _, err := t.Write(make([]byte, 1<<20)); err != nil {
 			b.Fatal(err)
 		}
 	}
-	if err := z.Close(); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, z.Close())
 	return []hostile{
 		{"two large files that are alike", fleettest.Tree{own + "addons/component-000/values.yaml": large + "x: 1\n", own + "addons/component-001/values.yaml": large + "x: 2\n"}, nil},
 		{"templates that multiply", bombs, nil},
@@ -141,13 +138,9 @@ func (b *bench) hostiles() {
 		rows[name] = &figure{what: "peak memory of argosy " + name + " in 1 GiB, hostile", fleet: f.name, against: "the same fleet before", goal: atMost(10, "x")}
 	}
 	for _, h := range b.hostileCommits() {
-		if err := fleettest.Write(f.dir, h.files); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, fleettest.Write(f.dir, h.files))
 		for name, to := range h.links {
-			if err := os.Symlink(to, filepath.Join(f.dir, name)); err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, os.Symlink(to, filepath.Join(f.dir, name)))
 		}
 		f.commitAll(h.name)
 		s.follow(h.name)
@@ -206,14 +199,10 @@ func (b *bench) startService(f *fleet) *limitedService {
 	if out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program, "../../cmd/generator-plugin").CombinedOutput(); err != nil {
 		b.Fatalf("build: %v\n%s", err, out)
 	}
-	if err := os.WriteFile(tokenFile, []byte(token), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, os.WriteFile(tokenFile, []byte(token), 0o600))
 	s := &limitedService{b: b, f: f, log: filepath.Join(dir, "log")}
 	log, err := os.Create(s.log)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	defer log.Close()
 	args := []string{
 		"--source", "file://" + f.dir, "--ref", "main", "--interval", "1h",
@@ -229,9 +218,7 @@ func (b *bench) startService(f *fleet) *limitedService {
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%dMiB", serviceMiB*8/10)) // as the chart sets it
 	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, cmd.Start())
 	s.pid = cmd.Process.Pid
 	b.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 	s.wait("the service to serve", func() bool {
@@ -315,9 +302,7 @@ func (s *limitedService) askOthers() int {
 func (s *limitedService) follow(what string) {
 	s.b.Helper()
 	head, err := exec.Command("git", "-C", s.f.dir, "rev-parse", "HEAD").Output()
-	if err != nil {
-		s.b.Fatal(err)
-	}
+	require.NoError(s.b, err)
 	s.request(http.MethodPost, "/api/v1/webhook", "{}")
 	s.wait(what+" to be considered", func() bool {
 		if n := s.askOthers(); n != s.sets {
@@ -367,9 +352,7 @@ func (s *limitedService) distinctBases() {
 func (s *limitedService) peak() float64 {
 	s.b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
-	if err != nil {
-		s.b.Fatal(err)
-	}
+	require.NoError(s.b, err)
 	_, rest, _ := strings.Cut(string(text), "VmHWM:")
 	var kib float64
 	if _, err := fmt.Sscan(rest, &kib); err != nil {

@@ -20,7 +20,9 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // script is a source whose snapshots the benchmark sets.
@@ -53,9 +55,7 @@ type service struct {
 func serve(t *testing.T, first *snapshot.Snapshot, change ...func(*server.Options)) *service {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(token), 0o600))
 	s := &service{script: &script{says: make(chan *snapshot.Snapshot)}, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients, DisableCompression: true}}}
 	o := server.Defaults()
 	o.Source, o.Hub, o.Listen, o.TokenFile = s.script, fleettest.Hub, "127.0.0.1:0", file
@@ -66,17 +66,11 @@ func serve(t *testing.T, first *snapshot.Snapshot, change ...func(*server.Option
 	}
 	var err error
 	s.Server, err = server.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, s.Start(context.Background()))
 	t.Cleanup(func() {
 		s.client.CloseIdleConnections()
-		if err := s.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, s.Stop(context.Background()))
 	})
 	s.push(t, first)
 	return s
@@ -130,9 +124,7 @@ func (b *bench) warm(f *fleet) {
 	b.Helper()
 	s := serve(b.T, f.read())
 	var want bytes.Buffer
-	if err := s.ask(s.Addr(), parameters(0), &want); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, s.ask(s.Addr(), parameters(0), &want))
 	memory := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/json")
@@ -143,9 +135,7 @@ func (b *bench) warm(f *fleet) {
 	took := func(url string) (v []float64) {
 		for range 5 {
 			start := time.Now()
-			if err := s.ask(url, parameters(0), io.Discard); err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, s.ask(url, parameters(0), io.Discard))
 			v = append(v, time.Since(start).Seconds())
 		}
 		return v

@@ -21,6 +21,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 var (
@@ -38,9 +39,7 @@ const compareUpTo = 2000
 func TestHubs(t *testing.T) {
 	for text := range strings.SplitSeq(*simulateHubs, ",") {
 		hubs, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		f := &fleet{TB: t, o: fleettest.Options{Clusters: *simulate, Hubs: hubs, Components: components, Tenants: max(2, *simulate/200), Overrides: 3, Seed: 1}}
 		f.files = fleettest.Files(f.o)
 		if *simulate <= compareUpTo {
@@ -83,9 +82,7 @@ func (f *fleet) partsAnswerAlike(hubs int) {
 			q := oneComponent(c)
 			q.Hub = fmt.Sprintf("hub-%d", hub+1)
 			text, err := response.Bytes(st, q)
-			if err != nil {
-				f.Fatal(err)
-			}
+			require.NoError(f, err)
 			out = append(out, bytes.ReplaceAll(text, []byte(st.Revision), []byte("revision")))
 		}
 		return out
@@ -109,9 +106,7 @@ func (f *fleet) oneHub() {
 			f.Fatal(err)
 		}
 	}
-	if err := packed.Close(); err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, packed.Close())
 	s := snapshot.FromMap(f.files)
 	before := heap()
 	var st *fleetstate.State
@@ -163,14 +158,10 @@ func (f *fleet) overGit(hubs int) {
 
 	counter, count := filepath.Join(f.dir, "upload-pack"), filepath.Join(f.dir, "count")
 	script := fmt.Sprintf("#!/bin/sh\ngit-upload-pack \"$@\" | tee -a '%s'\n", count)
-	if err := os.WriteFile(counter, []byte(script), 0o700); err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, os.WriteFile(counter, []byte(script), 0o700))
 	sent := func(stdin io.Reader, args ...string) float64 {
 		f.Helper()
-		if err := os.WriteFile(count, nil, 0o600); err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, os.WriteFile(count, nil, 0o600))
 		cmd := exec.Command("git", append(args, "--quiet", "--no-tags", "--upload-pack="+counter, "--", "file://"+server)...)
 		cmd.Stdin = stdin
 		if stdin != nil {
@@ -182,9 +173,7 @@ func (f *fleet) overGit(hubs int) {
 			f.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 		info, err := os.Stat(count)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		return float64(info.Size())
 	}
 	mirror := func(name string) string {
@@ -232,9 +221,7 @@ func (f *fleet) importTo(server string, files map[string]string, parent string) 
 func (f *fleet) ids(server string, files map[string]string) string {
 	f.Helper()
 	out, err := exec.Command("git", "-C", server, "ls-tree", "-r", "main").Output()
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	known := map[string]bool{}
 	for line := range strings.Lines(string(out)) {
 		object, path, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")

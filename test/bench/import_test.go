@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // plainComponents is how many ApplicationSets a plain hub has, with an Application on each cluster.
@@ -92,9 +93,7 @@ func (b *bench) plainHub(dir string) (lines int) {
 		}
 	}
 	files["secrets.yaml"], files["live.yaml"] = secrets.String(), live.String()
-	if err := fleettest.Write(dir, files); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, fleettest.Write(dir, files))
 	return lines
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/liveness"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/web"
 	"github.com/argosy-hub/argosy/internal/web/overview"
 )
@@ -54,13 +55,9 @@ func (b *bench) pages(f *fleet, idleFor time.Duration) {
 	site, err := web.New(web.Options{Fleet: s.Refresher(), Tokens: s.Tokens(), Logger: slog.New(slog.DiscardHandler), Live: func() overview.Live {
 		return overview.Live{Version: prober.Version(), Unreachable: prober.Silent}
 	}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = site.Serve(ctx, listener) })
 	defer serving.Wait()
@@ -68,9 +65,7 @@ func (b *bench) pages(f *fleet, idleFor time.Duration) {
 	get := func(path string) *http.Response {
 		b.Helper()
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+listener.Addr().String()+path, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		r.Header.Set("Authorization", "Bearer "+token)
 		r.Header.Set("Accept-Encoding", "gzip")
 		response, err := s.client.Do(r)

@@ -25,6 +25,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // helmMerges is what Helm makes of `-f file -f file ...` for every component of some clusters, on
@@ -46,9 +47,7 @@ func (f *fleet) helmMerges(clusters []int) [][]map[string]any {
 		}
 	})
 	for _, err := range errs {
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 	}
 	return out
 }
@@ -114,9 +113,7 @@ func newMatrix(t *testing.T, s *snapshot.Snapshot) *matrix {
 		{Clusters: &v1alpha1.ClusterGenerator{Selector: metav1.LabelSelector{MatchLabels: map[string]string{"fleet_member": "hub-cluster"}}}},
 		{Git: files("fleet/fleet-members/{{.name}}/*.yaml")},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	set := &v1alpha1.ApplicationSet{}
 	set.Spec.GoTemplate = true
 	set.Spec.Template.Spec.Project = "{{.tenant}}"
@@ -132,8 +129,6 @@ func newMatrix(t *testing.T, s *snapshot.Snapshot) *matrix {
 func (m *matrix) params(t *testing.T) []map[string]any {
 	t.Helper()
 	out, err := m.generator.GenerateParams(m.of, m.set, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out
 }

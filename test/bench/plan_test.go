@@ -14,6 +14,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // plans measures what a plan of one changed file takes, which follows the pipeline of two revisions
@@ -28,12 +29,8 @@ func (b *bench) plans(f *fleet, program string) {
 	// Of a cluster on release default, as all but 2 % are.
 	changed := filepath.Join(f.dir, filepath.FromSlash(f.clusterFile(1)))
 	text, err := os.ReadFile(changed)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := os.WriteFile(changed, append(text, "planned: true\n"...), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
+	require.NoError(b, os.WriteFile(changed, append(text, "planned: true\n"...), 0o600))
 	plan := []string{"plan", "--repo", f.dir, "--base", "HEAD"}
 	if b.clusters <= 1000 {
 		row := figure{what: "argosy plan, one file", fleet: f.name, against: "argosy render", goal: atMost(10, "%")}
@@ -144,13 +141,9 @@ func (f *fleet) addPipeline() {
 			}
 			return err
 		})
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 	}
-	if err := fleettest.Write(f.dir, add); err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, fleettest.Write(f.dir, add))
 }
 
 func (f *fleet) git(args ...string) {

@@ -18,6 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/service/liveness"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // respond is the environment variable that makes TestMain the API servers of all members, in a
@@ -39,16 +40,10 @@ func (b *bench) apiServers(f *fleet) (facts.Set, map[string]string) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), respond+"=1")
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
+	require.NoError(b, cmd.Start())
 	b.Cleanup(func() {
 		in.Close()
 		_ = cmd.Wait()

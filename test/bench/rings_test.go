@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/rings"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // ringCount is how many rings the fleet has, each on another revision.
@@ -61,9 +62,7 @@ func (w *ringed) serve(s *snapshot.Snapshot) {
 	for w.reconsiders = true; w.reconsiders; {
 		w.reconsiders = false
 		st, err := fleetstate.Build(w.st, s, w.known)
-		if err != nil {
-			w.Fatal(err)
-		}
+		require.NoError(w, err)
 		w.st = st
 		if w.rings != nil {
 			w.rings.Serving(st)
@@ -82,9 +81,7 @@ func (w *ringed) response(component int) *response.Response {
 		respond = w.rings.Respond
 	}
 	out, err := respond(w.st, oneComponent(component))
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	return out
 }
 

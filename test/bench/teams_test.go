@@ -20,6 +20,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/source/git"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
@@ -69,9 +70,7 @@ func (b *bench) withTeams(teams int, more string) *fleet {
 		added["catalogs/workloads.yaml"] = catalog
 	}
 	maps.Copy(f.files, added)
-	if err := fleettest.Write(f.dir, added); err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, fleettest.Write(f.dir, added))
 	return f
 }
 
@@ -145,15 +144,11 @@ func (b *bench) mounts() {
 	parts := make([]snapshot.Part, mountCount)
 	main := f.read()
 	table, err := fleetstate.MountsOf(nil, main)
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	// Mounts are in the order of their paths.
 	read := func(i int) {
 		src, err := sources[i].Snapshot(sourcetest.Context(b))
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		part, problems := table.Find(fmt.Sprintf("apps/m%d", i)).Read(src, parts[i])
 		if len(problems) > 0 {
 			b.Fatal(problems[0])
@@ -187,9 +182,7 @@ func (b *bench) mounts() {
 			}
 		})
 		src, err := git.New(git.Options{Location: server.URL + "/.git", StateDir: b.TempDir()})
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		sources[i] = src
 		read(i)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/test/accidents"
 )
 
@@ -74,9 +75,7 @@ func begin(t *testing.T, maxRemovals int, seed uint64) (*accidents.Campaign, *ar
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // run lets accidents happen, and says what came of them.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/test/accidents"
 )
 
@@ -54,9 +55,7 @@ func newService(t *testing.T, binary, repo, hub string) *service {
 		binary: binary, hub: hub, repo: repo, state: filepath.Join(dir, "state"), token: filepath.Join(dir, "token"),
 		log: filepath.Join(dir, "log"), client: &http.Client{Timeout: patience},
 	}
-	if err := os.WriteFile(s.token, []byte(token+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(s.token, []byte(token+"\n"), 0o600))
 	t.Cleanup(func() { _ = s.kill() })
 	return s
 }

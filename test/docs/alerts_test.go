@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // Alerts and dashboard use metrics that the service has. Each alert has a section in the runbooks,
@@ -16,15 +19,11 @@ import (
 func TestAlertsHaveMetricsRunbooksAndCases(t *testing.T) {
 	t.Parallel()
 	sources, err := filepath.Glob("../../internal/service/server/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var metrics []string
 	for _, file := range sources {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, m := range regexp.MustCompile(`"(argosy_[a-z_]+)"`).FindAllStringSubmatch(string(data), -1) {
 			metrics = append(metrics, m[1])
 		}
@@ -49,21 +48,15 @@ func TestAlertsHaveMetricsRunbooksAndCases(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(read(t, alerts)), &rules); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, alerts)), &rules))
 	runbooks, cases := read(t, "docs/runbooks.md"), read(t, "test/alerts/cases.yaml")
 	for _, group := range rules.Groups {
 		for _, r := range group.Rules {
 			if link := "/docs/runbooks.md#" + strings.ToLower(r.Alert); !strings.HasSuffix(r.Annotations["runbook_url"], link) {
 				t.Errorf("%s links to %q, want %s", r.Alert, r.Annotations["runbook_url"], link)
 			}
-			if !strings.Contains(runbooks, "\n## "+r.Alert+"\n") {
-				t.Errorf("docs/runbooks.md has no section %s", r.Alert)
-			}
-			if !strings.Contains(cases, "alertname: "+r.Alert+"\n        exp_alerts:\n") {
-				t.Errorf("test/alerts/cases.yaml has no case in which %s fires", r.Alert)
-			}
+			assert.Contains(t, runbooks, "\n## "+r.Alert+"\n", "docs/runbooks.md has no section %s", r.Alert)
+			assert.Contains(t, cases, "alertname: "+r.Alert+"\n        exp_alerts:\n", "test/alerts/cases.yaml has no case in which %s fires", r.Alert)
 		}
 	}
 }

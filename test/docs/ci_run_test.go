@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // script runs a job's script in a folder, as the forge's runner does.
@@ -35,9 +37,7 @@ func checkout(t *testing.T, at, review string) string {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, review), []byte(reviewMarker+"### Plan\n"), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return dir
 }
 
@@ -58,9 +58,7 @@ func TestGitHubComments(t *testing.T) {
 		var dir string
 		if at == "." { // the workflow's own checkout
 			dir = checkout(t, "other", "review/comment.md")
-			if err := os.Symlink(filepath.Join(dir, "other", "docs"), filepath.Join(dir, "docs")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Symlink(filepath.Join(dir, "other", "docs"), filepath.Join(dir, "docs")))
 		} else {
 			dir = checkout(t, at, "review/comment.md")
 		}
@@ -97,24 +95,16 @@ func TestGitLabScripts(t *testing.T) {
 		Variables map[string]string
 		Script    []string
 	}
-	if err := yaml.Unmarshal([]byte(read(t, "docs/ci/gitlab-ci.yaml")), &jobs); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, "docs/ci/gitlab-ci.yaml")), &jobs))
 	dir := checkout(t, "argosy", "review/31/comment.md")
 	tools := filepath.Join(dir, "tools") // what a container has, and this repository from elsewhere
 	text := map[string]string{"apk": "exit 0", "git": `case "$*" in clone*) ln -s "$ROOT" argosy ;; "-C argosy checkout --quiet --detach 0123") ;; *) exit 1 ;; esac`}
-	if err := os.Mkdir(tools, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(tools, 0o700))
 	for name, does := range text {
-		if err := os.WriteFile(filepath.Join(tools, name), []byte("#!/bin/sh\n"+does+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(tools, name), []byte("#!/bin/sh\n"+does+"\n"), 0o700))
 	}
 	all, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f := &forge{gitlab: true}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)

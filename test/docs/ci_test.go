@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const reviewMarker = "<!-- argosy-review -->\n"
@@ -120,9 +122,7 @@ func TestReviewComment(t *testing.T) {
 		comment := func(number, text string, more ...string) (string, error) {
 			file := filepath.Join(t.TempDir(), "comment.md")
 			if text != "" {
-				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 			}
 			cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "docs/ci/argosy-comment.sh"), number, file)
 			cmd.Env = slices.Concat(env, more)
@@ -269,9 +269,7 @@ type workflow struct {
 func readWorkflow(t *testing.T, file string) (w workflow, text string) {
 	t.Helper()
 	text = strings.Replace(read(t, file), "\non:", "\n\"on\":", 1) // YAML 1.1 takes it for a boolean
-	if err := yaml.Unmarshal([]byte(text), &w); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(text), &w), "%s", file)
 	return w, text
 }
 
@@ -330,9 +328,7 @@ func TestWorkflowsAreCareful(t *testing.T) {
 		Variables map[string]string
 		Script    []string
 	}
-	if err := yaml.Unmarshal([]byte(read(t, "docs/ci/gitlab-ci.yaml")), &gitlab); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, "docs/ci/gitlab-ci.yaml")), &gitlab))
 	if gitlab["fleet:review"].Variables["GIT_DEPTH"] != "0" || gitlab["fleet:comment"].Variables["GIT_STRATEGY"] != "none" || len(gitlab["fleet:comment"].Script) == 0 {
 		t.Errorf("%+v", gitlab)
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/test/proven"
 )
 
@@ -27,9 +29,7 @@ const compatibility = "docs/reference/compatibility.md"
 func TestCompatibilityDocIsUpToDate(t *testing.T) {
 	t.Parallel()
 	facts, err := proven.Read(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	was := read(t, compatibility)
 	is := was
 	for name, table := range map[string]string{"programs": programs(facts), "charts": charts(t, facts)} {
@@ -44,9 +44,7 @@ func TestCompatibilityDocIsUpToDate(t *testing.T) {
 	switch {
 	case is == was:
 	case *update:
-		if err := os.WriteFile(filepath.Join(root, compatibility), []byte(is), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(root, compatibility), []byte(is), 0o644))
 	default:
 		t.Errorf("%s is not what %s and the go.mod files say; run make docs (-is +should be):\n%s",
 			compatibility, proven.File, cmp.Diff(strings.Split(was, "\n"), strings.Split(is, "\n")))
@@ -98,17 +96,13 @@ func catalogVersions(t *testing.T) map[string]string {
 	versions := map[string]string{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var catalog struct {
 			Components map[string]struct {
 				Chart struct{ Name, Version string }
 			}
 		}
-		if err := yaml.Unmarshal(text, &catalog); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		require.NoError(t, yaml.Unmarshal(text, &catalog), "%s", file)
 		for _, e := range catalog.Components {
 			versions[e.Chart.Name] = e.Chart.Version
 		}
@@ -121,9 +115,7 @@ func catalogVersions(t *testing.T) map[string]string {
 func TestDocumentsInstallWhatRuns(t *testing.T) {
 	t.Parallel()
 	facts, err := proven.Read(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	version := map[string]string{}
 	for _, c := range facts.Components {
 		version[c.Name] = c.Version
@@ -134,9 +126,7 @@ func TestDocumentsInstallWhatRuns(t *testing.T) {
 		for _, command := range install.FindAllString(text, -1) {
 			found++
 			for _, want := range []string{"--version " + catalogVersions(t)["argo-cd"], "--set global.image.tag=" + version["Argo CD 3.6"]} {
-				if !strings.Contains(strings.Join(strings.Fields(command), " ")+" ", want+" ") {
-					t.Errorf("%s: %q; expected %s, which the catalog fleet installs", file, command, want)
-				}
+				assert.Contains(t, strings.Join(strings.Fields(command), " ")+" ", want+" ", "%s: %q; expected %s, which the catalog fleet installs", file, command, want)
 			}
 		}
 	}
@@ -147,8 +137,6 @@ func TestDocumentsInstallWhatRuns(t *testing.T) {
 	for _, file := range []string{"terraform/hub/variables.tf", "terraform/spokes/variables.tf"} {
 		_, rest, _ := strings.Cut(read(t, file), `variable "kubernetes_version" {`)
 		block, _, _ := strings.Cut(rest, "}")
-		if !strings.Contains(block, `= "`+minor+`"`) {
-			t.Errorf("%s: kubernetes_version is not that of %s, which runs:%s", file, version["Kubernetes"], block)
-		}
+		assert.Contains(t, block, `= "`+minor+`"`, "%s: kubernetes_version is not that of %s, which runs", file, version["Kubernetes"])
 	}
 }

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // ecosystems are Dependabot's, by the files that say what a folder depends on.
@@ -30,9 +32,7 @@ func TestDependabotKnowsEveryModule(t *testing.T) {
 			Directories []string `json:"directories"`
 		} `json:"updates"`
 	}
-	if err := yaml.Unmarshal([]byte(read(t, ".github/dependabot.yml")), &config); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, ".github/dependabot.yml")), &config))
 	var listed []string
 	for _, u := range config.Updates {
 		for _, d := range append(u.Directories, u.Directory) {
@@ -57,14 +57,10 @@ func TestDependabotKnowsEveryModule(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	slices.Sort(listed)
 	slices.Sort(there)
-	if diff := cmp.Diff(there, listed); diff != "" {
-		t.Errorf("-folders +.github/dependabot.yml:\n%s", diff)
-	}
+	assert.Equal(t, there, listed, "-folders +.github/dependabot.yml")
 }
 
 // Dependabot updates the actions of .github/workflows alone. The workflows of docs/ci, which users

@@ -13,11 +13,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const root = "../.."
@@ -26,9 +27,7 @@ const root = "../.."
 func read(t *testing.T, file string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(data)
 }
 
@@ -39,15 +38,9 @@ func TestDefaultLayout(t *testing.T) {
 	_, rest, _ = strings.Cut(rest, "```yaml\n")
 	block, _, _ := strings.Cut(rest, "```")
 	var documented, actual any
-	if err := yaml.Unmarshal([]byte(block), &documented); err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal([]byte(read(t, "internal/fleet/default_layout.yaml")), &actual); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(actual, documented); diff != "" {
-		t.Errorf("docs/reference/repository.md differs from the default layout (-actual +documented):\n%s", diff)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(block), &documented))
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, "internal/fleet/default_layout.yaml")), &actual))
+	assert.Equal(t, actual, documented, "docs/reference/repository.md differs from the default layout (-actual +documented)")
 }
 
 // The API reference names every field of a parameter set, and every metric.
@@ -148,9 +141,7 @@ func pages(t *testing.T) map[string]string {
 		out[rel] = read(t, rel)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out
 }
 

@@ -8,6 +8,9 @@ import (
 
 	"github.com/Masterminds/sprig/v3"
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestResourcesOfFluxOperator: what the ResourceSet of the how-to makes of a component has the URL
@@ -20,9 +23,7 @@ func TestResourcesOfFluxOperator(t *testing.T) {
 	var set struct {
 		Spec struct{ ResourcesTemplate string }
 	}
-	if err := yaml.Unmarshal([]byte(text), &set); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(text), &set))
 	for address, want := range map[string][2]string{
 		"https://charts.example.com": {"https://charts.example.com", "default"},
 		"public.ecr.aws/karpenter":   {"oci://public.ecr.aws/karpenter", "oci"},
@@ -35,13 +36,9 @@ func TestResourcesOfFluxOperator(t *testing.T) {
 		}}
 		maps.Copy(functions, sprig.TxtFuncMap())
 		parsed, err := template.New("").Delims("<<", ">>").Funcs(functions).Parse(set.Spec.ResourcesTemplate)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var out strings.Builder
-		if err := parsed.Execute(&out, nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, parsed.Execute(&out, nil))
 		found := false
 		for doc := range strings.SplitSeq(out.String(), "---\n") {
 			var o struct {
@@ -55,9 +52,7 @@ func TestResourcesOfFluxOperator(t *testing.T) {
 				continue
 			}
 			found = true
-			if got := [2]string{o.Spec.URL, o.Spec.Type}; got != want {
-				t.Errorf("%s: %v, want %v", address, got, want)
-			}
+			assert.Equal(t, want, [2]string{o.Spec.URL, o.Spec.Type}, "%s", address)
 		}
 		if !found {
 			t.Error("there is no HelmRepository")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // columns is how wide a line of a comment or of Markdown may be; a tab counts as four.
@@ -44,9 +46,7 @@ func TestCommentsAndMarkdownAreNarrow(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // isGenerated reports whether a document is written from a chart's files or from commands' help

@@ -1,14 +1,19 @@
 package docs
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const rulesPage = "docs/reference/rules.md"
@@ -70,9 +75,7 @@ func TestCitedRulesAreDefined(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // The tests and scripts that rules.md names exist in the packages that it names.
@@ -110,14 +113,10 @@ func TestRulesHaveTheirTests(t *testing.T) {
 func hasTest(t *testing.T, folder, name string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, file := range files {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if strings.Contains(string(data), "\nfunc "+name+"(") {
 			return true
 		}
@@ -136,5 +135,78 @@ func TestOnlyTheRulesNameTests(t *testing.T) {
 		for _, found := range name.FindAllString(text, -1) {
 			t.Errorf("%s names the test %s; cite the rule that it proves", file, found)
 		}
+	}
+}
+
+// A target works as it is documented, without variables that the user would have to set: the
+// Makefile defines all that it uses, but those of the environment and of make itself.
+func TestMakefileDefinesItsVariables(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	require.NoError(t, err)
+	defined := []string{"CURDIR", "HOME", "MAKE", "MAKEFILE_LIST", "XDG_CACHE_HOME"}
+	for _, m := range regexp.MustCompile(`(?m)^(?:[a-z0-9-]+: export )?([A-Z][A-Z0-9_]*) *[?:]?=`).FindAllStringSubmatch(string(content), -1) {
+		defined = append(defined, m[1])
+	}
+	used := regexp.MustCompile(`[^$]\$\(([A-Z][A-Z0-9_]*)\)|\$\(if \$\(([A-Z]+)\)`).FindAllStringSubmatch(string(content), -1)
+	if len(used) < 50 {
+		t.Fatalf("the Makefile uses variables in %d places: they are not understood", len(used))
+	}
+	for _, m := range used {
+		if name := m[1] + m[2]; !slices.Contains(defined, name) {
+			t.Errorf("$(%s) has no value without one that the user sets: give it a default, NAME ?=", name)
+		}
+	}
+}
+
+// docs/how-to/member-access.sh gives the hub the member's token by standard input, names both
+// contexts where they belong, and prints values without a credential. kubectl and helm are
+// stand-ins that note what they get.
+func TestMemberAccessScript(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	log := filepath.Join(dir, "calls")
+	for name, does := range map[string]string{
+		"helm": "exit 0",
+		"kubectl": `case "$*" in
+*create\ token*) echo minted;;
+*clusters*.server*) echo https://edge-1.example.com:6443;;
+*certificate-authority-data*) echo Y2E=;;
+*apply*) cat >> "$CALLS";;
+esac`,
+	} {
+		text := "#!/bin/sh\necho " + name + " \"$@\" >> \"$CALLS\"\n" + does + "\n"
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
+	}
+	values := filepath.Join(dir, "access.yaml")
+	require.NoError(t, os.WriteFile(values, []byte("name: \"deployer\" # of the hub\nnamespaces: {shop: {clusterRole: edit}}\n"), 0o600))
+	script := func(args ...string) (string, error) {
+		command := exec.CommandContext(t.Context(), "sh", append([]string{filepath.Join(root, "docs/how-to/member-access.sh")}, args...)...)
+		command.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "CALLS=" + log}
+		var out bytes.Buffer
+		command.Stdout = &out
+		err := command.Run()
+		return out.String(), err
+	}
+	out, err := script("edge-1", "edge-admin", "hub-admin", "flux-system", values, "chart")
+	require.NoError(t, err)
+	if want := "side: hub\nhub:\n  cluster: edge-1\n  server: https://edge-1.example.com:6443\n  caData: Y2E=\n"; out != want {
+		t.Errorf("it prints %q, want %q", out, want)
+	}
+	calls, err := os.ReadFile(log)
+	require.NoError(t, err)
+	for _, want := range []string{
+		"helm --kube-context edge-admin upgrade --install member-access chart --namespace fleet-access --create-namespace --values " + values + " --set side=member\n",
+		"kubectl --context edge-admin --namespace fleet-access create token deployer --duration 1h\n",
+		"kubectl --context hub-admin apply --filename -\n",
+		"  name: edge-1-access\n  namespace: flux-system\n  labels: {argosy.dev/cluster: edge-1, external-secrets.io/type: webhook}\nstringData: {token: minted}\n",
+	} {
+		if !strings.Contains(string(calls), want) {
+			t.Errorf("the calls lack %q:\n%s", want, calls)
+		}
+	}
+	assert.Equal(t, 1, strings.Count(string(calls), "minted"), "the token is in an argument:\n%s", calls)
+	if _, err := script("edge-1"); err == nil {
+		t.Error("too few arguments are accepted")
 	}
 }
