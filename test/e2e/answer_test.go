@@ -38,9 +38,7 @@ func (e *environment) answer(t *testing.T, parameters map[string]any) []set {
 func (e *environment) answerOf(t *testing.T, p *plugin.Plugin, parameters map[string]any) []set {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"applicationSetName": asking, "input": map[string]any{"parameters": parameters}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var out struct {
 		Output struct{ Parameters []json.RawMessage }
 	}
@@ -69,24 +67,16 @@ func (e *environment) revision(t *testing.T) string {
 func (e *environment) ask(t *testing.T, p *plugin.Plugin, method, path string, body []byte, out any) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, p.URL+path, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	token, err := p.Token()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if response.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s: %s", path, response.Status, text)
 	}

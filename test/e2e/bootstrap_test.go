@@ -14,9 +14,7 @@ import (
 // everything that Git asks for, come up by themselves.
 func bootstrap(t *testing.T, e *environment) {
 	began := time.Now()
-	if err := e.Bootstrap(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Bootstrap(t.Context()))
 	e.eventually(t, "the root ApplicationSets", func() string {
 		sets := e.ledger.all(hub.Name, "ApplicationSet")
 		var missing []string

@@ -121,9 +121,7 @@ func (h *chaosHub) campaign(t *testing.T, maxRemovals int, seed uint64, n int, e
 		}
 		return enough != nil && enough(r) || time.Since(began) > *accidentsEnd
 	}
-	if err := c.Run(n); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Run(n))
 	for _, u := range c.Unmended {
 		t.Error(u)
 	}

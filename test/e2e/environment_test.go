@@ -48,13 +48,9 @@ func argoCD() string { return cmp.Or(os.Getenv("ARGOCD"), argocd.Newest) }
 func start(t *testing.T, o hub.Options) *environment {
 	t.Helper()
 	checkout, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir, err := os.MkdirTemp("", "argosy-e2e-") //nolint:usetesting // the logs outlive a test that fails
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the logs of all processes: %s", filepath.Join(dir, "log"))
@@ -66,9 +62,7 @@ func start(t *testing.T, o hub.Options) *environment {
 	o.Checkout, o.Dir, o.ArgoCD = checkout, dir, argoCD()
 	o.Progress = func(line string) { t.Logf("%6.1fs  %s", time.Since(began).Seconds(), line) }
 	h, err := hub.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := h.Stop(); err != nil {
 			t.Error(err)
@@ -172,26 +166,20 @@ func (e *environment) push(t *testing.T, message string) time.Time {
 // write puts a file into the fleet's clone; push sends it.
 func (e *environment) write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := e.Fleet.Write(path, text); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Fleet.Write(path, text))
 }
 
 // replace changes a file of the fleet's clone.
 func (e *environment) replace(t *testing.T, path, old, with string) {
 	t.Helper()
-	if err := e.Fleet.Replace(path, old, with); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Fleet.Replace(path, old, with))
 }
 
 // read is a file of the fleet's clone.
 func (e *environment) read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := e.Fleet.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return text
 }
 

@@ -85,9 +85,7 @@ func (l *ledger) watch(ctx context.Context, t testing.TB, cluster string, client
 				}
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	factory.Start(ctx.Done())
 	for r, ok := range factory.WaitForCacheSync(ctx.Done()) {

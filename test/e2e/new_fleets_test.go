@@ -53,9 +53,7 @@ func plannedOn(hub *testcluster.Cluster, program, fleet, url string, noted func(
 		Argosy: program, Repo: fleet, Hub: hub.Name,
 		Facts: func(t testing.TB) []byte {
 			out, err := exec.CommandContext(t.Context(), program, "facts", "export", "--kubeconfig", hub.Kubeconfig).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return out
 		},
 		Engines: []plancheck.Engine{{
@@ -64,9 +62,7 @@ func plannedOn(hub *testcluster.Cluster, program, fleet, url string, noted func(
 			All: func(t testing.TB) (out []*unstructured.Unstructured) {
 				for _, r := range resources {
 					all, err := hub.Client.List(t.Context(), r, argocd.Namespace, "")
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					out = slices.AppendSeq(out, maps.Values(all))
 				}
 				return out

@@ -21,9 +21,7 @@ func memberFile(name string) string { return "fleet/fleet-members/" + hub.Name +
 // other cluster.
 func registration(t *testing.T, e *environment) {
 	path, text, err := e.Fleet.MemberFile(hub.Spare)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mark := e.ledger.mark()
 	e.write(t, path, text)
 	began := e.push(t, "Add "+hub.Spare)
@@ -88,9 +86,7 @@ func (e *environment) registered(t *testing.T, name string) {
 	data, _, _ := unstructured.NestedStringMap(secret.Object, "data")
 	for field, want := range map[string]string{"name": name, "server": e.Spokes[name].URL, "config": e.Spokes[name].ArgoConfig()} {
 		have, err := base64.StdEncoding.DecodeString(data[field])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if field == "config" {
 			if !sameJSON(have, []byte(want)) {
 				t.Errorf("cluster Secret %s: config is not what Terraform wrote", name) // and is not printed: it is a credential

@@ -18,9 +18,7 @@ import (
 // ApplicationSet owns its Applications from then on, and nothing on the spoke is recreated (D4).
 func releaseFlow(t *testing.T, e *environment) {
 	const component, next = "metrics-server", "99.1.0"
-	if err := e.Charts.Add(chartserver.Chart{Name: component, Version: next}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Charts.Add(chartserver.Chart{Name: component, Version: next}))
 	const catalog = "charts/application-sets/catalogs/addons.yaml"
 	before := e.targetRevision(component + "-retail-dev-eu-1")
 	if before == "" {

@@ -16,9 +16,7 @@ func removal(t *testing.T, e *environment) {
 	t.Run("ApplicationSet deleted by accident", func(t *testing.T) {
 		const owner = "addons-default-metrics-server"
 		mark := e.ledger.mark()
-		if err := e.Kube.Delete(t.Context(), kube.ApplicationSets, hub.Namespace, owner, metav1.DeletePropagationBackground); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.Kube.Delete(t.Context(), kube.ApplicationSets, hub.Namespace, owner, metav1.DeletePropagationBackground))
 		e.eventually(t, "it is gone", func() string { return e.not(mark, "ApplicationSet", owner, "deleted") })
 		e.comesBack(t, mark, "ApplicationSet", owner)
 		e.eventually(t, "its Applications are back", func() string { return missing(e.app("metrics-server-retail-prod-eu-1")) })
@@ -30,9 +28,7 @@ func removal(t *testing.T, e *environment) {
 	t.Run("Application deleted by accident", func(t *testing.T) {
 		const name = "external-dns-retail-prod-eu-1"
 		mark := e.ledger.mark()
-		if err := e.Kube.Delete(t.Context(), kube.Applications, hub.Namespace, name, metav1.DeletePropagationBackground); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.Kube.Delete(t.Context(), kube.Applications, hub.Namespace, name, metav1.DeletePropagationBackground))
 		e.eventually(t, "it is gone", func() string { return e.not(mark, "Application", name, "deleted") })
 		e.comesBack(t, mark, "Application", name)
 		e.settle(t)
@@ -62,9 +58,7 @@ func removal(t *testing.T, e *environment) {
 			return c.name == component+"-"+cluster || c.cluster == cluster && (c.name == component || c.name == component+"-values")
 		})
 		e.expected(t)
-		if err := e.Fleet.Remove(file); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.Fleet.Remove(file))
 		e.push(t, "Switch it on again")
 		e.eventually(t, "it runs again", func() string { return missing(e.ledger.get(cluster, "ConfigMap", component+"-values")) })
 		e.settle(t)

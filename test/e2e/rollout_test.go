@@ -42,9 +42,7 @@ func rollout(t *testing.T, e *environment) {
 	plain := e.read(t, catalog)
 	e.replace(t, catalog, "  cert-manager:\n", "  cert-manager:"+strategy)
 	e.push(t, "Roll cert-manager out environment by environment")
-	if err := e.ArgoCD.Refresh(t.Context(), "application-sets-addons-default", false); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.ArgoCD.Refresh(t.Context(), "application-sets-addons-default", false))
 	e.eventually(t, "the ApplicationSet has the strategy", func() string {
 		set := e.ledger.get(hub.Name, "ApplicationSet", owner)
 		if set == nil {
@@ -84,9 +82,7 @@ func rollout(t *testing.T, e *environment) {
 
 	e.write(t, catalog, plain)
 	e.push(t, "All at once again")
-	if err := e.ArgoCD.Refresh(t.Context(), "application-sets-addons-default", false); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.ArgoCD.Refresh(t.Context(), "application-sets-addons-default", false))
 	e.eventually(t, "the ApplicationSet is without a strategy", func() string {
 		_, found, _ := unstructured.NestedMap(e.ledger.get(hub.Name, "ApplicationSet", owner).Object, "spec", "strategy", "rollingSync")
 		if found {

@@ -44,9 +44,7 @@ spec:
   destination: {name: payments-dev-eu-1, namespace: trespass}
   syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true]}
 `, e.Charts.URL())
-		if err := e.Kube.Apply(t.Context(), hub.Namespace, []byte(manifest)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.Kube.Apply(t.Context(), hub.Namespace, []byte(manifest)))
 		e.eventually(t, "Argo CD refuses it", func() string {
 			app := e.app("trespass")
 			if app == nil {
@@ -58,9 +56,7 @@ spec:
 			}
 			return fmt.Sprint(conditions)
 		})
-		if err := e.Kube.Delete(t.Context(), kube.Applications, hub.Namespace, "trespass", "Background"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.Kube.Delete(t.Context(), kube.Applications, hub.Namespace, "trespass", "Background"))
 		e.eventually(t, "it is gone", func() string { return present(e, "trespass") })
 		e.untouched(t, mark)
 	})

@@ -22,6 +22,7 @@ import (
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/chartserver"
 	"github.com/argosy-hub/argosy/test/e2e/internal/fleetrepo"
+	"github.com/argosy-hub/argosy/test/e2e/internal/require"
 )
 
 const checkout = "../../../.."
@@ -37,9 +38,7 @@ var charts = []chartserver.Chart{
 func serve(t *testing.T, charts ...chartserver.Chart) *chartserver.Server {
 	t.Helper()
 	s, err := chartserver.Start(t.Context(), charts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -51,13 +50,9 @@ func serve(t *testing.T, charts ...chartserver.Chart) *chartserver.Server {
 func get(t *testing.T, url string) []byte {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
@@ -76,9 +71,7 @@ type index struct {
 func readIndex(t *testing.T, s *chartserver.Server) index {
 	t.Helper()
 	var i index
-	if err := yaml.Unmarshal(get(t, s.URL()+"/index.yaml"), &i); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal(get(t, s.URL()+"/index.yaml"), &i))
 	return i
 }
 
@@ -86,9 +79,7 @@ func readIndex(t *testing.T, s *chartserver.Server) index {
 func files(t *testing.T, data []byte) map[string]string {
 	t.Helper()
 	zipped, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out := map[string]string{}
 	archive := tar.NewReader(zipped)
 	for {
@@ -96,13 +87,9 @@ func files(t *testing.T, data []byte) map[string]string {
 		if errors.Is(err, io.EOF) {
 			return out
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		content, err := io.ReadAll(archive)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out[header.Name] = string(content)
 	}
 }
@@ -152,9 +139,7 @@ func TestAdd(t *testing.T) {
 	t.Parallel()
 	s := serve(t, charts...)
 	before := get(t, s.URL()+"/charts/metrics-server-3.13.0.tgz")
-	if err := s.Add(chartserver.Chart{Name: "metrics-server", Version: "3.14.0"}, charts[0]); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Add(chartserver.Chart{Name: "metrics-server", Version: "3.14.0"}, charts[0]))
 	if got := len(readIndex(t, s).Entries["metrics-server"]); got != 2 {
 		t.Errorf("%d versions of metrics-server, expected 2", got)
 	}
@@ -175,15 +160,9 @@ func TestDefine(t *testing.T) {
 	s := serve(t, charts...)
 	other := get(t, s.URL()+"/charts/metrics-server-3.13.0.tgz")
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "issuers.yaml"), []byte("kind: CustomResourceDefinition\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Define("cert-manager", dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Add(chartserver.Chart{Name: "cert-manager", Version: "v1.21.0"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "issuers.yaml"), []byte("kind: CustomResourceDefinition\n"), 0o600))
+	require.NoError(t, s.Define("cert-manager", dir))
+	require.NoError(t, s.Add(chartserver.Chart{Name: "cert-manager", Version: "v1.21.0"}))
 	for _, version := range []string{"v1.19.1", "v1.20.2", "v1.21.0"} {
 		content := files(t, get(t, s.URL()+"/charts/cert-manager-"+version+".tgz"))
 		if content["cert-manager/crds/issuers.yaml"] != "kind: CustomResourceDefinition\n" || content["cert-manager/Chart.yaml"] == "" {
@@ -204,9 +183,7 @@ func helm(t *testing.T) string {
 	t.Helper()
 	if user, err := os.UserCacheDir(); err == nil {
 		found, err := filepath.Glob(filepath.Join(user, "argosy", "e2e", "*", "bin", "helm"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(found) > 0 {
 			return found[0]
 		}
@@ -247,9 +224,7 @@ func template(t *testing.T, helm string, args ...string) string {
 func rendered(t *testing.T, helm string, s *chartserver.Server, chart chartserver.Chart, values string) map[string]object {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "values.yaml")
-	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(values), 0o600))
 	out := template(t, helm, "it", chart.Name, "--repo", s.URL(), "--version", chart.Version, "--namespace", "there", "--values", file)
 	objects := map[string]object{}
 	for document := range strings.SplitSeq(out, "\n---\n") {
@@ -269,9 +244,7 @@ func TestRenderedByHelm(t *testing.T) {
 		return // said by helm, and the packages are looked at above
 	}
 	all, err := fleetrepo.Charts(t.Context(), checkout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all = append(all, charts...)
 	s := serve(t, all...)
 	for _, chart := range all {
@@ -326,12 +299,8 @@ func TestValues(t *testing.T) {
 				t.Errorf("replicas %v, expected %d", got, test.replicas)
 			}
 			var got, want any
-			if err := yaml.Unmarshal([]byte(objects["ConfigMap/it-values"].Data["values.yaml"]), &got); err != nil {
-				t.Fatal(err)
-			}
-			if err := yaml.Unmarshal([]byte(test.values), &want); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, yaml.Unmarshal([]byte(objects["ConfigMap/it-values"].Data["values.yaml"]), &got))
+			require.NoError(t, yaml.Unmarshal([]byte(test.values), &want))
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("values %v, expected %v", got, want)
 			}

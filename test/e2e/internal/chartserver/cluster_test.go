@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+	"github.com/argosy-hub/argosy/test/e2e/internal/require"
 	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
 )
 
@@ -29,9 +30,7 @@ func TestOnACluster(t *testing.T) {
 		template(t, helm, "pools", filepath.Join(checkout, "charts", "karpenter-node-pools"), "--set", "clusterName=one",
 			"--set-json", `nodePools={"general":{"requirements":[{"key":"kubernetes.io/arch","operator":"In","values":["arm64"]}]}}`),
 	} {
-		if err := client.Apply(t.Context(), "default", []byte(manifests)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, client.Apply(t.Context(), "default", []byte(manifests)))
 	}
 	for _, test := range []struct {
 		resource        schema.GroupVersionResource
@@ -53,9 +52,7 @@ func becomes(t *testing.T, client *kube.Client, resource schema.GroupVersionReso
 	defer tick.Stop()
 	for {
 		object, err := client.Get(t.Context(), resource, namespace, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if object != nil && is(object, condition) {
 			return
 		}

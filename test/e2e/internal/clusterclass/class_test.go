@@ -16,6 +16,7 @@ import (
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/clusterclass"
 	"github.com/argosy-hub/argosy/test/e2e/internal/process"
+	"github.com/argosy-hub/argosy/test/e2e/internal/require"
 	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
 )
 
@@ -63,9 +64,7 @@ func (c *class) apply(part, cluster, version string) error {
 
 func (c *class) must(err error) {
 	c.Helper()
-	if err != nil {
-		c.Fatal(err)
-	}
+	require.NoError(c.T, err)
 }
 
 // eventually waits until pending says nothing.

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/require"
 )
 
 // C1, C5, C6: commands under their names, with their version; files beside them.
@@ -19,9 +21,7 @@ func TestBuild(t *testing.T) {
 	t.Parallel()
 	o := module(t, "greeter")
 	b, err := build(t.Context(), o, greeter(), []string{"greeter"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out, err := exec.Command(b.Path("greet")).Output()
 	if got := string(out); err != nil || got != "hello from v1.22.333 of 1.22\n" {
 		t.Errorf("greet says %q, %v", got, err)
@@ -66,9 +66,7 @@ func TestBuildOnce(t *testing.T) {
 	}
 	gomod := filepath.Join(o.Root, "greeter", "go.mod")
 	text, err := os.ReadFile(gomod)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range 4 {
 		write(t, gomod, fmt.Sprintf("%s\n// %d\n", text, i))
 		again()
@@ -96,9 +94,7 @@ func TestOverlay(t *testing.T) {
 	for _, says := range []string{"one", "two"} {
 		write(t, filepath.Join(o.Root, "greeter", "overlay", "versioned.go"), fmt.Sprintf("package versioned\n\nfunc init() { println(%q) }\n", says))
 		b, err := build(t.Context(), o, map[string]recipe{"greeter": r}, []string{"greeter"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out, err := exec.Command(b.Path("greet")).CombinedOutput()
 		if got := string(out); err != nil || got != says+"\nhello from v1.22.333 of 1.22\n" {
 			t.Errorf("greet says %q, %v", got, err)
@@ -183,9 +179,7 @@ func TestTwoRuns(t *testing.T) {
 func TestCancel(t *testing.T) {
 	o := module(t, "greeter")
 	leftover := filepath.Join(o.Cache, unfinished+"killed")
-	if err := os.MkdirAll(leftover, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(leftover, 0o755))
 	g := slowGo(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	ended := make(chan error, 1)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/argosy-hub/argosy/test/e2e/internal/require"
 )
 
 // module writes a component without dependencies: building it needs no network.
@@ -52,9 +54,7 @@ func greeter() map[string]recipe {
 func cached(t *testing.T, o Options) []string {
 	t.Helper()
 	entries, err := os.ReadDir(o.Cache)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var names []string
 	for _, e := range entries {
 		if e.Name() != "lock" {
@@ -71,9 +71,7 @@ type stoppedGo struct{ dir string }
 func slowGo(t *testing.T) stoppedGo {
 	t.Helper()
 	real, err := exec.LookPath("go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := t.TempDir()
 	script := fmt.Sprintf(`#!/bin/sh
 if [ "$1" = build ]; then
@@ -83,9 +81,7 @@ fi
 exec %[2]s "$@"
 `, dir, real)
 	write(t, filepath.Join(dir, "go"), script)
-	if err := os.Chmod(filepath.Join(dir, "go"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Chmod(filepath.Join(dir, "go"), 0o755))
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	return stoppedGo{dir}
 }
@@ -113,9 +109,7 @@ func (g stoppedGo) release(t *testing.T) {
 func (g stoppedGo) builds(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(g.dir, "builds"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return strings.Count(string(text), "\n")
 }
 
@@ -135,19 +129,13 @@ func eventually(t *testing.T, what string, done func() bool) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func decode(t *testing.T, text []byte) modFile {
 	t.Helper()
 	var mod modFile
-	if err := json.Unmarshal(text, &mod); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &mod))
 	return mod
 }

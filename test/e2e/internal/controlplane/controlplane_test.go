@@ -17,6 +17,7 @@ import (
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/component"
 	"github.com/argosy-hub/argosy/test/e2e/internal/process"
+	"github.com/argosy-hub/argosy/test/e2e/internal/require"
 )
 
 // A cluster makes Deployments ready, lets namespaces go, gives service accounts tokens, and is the
@@ -24,9 +25,7 @@ import (
 func TestCluster(t *testing.T) {
 	c := startCluster(t)
 	kube, err := kubernetes.NewForConfig(c.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx := t.Context()
 
 	version, err := kube.Discovery().ServerVersion()
@@ -36,30 +35,22 @@ func TestCluster(t *testing.T) {
 	deploy(ctx, t, kube, "first")
 
 	account := filepath.Join(t.TempDir(), "account.kubeconfig")
-	if err := c.ServiceAccountKubeconfig(ctx, "first", "default", account); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.ServiceAccountKubeconfig(ctx, "first", "default", account))
 	for _, path := range []string{account, c.Kubeconfig} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", account)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := kubernetes.NewForConfigOrDie(config).CoreV1().Secrets("first").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("a service account without rights reads secrets: %v", err)
 	}
 
-	if err := c.RestartAPIServer(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.RestartAPIServer(ctx))
 	deploy(ctx, t, kube, "second")
 
-	if err := kube.CoreV1().Namespaces().Delete(ctx, "first", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, kube.CoreV1().Namespaces().Delete(ctx, "first", metav1.DeleteOptions{}))
 	eventually(ctx, t, "namespace first is gone", func() (bool, error) {
 		_, err := kube.CoreV1().Namespaces().Get(ctx, "first", metav1.GetOptions{})
 		return apierrors.IsNotFound(err), err
@@ -72,9 +63,7 @@ func TestArgoConfig(t *testing.T) {
 	t.Parallel()
 	c := Cluster{AdminToken: "t", CAData: []byte("certificate")}
 	var got any
-	if err := json.Unmarshal([]byte(c.ArgoConfig()), &got); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(c.ArgoConfig()), &got))
 	if c.ArgoConfig() != `{"bearerToken":"t","tlsClientConfig":{"caData":"Y2VydGlmaWNhdGU="}}` {
 		t.Error(c.ArgoConfig())
 	}
@@ -85,9 +74,7 @@ func startCluster(t *testing.T) *Cluster {
 	binaries, err := component.Build(t.Context(), component.Options{
 		Root: filepath.Join("..", "..", "components"), Progress: func(line string) { t.Log(line) },
 	}, "etcd", "kubernetes", "kwok")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := t.TempDir()
 	o := Options{Binaries: binaries, Group: process.NewGroup(filepath.Join(dir, "log")), Dir: dir}
 	t.Cleanup(func() {
@@ -97,13 +84,9 @@ func startCluster(t *testing.T) *Cluster {
 	})
 	began := time.Now()
 	etcd, err := StartEtcd(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c, err := Start(t.Context(), o, etcd, "one")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Logf("etcd and a cluster started in %s", time.Since(began).Round(100*time.Millisecond))
 	return c
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/fleetrepo"
 	"github.com/argosy-hub/argosy/test/e2e/internal/gitcmd"
 	"github.com/argosy-hub/argosy/test/e2e/internal/gitserver"
+	"github.com/argosy-hub/argosy/test/e2e/internal/require"
 )
 
 const (
@@ -55,9 +56,7 @@ func TestMain(m *testing.M) {
 func lint(t *testing.T, dir string) string {
 	t.Helper()
 	argosy, err := argosy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cmd := exec.Command(argosy, "lint")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
@@ -71,9 +70,7 @@ func lint(t *testing.T, dir string) string {
 func remote(t *testing.T) string {
 	t.Helper()
 	server, err := gitserver.Start(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = server.Close() })
 	if _, err := server.Create("argosy"); err != nil {
 		t.Fatal(err)
@@ -87,18 +84,14 @@ func demo(t *testing.T, members ...string) (r *fleetrepo.Repo, url string) {
 	r, err := fleetrepo.New(t.Context(), fleetrepo.Options{
 		Source: checkout, Remote: url, ChartRepo: chartRepo, Hub: hub, Members: members, Dir: filepath.Join(t.TempDir(), "fleet"),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r, url
 }
 
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	out, err := gitcmd.Run(t.Context(), dir, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return strings.TrimSpace(out)
 }
 
@@ -119,9 +112,7 @@ func TestFleetIsClean(t *testing.T) {
 				t.Errorf("argosy lint: %s\nexpected: %s", got, test.lint)
 			}
 			entries, err := os.ReadDir(filepath.Join(r.Path(), "fleet/fleet-members", hub))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var members []string
 			for _, entry := range entries {
 				members = append(members, strings.TrimSuffix(entry.Name(), ".yaml"))
@@ -130,9 +121,7 @@ func TestFleetIsClean(t *testing.T) {
 				t.Errorf("members %v, expected %v", members, want)
 			}
 			head, err := r.Head(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			refs := git(t, r.Path(), "ls-remote", "--heads", url)
 			if want := head + "\trefs/heads/main\n" + head + "\trefs/heads/release-next"; refs != want {
 				t.Errorf("branches on the server:\n%s\nexpected:\n%s", refs, want)
@@ -191,9 +180,7 @@ func TestRewritten(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for file, want := range map[string]string{
 		"charts/application-sets/catalogs/addons.yaml":    "      repoURL: " + chartRepo + "\n      name: karpenter\n", // an OCI registry
 		"charts/application-sets/catalogs/resources.yaml": "      repoURL: " + url + "\n      path: charts/storage-classes\n",
@@ -214,9 +201,7 @@ func TestChanges(t *testing.T) {
 	t.Parallel()
 	r, url := demo(t, three...)
 	first, err := r.Head(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	onServer := func(branch, want string) {
 		t.Helper()
 		if got, _, _ := strings.Cut(git(t, r.Path(), "ls-remote", url, "refs/heads/"+branch), "\t"); got != want {
@@ -227,55 +212,37 @@ func TestChanges(t *testing.T) {
 		t.Error("a commit without changes: no error")
 	}
 	const values = "addons/tenants/retail/clusters/retail-dev-eu-1/addons/metrics-server/values.yaml"
-	if err := r.Write(values, "replicas: 2\n"); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Replace(values, "2", "3"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Write(values, "replicas: 2\n"))
+	require.NoError(t, r.Replace(values, "2", "3"))
 	for _, old := range []string{"x", "s"} {
 		if err := r.Replace("addons/defaults/addons/metrics-server/values.yaml", old, ""); err == nil {
 			t.Errorf("replace %q, which is not there once: no error", old)
 		}
 	}
 	second, err := r.Commit(t.Context(), "more replicas")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	onServer("main", second)
 	onServer("release-next", first)
 	if text, err := r.Read(values); err != nil || text != "replicas: 3\n" {
 		t.Errorf("%s: %q %v", values, text, err)
 	}
-	if err := r.Remove(values); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Remove(values))
 	if _, err := r.Commit(t.Context(), "none"); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.ForcePush(t.Context(), second); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.ForcePush(t.Context(), second))
 	onServer("main", second)
 
-	if err := r.Switch(t.Context(), fleetrepo.ReleaseNext); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Switch(t.Context(), fleetrepo.ReleaseNext))
 	if _, err := r.Read(values); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s is on release-next: %v", values, err)
 	}
-	if err := r.Replace("charts/application-sets/catalogs/addons.yaml", "version: 3.13.0", "version: 3.14.0"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Replace("charts/application-sets/catalogs/addons.yaml", "version: 3.13.0", "version: 3.14.0"))
 	next, err := r.Commit(t.Context(), "the next metrics-server")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	onServer("release-next", next)
 	onServer("main", second)
-	if err := r.Switch(t.Context(), fleetrepo.Main); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Switch(t.Context(), fleetrepo.Main))
 	if head, err := r.Head(t.Context()); err != nil || head != second {
 		t.Errorf("back on main: %s %v, expected %s", head, err, second)
 	}
@@ -290,9 +257,7 @@ func TestAddMember(t *testing.T) {
 	t.Parallel()
 	r, _ := demo(t, three...)
 	path, text, err := r.MemberFile("retail-staging-eu-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if want := "fleet/fleet-members/hub-eu/retail-staging-eu-1.yaml"; path != want || !strings.Contains(text, "clusterName: retail-staging-eu-1\n") {
 		t.Errorf("%s with\n%s", path, text)
 	}
@@ -302,9 +267,7 @@ func TestAddMember(t *testing.T) {
 		t.Errorf("%s without its cluster: %v", own, err)
 	}
 	for _, name := range []string{"retail-staging-eu-1", "retail-prod-eu-2"} {
-		if err := r.AddMember(name); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.AddMember(name))
 	}
 	if _, err := r.Read(own); err != nil {
 		t.Error(err)
@@ -340,9 +303,7 @@ func TestSecretKeys(t *testing.T) {
 func TestCharts(t *testing.T) {
 	t.Parallel()
 	charts, err := fleetrepo.Charts(t.Context(), checkout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, want := range []chartserver.Chart{
 		{Name: "cert-manager", Version: "v1.20.2"},
 		{Name: "cert-manager", Version: "v1.19.1"}, // an override

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/fleetrepo"
+	"github.com/argosy-hub/argosy/test/e2e/internal/require"
 )
 
 // small is a checkout with the least that makes a fleet, and the given files.
@@ -34,12 +35,8 @@ files: {catalog: "application-sets/{{ .group }}.yaml"}
 		all[name] = text
 	}
 	for name, text := range all {
-		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	git(t, dir, "init", "--quiet")
 	return dir
@@ -78,9 +75,7 @@ g: https://github.com/argosy-hub/argosy-enterprise
 		}),
 		Remote: url, ChartRepo: chartRepo, Hub: "h", Members: []string{"a"}, Dir: filepath.Join(t.TempDir(), "fleet"),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := strings.NewReplacer("CHARTS", chartRepo, "GIT", url).Replace(`# GIT
 a: {repoURL: "CHARTS", name: ä} # https://a.example.com/charts
 b: {name: ä, repoURL: 'CHARTS'}

@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/chartserver"
 	"github.com/argosy-hub/argosy/test/e2e/internal/flux"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+	"github.com/argosy-hub/argosy/test/e2e/internal/require"
 	"github.com/argosy-hub/argosy/test/e2e/internal/testcluster"
 )
 
@@ -51,9 +52,7 @@ func start(t *testing.T) *environment {
 	e.flux, err = flux.Start(t.Context(), flux.Options{
 		Binaries: cluster.Binaries, Group: cluster.Group, Cluster: cluster.Cluster, Client: e.client, Dir: filepath.Join(cluster.Dir, "flux"),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Logf("flux %v started in %s", e.flux.Versions, since(began))
 	return e
 }
@@ -150,9 +149,7 @@ func (e *environment) deleted(t *testing.T) {
 		{flux.HelmReleases, "web"},
 		{flux.Kustomizations, "apps"},
 	} {
-		if err := e.client.Delete(t.Context(), o.resource, flux.Namespace, o.name, metav1.DeletePropagationBackground); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, e.client.Delete(t.Context(), o.resource, flux.Namespace, o.name, metav1.DeletePropagationBackground))
 	}
 	for _, o := range []struct {
 		resource        schema.GroupVersionResource

@@ -26,6 +26,7 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/gitserver"
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
 	"github.com/argosy-hub/argosy/test/e2e/internal/process"
+	"github.com/argosy-hub/argosy/test/e2e/internal/require"
 )
 
 // greeting is a ConfigMap with a text, and its namespace.
@@ -76,9 +77,7 @@ type repository struct{ url, clone string }
 func newRepository(t *testing.T) *repository {
 	t.Helper()
 	server, err := gitserver.Start(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = server.Close() })
 	if _, err := server.Create("fleet"); err != nil {
 		t.Fatal(err)
@@ -91,9 +90,7 @@ func newRepository(t *testing.T) *repository {
 func (r *repository) run(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := gitcmd.Run(t.Context(), r.clone, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return strings.TrimSpace(out)
 }
 
@@ -102,12 +99,8 @@ func (r *repository) push(t *testing.T, files map[string]string) string {
 	t.Helper()
 	for name, text := range files {
 		file := filepath.Join(r.clone, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o750))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	r.run(t, "add", "--all")
 	r.run(t, "-c", "user.name=e2e", "-c", "user.email=e2e@example.org", "commit", "--quiet", "--message", "change")
@@ -133,9 +126,7 @@ func registry(t *testing.T, files map[string]string) string {
 		"config":        descriptor("application/vnd.cncf.flux.config.v1+json", []byte("{}")),
 		"layers":        []any{descriptor("application/vnd.cncf.flux.content.v1.tar+gzip", pack(t, files))},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	manifestDigest := descriptor(manifestType, manifest)["digest"]
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch data, name := blobs[path.Base(r.URL.Path)], path.Base(path.Dir(r.URL.Path)); {
@@ -161,35 +152,25 @@ func pack(t *testing.T, files map[string]string) []byte {
 	archive := tar.NewWriter(zipped)
 	for name, text := range files {
 		header := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(text))}
-		if err := archive.WriteHeader(header); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, archive.WriteHeader(header))
 		if _, err := archive.Write([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := zipped.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, archive.Close())
+	require.NoError(t, zipped.Close())
 	return out.Bytes()
 }
 
 // apply applies manifests, in Flux's namespace.
 func (e *environment) apply(t *testing.T, manifests string) {
 	t.Helper()
-	if err := e.client.Apply(t.Context(), flux.Namespace, []byte(manifests)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, e.client.Apply(t.Context(), flux.Namespace, []byte(manifests)))
 }
 
 func (e *environment) reconcile(t *testing.T, r schema.GroupVersionResource, name string) {
 	t.Helper()
-	if err := e.flux.Reconcile(t.Context(), r, flux.Namespace, name); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, e.flux.Reconcile(t.Context(), r, flux.Namespace, name))
 }
 
 // ready waits until an object of Flux is.
@@ -272,17 +253,13 @@ func text(o *unstructured.Unstructured, fields ...string) string {
 
 func kill(t *testing.T, p *process.Process) {
 	t.Helper()
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Kill())
 }
 
 func restart(t *testing.T, p *process.Process) {
 	t.Helper()
 	began := time.Now()
-	if err := p.Restart(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Restart(t.Context()))
 	t.Logf("%s restarted in %s", p.Name(), since(began))
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/gitcmd"
 	"github.com/argosy-hub/argosy/test/e2e/internal/gitserver"
+	"github.com/argosy-hub/argosy/test/e2e/internal/require"
 )
 
 // wait bounds what happens apart from the test.
@@ -19,9 +20,7 @@ const wait = 20 * time.Second
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	out, err := tryGit(t, dir, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out
 }
 
@@ -35,9 +34,7 @@ func tryGit(t *testing.T, dir string, args ...string) (string, error) {
 func served(t *testing.T) (s *gitserver.Server, clone string, pushes <-chan gitserver.Push) {
 	t.Helper()
 	s, err := gitserver.Start(t.Context(), filepath.Join(t.TempDir(), "repositories"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -55,9 +52,7 @@ func served(t *testing.T) (s *gitserver.Server, clone string, pushes <-chan gits
 
 func commit(t *testing.T, clone, file string, content []byte) string {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(clone, file), content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(clone, file), content, 0o600))
 	git(t, clone, "add", file)
 	git(t, clone, "commit", "--quiet", "-m", file)
 	return git(t, clone, "rev-parse", "HEAD")
@@ -159,23 +154,17 @@ func TestDownAndUp(t *testing.T) {
 	s, clone, pushes := served(t)
 	url := s.URL("fleet")
 	commit(t, clone, "a", []byte("a\n"))
-	if err := s.Down(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Down())
 	if _, err := tryGit(t, clone, "push", "origin", "HEAD:main"); err == nil || !strings.Contains(err.Error(), "onnect") {
 		t.Fatalf("a push to a server that is down: %v, expected a refused connection", err)
 	}
-	if err := s.Up(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Up())
 	if got := s.URL("fleet"); got != url {
 		t.Fatalf("back at %s, expected %s", got, url)
 	}
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
 	awaitPush(t, pushes, "a")
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	if err := s.Up(); err == nil {
 		t.Error("a closed server is up again")
 	}
@@ -199,9 +188,7 @@ func TestPortInUse(t *testing.T) {
 func TestCleanEnvironment(t *testing.T) {
 	home := t.TempDir()
 	config := "[http]\n\tproxy = http://127.0.0.1:1\n[core]\n\thooksPath = /nowhere\n[receive]\n\tdenyCreates = true\n[init]\n\ttemplateDir = /nowhere\n"
-	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(config), 0o600))
 	t.Setenv("HOME", home)
 	t.Setenv("GIT_DIR", filepath.Join(home, "elsewhere"))
 	t.Setenv("http_proxy", "http://127.0.0.1:1")
@@ -262,9 +249,7 @@ func TestPrivateRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	with, err := s.Private("shop/cart", "reader", "secret")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	git(t, clone, "push", "--quiet", with, "HEAD:main")
 	git(t, clone, "ls-remote", strings.TrimSuffix(with, ".git"))
 	for _, url := range []string{s.URL("shop/cart"), strings.TrimSuffix(s.URL("shop/cart"), ".git"), strings.Replace(with, "secret", "guess", 1)} {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/process"
+	"github.com/argosy-hub/argosy/test/e2e/internal/require"
 )
 
 // Rule 6.
@@ -27,27 +28,19 @@ func TestPrivateNetwork(t *testing.T) {
 	t.Parallel()
 	g := newGroup(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	forwarded := l.Addr().(*net.TCPAddr).Port
 	own, down := freePort(t), freePort(t)
 	s := child(t, "inside", strconv.Itoa(own), strconv.Itoa(forwarded), strconv.Itoa(down))
 	s.Forward = []int{forwarded, down, forwarded}
 	p, err := g.Start(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range 2 {
 		conn, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
-		if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
 		lines := bufio.NewScanner(conn)
 		expect := func(want string) {
 			t.Helper()
@@ -64,9 +57,7 @@ func TestPrivateNetwork(t *testing.T) {
 			fmt.Fprintln(conn, i)
 			expect(fmt.Sprintf("echo %d", i))
 		}
-		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, conn.(*net.TCPConn).CloseWrite())
 		expect("the end: <nil>") // its stream is open still
 		closed(t, p.Exited())
 		if log := read(t, p.Log()); !strings.Contains(log, "exited with status 0") {
@@ -86,21 +77,15 @@ func TestPrivateNetworkPassesSignalsAndStatus(t *testing.T) {
 	s.Forward = []int{}
 	s.ReadyLog = "serving, pid "
 	p, err := g.Start(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Restart(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, p.Restart(t.Context()))
 	if log := read(t, p.Log()); !strings.Contains(log, "serving, pid "+strconv.Itoa(p.Pid())) {
 		t.Errorf("started and restarted; log:\n%s", log)
 	}
 	if reachable(t, address) {
 		t.Error("without ports to forward the network is not private")
 	}
-	if err := p.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Stop())
 	if log := read(t, p.Log()); !strings.Contains(log, "ending in order") || !strings.Contains(log, "exited with status 0") {
 		t.Errorf("log:\n%s", log)
 	}
@@ -119,20 +104,14 @@ func TestPrivateNetworkPublishesAndReaches(t *testing.T) {
 	t.Parallel()
 	g := newGroup(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	go answer(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "outside") }))
 	root := t.TempDir()
 	program, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, data := range map[string]string{"program": string(program), "marker": "of the root"} {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(data), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(data), 0o700))
 	}
 	published := freePort(t)
 	url := fmt.Sprintf("http://127.0.0.1:%d/", published)
@@ -142,9 +121,7 @@ func TestPrivateNetworkPublishesAndReaches(t *testing.T) {
 	s.Publish = map[int]int{published: 8443}
 	s.Ready = process.WaitHTTP(url, nil)
 	p, err := g.Start(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range 2 {
 		var all sync.WaitGroup
 		for range 20 { // more connections than one at a time
@@ -165,13 +142,9 @@ func TestPrivateNetworkPublishesAndReaches(t *testing.T) {
 		if reachable(t, "127.0.0.1:8443") {
 			t.Error("its own port can be reached from outside")
 		}
-		if err := p.Restart(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Restart(t.Context()))
 	}
-	if err := p.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Stop())
 	if reachable(t, fmt.Sprintf("127.0.0.1:%d", published)) {
 		t.Error("its port is still published")
 	}

@@ -11,14 +11,13 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/process"
+	"github.com/argosy-hub/argosy/test/e2e/internal/require"
 )
 
 func freePort(t *testing.T) int {
 	t.Helper()
 	port, err := process.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return port
 }
 
@@ -51,9 +50,7 @@ func TestFreePortIsFreeWhileProgramsStart(t *testing.T) {
 	defer cancel()
 	for range 200 {
 		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:"+strconv.Itoa(freePort(t)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_ = l.Close()
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/process"
+	"github.com/argosy-hub/argosy/test/e2e/internal/require"
 )
 
 func newGroup(t *testing.T) *process.Group {
@@ -45,9 +46,7 @@ func serving(t *testing.T, g *process.Group, name string, args ...string) (*proc
 	s.Name, s.Ports = name, []int{port}
 	s.Ready = process.WaitHTTP("http://"+address, nil)
 	p, err := g.Start(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p, address
 }
 
@@ -59,9 +58,7 @@ func reachable(t *testing.T, address string) bool {
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(text)
 }
 
@@ -89,9 +86,7 @@ func TestStopEndsAllInReverseOrder(t *testing.T) {
 		addresses, processes = append(addresses, address), append(processes, p)
 	}
 	for range 2 { // the second time does nothing
-		if err := g.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.Stop())
 	}
 	slices.Reverse(addresses)
 	if got, want := read(t, order), strings.Join(addresses, "\n")+"\n"; got != want {
@@ -118,9 +113,7 @@ func TestStopEndsTheStubbornAndTheirChildren(t *testing.T) {
 	s := child(t, "stubborn")
 	s.StopTimeout = 100 * time.Millisecond
 	stubborn, err := g.Start(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	eventually(t, "SIGTERM is ignored", func() bool { return strings.Contains(read(t, stubborn.Log()), "pid") })
 	address := "127.0.0.1:" + strconv.Itoa(freePort(t))
 	s = child(t, "parent", address)
@@ -128,9 +121,7 @@ func TestStopEndsTheStubbornAndTheirChildren(t *testing.T) {
 	if _, err := g.Start(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.Stop())
 	if log := read(t, stubborn.Log()); !strings.Contains(log, "still running 100ms after SIGTERM") || !strings.Contains(log, "was ended by signal 9") {
 		t.Errorf("log:\n%s", log)
 	}
@@ -149,29 +140,19 @@ func TestDeathOfTheHolder(t *testing.T) {
 			}
 			logs := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
 			for _, d := range []string{filepath.Dir(dir), dir} {
-				if err := os.Chmod(d, 0o755); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.Chmod(d, 0o755))
 			}
-			if err := os.Mkdir(logs, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Mkdir(logs, 0o755))
 			if credential != nil {
-				if err := os.Chown(logs, int(credential.Uid), int(credential.Gid)); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.Chown(logs, int(credential.Uid), int(credential.Gid)))
 			}
 			holder := &exec.Cmd{
 				Path: "/proc/self/exe", Args: []string{"holder", logs, strconv.Itoa(freePort(t))}, Env: []string{childVariable + "=holder"}, Stderr: os.Stderr,
 				SysProcAttr: &syscall.SysProcAttr{Credential: credential},
 			}
 			out, err := holder.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := holder.Start(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, holder.Start())
 			t.Cleanup(func() { _ = holder.Process.Kill() })
 			line, _ := bufio.NewReader(out).ReadString('\n')
 			var outer, inner int
@@ -181,9 +162,7 @@ func TestDeathOfTheHolder(t *testing.T) {
 			if gone(outer) || gone(inner) {
 				t.Fatal("the processes do not run")
 			}
-			if err := holder.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, holder.Process.Kill())
 			_ = holder.Wait()
 			eventually(t, "its processes are gone", func() bool { return gone(outer) && gone(inner) })
 		})
@@ -332,29 +311,21 @@ func TestKillAndRestart(t *testing.T) {
 	p, address := serving(t, g, "serve")
 	first, exited := p.Pid(), p.Exited()
 	for range 2 {
-		if err := p.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Kill())
 	}
 	closed(t, exited)
 	if reachable(t, address) || p.Pid() != 0 {
 		t.Error("killed, and still there")
 	}
 	for range 2 { // once when it is down, once when it runs
-		if err := p.Restart(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.Restart(t.Context()))
 		if !reachable(t, address) || p.Pid() == first || p.Pid() == 0 {
 			t.Errorf("restarted, and not there; pid %d", p.Pid())
 		}
 	}
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Kill())
 	held, err := net.Listen("tcp", address) // as what it was starting when it was killed
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	time.AfterFunc(100*time.Millisecond, func() { _ = held.Close() })
 	if err := p.Restart(t.Context()); err != nil {
 		t.Error(err)
@@ -365,9 +336,7 @@ func TestKillAndRestart(t *testing.T) {
 	if _, err := g.Start(t.Context(), child(t, "serve", address)); err == nil || !strings.Contains(err.Error(), "start serve: a process of that name runs already") {
 		t.Errorf("a second one of the name: %v", err)
 	}
-	if err := p.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Stop())
 	if reachable(t, address) {
 		t.Error("stopped, and still there")
 	}
@@ -391,9 +360,7 @@ func TestTwoGroupsAtOnce(t *testing.T) {
 	one, other := newGroup(t), newGroup(t)
 	_, ended := serving(t, one, "serve")
 	_, stays := serving(t, other, "serve")
-	if err := one.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, one.Stop())
 	if reachable(t, ended) || !reachable(t, stays) {
 		t.Error("expected the one group's process to have ended, and the other's to run")
 	}
@@ -405,14 +372,10 @@ func TestEnvironment(t *testing.T) {
 	g := newGroup(t)
 	_, address := serving(t, g, "serve")
 	resp, err := http.Get("http://" + address + "/env")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := childVariable + "=serve\nPATH=" + os.Getenv("PATH") + "\n"
 	if percent, ok := os.LookupEnv("GOGC"); ok {
 		want += "GOGC=" + percent + "\n"
@@ -425,17 +388,13 @@ func TestEnvironment(t *testing.T) {
 func TestSpecsThatCannotBeStarted(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	taken := l.Addr().String()
 	_, port, _ := net.SplitHostPort(taken)
 	number, _ := strconv.Atoi(port)
 	script := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(script, []byte("no program\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(script, []byte("no program\n"), 0o700))
 	never := func(context.Context) error { return errors.New("not yet") }
 	tests := map[string]struct {
 		spec process.Spec

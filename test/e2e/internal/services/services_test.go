@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/kube"
+	"github.com/argosy-hub/argosy/test/e2e/internal/require"
 	"github.com/argosy-hub/argosy/test/e2e/internal/services"
 )
 
@@ -33,9 +34,7 @@ func TestProxy(t *testing.T) {
 		}
 	}
 	proxy, err := services.Start(t.Context(), &kube.Client{Typed: fake.NewClientset(service("here", "a"), service("elsewhere", "b"))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = proxy.Close() })
 	if status, body := ask(t, proxy, "http://here.flux-system.svc:8080/v2/"); status != http.StatusBadGateway {
 		t.Errorf("before there is a pod: %d %s; expected 502", status, body)
@@ -62,9 +61,7 @@ func TestProxy(t *testing.T) {
 func ask(t *testing.T, proxy *services.Proxy, address string) (status int, body string) {
 	t.Helper()
 	via, err := url.Parse(proxy.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	refused := false
 	client := &http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyURL(via),
@@ -75,20 +72,14 @@ func ask(t *testing.T, proxy *services.Proxy, address string) (status int, body 
 	}}
 	t.Cleanup(client.CloseIdleConnections)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	response, err := client.Do(request)
 	if refused {
 		return status, ""
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return response.StatusCode, string(text)
 }

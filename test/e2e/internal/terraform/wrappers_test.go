@@ -18,6 +18,7 @@ import (
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/component"
 	"github.com/argosy-hub/argosy/test/e2e/internal/fleetrepo"
+	"github.com/argosy-hub/argosy/test/e2e/internal/require"
 )
 
 const checkout = "../../../.."
@@ -28,13 +29,9 @@ var update = flag.Bool("update", false, "write the golden file again")
 func runner(t *testing.T) *Runner {
 	t.Helper()
 	b, err := component.Build(t.Context(), component.Options{Root: checkout + "/test/e2e/components"}, Components()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r, err := New(t.Context(), b, checkout, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -82,9 +79,7 @@ func applyAll(t *testing.T, r *Runner) map[string]map[string]json.RawMessage {
 	out := map[string]map[string]json.RawMessage{}
 	for _, a := range slices.Concat(hubs, spokes) {
 		outputs, err := r.Apply(t.Context(), a.wrapper, a.workspace, a.account, a.variables)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out[a.workspace] = outputs
 	}
 	return out
@@ -92,9 +87,7 @@ func applyAll(t *testing.T, r *Runner) map[string]map[string]json.RawMessage {
 
 func text(t *testing.T, value json.RawMessage) (out string) {
 	t.Helper()
-	if err := json.Unmarshal(value, &out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(value, &out))
 	return out
 }
 
@@ -102,15 +95,11 @@ func text(t *testing.T, value json.RawMessage) (out string) {
 func names(t *testing.T) func(name, hub, cluster, component string) string {
 	t.Helper()
 	data, err := os.ReadFile(checkout + "/docs/schemas/cluster-secret.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var schema struct {
 		Names map[string]string `json:"x-names"`
 	}
-	if err := json.Unmarshal(data, &schema); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(data, &schema))
 	return func(name, hub, cluster, component string) string {
 		if schema.Names[name] == "" {
 			t.Fatalf("x-names has no %s", name)
@@ -171,9 +160,7 @@ func named(t *testing.T, r *Runner) {
 	add("aws_iam_role", payments, name("componentRole", "", agent, "external-dns"))
 	for kind, want := range want {
 		objects, err := r.cloud.all(kind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for _, o := range objects {
 			got = append(got, o.Account+" "+o.text("name"))
@@ -255,9 +242,7 @@ func linted(t *testing.T, outputs map[string]map[string]json.RawMessage) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, folder := range fleetrepo.Folders {
-		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(checkout, folder))); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(checkout, folder))))
 	}
 	write := func(hub, member, secret string) {
 		file := filepath.Join(dir, "fleet", "fleet-members", hub, member+".yaml")
@@ -265,27 +250,19 @@ func linted(t *testing.T, outputs map[string]map[string]json.RawMessage) {
 		if err != nil || !memberKey.Match(data) {
 			t.Fatalf("%s has no secretManagerSecretName: %v", file, err)
 		}
-		if err := os.WriteFile(file, memberKey.ReplaceAll(data, []byte("secretManagerSecretName: "+secret)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, memberKey.ReplaceAll(data, []byte("secretManagerSecretName: "+secret)), 0o600))
 	}
 	var clusters []json.RawMessage
 	for _, a := range slices.Concat(hubs, spokes) {
 		clusters = append(clusters, outputs[a.workspace]["facts"])
 	}
 	facts, err := json.Marshal(map[string]any{"apiVersion": "argosy.dev/v1alpha1", "kind": "Facts", "clusters": clusters})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	factsFile := filepath.Join(t.TempDir(), "facts.json")
-	if err := os.WriteFile(factsFile, facts, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(factsFile, facts, 0o600))
 	lint := func(more ...string) string {
 		program, err := filepath.Abs(checkout + "/bin/argosy")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out, err := exec.CommandContext(t.Context(), program, append([]string{"lint", "--repo", dir, "--facts", factsFile}, more...)...).CombinedOutput()
 		if len(out) == 0 {
 			t.Fatalf("%v: build it with `make build`", err)
@@ -333,12 +310,8 @@ func linted(t *testing.T, outputs map[string]map[string]json.RawMessage) {
 func writeRecord(t *testing.T, dir, name, text string) {
 	t.Helper()
 	file := filepath.Join(dir, filepath.FromSlash(name)+".json")
-	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o750))
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 }
 
 // golden compares what test/charts goes on with: records by the name that a member's file has for
@@ -346,9 +319,7 @@ func writeRecord(t *testing.T, dir, name, text string) {
 func golden(t *testing.T, r *Runner, outputs map[string]map[string]json.RawMessage) {
 	t.Helper()
 	records, err := r.Records()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	store := map[string]json.RawMessage{}
 	for _, record := range records {
 		store[record.Name] = json.RawMessage(record.Value)
@@ -359,9 +330,7 @@ func golden(t *testing.T, r *Runner, outputs map[string]map[string]json.RawMessa
 	}
 	releases := map[string]string{}
 	all, err := r.cloud.all("helm_release")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, release := range all {
 		if values, _ := release.Attributes["values"].([]any); len(values) == 1 && strings.Contains(fmt.Sprint(values[0]), `"`+hubEU+`"`) {
 			releases[release.text("chart")] = fmt.Sprint(values[0])
@@ -370,20 +339,14 @@ func golden(t *testing.T, r *Runner, outputs map[string]map[string]json.RawMessa
 	got, err := json.MarshalIndent(map[string]any{
 		"members": members, "store": store, "connections": connections(t, r), "facts": facts, "releases": releases,
 	}, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got = append(got, '\n')
 	const file = checkout + "/test/charts/testdata/terraform.json"
 	if *update {
-		if err := os.WriteFile(file, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, got, 0o600))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s is not what Terraform makes (-update writes it):\n%s", file, diff)
 	}
@@ -401,9 +364,7 @@ func connections(t *testing.T, r *Runner) map[string]json.RawMessage {
 			"cluster_name": "retail-dev-eu-1", "server": "https://retail-dev-eu-1.example.com", "connection": connection,
 			"addons": map[string]any{"kubernetes_version": "1.33", "environment": ""}, "metadata": map[string]any{"note": "as text", "nothing": ""},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out[name] = json.RawMessage(text(t, outputs["json"]))
 	}
 	return out
@@ -471,9 +432,7 @@ func contents(t *testing.T, dir string) map[string]string {
 		out[file] = string(bytes.TrimSpace(data))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out
 }
 
@@ -484,12 +443,8 @@ func TestMistakesInAModulesArguments(t *testing.T) {
 	r := runner(t)
 	write := func(text string) {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Join(r.Dir, "mine"), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(r.Dir, "mine", "main.tf"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Join(r.Dir, "mine"), 0o750))
+		require.NoError(t, os.WriteFile(filepath.Join(r.Dir, "mine", "main.tf"), []byte(text), 0o600))
 		if _, err := r.Run(t.Context(), "mine", "", "get"); err != nil {
 			t.Fatal(err)
 		}
@@ -519,13 +474,9 @@ func TestPage(t *testing.T) {
 	t.Parallel()
 	r := runner(t)
 	page, err := os.ReadFile(checkout + "/docs/how-to/terraform.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, file := range regexp.MustCompile("(?s)```hcl\n# terraform/(\\S+)\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
-		if err := os.WriteFile(filepath.Join(r.Dir, filepath.FromSlash(file[1])), []byte(file[2]), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(r.Dir, filepath.FromSlash(file[1])), []byte(file[2]), 0o600))
 	}
 	block := regexp.MustCompile("(?s)```console\n(\\$ cd terraform/hub.*?)```").FindSubmatch(page)
 	if block == nil {
@@ -551,9 +502,7 @@ func TestPage(t *testing.T) {
 			args = append(args, "-auto-approve", "-input=false")
 		}
 		printed, err := r.Run(t.Context(), folder, platform, args...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out = string(printed)
 		ran++
 	}
