@@ -13,6 +13,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // approvals are what a forge has taken, of pull request 7 of a commit into main.
@@ -59,13 +61,9 @@ func (f *approvals) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func approvalFleet(t *testing.T) (dir string, git func(args ...string) string) {
 	t.Helper()
 	fixture, err := txtar.ParseFile("testdata/script/plan-new-cluster.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	above := t.TempDir()
-	if err := txtar.Write(fixture, above); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, txtar.Write(fixture, above))
 	dir = filepath.Join(above, "fleet-repository")
 	git = func(args ...string) string {
 		t.Helper()
@@ -86,19 +84,13 @@ func approvalFleet(t *testing.T) (dir string, git func(args ...string) string) {
 // what the branch has by now, and no other. Nothing of the change is checked out.
 func TestApprove(t *testing.T) {
 	script, err := filepath.Abs("../../docs/ci/argosy-approve.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir, git := approvalFleet(t)
 	write := func(name, text string) {
 		t.Helper()
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	const members = "fleet/fleet-members/hub/"
 	member := func(name, more string) string {
@@ -207,9 +199,7 @@ func conflicting(git func(...string) string, write func(name, text string), file
 // it, and let what waits for a person wait. On GitLab it is then merged.
 func TestApprovalJobs(t *testing.T) {
 	repo, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir, git := approvalFleet(t)
 	bare := filepath.Join(t.TempDir(), "origin.git")
 	git("clone", "--quiet", "--bare", ".", bare)
@@ -217,9 +207,7 @@ func TestApprovalJobs(t *testing.T) {
 	git("checkout", "--quiet", "-b", "change")
 	const file = "fleet/fleet-members/hub/shop-2.yaml"
 	text := "clusterName: shop-2\ntenant: shop\nenvironment: dev\nsecretManagerSecretName: shop-2\n"
-	if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	git("add", ".")
 	git("commit", "--quiet", "--message", "change")
 	commit := git("rev-parse", "HEAD")
@@ -227,25 +215,17 @@ func TestApprovalJobs(t *testing.T) {
 	git("checkout", "--quiet", "main")
 	git("branch", "--quiet", "-D", "change")
 	for _, link := range []string{".argosy", "argosy"} {
-		if err := os.MkdirAll(filepath.Join(dir, link, "docs"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(filepath.Join(repo, "docs/ci"), filepath.Join(dir, link, "docs/ci")); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, link, "docs"), 0o755))
+		require.NoError(t, os.Symlink(filepath.Join(repo, "docs/ci"), filepath.Join(dir, link, "docs/ci")))
 	}
 	step := func(text []byte, at any) {
 		t.Helper()
-		if err := yaml.Unmarshal([]byte(strings.Replace(string(text), "\non:", "\n\"on\":", 1)), at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, yaml.Unmarshal([]byte(strings.Replace(string(text), "\non:", "\n\"on\":", 1)), at))
 	}
 	read := func(name string) []byte {
 		t.Helper()
 		text, err := os.ReadFile(filepath.Join(repo, "docs/ci", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return text
 	}
 	var github struct {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const cliDoc = "../../docs/reference/cli.md"
@@ -27,9 +29,7 @@ func TestCLIDocIsUpToDate(t *testing.T) {
 	root.InitDefaultCompletionCmd()
 	describe(&b, root)
 	page, err := os.ReadFile(cliDoc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	before, rest, found := strings.Cut(string(page), generatedFrom)
 	_, after, closed := strings.Cut(rest, generatedTo)
 	if !found || !closed {
@@ -37,9 +37,7 @@ func TestCLIDocIsUpToDate(t *testing.T) {
 	}
 	want := before + generatedFrom + "\n" + b.String() + "\n" + generatedTo + after
 	if *update {
-		if err := os.WriteFile(cliDoc, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(cliDoc, []byte(want), 0o644))
 	} else if string(page) != want {
 		t.Errorf("%s is out of date: run make docs", cliDoc)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/hub"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // hubAPI is a hub's API server with two members' cluster Secrets, the first with an Application;
@@ -54,9 +55,7 @@ func hubAPI(t *testing.T, status *int) (kubeconfig string) {
 	file := filepath.Join(t.TempDir(), "config")
 	config := `{apiVersion: v1, kind: Config, current-context: elsewhere, contexts: [{name: elsewhere, context: {cluster: nowhere}}, {name: hub, context: {cluster: hub}}],
 		clusters: [{name: nowhere, cluster: {server: "http://127.0.0.1:1"}}, {name: hub, cluster: {server: "` + s.URL + `"}}]}`
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(config), 0o600))
 	return file
 }
 
@@ -89,17 +88,11 @@ func TestFactsExportRoundTrip(t *testing.T) {
 		t.Error("other bytes")
 	}
 	read, err := facts.Parse("facts.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rest, err := hub.LoadContext(config, "hub")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	live, _, err := hub.List(context.Background(), hub.Options{Config: rest, Namespace: "gitops"}, hub.Also{Applications: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	one, _ := live.Of("one")
 	delete(one.Annotations, "git_token")
 	repository := snapshot.FromMap(map[string]string{
@@ -113,9 +106,7 @@ func TestFactsExportRoundTrip(t *testing.T) {
 	})
 	answers := func(known facts.Set) string {
 		st, err := fleetstate.Build(nil, repository, known)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var all []string
 		for _, view := range []string{"members", "releases", "components", "agents"} {
 			parameters, _ := json.Marshal(map[string]string{"view": view, "group": "addons"})
@@ -123,13 +114,9 @@ func TestFactsExportRoundTrip(t *testing.T) {
 				parameters, _ = json.Marshal(map[string]string{"view": view})
 			}
 			r, err := query.Parse(parameters, "hub")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			answer, err := response.Bytes(st, r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			all = append(all, string(answer))
 		}
 		return strings.Join(all, "")

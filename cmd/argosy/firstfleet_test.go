@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // consoleBlock is a block of commands, each after "$ ", with their outputs.
@@ -23,9 +25,7 @@ type shownCommand struct{ command, output string }
 func shownCommands(t *testing.T, document string) (out []shownCommand) {
 	t.Helper()
 	text, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, block := range consoleBlock.FindAllStringSubmatch(string(text), -1) {
 		continued := false
 		for line := range strings.Lines(block[1]) {
@@ -105,12 +105,8 @@ func TestFirstFleet(t *testing.T) {
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Close())
 	return address
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 var (
@@ -49,21 +51,13 @@ func TestHowToOfPullRequests(t *testing.T) {
 func runHowTo(t *testing.T, name, of string) (statuses []int) {
 	t.Helper()
 	page, err := filepath.Abs("../../docs/how-to/" + name + ".md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	files, err := txtar.ParseFile("testdata/how-to/" + of + ".txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := t.TempDir()
-	if err := txtar.Write(files, dir); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, txtar.Write(files, dir))
 	t.Chdir(dir)
 	pattern, begin := console, func() {}
 	switch of {
@@ -124,17 +118,11 @@ func writeStep(t *testing.T, path, text string, atEnd bool) {
 	text = strings.Replace(text, "expires: 2026-12-01", "expires: "+time.Now().UTC().AddDate(0, 0, 7).Format(time.DateOnly), 1)
 	if atEnd {
 		before, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text = string(before) + text
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // serveAs makes a folder of files a clone of the repository that Git finds at a URL.

@@ -27,6 +27,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/migrate/importer"
 	"github.com/argosy-hub/argosy/internal/migrate/verify"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // corpusTools are those of the command, without the processes that render charts.
@@ -92,16 +94,12 @@ func TestImportCorpus(t *testing.T) {
 	for _, name := range names {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			a, err := txtar.ParseFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if !strings.HasPrefix(string(a.Comment), "# Shape: ") {
 				t.Errorf("%s does not begin with the source of its shape", name)
 			}
 			r, err := importShape(a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			total, equal = total+r.Applications, equal+r.Equal
 			if strings.Contains(name, "copied") {
 				before, after = before+r.LinesBefore, after+r.LinesAfter
@@ -127,9 +125,7 @@ func TestImportCorpus(t *testing.T) {
 				}
 				a.Files = slices.DeleteFunc(a.Files, func(f txtar.File) bool { return f.Name == "want" })
 				a.Files = append(a.Files, txtar.File{Name: "want", Data: []byte(got)})
-				if err := os.WriteFile(name, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(name, txtar.Format(a), 0o644))
 			}
 		})
 	}
@@ -147,16 +143,12 @@ func TestImportCorpus(t *testing.T) {
 func again(t *testing.T, a *txtar.Archive, files map[string][]byte, st *fleetstate.State) {
 	t.Helper()
 	o, err := optionsOf(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	first := expandFleet(files, st)
 	for _, set := range first.Lists(fleet.OwnerHub) {
 		if set.ApplicationSet() {
 			data, err := json.Marshal(set.Tree)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			o.ApplicationSets = append(o.ApplicationSets, snapshot.NewFile("rendered/"+set.Name()+".yaml", data, 1<<20))
 		}
 	}
@@ -178,13 +170,9 @@ func again(t *testing.T, a *txtar.Archive, files map[string][]byte, st *fleetsta
 		o.Clusters = append(o.Clusters, c)
 	}
 	r, err := importer.Import(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	second := expandFleet(r.Files, stateOf(t, r.Files))
-	if diff := cmp.Diff(applicationsOf(first), applicationsOf(second)); diff != "" {
-		t.Errorf("rendered and imported again:\n%s", diff)
-	}
+	assert.Equal(t, applicationsOf(first), applicationsOf(second), "rendered and imported again")
 }
 
 // expandFleet is the hub's pipeline.
@@ -214,9 +202,7 @@ func snapshotOf(files map[string][]byte) *snapshot.Snapshot {
 func stateOf(t *testing.T, files map[string][]byte) *fleetstate.State {
 	t.Helper()
 	st, err := fleetstate.Build(nil, snapshotOf(files), facts.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return st
 }
 
@@ -287,14 +273,10 @@ spec:
       destination: {name: dev-1, namespace: shop}
       source: {repoURL: 'https://charts.example.com', chart: shop, targetRevision: 1.0.0}
 `)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	o.Generated = map[string][]any{"pulls": {map[string]any{"number": "12", "preview": "true"}, map[string]any{"number": "15", "preview": "false"}}}
 	r, err := importer.Import(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if r.Applications != 1 {
 		t.Errorf("%d Applications; expected the one that the selector lets pass: %v", r.Applications, r.Problems)
 	}
@@ -306,9 +288,7 @@ spec:
 // A file of the repository that the fleet replaces, copied over it, is reported.
 func TestImportNamesWhatItWouldReplace(t *testing.T) {
 	a, err := txtar.ParseFile("testdata/import/kept-regions.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range a.Files {
 		if a.Files[i].Name == "repo/sets/loki.yaml" {
 			a.Files[i].Name = "repo/application-sets/addons.yaml"
@@ -353,9 +333,7 @@ spec:
       destination: {name: '{{ .cluster }}', namespace: shop}
       source: {repoURL: 'https://charts.example.com', chart: shop, targetRevision: 1.0.0}
 ` + c.policy)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			app := applicationsOf(expandFleet(r.Files, stateOf(t, r.Files)))["shop-prod-1"]
 			if app == nil || manifest.IsAutomated(app) != c.isOn {
 				t.Errorf("%v: %v", app, r.Problems)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/testkit/race"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const (
@@ -118,12 +119,8 @@ func TestLintOfHostileRepositoryIsBounded(t *testing.T) {
 			write := func(name, text string) {
 				size += len(text)
 				path := filepath.Join(dir, name)
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 			}
 			good := map[string]string{
 				"fleet/fleet-members/hub/hub.yaml":                       "{clusterName: hub, tenant: p, environment: prod, fleet_member: hub-cluster}\n",
@@ -142,9 +139,7 @@ func TestLintOfHostileRepositoryIsBounded(t *testing.T) {
 				c.files(write)
 			} else {
 				write(c.huge, "")
-				if err := os.Truncate(filepath.Join(dir, c.huge), 8<<30); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.Truncate(filepath.Join(dir, c.huge), 8<<30))
 			}
 			status := 1
 			if c.name == "a good one" {
@@ -162,9 +157,7 @@ func TestLintOfHostileRepositoryIsBounded(t *testing.T) {
 					t.Fatalf("%v\n%s", err, out)
 				}
 				memory, err := strconv.ParseInt(string(text), 10, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if is := cmd.ProcessState.ExitCode(); is != status || memory > mostMemory+int64(size)>>20 || len(out) > mostOutput {
 					t.Errorf("-o %s: status %d, %d MiB, %d bytes: %.500s", output, is, memory, len(out), out)
 				}

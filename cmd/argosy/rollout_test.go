@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestRolloutStatusOfOne: a name selects one rollout in both forms, and is refused where there is
@@ -24,9 +26,7 @@ func TestRolloutStatusOfOne(t *testing.T) {
 	}))
 	defer service.Close()
 	token := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(token, []byte("secret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(token, []byte("secret\n"), 0o600))
 	for _, form := range []string{"text", "json"} {
 		status := func(args ...string) (code int, stdout, stderr string) {
 			var out, errs bytes.Buffer

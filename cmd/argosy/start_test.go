@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // What all packages do before main does anything. A package that is linked anew, and does much,
@@ -23,9 +25,7 @@ func TestStartIsShort(t *testing.T) {
 	cmd.Env = append(cmd.Env, "GODEBUG=inittrace=1,gctrace=1")
 	var trace strings.Builder
 	cmd.Stderr = &trace
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Run())
 	all := 0
 	for _, found := range regexp.MustCompile(`(?m)^init (\S+) @.* (\d+) bytes`).FindAllStringSubmatch(trace.String(), -1) {
 		n, _ := strconv.Atoi(found[2])

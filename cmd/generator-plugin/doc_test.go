@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/reference/service.md")
@@ -24,14 +26,10 @@ func TestServiceDocIsUpToDate(t *testing.T) {
 		b.WriteString("| `" + strings.TrimRight("--"+f.Name+" "+name, " ") + "` | " + text + " | " + code(f.DefValue) + " |\n")
 	})
 	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
 	}
 	have, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if string(have) != b.String() {
 		t.Errorf("%s is out of date: run go test ./cmd/generator-plugin -update", path)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // sources are the lists of Flux's sources.
@@ -62,9 +63,7 @@ func TestFactsOfFlux(t *testing.T) {
 			"--source", ".", "--hub", "h", "--token-file", "t", "--kubeconfig", config, "--flux-namespace", "fl",
 			"--facts", file(t, "kind: Facts\nclusters: [{name: one, server: https://one}]\n"),
 		}, io.Discard)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		known, sets, err := f.openFacts(f.log.logger(io.Discard))
 		if err != nil || sets != nil {
 			t.Fatal(err, sets)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/source/git"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
@@ -32,20 +33,14 @@ func TestMain(m *testing.M) {
 func process(t *testing.T, env []string, says string, args ...string) (p *exec.Cmd, found string) {
 	t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), patient)
 	t.Cleanup(cancel)
 	p = exec.CommandContext(ctx, program, args...)
 	p.Env = slices.Concat(env, []string{asCommand + "=1", "TMPDIR=" + t.TempDir()})
 	stderr, err := p.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, p.Start())
 	t.Cleanup(func() {
 		_ = p.Process.Kill()
 		_ = p.Wait()

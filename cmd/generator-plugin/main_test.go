@@ -14,6 +14,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // patient is what a test waits for at most.
@@ -22,9 +25,7 @@ const patient = 30 * time.Second
 func file(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -114,9 +115,7 @@ func TestHelpAndVersion(t *testing.T) {
 		"failure-rate", "failure-burst", "tls-client-ca", "facts", "namespace", "flux-namespace", "refresh-applicationsets", "plugin-configmap", "state-dir", "git-credentials", "tls-cert", "tls-key",
 		"max-request-bytes", "max-response-bytes", "max-webhook-bytes", "max-connections", "drain-delay", "log-format",
 	} {
-		if !strings.Contains(stdout.String(), "  --"+flag+" ") {
-			t.Errorf("help does not tell of --%s", flag)
-		}
+		assert.Contains(t, stdout.String(), "  --"+flag+" ", "help does not tell of --%s", flag)
 	}
 	stdout.Reset()
 	if code := run(t.Context(), []string{"--version"}, &stdout, &stderr); code != exitGood || !strings.HasPrefix(stdout.String(), "generator-plugin ") {
@@ -209,9 +208,7 @@ func serving(t *testing.T, args ...string) (address string, log *strings.Builder
 func query(t *testing.T, address, view string) (code int, body string) {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodPost, address+"/api/v1/getparams.execute", strings.NewReader(`{"applicationSetName":"x","input":{"parameters":{"view":"`+view+`"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+token)
 	return answer(t, r)
@@ -220,14 +217,10 @@ func query(t *testing.T, address, view string) (code int, body string) {
 func answer(t *testing.T, r *http.Request) (code int, body string) {
 	t.Helper()
 	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return resp.StatusCode, string(data)
 }
 
@@ -235,9 +228,7 @@ func answer(t *testing.T, r *http.Request) (code int, body string) {
 func probe(t *testing.T, address, path string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Authorization", "Bearer "+token)
 	_, body := answer(t, r)
 	return body
@@ -287,9 +278,7 @@ func TestGivenLayout(t *testing.T) {
 		"two/catalog.yaml":       "web: {enabled: true, chart: {repoURL: r, name: web, version: 2.0.0}}\n",
 	} {
 		path := filepath.Join(repository, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 	}
 	for _, c := range []struct{ folder, want string }{{"one", `"version":"1.0.0"`}, {"two", `"version":"2.0.0"`}, {"one", `"version":"1.0.0"`}} {
 		layout := file(t, "members: clusters/{{ .cluster }}/values.yaml\nhub: hub\nhubs: {hub: {tenant: t, environment: dev}}\nversions: null\ngroups: {addons: {catalog: ["+c.folder+"/catalog.yaml]}, fleet: null, monitoring: null, resources: null}\n")
@@ -364,9 +353,7 @@ func TestSignersNeedAGitSource(t *testing.T) {
 		if _, err := parse([]string{"--source", source, "--hub", "h", "--token-file", "t", "--source-signers", "s"}, io.Discard); err != nil {
 			got = err.Error()
 		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", source, got, want)
-		}
+		assert.Equal(t, want, got, "%s", source)
 	}
 }
 

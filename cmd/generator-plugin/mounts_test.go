@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
@@ -51,9 +52,7 @@ func TestMountWithCredentialsOfItsOwn(t *testing.T) {
 	is(served(one) + "}")
 	sourcetest.Write(t, dir, map[string]string{"cart/password": "changed"})
 	is(served(one) + `,"reason":"authentication"`)
-	if got := probe(t, address, "/metrics"); !strings.Contains(got, `argosy_mount_stale_since_timestamp_seconds{mount="apps/cart",reason="authentication"} 1.`) {
-		t.Error("no metric says that the mount is stale")
-	}
+	assert.Contains(t, probe(t, address, "/metrics"), `argosy_mount_stale_since_timestamp_seconds{mount="apps/cart",reason="authentication"} 1.`, "no metric says that the mount is stale")
 	two := cart.Commit(values("replicas: 2\n"))
 	sourcetest.Write(t, dir, map[string]string{"cart/password": "password-of-cart"})
 	is(served(two) + "}")

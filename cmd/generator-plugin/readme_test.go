@@ -8,16 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // README shows what the summary of `make run` prints for this repository's fleet. The revision is
 // left out of the comparison, because each commit changes it.
 func TestReadmeShowsWhatMakeRunPrints(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, shown, found := strings.Cut(string(readme), "\nArgosy serves hub-eu on ")
 	shown, _, ends := strings.Cut(shown, "\n```")
 	if !found || !ends {
@@ -37,7 +36,5 @@ func TestReadmeShowsWhatMakeRunPrints(t *testing.T) {
 	printed := strings.NewReplacer(address, "http://127.0.0.1:4355", token, "~/.cache/argosy/development-token").Replace(string(out))
 	revision := regexp.MustCompile(`sha256:[0-9a-f]{32}\n`)
 	want := strings.TrimSpace(revision.ReplaceAllString("Argosy serves hub-eu on "+shown, "sha256:\n"))
-	if diff := cmp.Diff(want, strings.TrimSpace(revision.ReplaceAllString(printed, "sha256:\n"))); diff != "" {
-		t.Errorf("README and `make run` differ (-README +printed):\n%s", diff)
-	}
+	assert.Equal(t, want, strings.TrimSpace(revision.ReplaceAllString(printed, "sha256:\n")), "README and `make run` differ (-README +printed)")
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestPagesKnowWhoseEngineReports: what the hub's engine has on a cluster is not said of a cluster
@@ -19,9 +21,7 @@ func TestPagesKnowWhoseEngineReports(t *testing.T) {
 	pages, _, _ := withPages(t, "--facts", known, "--drain-delay", "0s")
 	for hub, want := range map[string]string{"hub-1": "present", "hub-2": "unknown"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, pages+"/api/v1/cluster?cluster=b&hub="+hub, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+token)
 		code, body := answer(t, r)
 		var twin struct {
@@ -43,12 +43,8 @@ func withPages(t *testing.T, args ...string) (pages, api string, end func()) {
 	write := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(repository, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	for _, hub := range []string{"hub-1", "hub-2"} {
 		write("fleet/fleet-members/"+hub+"/"+hub+".yaml", "{clusterName: "+hub+", tenant: platform, environment: prod, fleet_member: hub-cluster}\n")
@@ -85,9 +81,7 @@ func TestPagesDrainAsTheAPIDoes(t *testing.T) {
 	pages, api, end := withPages(t, "--drain-delay", "5s")
 	get := func(url string) int {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		code, _ := answer(t, r)
 		return code
 	}

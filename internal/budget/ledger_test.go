@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // account is one that has been charged by a file.
@@ -40,9 +42,7 @@ func TestLedgerDependsOnCostsAlone(t *testing.T) {
 			if want == "" {
 				want = got
 			}
-			if got != want {
-				t.Fatalf("round %d, %d of %d computed:\n%s\n%s", round, computed, len(costs), got, want)
-			}
+			require.Equal(t, want, got, "round %d, %d of %d computed", round, computed, len(costs))
 		}
 	}
 }
@@ -78,9 +78,7 @@ func TestNearBudgetIsAWarning(t *testing.T) {
 func TestAccountEndsAtTheMembersLimit(t *testing.T) {
 	a := NewAccount("m")
 	for file, steps := range map[string]int{"small": 1, "large": 3_999_999} {
-		if err := a.Charge(problem.Pos{File: file}, Cost{Steps: steps}); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, a.Charge(problem.Pos{File: file}, Cost{Steps: steps}))
 	}
 	err := a.Charge(problem.Pos{File: "last"}, Cost{Steps: 1})
 	if err == nil || !strings.HasPrefix(err.Error(), `large: member "m": `) || !strings.Contains(err.Error(), "4000001 steps and more") || a.Exceeded() == nil {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const approvalFile = "fleet/approvals/x.yaml"
@@ -43,19 +45,13 @@ func TestApprovals(t *testing.T) {
 			continue
 		}
 		a := f.Approvals[0]
-		if got := [2]bool{a.Approves(gone), a.Approves(there)}; got != want {
-			t.Errorf("%s: %v, want %v", removal, got, want)
-		}
+		assert.Equal(t, want, [2]bool{a.Approves(gone), a.Approves(there)}, "%s", removal)
 		for at, want := range map[string]bool{
 			"2026-11-01T00:00:00Z": false, "2026-12-01T23:59:59Z": false, "2026-12-01T23:59:59-02:00": true, "2026-12-02T00:00:00Z": true,
 		} {
 			now, err := time.Parse(time.RFC3339, at)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := a.ExpiredAt(now); got != want {
-				t.Errorf("expired at %s: %t", at, got)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, want, a.ExpiredAt(now), "expired at %s", at)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/fleet/rollout"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestBudgetIsRoundedDownToAtLeastOne: a share is rounded down, and is at least one member unless
@@ -34,12 +36,8 @@ func TestBudgetIsRoundedDownToAtLeastOne(t *testing.T) {
 		{"3", 1, 3},
 	} {
 		b, err := parseBudget(c.budget)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := b.Of(c.members); got != c.want {
-			t.Errorf("%s of %d members: %d, want %d", c.budget, c.members, got, c.want)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, c.want, b.Of(c.members), "%s of %d members", c.budget, c.members)
 		if got := b.String(); got != c.budget && c.budget != "0%" {
 			t.Errorf("%s prints as %s", c.budget, got)
 		}
@@ -83,9 +81,7 @@ func TestLayoutGuard(t *testing.T) {
 			t.Errorf("%q: %s", text, problems)
 			continue
 		}
-		if got := l.Guard.MaxRemovals.String() + " " + l.Guard.Approvals; got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
+		assert.Equal(t, want, l.Guard.MaxRemovals.String()+" "+l.Guard.Approvals, "%q", text)
 	}
 	for text, want := range map[string]string{
 		"guard: {maxRemovals: 10.5%}\n":  `invalid-layout fleet/layout.yaml:1:22: key "guard.maxRemovals": "10.5%"; expected a number of members, or a whole percentage such as "10%", at most "100%"`,

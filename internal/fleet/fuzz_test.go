@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // reported fails when problems are without a reason, or too many (H10).
@@ -53,9 +54,7 @@ func FuzzMember(f *testing.F) {
 			t.Fatalf("%q is accepted: %q %q", text, m.Tenant, m.Environment)
 		}
 		dirs, err := layout.LevelsOf(m).Dirs(map[string]any{"root": "addons", "tenant": m.Tenant, "environment": m.Environment, "cluster": m.Name})
-		if err != nil {
-			t.Fatalf("%q has no levels: %v", text, err)
-		}
+		require.NoError(t, err, "%q has no levels", text)
 		for _, d := range dirs {
 			if _, err := snapshot.CleanPath(d.Path); err != nil || !strings.HasPrefix(d.Path, "addons/") {
 				t.Fatalf("%q has the level %q: %v", text, d.Path, err)
@@ -84,9 +83,7 @@ func FuzzLayout(f *testing.F) {
 			return
 		}
 		path, err := l.Members.Path("h", "t", "c")
-		if err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
+		require.NoError(t, err, "%q", text)
 		if hub, cluster, ok := l.Members.Match(path); !ok || hub != "h" || cluster != "c" {
 			t.Fatalf("%q: %q is read as %q, %q, %t", text, path, hub, cluster, ok)
 		}

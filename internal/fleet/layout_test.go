@@ -11,14 +11,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/fleet/pathpattern"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func parseLayout(t *testing.T, text string) (*Layout, string) {
 	t.Helper()
 	doc, err := yamldoc.Parse("fleet/layout.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l, err := ParseLayout(doc)
 	return l, texts(problem.From(err, "", problem.Pos{}))
 }
@@ -35,9 +35,7 @@ func texts(ps []problem.Problem) string {
 func dirsOf(t *testing.T, l *Layout, m *Member) string {
 	t.Helper()
 	dirs, err := l.LevelsOf(m).Dirs(map[string]any{"root": "addons", "tenant": "T", "environment": "E", "cluster": "C", "labels": map[string]any{"ring": "R"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out []string
 	for _, d := range dirs {
 		out = append(out, d.Level+"="+d.Path)
@@ -48,19 +46,13 @@ func dirsOf(t *testing.T, l *Layout, m *Member) string {
 // TestDefaultLayout is the contract's (H1: least specific first).
 func TestDefaultLayout(t *testing.T) {
 	l := DefaultLayout()
-	if got := dirsOf(t, l, &Member{}); got != "system=addons/defaults tenants=addons/tenants/defaults tenant=addons/tenants/T/defaults environment=addons/tenants/T/environments/E cluster=addons/tenants/T/clusters/C" {
-		t.Error(got)
-	}
-	if got := dirsOf(t, l, &Member{IsHub: true}); got != "system=addons/defaults hubs=addons/control-plane/defaults environment=addons/control-plane/environments/E cluster=addons/control-plane/clusters/C" {
-		t.Error(got)
-	}
+	assert.Equal(t, "system=addons/defaults tenants=addons/tenants/defaults tenant=addons/tenants/T/defaults environment=addons/tenants/T/environments/E cluster=addons/tenants/T/clusters/C", dirsOf(t, l, &Member{}))
+	assert.Equal(t, "system=addons/defaults hubs=addons/control-plane/defaults environment=addons/control-plane/environments/E cluster=addons/control-plane/clusters/C", dirsOf(t, l, &Member{IsHub: true}))
 	roots := map[string]string{}
 	for name, g := range l.Groups {
 		roots[name] = g.Root
 	}
-	if diff := cmp.Diff(map[string]string{"addons": "addons", "monitoring": "addons", "fleet": "addons", "resources": "resources"}, roots); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, map[string]string{"addons": "addons", "monitoring": "addons", "fleet": "addons", "resources": "resources"}, roots)
 	file, err := l.Values.Path(map[string]any{"group": "g", "component": "c"}, "", "c")
 	catalog, err2 := l.Catalog.Path(map[string]any{"group": "g"}, "", "")
 	if err != nil || err2 != nil || file != "g/c/values.yaml" || catalog != "application-sets/g.yaml" {
@@ -69,9 +61,7 @@ func TestDefaultLayout(t *testing.T) {
 	if l.Members.String() != "fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml" || l.ApplicationSets != "versions/applicationSets.yaml" || l.FleetSecrets != "versions/fleetSecrets.yaml" {
 		t.Error(l.Members, l.ApplicationSets, l.FleetSecrets)
 	}
-	if diff := cmp.Diff(map[string][]string{"tenant": {"defaults"}}, l.reserved); diff != "" {
-		t.Errorf("reserved names: %s", diff)
-	}
+	assert.Equal(t, map[string][]string{"tenant": {"defaults"}}, l.reserved, "reserved names")
 }
 
 // TestLayoutOverDefaults: what a layout does not say is as by default.
@@ -91,18 +81,12 @@ merge:
   - {path: list, strategy: "by-key: id"}
 guard: {maxRemovals: 5}
 `)
-	if problems != "" {
-		t.Fatal(problems)
-	}
-	if diff := cmp.Diff([]string{"addons", "apps", "fleet", "resources"}, l.GroupNames()); diff != "" {
-		t.Error(diff)
-	}
+	require.Equal(t, "", problems)
+	assert.Equal(t, []string{"addons", "apps", "fleet", "resources"}, l.GroupNames())
 	if l.Groups["apps"].Root != "apps" || l.Groups["addons"].Root != "addons" || !slices.Equal(l.Groups["addons"].Catalogs, []string{"charts/catalogs/addons.yaml"}) {
 		t.Error(l.Groups)
 	}
-	if got := dirsOf(t, l, &Member{}); got != "all=addons/all ring=addons/rings/R" {
-		t.Error(got)
-	}
+	assert.Equal(t, "all=addons/all ring=addons/rings/R", dirsOf(t, l, &Member{}))
 	if len(l.Merge) != 3 || l.Merge[1].Key != "name" || l.Merge[2].Key != "id" || l.Merge[0].Group != "addons" {
 		t.Errorf("%+v", l.Merge)
 	}
@@ -159,9 +143,7 @@ func TestReservedNames(t *testing.T) {
   - {name: d, dir: "{{ .root }}/{{ .tenant }}/{{ .environment }}/all"}
   - {name: e, dir: "{{ .root }}/{{ .tenant }}/{{ .environment }}/{{ .cluster }}"}
 `)
-	if problems != "" {
-		t.Fatal(problems)
-	}
+	require.Equal(t, "", problems)
 	want := map[string][]string{"tenant": {"all", "control-plane", "defaults"}, "environment": {"shared"}, "cluster": {"all"}}
 	for fact, names := range want {
 		for _, name := range names {
@@ -186,12 +168,8 @@ func contains(l []string, s string) bool {
 
 func TestPattern(t *testing.T) {
 	p, err := pathpattern.NewMembers("fleet/fleet-members/{{ .hub }}/{{ .cluster }}.yaml", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.Folder() != "fleet/fleet-members" {
-		t.Error(p.Folder())
-	}
+	require.NoError(t, err)
+	assert.Equal(t, "fleet/fleet-members", p.Folder())
 	for path, want := range map[string]string{
 		"fleet/fleet-members/h/c.yaml": "h c", "fleet/fleet-members/h/a.b.yaml": "h a.b", "fleet/fleet-members/h/x/c.yaml": "", "fleet/fleet-members/c.yaml": "",
 		"fleet/fleet-members/h/c.yml": "", "fleet/fleet-members/h/.yaml": "", "other/fleet/fleet-members/h/c.yaml": "", "fleet/fleet-members/h/c.yaml.bak": "",
@@ -207,9 +185,7 @@ func TestPattern(t *testing.T) {
 		}
 	}
 	p, err = pathpattern.NewMembers("{{ .cluster }}/in.{{ .hub }}/m.yaml", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if hub, cluster, ok := p.Match("c/in.h/m.yaml"); !ok || hub != "h" || cluster != "c" || p.Folder() != "" {
 		t.Error(hub, cluster, ok, p.Folder())
 	}

@@ -1,17 +1,19 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/labels"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const path = "fleet/fleet-members/hub/c.yaml"
@@ -19,9 +21,7 @@ const path = "fleet/fleet-members/hub/c.yaml"
 func load(t *testing.T, files map[string]string) *Fleet {
 	t.Helper()
 	f, err := Load(snapshot.FromMap(files), hierarchy.NewCache(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return f
 }
 
@@ -75,27 +75,17 @@ labels: {ring: a, num: 12}
 annotations: {role: "arn:x y"}
 lifecycle: draining
 `)
-	if got := texts(m.Problems); got != "" {
-		t.Error(got)
-	}
+	assert.Equal(t, "", texts(m.Problems))
 	want := "remote_engine=flux@7 use_remote_argo=true@6 use_external_secrets=false@10 push_argo_secrets=true@11 githubSecret=true@12 use_fleet_ack=true@14 use_argocd_ingress=false@15 enable_remote_addons=true@8 enable_remote_resources=false@9"
-	if got := entries(m.FlagLabels); got != want {
-		t.Errorf("flags\n%s, want\n%s", got, want)
-	}
-	if got := entries(m.RepositoryAnnotations); got != "addons_repo_url=https://git.example/a@16 addons_repo_basepath=own/addons/@17 fleet_repo_revision=v1@18" {
-		t.Error(got)
-	}
-	if got := entries(m.Labels) + " " + entries(m.Annotations); got != "num=12@19 ring=a@19 role=arn:x y@20" {
-		t.Error(got)
-	}
+	assert.Equal(t, want, entries(m.FlagLabels), "flags")
+	assert.Equal(t, "addons_repo_url=https://git.example/a@16 addons_repo_basepath=own/addons/@17 fleet_repo_revision=v1@18", entries(m.RepositoryAnnotations))
+	assert.Equal(t, "num=12@19 ring=a@19 role=arn:x y@20", entries(m.Labels)+" "+entries(m.Annotations))
 	if m.Owner("addons") != "c" || m.Owner("resources") != OwnerHub || m.Owner("fleet") != OwnerHub || m.Lifecycle != Draining || m.Engine != EngineFlux || m.GitHubSecretName != "gh" || !m.GitHubSecret || m.UseExternalSecrets || !m.PushArgoSecrets ||
 		m.SecretManagerSecret != "arn:aws:secretsmanager:eu-west-1:123456789012:secret:c" {
 		t.Errorf("%+v", m)
 	}
 	for flag, want := range map[string]string{"use_fleet_ack": "true", "use_argocd_ingress": "false", "use_external_secrets": "false", "push_argo_secrets": "true", "absent": "false"} {
-		if got := m.Flag(flag); got != want {
-			t.Errorf("flag %s is %s", flag, got)
-		}
+		assert.Equal(t, want, m.Flag(flag), "flag %s", flag)
 	}
 	if m.Content()["remote_engine"] != "flux" {
 		t.Error(m.Content())
@@ -142,9 +132,7 @@ func TestMemberErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := readOne(t, c.text)
-			if diff := cmp.Diff(strings.ReplaceAll(c.want, "P:", path+":"), texts(m.Problems)); diff != "" {
-				t.Error(diff)
-			}
+			assert.Equal(t, strings.ReplaceAll(c.want, "P:", path+":"), texts(m.Problems))
 			for _, p := range m.Problems {
 				if p.Hub != "hub" || p.Cluster != "c" {
 					t.Errorf("the problem concerns %q of %q", p.Cluster, p.Hub)
@@ -160,9 +148,7 @@ func TestMemberErrors(t *testing.T) {
 	if got := texts(load(t, map[string]string{"fleet/fleet-members/h/hub.yaml": "clusterName: hub\ntenant: t\nenvironment: e\n"}).Member("h", "hub").Problems); !strings.HasPrefix(got, "reserved-name ") {
 		t.Error(got)
 	}
-	if got := texts(load(t, map[string]string{"fleet/fleet-members/hub/hub.yaml": "clusterName: hub\ntenant: t\nenvironment: e\nfleet_member: hub-cluster\n"}).Member("hub", "hub").Problems); got != "" {
-		t.Error(got)
-	}
+	assert.Equal(t, "", texts(load(t, map[string]string{"fleet/fleet-members/hub/hub.yaml": "clusterName: hub\ntenant: t\nenvironment: e\nfleet_member: hub-cluster\n"}).Member("hub", "hub").Problems))
 }
 
 // TestLoad: members by hub, roots, and what concerns the repository as a whole.
@@ -181,16 +167,12 @@ func TestLoad(t *testing.T) {
 			got = append(got, h+"/"+m.Name)
 		}
 	}
-	if diff := cmp.Diff([]string{"a/b", "a/hub-a", "a/z", "b/z"}, got); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, []string{"a/b", "a/hub-a", "a/z", "b/z"}, got)
 	if f.HubMember("a").Name != "hub-a" || f.HubMember("b") != nil || f.HubMember("c") != nil || f.Members("c") != nil || f.Member("a", "x") != nil {
 		t.Error("members are mixed up")
 	}
 	for _, c := range []struct{ hub, name, group, want string }{{"a", "b", "addons", "own"}, {"a", "z", "addons", "hubs"}, {"a", "z", "resources", "resources"}, {"b", "z", "addons", "addons"}, {"a", "z", "monitoring", "addons"}} {
-		if got := f.Root(f.Member(c.hub, c.name), c.group); got != c.want {
-			t.Errorf("root of %s/%s %s is %q, want %q", c.hub, c.name, c.group, got, c.want)
-		}
+		assert.Equal(t, c.want, f.Root(f.Member(c.hub, c.name), c.group), "root of %s/%s %s", c.hub, c.name, c.group)
 	}
 	for name, c := range map[string]struct{ path, text, want string }{
 		"broken layout":    {LayoutFile, "kind: X\n", `invalid-value fleet/layout.yaml:1:7: key "kind": "X"; expected "Layout"`},
@@ -204,16 +186,12 @@ func TestLoad(t *testing.T) {
 			}
 		}
 		_, err := Load(snapshot.FromMap(more), hierarchy.NewCache(), nil)
-		if got := texts(problem.From(err, "", problem.Pos{})); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		assert.Equal(t, c.want, texts(problem.From(err, "", problem.Pos{})), "%s", name)
 	}
 	// A hub that two files claim is that hub's problem: the others are not concerned.
 	files["fleet/fleet-members/a/z.yaml"] += "fleet_member: hub-cluster\n"
 	want := `duplicate-member fleet/fleet-members/a/z.yaml: hub "a": a second member file with fleet_member: hub-cluster; expected one; see fleet/fleet-members/a/hub-a.yaml`
-	if got := texts(problem.Errors(load(t, files).ProblemsOf("a"))); got != want {
-		t.Errorf("two hubs: %s, want %s", got, want)
-	}
+	assert.Equal(t, want, texts(problem.Errors(load(t, files).ProblemsOf("a"))), "two hubs")
 	if _, err := Load(snapshot.FromMap(nil), hierarchy.NewCache(), nil); err == nil || !strings.Contains(err.Error(), "the repository is empty") {
 		t.Error(err)
 	}
@@ -228,9 +206,7 @@ func TestLoadKeepsWhatDidNotChange(t *testing.T) {
 	}
 	cache := hierarchy.NewCache()
 	first, err := Load(snapshot.FromMap(files), cache, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	files["fleet/fleet-members/a/y.yaml"] += "lifecycle: retired\n"
 	second, err := Load(snapshot.FromMap(files), cache, first)
 	if err != nil {
@@ -264,9 +240,7 @@ func TestEffective(t *testing.T) {
 		want := maps.Clone(none)
 		maps.Copy(want, c.more)
 		m := readOne(t, identity+c.text)
-		if diff := cmp.Diff(want, m.Effective()); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", c.text, diff)
-		}
+		assert.Equal(t, want, m.Effective(), "%q", c.text)
 		// A label that says what the flag does, and one that nobody declares, is none; any other
 		// is.
 		for key, value := range want {
@@ -283,6 +257,22 @@ func TestEffective(t *testing.T) {
 			if got := m.Contradictions(set); len(got) != 0 {
 				t.Errorf("%q: %s, live: %v", c.text, key, got)
 			}
+		}
+	}
+}
+
+// G1: a folder that cannot be read and may have member files refuses the commit. Its members would
+// look removed.
+func TestUnreadMembersRefuseTheCommit(t *testing.T) {
+	for folder, refused := range map[string]bool{
+		"fleet": true, "fleet/fleet-members": true, "fleet/fleet-members/hub": true, "fleet/fleet-members/other": true,
+		"fleet/fleet-members/hub/c": false, "addons": false, "fleet/teams": false,
+	} {
+		files := map[string]*snapshot.File{folder: snapshot.Unreadable(folder, true, fs.ErrPermission), path: snapshot.NewFile(path, []byte(identity), 1000)}
+		_, err := Load(snapshot.New("r", files), hierarchy.NewCache(), nil)
+		var problems problem.List
+		if refused != (errors.As(err, &problems) && problems[0].Reason == problem.MissingFile && problems[0].Pos.File == folder) {
+			t.Errorf("%s: %v", folder, err)
 		}
 	}
 }

@@ -7,15 +7,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/fleet/pathpattern"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestTenantInThePath: where the layout has the tenant in the path of member files, the folder says
 // whose member it is.
 func TestTenantInThePath(t *testing.T) {
 	p, err := pathpattern.NewMembers("fleet/{{ .hub }}/{{ .tenant }}/{{ .cluster }}.yaml", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if path, err := p.Path("h", "t", "c"); err != nil || path != "fleet/h/t/c.yaml" {
 		t.Error(path, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
@@ -63,9 +64,7 @@ func FuzzResponses(f *testing.F) {
 	putExamples(b)
 	b.sync(f)
 	record, _, err := good.Read(f.Context(), name)
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Add(record)
 	for _, change := range [][2]string{
 		{`"dns","default"`, `"dns"`},
@@ -109,13 +108,9 @@ func TestDamagedResponsesAreReported(t *testing.T) {
 	first.sync(t)
 	path := filepath.Join(dir, store.Name("responses", 3)+".record")
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	data[len(data)-5] ^= 1
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, data, 0o600))
 	b := newTestBaselines(t, folder(t, dir))
 	if st := b.stats(); st.Damaged != 1 || st.Baselines != 0 || !b.isReady() {
 		t.Errorf("%+v", st)

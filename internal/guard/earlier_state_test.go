@@ -7,6 +7,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/succession"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
@@ -89,14 +90,10 @@ func TestResponseIsJudgedAnewAfterAReplicas(t *testing.T) {
 		return err
 	}
 	for range 2 {
-		if err := give(lags, old); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, give(lags, old))
 	}
 	newer.baselines.sync(t)
-	if err := give(newer, next); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, give(newer, next))
 	lags.baselines.sync(t)
 	if err := give(lags, old); err == nil {
 		t.Error("3 of 13 members lose dns, and nobody minds")

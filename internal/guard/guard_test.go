@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
@@ -22,6 +20,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 var (
@@ -75,9 +75,7 @@ func open(t *testing.T, o Options) *Guard {
 	t.Helper()
 	o.Hub, o.Logger, o.Now = "hub", quiet, func() time.Time { return now }
 	g, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 
@@ -115,9 +113,7 @@ func TestAgentIsNotJudgedByHubsApplications(t *testing.T) {
 	}
 	r.Owner, r.Hub = "", "hub"
 	g, err := New(Options{Hub: "another", Logger: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := g.Response(hubOf(t, 10, known, map[int]bool{1: true, 2: true, 3: true}, nil), r); err != nil {
 		t.Errorf("another hub's question, whose Applications the facts do not know: %v", err)
 	}
@@ -156,9 +152,7 @@ func remembering(t *testing.T, dir string) *baselines {
 func folder(t testing.TB, dir string) *store.Store {
 	t.Helper()
 	f, err := store.NewFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return store.New(f)
 }
 
@@ -205,9 +199,7 @@ func TestBaselinesAreReadAsWritten(t *testing.T) {
 	if again, _ := os.ReadFile(path); !bytes.Equal(again, written) {
 		t.Error("the same response of another revision is written again")
 	}
-	if diff := cmp.Diff(b.of("q"), remembering(t, dir).of("q")); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, b.of("q"), remembering(t, dir).of("q"))
 	b.drop("q")
 	b.sync(t)
 	if again := remembering(t, dir); again.of("q") != nil {
@@ -220,9 +212,7 @@ func TestBaselinesAreReadAsWritten(t *testing.T) {
 func TestUnwritableStoreIsReported(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "answers")
 	g := open(t, Options{Store: folder(t, dir)})
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.RemoveAll(dir))
 	ask := func(gone map[int]bool) error {
 		_, err := g.Response(hubOf(t, 10, facts.Set{}, gone, nil), dns("a"))
 		return err
@@ -234,12 +224,8 @@ func TestUnwritableStoreIsReported(t *testing.T) {
 	if err := ask(map[int]bool{1: true, 2: true}); err == nil {
 		t.Error("memory does not hold what the folder could not")
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := ask(nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, ask(nil))
 	g.baselines.sync(t)
 	if files, _ := os.ReadDir(dir); len(files) != 1 || g.Stats().Problem != "" {
 		t.Errorf("%d records when the folder is back", len(files))
@@ -284,20 +270,14 @@ func BenchmarkWarmAnswer(b *testing.B) {
 	}
 	files["addons/tenants/t/defaults/application-sets/addons.yaml"] = "dns: {enabled: true, chart: {repoURL: r, name: dns, version: v1}}\n"
 	st, err := fleetstate.Build(nil, snapshot.FromMap(files), controlledBy("a", "dns-", 1000, true))
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	g, err := New(Options{Hub: "hub", Logger: quiet})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	r := dns("a")
 	r.Base = map[string]any{"chart": map[string]any{"repoURL": "r", "name": "dns", "version": "v1"}, "enabled": true, "values": map[string]any{"a": "b"}}
 	took := func(answer func() error) time.Duration {
 		start := time.Now()
-		if err := answer(); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, answer())
 		return time.Since(start)
 	}
 	var alone, guarded []time.Duration

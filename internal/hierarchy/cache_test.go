@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/budget"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestRenderedDocumentsTakeLittleMemory (H10): what is kept of the documents that templates have
@@ -55,9 +56,7 @@ func TestDocumentsTakeLittleMemory(t *testing.T) {
 	c.docs.limit, c.templates.limit = 4<<20, 1<<20
 	small := snapshot.NewFile("blue/values.yaml", []byte("a: 1\n"), snapshot.MaxFileSize)
 	want, err := c.Doc(small)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lists, texts := []byte("a:\n"+strings.Repeat("- a\n", 5000)), strings.Repeat("{{ 1 }}", 1000)
 	for i := range 50 {
 		if _, err := c.Doc(snapshot.NewFile(fmt.Sprint("red/", i), lists, snapshot.MaxFileSize)); err != nil {

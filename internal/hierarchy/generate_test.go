@@ -11,6 +11,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // gen writes random values files, deterministic by its seed. Keys are few, so that files disagree
@@ -182,9 +183,7 @@ func readNumbers(t testing.TB, text []byte) map[string]any {
 	dec := json.NewDecoder(bytes.NewReader(j))
 	dec.UseNumber()
 	var m map[string]any
-	if err := dec.Decode(&m); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, dec.Decode(&m))
 	return m
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 var helmCases = flag.String("helm-cases", "", "the file to write the cases of test/helm4 to")
@@ -22,9 +24,7 @@ func TestWriteHelmCases(t *testing.T) {
 	archive := &txtar.Archive{}
 	add := func(name string, files []string) {
 		text, err := Merge(layersOf(t, files), nil).Root.YAML()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i, data := range files {
 			archive.Files = append(archive.Files, txtar.File{Name: fmt.Sprintf("%s/%d.yaml", name, i), Data: []byte(data)})
 		}
@@ -41,7 +41,5 @@ func TestWriteHelmCases(t *testing.T) {
 		}
 		add(fmt.Sprintf("generated %d", seed), files)
 	}
-	if err := os.WriteFile(*helmCases, txtar.Format(archive), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(*helmCases, txtar.Format(archive), 0o600))
 }

@@ -17,6 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/getter"
 
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // floats turns exact numbers into those that Helm computes with.
@@ -47,15 +48,11 @@ func helmValues(t testing.TB, dir string, files []string) map[string]any {
 	var o values.Options
 	for i, text := range files {
 		p := filepath.Join(dir, fmt.Sprintf("%d.yaml", i))
-		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(p, []byte(text), 0o600))
 		o.ValueFiles = append(o.ValueFiles, p)
 	}
 	out, err := o.MergeValues(getter.Providers{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out
 }
 
@@ -80,13 +77,9 @@ func render(t testing.TB, vals map[string]any) string {
 		Templates: []*chart.File{{Name: "templates/all.yaml", Data: []byte("{{ .Values | toPrettyJson }}")}},
 	}
 	in, err := chartutil.ToRenderValues(c, vals, chartutil.ReleaseOptions{Name: "r", Namespace: "n"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out, err := engine.Render(c, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out["c/templates/all.yaml"]
 }
 
@@ -100,21 +93,15 @@ func checkAgainstHelm(t testing.TB, dir string, files []string, templated bool) 
 	if got == nil {
 		got = map[string]any{}
 	}
-	if diff := cmp.Diff(any(want), floats(got)); diff != "" {
-		t.Fatalf("files %q\nhelm and ours differ (-helm +ours):\n%s", files, diff)
-	}
+	require.Equal(t, any(want), floats(got), "files %q\nhelm and ours differ (-helm +ours)", files)
 	// Helm has numbers as floating point; ours are exact (H9).
 	exact := map[string]any{}
 	for _, f := range files {
 		exact = helmMerge(exact, readNumbers(t, []byte(f)))
 	}
-	if diff := cmp.Diff(exact, got); diff != "" {
-		t.Fatalf("files %q\nnumbers differ:\n%s", files, diff)
-	}
+	require.Equal(t, exact, got, "files %q\nnumbers differ", files)
 	text, err := tree.Root.YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff(exact, readNumbers(t, text)); diff != "" {
 		t.Fatalf("files %q\nthe text is read as something else:\n%s\n%s", files, diff, text)
 	}
@@ -122,12 +109,8 @@ func checkAgainstHelm(t testing.TB, dir string, files []string, templated bool) 
 		return
 	}
 	ours, err := chartutil.ReadValues(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(render(t, want), render(t, ours)); diff != "" {
-		t.Fatalf("files %q\nthe chart renders differently (-files +text):\n%s", files, diff)
-	}
+	require.NoError(t, err)
+	require.Equal(t, render(t, want), render(t, ours), "files %q\nthe chart renders differently (-files +text)", files)
 }
 
 // TestHelmAgrees compares generated hierarchies of up to six layers.

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/base/tmpl"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func newHierarchy(t *testing.T, levels ...LevelSpec) *Hierarchy {
@@ -29,9 +29,7 @@ func resolveText(t *testing.T, files map[string]string, required bool) string {
 	t.Helper()
 	h := newHierarchy(t, LevelSpec{Name: "system", Dir: "{{ .root }}/defaults"}, LevelSpec{Name: "cluster", Dir: "{{ .root }}/{{ .cluster }}", Required: required})
 	dirs, err := h.Dirs(map[string]any{"root": "addons", "cluster": "prod"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	layers, err := Resolve(NewIndex(snapshot.FromMap(files)).Folders(dirs), NewCache(), func() any { return map[string]any{"cluster": "prod"} }, nil, "x/values.yaml")
 	var out []string
 	for _, l := range layers {
@@ -107,9 +105,7 @@ func TestResolve(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, resolveText(t, c.files, c.required)); diff != "" {
-				t.Error(diff)
-			}
+			assert.Equal(t, c.want, resolveText(t, c.files, c.required))
 		})
 	}
 }

@@ -6,19 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func mustRules(t testing.TB, rules ...Rule) Rules {
 	t.Helper()
 	out, err := NewRules(rules...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out
 }
 
@@ -73,9 +71,7 @@ func checkProperties(t testing.TB, files []string, rules Rules) {
 	for at := range len(layers) + 1 {
 		for _, empty := range []string{"", "{}", "null"} {
 			doc, err := yamldoc.Parse("empty.yaml", []byte(empty))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			with := slices.Insert(slices.Clone(layers), at, Layer{Level: "empty", Path: "empty.yaml", Root: doc.Root}, Layer{Level: "missing", Path: "none"})
 			got := Merge(with, rules)
 			if !Equal(got.At(nil), tree.At(nil)) && !(got.At(nil).IsMap() && len(got.At(nil).Fields()) == 0 && tree.At(nil).IsNull()) {
@@ -165,9 +161,7 @@ func TestHistory(t *testing.T) {
 	tree := Merge(layersOf(t, []string{"a: 1\nm: {x: 1}\n", "b: 1\n", "a: 2\nm: {x: null}\n", "a: null\nm: {w: 2}\n", "a: 4\nm: {x: 3}\n"}), nil)
 	describe := func(path string) string {
 		parts, err := ParsePath(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		o, ok := tree.Origin(parts)
 		if !ok {
 			return "none"
@@ -185,9 +179,7 @@ func TestHistory(t *testing.T) {
 		"m.w": "level3 level3/values.yaml:2:8 2",
 		"z":   "none", "a.b": "none", "m.x.y": "none",
 	} {
-		if got := describe(path); got != want {
-			t.Errorf("%s:\ngot  %s\nwant %s", path, got, want)
-		}
+		assert.Equal(t, want, describe(path), "%s", path)
 	}
 	var none *Tree
 	if none.At(nil) != nil || none.History(nil) != nil || none.Leaves(nil) != nil || len(none.Layers()) != 0 || none.Conflicts() != nil {
@@ -216,9 +208,7 @@ func TestConflicts(t *testing.T) {
 		`level1/values.yaml:4:6: value "keep.m": a list replaces a map; see level0/values.yaml:3:11`,
 		`level2/values.yaml:1:4: value "a": a map replaces a string; see level1/values.yaml:1:4`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, want, got)
 }
 
 // TestStrategies is rule H4.
@@ -271,9 +261,7 @@ func TestStrategyOrigins(t *testing.T) {
 		"env.0.name level1/values.yaml:2:11 < level0/values.yaml:1:14", "env.0.old level0/values.yaml:1:32", "env.0.value level1/values.yaml:3:12 < level0/values.yaml:1:24",
 		"env.1.name level1/values.yaml:4:11",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, want, got)
 }
 
 func TestRules(t *testing.T) {
@@ -306,9 +294,7 @@ func TestRules(t *testing.T) {
 		for _, r := range rules.For(c.group, c.component) {
 			got += r.Pattern
 		}
-		if got != c.want {
-			t.Errorf("rules of %s/%s are %q, want %q", c.group, c.component, got, c.want)
-		}
+		assert.Equal(t, c.want, got, "rules of %s/%s", c.group, c.component)
 	}
 	first := mustRules(t, Rule{Pattern: "a", Strategy: Unique}, Rule{Pattern: "**", Strategy: Append})
 	tree := Merge(layersOf(t, []string{"a: [x]\nb: [x]\n", "a: [x]\nb: [x]\n"}), first)

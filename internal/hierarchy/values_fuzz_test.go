@@ -18,6 +18,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // aloneTag is the tag `!`, by which Helm makes a text of a number and the engine does not (rule 1
@@ -52,29 +53,21 @@ func FuzzValues(f *testing.F) {
 			}
 		}
 		st, err := fleetstate.Build(before, fleettest.Snapshot("rev", files.With(fleettest.Tree{tenants: low, own: top})), facts.NewSet(false))
-		if err != nil {
-			t.Fatalf("%q: the repository as a whole is refused: %v", []string{low, top}, err)
-		}
+		require.NoError(t, err, "%q: the repository as a whole is refused", []string{low, top})
 		fresh := querytest.Build(t, files.With(fleettest.Tree{tenants: low, own: top}))
 		if a, b := querytest.Problems(st.Problems), querytest.Problems(fresh.Problems); a != b {
 			t.Fatalf("%q: problems %s; without what was before: %s", []string{low, top}, b, a)
 		}
 		sets, was := querytest.Ask(t, st, question), querytest.Ask(t, before, question)
-		if diff := cmp.Diff(slices.Sorted(maps.Keys(was)), slices.Sorted(maps.Keys(sets))); diff != "" {
-			t.Fatalf("%q: other sets:\n%s", []string{low, top}, diff)
-		}
-		if diff := cmp.Diff(was["dns-hub"]["digest"], sets["dns-hub"]["digest"]); diff != "" {
-			t.Fatalf("%q: a cluster of another tenant changes:\n%s", []string{low, top}, diff)
-		}
+		require.Equal(t, slices.Sorted(maps.Keys(was)), slices.Sorted(maps.Keys(sets)), "%q: other sets", []string{low, top})
+		require.Equal(t, was["dns-hub"]["digest"], sets["dns-hub"]["digest"], "%q: a cluster of another tenant changes", []string{low, top})
 		if len(st.Problems) > 0 {
 			if diff := cmp.Diff(was["dns-one"]["helmValues"], sets["dns-one"]["helmValues"]); diff != "" || !strings.Contains(querytest.Problems(st.Problems), "dns/values.yaml") {
 				t.Fatalf("%q: a cluster with problems does not stay as it was:\n%s%s", []string{low, top}, diff, querytest.Problems(st.Problems))
 			}
 			return
 		}
-		if diff := cmp.Diff(helmValues(t, dir, files["addons/defaults/addons/dns/values.yaml"], low, top), read(t, sets["dns-one"].Text("helmValues"))); diff != "" {
-			t.Fatalf("%q (-helm +ours):\n%s", []string{low, top}, diff)
-		}
+		require.Equal(t, helmValues(t, dir, files["addons/defaults/addons/dns/values.yaml"], low, top), read(t, sets["dns-one"].Text("helmValues")), "%q (-helm +ours)", []string{low, top})
 	})
 }
 
@@ -84,23 +77,17 @@ func helmValues(t *testing.T, dir string, files ...string) map[string]any {
 	var o values.Options
 	for i, text := range files {
 		path := filepath.Join(dir, string(rune('a'+i))+".yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		o.ValueFiles = append(o.ValueFiles, path)
 	}
 	merged, err := o.MergeValues(getter.Providers{})
-	if err != nil {
-		t.Fatalf("%q: Helm refuses: %v", files, err)
-	}
+	require.NoError(t, err, "%q: Helm refuses", files)
 	return merged
 }
 
 func read(t *testing.T, text string) map[string]any {
 	t.Helper()
 	m := map[string]any{}
-	if err := sigsyaml.Unmarshal([]byte(text), &m); err != nil {
-		t.Fatalf("%q: %v", text, err)
-	}
+	require.NoError(t, sigsyaml.Unmarshal([]byte(text), &m), "%q", text)
 	return m
 }

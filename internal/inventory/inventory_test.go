@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -16,8 +14,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // The inventory has exactly the Applications that all views answer with together, for every engine
@@ -44,9 +44,7 @@ func TestInventoryEqualsAllResponses(t *testing.T) {
 		slices.Sort(got[inv.Hub])
 		slices.Sort(want[inv.Hub])
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("answers (-) and inventory (+): %s", d)
-	}
+	assert.Equal(t, want, got, "answers (-) and inventory (+)")
 }
 
 // inventoried are a hub's Applications.
@@ -85,15 +83,11 @@ func answered(t *testing.T, st *fleetstate.State, hub, owner string) []string {
 	for _, r := range requests {
 		r.Hub, r.Owner = hub, owner
 		text, err := response.Bytes(st, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var answer struct {
 			Output struct{ Parameters []paramset.Common }
 		}
-		if err := json.Unmarshal(text, &answer); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(text, &answer))
 		for _, s := range answer.Output.Parameters {
 			out = append(out, strings.Join([]string{string(r.View), s.Name, s.ApplicationName}, " "))
 		}
@@ -137,9 +131,7 @@ func TestInventoryLeavesOutWhatCannotBeComputed(t *testing.T) {
 		t.Errorf("broken: %v: %v, %v", broken.Names(), broken.Applications("one"), broken.Applications("two"))
 	}
 	st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", fleettest.Small()), facts.NewSet(true))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, a := range inventoried(inventory.Of(st)[0]) {
 		if a.View != query.Members {
 			t.Errorf("%s of an unregistered cluster", a.Name)
@@ -161,7 +153,5 @@ func TestInventoryLeavesOutRemovals(t *testing.T) {
 		}
 		return out
 	}
-	if got, want := fmt.Sprint(short(with)), fmt.Sprint(short(without)); got != want {
-		t.Errorf("an inventory is what is to be, not how it comes to be:\n%s\n%s", got, want)
-	}
+	assert.Equal(t, fmt.Sprint(short(without)), fmt.Sprint(short(with)), "an inventory is what is to be, not how it comes to be")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // FuzzLabels: whatever a map of labels holds, what is taken is what Kubernetes takes (L2), and
@@ -29,8 +30,6 @@ func FuzzLabels(f *testing.F) {
 				}
 			}
 		}
-		if set.All[Tenant] != "t" {
-			t.Fatalf("%q overrides a reserved label", text)
-		}
+		require.Equal(t, "t", set.All[Tenant], "%q overrides a reserved label", text)
 	})
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func at(line int) problem.Pos { return problem.Pos{File: "f.yaml", Line: line} }
@@ -86,9 +88,7 @@ func TestCompute(t *testing.T) {
 			}
 			maps.Copy(all, c.all)
 			maps.Copy(want, c.declared)
-			if diff := cmp.Diff([]any{all, want, c.problems}, []any{s.All, s.Declared, texts(problems)}); diff != "" {
-				t.Error(diff)
-			}
+			assert.Equal(t, []any{all, want, c.problems}, []any{s.All, s.Declared, texts(problems)})
 			for k := range c.declared {
 				if s.Origins[k].IsZero() {
 					t.Errorf("no origin of %q", k)
@@ -106,21 +106,15 @@ func TestCompute(t *testing.T) {
 
 func TestFromNode(t *testing.T) {
 	doc, err := yamldoc.Parse("f.yaml", []byte("labels:\n  a: x\n  b: true\n  c: 12345678901234567890\n  d: null\n  e: [1]\n  f: {g: 1}\nlist: [a]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	entries, problems := FromNode(Label, doc.Root.Get("labels"))
 	want := []Entry{
 		{"a", "x", problem.Pos{File: "f.yaml", Line: 2, Column: 6}},
 		{"b", "true", problem.Pos{File: "f.yaml", Line: 3, Column: 6}},
 		{"c", "12345678901234567890", problem.Pos{File: "f.yaml", Line: 4, Column: 6}},
 	}
-	if diff := cmp.Diff(want, entries); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff("invalid-label f.yaml:6:6: label \"e\": is a list; expected text\ninvalid-label f.yaml:7:6: label \"f\": is a map; expected text", texts(problems)); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, want, entries)
+	assert.Equal(t, "invalid-label f.yaml:6:6: label \"e\": is a list; expected text\ninvalid-label f.yaml:7:6: label \"f\": is a map; expected text", texts(problems))
 	if _, problems := FromNode(Annotation, doc.Root.Get("list")); texts(problems) != "invalid-label f.yaml:8:7: annotations: is a list; expected a map" {
 		t.Error(texts(problems))
 	}
@@ -209,9 +203,7 @@ func TestRefuses(t *testing.T) {
 		`{"matchExpressions":[{"key":"env","operator":"DoesNotExist"}]}`:               true,
 	} {
 		var v any
-		if err := json.Unmarshal([]byte(selector), &v); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(selector), &v))
 		s, err := ParseSelector(v)
 		if err != nil || s.Refuses(labels) != want {
 			t.Errorf("%s: refuses %t, want %t (%v)", selector, !want, want, err)
@@ -242,17 +234,11 @@ func TestSelectorFromText(t *testing.T) {
 	sets := []map[string]string{nil, {"a": "1"}, {"a": "2"}, {"a": "1", "b": "x"}, {"b": ""}, {"a": "", "b": "y"}}
 	for _, text := range []string{"", "a", "!a", "a=1", "a==1", "a!=1", "a in (1,2)", "a notin (1, 2),b", "a=1,a=2", "a=", "a=1,b!=x", " a , !b "} {
 		want, err := k8slabels.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		object, err := SelectorFromText(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := ParseSelector(object)
-		if err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
+		require.NoError(t, err, "%q", text)
 		for _, set := range sets {
 			if got.Matches(set) != want.Matches(k8slabels.Set(set)) {
 				t.Errorf("%q and %v: got %v, as for kubectl not", text, set, got.Matches(set))
@@ -288,16 +274,10 @@ func TestSelectorDemands(t *testing.T) {
 		"environment in (x),tenant in (ab)": false,
 	} {
 		v, err := SelectorFromText(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s, err := ParseSelector(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := s.Demands("tenant", []string{"a", "b"}); got != want {
-			t.Errorf("%s: %v", text, got)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, want, s.Demands("tenant", []string{"a", "b"}), "%s", text)
 		if !want {
 			continue
 		}
@@ -324,9 +304,7 @@ func TestAnnotationsFitTheSecret(t *testing.T) {
 		t.Error(texts(problems))
 	}
 	_, problems := Compute(Input{Kind: Annotation, Declared: append(fit, Entry{"c", "", at(3)})})
-	if got := texts(problems); got != `invalid-label f.yaml:1: annotation "a": all annotations have 262145 bytes; expected at most 262144` {
-		t.Error(got)
-	}
+	assert.Equal(t, `invalid-label f.yaml:1: annotation "a": all annotations have 262145 bytes; expected at most 262144`, texts(problems))
 }
 
 // TestReplacedLabels: whatever the result has otherwise than the live Secret is in one list, with
@@ -345,9 +323,7 @@ func TestReplacedLabels(t *testing.T) {
 		`a: "git" replaces "live" of the cluster Secret`, `c: "<no value>" of the cluster Secret is left out: it is invalid`,
 		`e: "git" replaces "" of the cluster Secret`, `tenant: "t" replaces "x" of the cluster Secret`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, want, got)
 	if s.Live("b") != nil || *s.Live("a") != "live" {
 		t.Errorf("%v %v", s.Live("a"), s.Live("b"))
 	}

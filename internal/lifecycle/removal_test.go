@@ -9,8 +9,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestRemovalHasAReason: why a parameter set of member one is no longer in a response, and what
@@ -44,13 +46,9 @@ func TestRemovalHasAReason(t *testing.T) {
 			t.Parallel()
 			st := querytest.Build(t, fleettest.Small().With(c.more))
 			removals, err := lifecycle.RemovalsOf(st, querytest.Query(t, c.ask))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			r := removals.Of("one", c.component)
-			if got := fmt.Sprintf("%s %s: %s", r.Reason, r.Deletion, r.Detail); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
-			}
+			assert.Equal(t, c.want, fmt.Sprintf("%s %s: %s", r.Reason, r.Deletion, r.Detail))
 		})
 	}
 }
@@ -62,9 +60,7 @@ func TestRemovalOfAnInvalidMemberNamesItsError(t *testing.T) {
 	files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", "tenannt: x\n")})
 	known := facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default"))
 	removals, err := lifecycle.RemovalsOf(querytest.Next(t, nil, fleettest.Snapshot("rev", files), known), querytest.Query(t, querytest.Addons))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if r := removals.Of("one", "dns"); r.Reason != lifecycle.Lost || r.Deletion != fleet.Orphan || !strings.Contains(r.Detail, "tenannt") || r.Pos.Line != 4 {
 		t.Errorf("got %s, %s; expected lost for the key in line 4, orphan", r, r.Deletion)
 	}
@@ -89,15 +85,9 @@ func TestMoveIsKnownWithOtherLastKnownGood(t *testing.T) {
 		"of another commit":  {before, lifecycle.Lost},
 	} {
 		st, err := fleetstate.Restore(c.other, s, before.Facts(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		removals, err := lifecycle.RemovalsOf(st, query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := removals.Of("a", "dns").Reason; got != c.want {
-			t.Errorf("with the state %s: %s, want %s", name, got, c.want)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, c.want, removals.Of("a", "dns").Reason, "with the state %s", name)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // A merged tree holds the documents of its layers: a memo of small trees of large documents is
@@ -19,9 +20,7 @@ func TestMemoCountsTheDocumentsThatItHolds(t *testing.T) {
 	for i := range 50 {
 		file := fmt.Sprintf("%d.yaml", i)
 		doc, err := yamldoc.Parse(file, []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, scope := range []string{"one", "two"} { // counts once
 			m.Merge([]hierarchy.Layer{{Level: "level", Path: file + scope, Root: doc.Root}}, nil, scope)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestStackIsMergedAsItsLayers: what is remembered of folders that clusters share is what is merged
@@ -21,9 +22,7 @@ func TestStackIsMergedAsItsLayers(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	texts := []string{"a: 1\n", "a: {b: 2, c: [1]}\n", "a: {b: null, d: x}\ne: [2]\n", "{}\n", "", "a:\n  b: {c: 3}\n", "- list\n", "a: [\n", "a: 1\na: 2\n"}
 	rules, err := hierarchy.NewRules(hierarchy.Rule{Pattern: "e", Strategy: hierarchy.Append})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m, documents := New(0), hierarchy.NewCache()
 	var index *hierarchy.Index
 	files := map[string]*snapshot.File{}
@@ -88,9 +87,7 @@ func TestStackIsMergedAsItsLayers(t *testing.T) {
 				t.Fatalf("step %d: another tree than that of %v", step, layers)
 			}
 			fresh := hierarchy.Merge(slices.Concat(onto.Layers(), slices.DeleteFunc(slices.Clone(layers), hierarchy.Layer.Missing)), f.Rules)
-			if a, b := fmt.Sprintf("%+v", text(t, m, tree)), fmt.Sprintf("%+v", text(t, m, fresh)); a != b {
-				t.Fatalf("step %d: %s, want %s", step, a, b)
-			}
+			require.Equal(t, fmt.Sprintf("%+v", text(t, m, fresh)), fmt.Sprintf("%+v", text(t, m, tree)), "step %d", step)
 			if *got != *want {
 				t.Fatalf("step %d: charged %+v, want %+v", step, *got, *want)
 			}
@@ -105,9 +102,7 @@ func TestStackIsMergedAsItsLayers(t *testing.T) {
 func layerRoot(t *testing.T, documents *hierarchy.Cache) *yamldoc.Node {
 	t.Helper()
 	doc, err := documents.Doc(snapshot.NewFile("c", []byte("a: {z: 0}\ne: [0]\n"), 1000))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return doc.Root
 }
 
@@ -118,8 +113,6 @@ func text(t *testing.T, m *Memo, tree *hierarchy.Tree) []any {
 		return nil
 	}
 	out, err := m.Text(tree.Root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return []any{out, tree.Layers(), tree.Conflicts()}
 }

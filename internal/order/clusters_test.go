@@ -20,6 +20,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // The components of the simulated fleets, by group. Each of the cloud's things belongs to one.
@@ -92,9 +93,7 @@ func newHubOfClusters(t *testing.T, seed uint64, members []string) *hubOfCluster
 		h.files[fleettest.Member(name)] = memberOf(name, "")
 	}
 	folder, err := store.NewFolder(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	h.store, h.stop = store.New(folder), func() {}
 	t.Cleanup(func() { h.stop() })
 	h.restart()

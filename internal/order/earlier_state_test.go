@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const (
@@ -62,9 +63,7 @@ func (o *ordering) compose(st *fleetstate.State, q query.Query) (*response.Respo
 	if err == nil {
 		out, err = o.Compose(st, q, out)
 	}
-	if err != nil {
-		o.Fatal(err)
-	}
+	require.NoError(o, err)
 	all := map[string]response.ParameterSet{}
 	out.ParameterSets(func(s response.ParameterSet) { all[s.Item().Name] = s })
 	return out, all
@@ -74,9 +73,7 @@ func (o *ordering) compose(st *fleetstate.State, q query.Query) (*response.Respo
 func (o *ordering) applied(st *fleetstate.State, q query.Query, isHealthy bool) (out []facts.Application) {
 	o.Helper()
 	r, err := o.responses.Get(st, q)
-	if err != nil {
-		o.Fatal(err)
-	}
+	require.NoError(o, err)
 	r.ParameterSets(func(s response.ParameterSet) {
 		i := s.Item()
 		out = append(out, facts.Application{Name: i.Name, Cluster: i.Cluster, Group: i.Group, Component: i.Component, Release: i.Release, Controller: q.ApplicationSet, Digest: s.Digest(), Healthy: isHealthy})
@@ -173,9 +170,7 @@ func TestStrangersDoNotFillTheMemory(t *testing.T) {
 				_, err = o.Compose(first, o.query(fmt.Sprint(by, i), "other"), answer)
 			}
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	flood("stranger-")
 	given, _ := o.compose(first, web)

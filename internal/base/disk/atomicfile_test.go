@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func TestWriteReplacesWholeFile(t *testing.T) {
@@ -20,9 +22,7 @@ func TestWriteReplacesWholeFile(t *testing.T) {
 	if err := Write(filepath.Join(dir, "nosuch", "file"), ".new-", nil); err == nil {
 		t.Error("a file is written into a folder that is not there")
 	}
-	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder"), 0o700))
 	if err := Write(filepath.Join(dir, "folder"), ".new-", nil); err == nil {
 		t.Error("a file is written over a folder")
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/base/disk"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // number is a file that holds a number, in a folder of its own.
@@ -33,9 +35,7 @@ func number(t *testing.T, text string) (path string, o disk.Options[int]) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func TestBadFileLeavesLastGoodValue(t *testing.T) {
@@ -43,9 +43,7 @@ func TestBadFileLeavesLastGoodValue(t *testing.T) {
 	path, o := number(t, "1")
 	o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	f, err := disk.Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	missing := `number file "` + path + `": no such file or directory`
 	for _, step := range []struct {
 		text    string // "-" removes the file
@@ -101,9 +99,7 @@ func TestRecentReadsOnceInAWhile(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	o.Now = func() time.Time { return now }
 	f, err := disk.Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	write(t, path, "2")
 	for _, step := range []struct {
 		later time.Duration
@@ -116,7 +112,5 @@ func TestRecentReadsOnceInAWhile(t *testing.T) {
 		}
 	}
 	write(t, path, "3")
-	if n := f.Current(); n != 3 {
-		t.Errorf("current: %d", n)
-	}
+	assert.Equal(t, 3, f.Current(), "current")
 }

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // tree are the files and folders below a folder, with their content.
@@ -27,9 +30,7 @@ func tree(t *testing.T, dir string) string {
 		out = append(out, rel+"="+string(data))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	slices.Sort(out)
 	return strings.Join(out, " ")
 }
@@ -40,9 +41,7 @@ const threeThere = "a.yaml=1 b/ b/c/ b/c/d.yaml=2 b/e.yaml=3"
 
 func TestWriteAllWritesAllOrNothing(t *testing.T) {
 	dir := t.TempDir()
-	if err := WriteAll(dir, three, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteAll(dir, three, nil))
 	if got := tree(t, dir); got != threeThere {
 		t.Error(got)
 	}
@@ -66,15 +65,11 @@ func TestWriteAllWritesAllOrNothing(t *testing.T) {
 // Nothing is written through a link that leaves the folder (H8).
 func TestWriteAllStaysBelowItsFolder(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
-	if err := os.Symlink(outside, filepath.Join(dir, "b")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "b")))
 	if err := WriteAll(dir, three, nil); err == nil {
 		t.Error("a link is followed out of the folder")
 	}
-	if got := tree(t, outside); got != "" {
-		t.Error(got)
-	}
+	assert.Equal(t, "", tree(t, outside))
 	if _, err := os.Lstat(filepath.Join(dir, "a.yaml")); err == nil {
 		t.Error("one file of three is left")
 	}
@@ -83,9 +78,7 @@ func TestWriteAllStaysBelowItsFolder(t *testing.T) {
 // Nobody's change is overwritten, and then nothing at all is written.
 func TestWriteAllKeepsWhatSomebodyElseChanged(t *testing.T) {
 	dir := t.TempDir()
-	if err := WriteAll(dir, three, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteAll(dir, three, nil))
 	err := WriteAll(dir, map[string][]byte{"new.yaml": nil}, []Replacement{{"a.yaml", []byte("1"), []byte("one")}, {"b/e.yaml", []byte("mine"), []byte("x")}})
 	if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "b/e.yaml") || tree(t, dir) != threeThere {
 		t.Errorf("%v, %s", err, tree(t, dir))
@@ -96,16 +89,10 @@ func TestWriteAllKeepsWhatSomebodyElseChanged(t *testing.T) {
 // commands for it.
 func TestWrittenFilesAreUndone(t *testing.T) {
 	dir := t.TempDir()
-	if err := WriteAll(dir, three, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(filepath.Join(dir, "a.yaml"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteAll(dir, three, nil))
+	require.NoError(t, os.Chmod(filepath.Join(dir, "a.yaml"), 0o600))
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer root.Close()
 	begin := func() *written {
 		w := &written{root: root}
@@ -124,9 +111,7 @@ func TestWrittenFilesAreUndone(t *testing.T) {
 	}
 	w := begin()
 	for _, name := range []string{"b/new.yaml", "a.yaml"} { // a folder is now in their place
-		if err := errors.Join(root.Remove(name), root.MkdirAll(name+"/x", 0o755)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(root.Remove(name), root.MkdirAll(name+"/x", 0o755)))
 	}
 	const want = "a part is written; to undo it: git checkout -- a.yaml && git clean -fd -- b/new.yaml"
 	if err := w.undo(); err == nil || err.Error() != want {

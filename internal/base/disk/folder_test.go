@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // Several renders to one folder at once: it is whole at the end, one of theirs, and nothing is left
@@ -31,9 +33,7 @@ func TestWriteFolderAtOnce(t *testing.T) {
 	}; !same(sets[0]) && !same(sets[1]) {
 		t.Errorf("%q", got)
 	}
-	if err := WriteFolder(out, sets[0]); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteFolder(out, sets[0]))
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
 		t.Error(entries, err)

@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/race"
 )
 
@@ -26,9 +25,7 @@ func TestText(t *testing.T) {
 		{Problem{Reason: NoMembers, Found: "nothing", Pos: Pos{File: "f"}}, "f: nothing"},
 		{Problem{Subject: "s"}, "s"},
 	} {
-		if got := c.p.Error(); got != c.want {
-			t.Errorf("got %s, want %s", got, c.want)
-		}
+		assert.Equal(t, c.want, c.p.Error())
 	}
 	if (Pos{}).String() != "" || !(Pos{}).IsZero() || (Pos{File: "f"}).IsZero() {
 		t.Error("zero position")
@@ -40,18 +37,12 @@ func TestLists(t *testing.T) {
 	b := Problem{Reason: InvalidValue, Severity: Warning, Pos: Pos{File: "a", Line: 10, Column: 1}}
 	c := Problem{Reason: InvalidValue, Severity: Error, Pos: Pos{File: "a", Line: 10, Column: 1}, Cluster: "x"}
 	given := []Problem{c, b, a, b, c}
-	if diff := cmp.Diff([]Problem{a, b, c}, Sorted(given)); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, []Problem{a, b, c}, Sorted(given))
 	if given[0].Cluster != "x" || given[2].Reason != UnknownKey {
 		t.Error("the argument is changed")
 	}
-	if diff := cmp.Diff([]Problem{c, a, c}, Errors(given)); diff != "" {
-		t.Error(diff)
-	}
-	if got := (List{a, b, c}).Error(); got != "a:2:1: unknown-key (and 2 more)" {
-		t.Error(got)
-	}
+	assert.Equal(t, []Problem{c, a, c}, Errors(given))
+	assert.Equal(t, "a:2:1: unknown-key (and 2 more)", (List{a, b, c}).Error())
 	if (List{a}).Error() != a.Error() || (List{}).Error() != "no problems" {
 		t.Error("short lists")
 	}
@@ -68,9 +59,7 @@ func TestFrom(t *testing.T) {
 		{fmt.Errorf("read: %w", List{p, p}), []Problem{p, p}},
 		{errors.New("broken"), []Problem{{Reason: InvalidYAML, Severity: Error, Pos: Pos{File: "f"}, Found: "broken"}}},
 	} {
-		if diff := cmp.Diff(c.want, From(c.err, InvalidYAML, Pos{File: "f"})); diff != "" {
-			t.Error(diff)
-		}
+		assert.Equal(t, c.want, From(c.err, InvalidYAML, Pos{File: "f"}))
 	}
 }
 

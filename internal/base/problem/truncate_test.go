@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 func TestTruncateKeepsCharactersWhole(t *testing.T) {
@@ -19,8 +20,6 @@ func TestTruncateKeepsCharactersWhole(t *testing.T) {
 		{"éééé", 7, "éé..."},
 		{"éééé", 6, "é..."}, // the second character would be cut
 	} {
-		if got := problem.Truncate(c.text, c.limit); got != c.want {
-			t.Errorf("%q to %d: %q, want %q", c.text, c.limit, got, c.want)
-		}
+		assert.Equal(t, c.want, problem.Truncate(c.text, c.limit), "%q to %d", c.text, c.limit)
 	}
 }

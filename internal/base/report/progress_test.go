@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 // A command of two seconds shows nothing. A longer one shows what it does and for how long, in one
@@ -30,17 +32,13 @@ func TestProgressShowsAfterTwoSeconds(t *testing.T) {
 		terminal.Reset()
 		p.Clear()
 		p.Clear()
-		if got := terminal.String(); got != "\r\x1b[K" {
-			t.Errorf("clearing writes %q", got)
-		}
+		assert.Equal(t, "\r\x1b[K", terminal.String(), "clearing writes")
 		time.Sleep(step)
 		synctest.Wait()
 		terminal.Reset()
 		p.Done()
 		p.Done()
-		if got := terminal.String(); got != "\r\x1b[K" {
-			t.Errorf("the end writes %q", got)
-		}
+		assert.Equal(t, "\r\x1b[K", terminal.String(), "the end writes")
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
@@ -94,7 +95,5 @@ func TestWithoutKeysOlderRecordsAreRead(t *testing.T) {
 
 func check(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }

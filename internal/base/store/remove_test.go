@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
@@ -68,9 +69,7 @@ func TestRecordThatIsRemovedAndWrittenIsWhole(t *testing.T) {
 				memory := &storetest.Memory{Max: smallObjects}
 				other := store.New(memory)
 				if c.there {
-					if err := write(other); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, write(other))
 				}
 				n := 0
 				first := store.New(interleaved{memory, func() {

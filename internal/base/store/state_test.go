@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
 
@@ -34,9 +36,7 @@ func noise(seed uint64, size int) []byte {
 func stores(t *testing.T) map[string]*store.Store {
 	t.Helper()
 	folder, err := store.NewFolder(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return map[string]*store.Store{
 		"folder": store.New(folder), "objects": store.New(&storetest.Memory{}),
 		"small objects": store.New(&storetest.Memory{Max: smallObjects}, []byte("a key")),
@@ -72,9 +72,7 @@ func TestRecordIsReadAsItWasWritten(t *testing.T) {
 			if names, err := s.Names(ctx); err != nil || !slices.Equal(names, []string{"a", "b"}) {
 				t.Errorf("%v %v", names, err)
 			}
-			if err := errors.Join(s.Remove(ctx, "a"), s.Remove(ctx, "a")); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, errors.Join(s.Remove(ctx, "a"), s.Remove(ctx, "a")))
 			if _, _, err := s.Read(ctx, "a"); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("it was removed: %v", err)
 			}
@@ -88,9 +86,7 @@ func TestKilledWriterLeavesOldOrNewRecord(t *testing.T) {
 	for step := range 40 {
 		m := &storetest.Memory{Max: smallObjects}
 		version, err := store.New(m).Write(t.Context(), "a", before, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		left := step
 		m.Fails = func(string) error {
 			if left--; left < 0 {
@@ -282,9 +278,7 @@ func TestDamagedFileIsReportedAndReplaced(t *testing.T) {
 			dir := t.TempDir()
 			open := func() *store.Store {
 				f, err := store.NewFolder(dir)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				return store.New(f)
 			}
 			if _, err := open().Write(t.Context(), "a", []byte("text"), ""); err != nil {
@@ -292,12 +286,8 @@ func TestDamagedFileIsReportedAndReplaced(t *testing.T) {
 			}
 			path := filepath.Join(dir, "a.record")
 			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(os.WriteFile(path, damage(data), 0o600), os.WriteFile(filepath.Join(dir, ".record-1"), nil, 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, errors.Join(os.WriteFile(path, damage(data), 0o600), os.WriteFile(filepath.Join(dir, ".record-1"), nil, 0o600)))
 			s := open()
 			got, version, err := s.Read(t.Context(), "a")
 			if !store.IsDamaged(err) || got != nil {
@@ -353,18 +343,14 @@ func TestDocumentIsReadAsWritten(t *testing.T) {
 			if v, changed, err := one.Read(t.Context()); v != nil || changed || err != nil {
 				t.Fatalf("no record: %v %v %v", v, changed, err)
 			}
-			if err := one.Write(t.Context(), x); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, one.Write(t.Context(), x))
 			if err := two.Write(t.Context(), y); !errors.Is(err, store.ErrConflict) {
 				t.Errorf("a writer that has not read: %v", err)
 			}
 			if v, changed, err := two.Read(t.Context()); err != nil || !changed || v.Names["x"] != 1 {
 				t.Errorf("%v %v %v", v, changed, err)
 			}
-			if err := two.Write(t.Context(), y); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, two.Write(t.Context(), y))
 			if v, changed, err := two.Read(t.Context()); err != nil || changed || v.Names["y"] != 1 {
 				t.Errorf("its own: %v %v %v", v, changed, err)
 			}
@@ -379,9 +365,7 @@ func TestDocumentIsReadAsWritten(t *testing.T) {
 				"\n" + `{"names":{"y":1}}` + "\n": "it is not as it was written",
 			} {
 				_, version, err := s.Read(t.Context(), "a-v2")
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if _, err := s.Write(t.Context(), "a-v2", []byte(record), version); err != nil {
 					t.Fatal(err)
 				}
@@ -390,9 +374,7 @@ func TestDocumentIsReadAsWritten(t *testing.T) {
 					t.Errorf("%s: %v, %v; want %s", record, v, err, want)
 				}
 			}
-			if err := one.Write(t.Context(), x); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, one.Write(t.Context(), x))
 		})
 	}
 }
@@ -408,8 +390,6 @@ func TestBuildsOfTwoFormatsDoNotOverwriteEachOther(t *testing.T) {
 		if _, changed, err := newer.Read(t.Context()); changed || err != nil {
 			t.Errorf("%t %v", changed, err)
 		}
-		if err := errors.Join(older.Write(t.Context(), []int{i}), newer.Write(t.Context(), map[string]int{"n": i})); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(older.Write(t.Context(), []int{i}), newer.Write(t.Context(), map[string]int{"n": i})))
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/tmpl"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // BenchmarkExecute is the cost of templates as fleets have them: a level's folder, a catalog's
@@ -22,9 +23,7 @@ func BenchmarkExecute(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			t, err := tmpl.Parse(problem.Pos{File: "f"}, text)
-			if err != nil {
-				b.Fatal(err)
-			}
+			require.NoError(b, err)
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := t.ExecuteLines(facts); err != nil {

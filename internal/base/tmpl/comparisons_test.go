@@ -7,6 +7,9 @@ import (
 	"text/template"
 
 	"github.com/Masterminds/sprig/v3"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestComparisonsAreThoseOfTheLibrary compares each function with text/template's own: charging for
@@ -15,9 +18,7 @@ func TestComparisonsAreThoseOfTheLibrary(t *testing.T) {
 	values := []any{nil, "", "a", "b", 0, 1, -1, uint(1), 1.0, 1.5, true, false, []any{"a"}, map[string]any{"a": 1}, []string(nil)}
 	for _, call := range []string{"eq .x .y", "ne .x .y", "lt .x .y", "le .x .y", "gt .x .y", "ge .x .y", ".y | eq .x", "eq .x", "eq .x .y .y", "eq .y 1 .x", "eq .x nil"} {
 		ours, err := Parse(at("f", 1), "{{ if "+call+" }}yes{{ end }}")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		theirs := template.Must(template.New(name).Parse("{{ if " + call + " }}yes{{ end }}"))
 		for _, x := range values {
 			for _, y := range values {
@@ -46,9 +47,7 @@ func TestExpressionsAreThoseOfSprig(t *testing.T) {
 				for _, text := range []string{"", "abcab", "Äb"} {
 					action := fmt.Sprintf("{{ range 2 }}{{ %s%s %q %q%s | toJson }}{{ end }}", must, call, pattern, text, args)
 					ours, err := Parse(at("f", 1), action)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					got, errGot := ours.Execute(nil)
 					var want strings.Builder
 					errWant := template.Must(template.New(name).Funcs(sprig.TxtFuncMap()).Parse(action)).Execute(&want, nil)
@@ -76,8 +75,6 @@ func TestVersions(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if got != want {
-			t.Errorf("%s: got %q, want %q", text, got, want)
-		}
+		assert.Equal(t, want, got, "%s", text)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func TestReadsAreDecidedByTheTextAlone(t *testing.T) {
@@ -28,9 +29,7 @@ func TestReadsAreDecidedByTheTextAlone(t *testing.T) {
 		{`{{ (index .labels "a").b }}`, [][]string{{"labels", "a", "b"}}, [][]string{{"labels", "b"}}},
 	} {
 		tpl, err := Parse(problem.Pos{}, c.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, path := range c.reads {
 			if !tpl.Reads(path...) {
 				t.Errorf("%s is not found to read %q", c.text, path)
@@ -51,9 +50,7 @@ func TestReadsOnly(t *testing.T) {
 		`{{ if eq .component "x" }}{{ .hub }}{{ end }}`: false,
 	} {
 		tpl, err := Parse(problem.Pos{}, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if tpl.ReadsOnly("group", "component") != want {
 			t.Errorf("%s: %t", text, !want)
 		}

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/Masterminds/sprig/v3"
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestPurity is rule H5: nothing that reads the environment, the network, the clock or randomness,
@@ -45,9 +45,7 @@ func TestPurity(t *testing.T) {
 // with must.
 func TestFunctionsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/reference/repository.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, section, _ := strings.Cut(string(page), "### Functions\n")
 	section, _, _ = strings.Cut(section, "\n### ")
 	var listed []string
@@ -60,9 +58,7 @@ func TestFunctionsAreDocumented(t *testing.T) {
 	}
 	want := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.HasPrefix(name, "must") })
 	slices.Sort(listed)
-	if diff := cmp.Diff(want, listed); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, want, listed)
 }
 
 // TestUnknownFunctionsAreNamed: each with its line, and what to use.
@@ -79,9 +75,7 @@ func TestUnknownFunctionsAreNamed(t *testing.T) {
 		`f:2:63: template: function "set"` + expected + "; use merge",
 		`f:3:4: template: function "wrap"` + expected,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, want, got)
 }
 
 // TestFactsAreNotChanged is rule G6: no template changes what the next one sees.
@@ -99,16 +93,12 @@ func TestFactsAreNotChanged(t *testing.T) {
 		`{{ omit .m "a" }}{{ pick .m "a" }}{{ without .l "a" }}`, `{{ append (slice .l 0 1) "changed" }}`, `{{ append (initial .l) "changed" }}`,
 	} {
 		tt, err := Parse(at("f", 0), text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		data := facts()
 		if _, err := tt.Execute(data); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
-		if diff := cmp.Diff(facts(), data); diff != "" {
-			t.Errorf("%s changes the facts:\n%s", text, diff)
-		}
+		assert.Equal(t, facts(), data, "%s changes the facts", text)
 	}
 }
 
@@ -120,13 +110,9 @@ func TestSameEveryTime(t *testing.T) {
 	}
 	for _, text := range []string{`{{ keys .m .n }}`, `{{ values .m }}`, `{{ .m }}`, `{{ toYaml .m }}`, `{{ toJson .m }}`, `{{ range $k, $v := .m }}{{ $k }}{{ end }}`, `{{ merge .n .m }}`, `{{ keys (omit .m "a") | join "," }}`} {
 		tt, err := Parse(at("f", 0), text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		first, err := tt.Execute(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for range 20 {
 			if again, _ := tt.Execute(data); again != first {
 				t.Errorf("%s: %q and %q", text, first, again)

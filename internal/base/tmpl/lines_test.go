@@ -8,6 +8,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/tmpl"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestExecuteLines proves that each line of the output knows the template's line that it comes from
@@ -24,14 +25,10 @@ func TestExecuteLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt, err := tmpl.Parse(problem.Pos{File: "f"}, text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			data := map[string]any{"x": "value", "many": "two\ntwo"}
 			written, err := tt.ExecuteLines(data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			out, lines := written.Text, written.Lines
 			plain, err := tt.Execute(data)
 			if err != nil || plain != out {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/tmpl"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestPrintingIsBounded: a text that doubles in a loop ends in an error before it uses up the
@@ -28,9 +29,7 @@ func TestPrintingIsBounded(t *testing.T) {
 		`{{ cat "a" nil 1 }}`:                  "",
 	} {
 		tt, err := tmpl.Parse(problem.Pos{File: "f"}, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out, err := tt.Execute(map[string]any{"m": map[string]any{}})
 		switch {
 		case want == "" && err != nil:
@@ -40,9 +39,7 @@ func TestPrintingIsBounded(t *testing.T) {
 		}
 	}
 	tt, err := tmpl.Parse(problem.Pos{}, `{{ print "a" 1 2 "b" }}|{{ println 1 "a" }}|{{ cat "a" nil 1 }}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if out, err := tt.Execute(nil); err != nil || out != "a1 2b|1 a\n|a 1" {
 		t.Errorf("%q, %v", out, err)
 	}

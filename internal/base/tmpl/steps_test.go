@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestStepsAreBounded is rule 5: no template goes on for ever, whatever it prints.
@@ -22,9 +23,7 @@ func TestStepsAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt, err := Parse(at("f", 3), text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			_, err = tt.Execute(nil)
 			_, errLines := tt.ExecuteLines(nil)
 			for _, err := range []error{err, errLines} {
@@ -36,9 +35,7 @@ func TestStepsAreBounded(t *testing.T) {
 		})
 	}
 	tt, err := Parse(at("f", 1), `{{ range 3 }}{{ range until 2 }}{{ . }}{{ end }},{{ else }}no{{ end }}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if out, err := tt.Execute(nil); out != "01,01,01," || err != nil {
 		t.Errorf("got %q, %v", out, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func at(file string, line int) problem.Pos { return problem.Pos{File: file, Line: line} }
@@ -49,9 +51,7 @@ func TestErrors(t *testing.T) {
 			if !errors.As(err, &p) || p.Reason != problem.TemplateFailed || p.Severity != problem.Error {
 				t.Fatalf("error %#v", err)
 			}
-			if p.Error() != c.want {
-				t.Errorf("got  %s\nwant %s", p.Error(), c.want)
-			}
+			assert.Equal(t, c.want, p.Error())
 		})
 	}
 }
@@ -94,18 +94,14 @@ func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) 
 // TestOutputIsBounded is rule H10, with limit and actual.
 func TestOutputIsBounded(t *testing.T) {
 	tt, err := Parse(at("f", 3), `{{ range until 1000 }}{{ repeat 2000 "x" }}{{ end }}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = tt.Execute(nil)
 	var p problem.Problem
 	if !errors.As(err, &p) || p.Reason != problem.LimitExceeded || p.Error() != "f:3: template writes 1050000 bytes and more; expected at most 1048576 bytes" {
 		t.Errorf("error %v", err)
 	}
 	tt, err = Parse(at("f", 0), `{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := tt.Execute(nil); err == nil {
 		t.Error("endless recursion is not refused")
 	}
@@ -115,9 +111,7 @@ func TestOutputIsBounded(t *testing.T) {
 func TestPlainTextIsUntouched(t *testing.T) {
 	for _, text := range []string{"", "a", "}} a {", "{ { .x } }", "<no value>", "a\r\n\x00"} {
 		tt, err := Parse(at("f", 0), text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, err := tt.Execute(nil); got != text || err != nil {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
@@ -132,9 +126,7 @@ func TestKeys(t *testing.T) {
 	for _, text := range []string{long, long + " ", "{{ .x }}"} {
 		for _, file := range []string{"f", "g"} {
 			tt, err := Parse(at(file, 0), text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if _, ok := tt.Key(nil); ok {
 				t.Error("a template that has not been executed takes long")
 			}
@@ -161,9 +153,7 @@ func TestKeys(t *testing.T) {
 // TestConcurrentUse: one template, many goroutines.
 func TestConcurrentUse(t *testing.T) {
 	tt, err := Parse(at("f", 0), `{{ .a }}{{ merge .m (dict "x" .a) }}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	data := map[string]any{"a": "1", "m": map[string]any{"k": "v"}}
 	var wg sync.WaitGroup
 	for range 8 {
@@ -217,9 +207,7 @@ func TestNoValueMayBeWritten(t *testing.T) {
 		`{{ .note | upper | lower }}{{ "<no value>" }}`: "<no value><no value>",
 	} {
 		tt, err := Parse(at("f", 0), text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, err := tt.Execute(map[string]any{"a": "1", "note": "<no value>"}); err != nil || got != want {
 			t.Errorf("%s: %q, %v", text, got, err)
 		}

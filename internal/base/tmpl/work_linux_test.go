@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/testkit/race"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestAnExecutionTakesSecondsAtMost is rule 5: the steps of a template stand for its time, whatever
@@ -38,9 +39,7 @@ func TestAnExecutionTakesSecondsAtMost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tm, err := Parse(at("f", 1), text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			began := threadTime(t)
 			defer runtime.UnlockOSThread()
 			out, err := tm.ExecuteCounted(nil)
@@ -70,9 +69,7 @@ func TestEveryFunctionIsCharged(t *testing.T) {
 		if err == nil {
 			data[name], err = tm.Execute(data)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	calls := []string{
 		"$.s", "$.l", "$.m", "$.j", "$.y", "$.b", "$.b32", "$.s $.s", "$.s 5", "5 $.s", "$.l $.s", "$.s $.l", `"k1" $.m`, `$.m "k1" "k2"`, "$.m $.m", "$.l 5", "$.l $.l", "0 5 $.s", "1 2000 1", `2000 "ab"`,
@@ -84,9 +81,7 @@ func TestEveryFunctionIsCharged(t *testing.T) {
 		ends := false
 		for _, call := range calls {
 			tm, err := Parse(at("f", 1), fmt.Sprintf("{{ range %d }}{{ $x := %s %s }}{{ end }}", rounds, name, call))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			began := threadTime(t)
 			out, err := tm.ExecuteCounted(data)
 			took := threadTime(t) - began
@@ -119,9 +114,7 @@ func TestParsingCounts(t *testing.T) {
 		tm, err := Parse(at("f", 1), text)
 		took := threadTime(t) - began
 		runtime.UnlockOSThread()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for name, execute := range map[string]func(any) (Output, error){"": tm.ExecuteCounted, "lines": tm.ExecuteLines} {
 			out, err := execute(nil)
 			if all := time.Duration(float64(took) * maxSteps / float64(out.Steps)); err != nil || all > most {
@@ -137,8 +130,6 @@ func threadTime(t *testing.T) time.Duration {
 	t.Helper()
 	runtime.LockOSThread()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_THREAD, &u); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_THREAD, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -1,6 +1,10 @@
 package yamldoc
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
+)
 
 // A scalar is ambiguous where Helm's reading is not that of YAML 1.2, or a number that may be meant
 // as a name and loses a part of its text (H9).
@@ -14,9 +18,7 @@ func TestAmbiguousScalars(t *testing.T) {
 		"~": false, "Null": false, "nULL": false, "True": false, "tRUE": false, "=": false, "<<": false, "": false,
 	} {
 		doc, err := Parse("f", []byte("k: "+text+"\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := len(doc.Ambiguous) == 1; got != want {
 			t.Errorf("%q: %v", text, doc.Ambiguous)
 		}

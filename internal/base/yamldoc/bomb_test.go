@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // lines is a text repeated with numbers.
@@ -68,9 +69,7 @@ func TestBombs(t *testing.T) {
 // of what is left out is reported.
 func TestReaderKeepsTheFirst(t *testing.T) {
 	doc, err := Parse("f", []byte(lines(5000, "k%04d: 1\n")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := NewReader(doc)
 	r.Map(doc.Root, "file").Known("x")
 	var l problem.List

@@ -10,6 +10,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 type file struct {
@@ -58,9 +60,7 @@ func (u *upper) UnmarshalText(text []byte) error {
 func decode(t *testing.T, text string) (file, string) {
 	t.Helper()
 	doc, err := yamldoc.Parse("f", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var f file
 	var lines []string
 	for _, p := range yamldoc.NewReader(doc).Decode(doc.Root, "the file", problem.InvalidTeam, &f).Problems() {
@@ -79,9 +79,7 @@ items:
 byKey: {a: {name: c}, gone: null}
 paths: one
 `)
-	if problems != "" {
-		t.Fatal(problems)
-	}
+	require.Equal(t, "", problems)
 	if len(f.Items) != 2 || f.Items[0].Raw.Items()[0].Text() != "1" || f.Items[0].Pos.Line != 4 {
 		t.Fatalf("%+v", f)
 	}
@@ -95,9 +93,7 @@ paths: one
 		{common: first, Name: "0123", On: true, Last: true, Day: time.Monday, Soak: 30 * time.Minute, Until: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), Most: &most, Own: "UP", Version: "1.10"},
 		{common: pos(5, 3), Name: "b"},
 	}}
-	if diff := cmp.Diff(want, f, cmp.AllowUnexported(item{})); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, "", cmp.Diff(want, f, cmp.AllowUnexported(item{})))
 }
 
 // Each mistake has its place, its code, and what was expected.

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestLastOfDuplicateKeysWinsAsInHelm: a document with duplicate keys, parsed leniently, is what
@@ -34,20 +35,14 @@ func TestLastOfDuplicateKeysWinsAsInHelm(t *testing.T) {
 	}
 	for _, text := range texts {
 		var want any
-		if err := yaml.Unmarshal([]byte(text), &want); err != nil {
-			t.Fatalf("%s%v", text, err)
-		}
+		require.NoError(t, yaml.Unmarshal([]byte(text), &want), "%s", text)
 		doc, err := ParseLenient("f", []byte(text), nil)
-		if err != nil {
-			t.Fatalf("%s%v", text, err)
-		}
+		require.NoError(t, err, "%s", text)
 		var got any
 		if data, err := json.Marshal(doc.Root.Any()); err != nil || json.Unmarshal(data, &got) != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%s%s", text, d)
-		}
+		assert.Equal(t, want, got, "%s", text)
 		if _, err := Parse("f", []byte(text)); (err == nil) != (len(doc.Duplicates) == 0) {
 			t.Errorf("%swith %d duplicates: %v", text, len(doc.Duplicates), err)
 		}
@@ -82,9 +77,7 @@ func TestMergeKeyAfterKeyIsNoted(t *testing.T) {
 		"a: &a {x: 1}\nuse:\n  in:\n  - x: 2\n    <<: *a\n  more: {x: 1}\n": {"f:4:5"},
 	} {
 		doc, err := Parse("f", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for _, p := range doc.Overridden {
 			got = append(got, p.Pos.String())

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // An edit changes the lines of its entry. Comments, blank lines and indentation of the rest stay.
@@ -104,9 +106,7 @@ func FuzzEditor(f *testing.F) {
 		}
 		v, _ := Parse("f", []byte("v: "+value))
 		want := withKey(before, keys, v.Root.Get("v").Any())
-		if diff := cmp.Diff(want, e.Doc().Root.Any()); diff != "" {
-			t.Fatalf("%q: %q set to %s (-want +got):\n%s", text, keys, value, diff)
-		}
+		require.Equal(t, want, e.Doc().Root.Any(), "%q: %q set to %s", text, keys, value)
 	})
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // aloneTag is the tag `!`, which the parser does not tell (rule 1 of the package).
@@ -37,9 +39,7 @@ func FuzzParse(f *testing.F) {
 		var want any
 		dec := json.NewDecoder(bytes.NewReader(text))
 		dec.UseNumber()
-		if err := dec.Decode(&want); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, dec.Decode(&want))
 		if diff := cmp.Diff(want, doc.Root.Any()); diff != "" {
 			t.Fatalf("%q (-helm +ours):\n%s", data, diff)
 		}
@@ -47,13 +47,9 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		out, err := doc.Root.YAML()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		again, err := Parse("f", out)
-		if err != nil {
-			t.Fatalf("%q is written as %q: %v", data, out, err)
-		}
+		require.NoError(t, err, "%q is written as %q", data, out)
 		if diff := cmp.Diff(doc.Root.Any(), again.Root.Any()); diff != "" {
 			t.Fatalf("%q is written as %q:\n%s", data, out, diff)
 		}

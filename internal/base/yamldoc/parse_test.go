@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestDocuments: whole documents mean what Helm takes them for.
@@ -137,9 +137,7 @@ func TestErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, _ := parseError(t, c.text)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			assert.Equal(t, c.want, got)
 		})
 	}
 }
@@ -186,24 +184,18 @@ func TestSecondDocument(t *testing.T) {
 		{"---\na: 1\n---\n---\n", "f.yaml:3:1"},
 	} {
 		doc, err := Parse("f.yaml", []byte(c.text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := doc.Root.Get("a"); got == nil || got.Text() != "1" {
 			t.Errorf("%q: a is %v", c.text, got)
 		}
-		if got := doc.Extra.String(); got != c.extra {
-			t.Errorf("%q: second document at %q, want %q", c.text, got, c.extra)
-		}
+		assert.Equal(t, c.extra, doc.Extra.String(), "%q: second document at", c.text)
 	}
 }
 
 // TestPositions: keys and values know their places, inherited ones those of the anchor (H7).
 func TestPositions(t *testing.T) {
 	doc, err := Parse("d/f.yaml", []byte("a: 1\nb:\n  - x\n  - z: é\nbase: &b\n  k: v\nuse:\n  <<: *b\n  own: |\n    t\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := doc.Root
 	for _, c := range []struct {
 		n    *Node
@@ -221,15 +213,9 @@ func TestPositions(t *testing.T) {
 			t.Errorf("%v stands at %s, want %s", c.n.Any(), got, c.want)
 		}
 	}
-	if got := r.KeyPos("use").String(); got != "d/f.yaml:7:1" {
-		t.Errorf("key use at %s", got)
-	}
-	if got := r.Get("use").KeyPos("k").String(); got != "d/f.yaml:6:3" {
-		t.Errorf("inherited key at %s", got)
-	}
-	if got := r.KeyPos("absent").String(); got != "d/f.yaml:1:1" {
-		t.Errorf("absent key at %s", got)
-	}
+	assert.Equal(t, "d/f.yaml:7:1", r.KeyPos("use").String(), "key use at")
+	assert.Equal(t, "d/f.yaml:6:3", r.Get("use").KeyPos("k").String(), "inherited key at")
+	assert.Equal(t, "d/f.yaml:1:1", r.KeyPos("absent").String(), "absent key at")
 	if (*Node)(nil).Get("x") != nil || r.Get("a").Get("x") != nil {
 		t.Error("Get of no map")
 	}
@@ -254,16 +240,12 @@ func TestParserNeverPanics(t *testing.T) {
 func TestPlacesAreThoseOfEditors(t *testing.T) {
 	for _, sep := range []string{"\u0085", "\u2028", "\u2029"} {
 		doc, err := Parse("f", []byte("# "+sep+"# x\r\na: 'b "+sep+" c'\n"+sep+"k: v\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if pos := doc.Root.Get("k").Pos(); pos.Line != 3 || pos.Column != 5 {
 			t.Errorf("%q: %s", sep, pos)
 		}
 		doc, err = ParseLines("f", []byte("a: 'b "+sep+" c'\nk: v\n"), []int{7, 9})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if pos := doc.Root.Get("k").Pos(); pos.Line != 9 || pos.Column != 4 {
 			t.Errorf("%q in a template's text: %s", sep, pos)
 		}

@@ -7,14 +7,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func read(t *testing.T, text string) (*Reader, *MapReader) {
 	t.Helper()
 	doc, err := Parse("f.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := NewReader(doc)
 	return r, r.Map(doc.Root, "the file")
 }

@@ -11,6 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // oracleValue is what Helm's parser makes of a document; ok is false where it refuses it.
@@ -22,9 +25,7 @@ func oracleValue(t testing.TB, data []byte) (v any, ok bool) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
-	if err := dec.Decode(&v); err != nil {
-		t.Fatalf("the oracle's JSON cannot be read: %v", err)
-	}
+	require.NoError(t, dec.Decode(&v), "the oracle's JSON cannot be read")
 	return v, true
 }
 
@@ -116,9 +117,7 @@ func TestLongKeys(t *testing.T) {
 func TestLargeIntegersStayExact(t *testing.T) {
 	for _, n := range []string{"9007199254740993", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "123456789012"} {
 		doc, err := Parse("f", []byte("k: "+n+"\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := doc.Root.Get("k").Text(); got != n {
 			t.Errorf("%s is read as %s", n, got)
 		}
@@ -139,9 +138,7 @@ func TestTextIsAsWritten(t *testing.T) {
 	} {
 		for _, file := range []string{"k: " + written + "\n", "{k: " + written + "}", "a: &a {k: " + written + "}\nb: *a\n", "k: " + written + " # é\n"} {
 			doc, err := Parse("f", []byte(file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			n := doc.Root.Get("k")
 			if n == nil {
 				n = doc.Root.Get("b").Get("k")
@@ -159,9 +156,7 @@ func TestTextIsAsWritten(t *testing.T) {
 			continue
 		}
 		doc, err := Parse("f", []byte("m: {"+written+": x}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := NewReader(doc).Map(doc.Root, "f").StringMap("m"); got[written] != "x" {
 			t.Errorf("key %s is %v", written, got)
 		}
@@ -179,43 +174,31 @@ func TestAmbiguous(t *testing.T) {
 	no := []string{"true", "False", "null", "~", "0", "12", "1.5", "0x1f", "0o17", "word", "1e3", "2001-12-14", `"yes"`, "'0123'", "!!str yes", "|\n  yes"}
 	for _, s := range yes {
 		doc, err := Parse("f.yaml", []byte("a: 1\nk: "+s+"\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(doc.Ambiguous) != 1 || doc.Ambiguous[0].Text != s || doc.Ambiguous[0].Pos.String() != "f.yaml:2:4" || doc.Ambiguous[0].Key {
 			t.Errorf("%s: ambiguities %+v", s, doc.Ambiguous)
 		}
 		doc, err = Parse("f.yaml", []byte(s+": 1\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(doc.Ambiguous) != 1 || !doc.Ambiguous[0].Key {
 			t.Errorf("key %s: ambiguities %+v", s, doc.Ambiguous)
 		}
 	}
 	for _, s := range no {
 		doc, err := Parse("f.yaml", []byte("k: "+s+"\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(doc.Ambiguous) != 0 {
-			t.Errorf("%s: ambiguities %+v", s, doc.Ambiguous)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, 0, len(doc.Ambiguous), "%s: ambiguities %+v", s, doc.Ambiguous)
 	}
 }
 
 func TestAmbiguousMeans(t *testing.T) {
 	doc, err := Parse("f", []byte("a: yes\nb: 0123\nc: 1_000\non: 1\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got []string
 	for _, a := range doc.Ambiguous {
 		got = append(got, a.Text+"="+a.Means)
 	}
-	if diff := cmp.Diff([]string{"yes=true", "0123=83", "1_000=1000", "on=true"}, got); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, []string{"yes=true", "0123=83", "1_000=1000", "on=true"}, got)
 }
 
 // TestOracleIsBounded: hostile input does not fill memory.

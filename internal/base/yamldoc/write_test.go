@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // roundTrip writes a value and reads it back, as Helm and as ourselves.
@@ -17,9 +19,7 @@ func roundTrip(t testing.TB, v any) {
 	t.Helper()
 	n := FromAny(nil, v)
 	text, err := n.YAML()
-	if err != nil {
-		t.Fatalf("%v: %v", v, err)
-	}
+	require.NoError(t, err, "%v", v)
 	got, ok := oracleValue(t, text)
 	if !ok {
 		t.Fatalf("Helm refuses what is written of %#v:\n%s", v, text)
@@ -142,9 +142,7 @@ func TestFromAny(t *testing.T) {
 // TestAnyIsFresh: changing the result changes nothing.
 func TestAnyIsFresh(t *testing.T) {
 	doc, err := Parse("f", []byte("a: {b: [1]}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	first := doc.Root.Any().(map[string]any)
 	first["a"].(map[string]any)["b"].([]any)[0] = "changed"
 	if diff := cmp.Diff(map[string]any{"a": map[string]any{"b": []any{json.Number("1")}}}, doc.Root.Any()); diff != "" {
@@ -166,15 +164,11 @@ func TestWrittenSizeIsFromAbove(t *testing.T) {
 					continue
 				}
 				text, err := n.YAML()
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				var b bytes.Buffer
 				enc := json.NewEncoder(&b)
 				enc.SetEscapeHTML(false)
-				if err := enc.Encode(string(text)); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, enc.Encode(string(text)))
 				if b.Len() > 2*n.WrittenSize() {
 					t.Fatalf("%.40q at depth %d takes %d bytes, and counts as %d", s, depth+1, b.Len(), n.WrittenSize())
 				}
@@ -194,9 +188,7 @@ func TestWrittenSizeOfLongKeys(t *testing.T) {
 		n = NewMap(nil, Field{Key: "a", Value: n})
 	}
 	text, err := n.YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(text) > n.WrittenSize() {
 		t.Errorf("%d bytes count as %d", len(text), n.WrittenSize())
 	}

@@ -14,15 +14,14 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // large is a generated fleet with this repository's roots and charts, followed as a whole.
 func large(b *testing.B, clusters int) map[string]string {
 	b.Helper()
 	files, err := repository()
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	out := fleettest.Files(fleettest.Options{Clusters: clusters, Components: 20, Tenants: 5, Overrides: 3, Seed: 1})
 	for p, f := range files {
 		switch {
@@ -58,13 +57,9 @@ func BenchmarkPlan(b *testing.B) {
 			for b.Loop() {
 				began := time.Now()
 				before, err := fleetstate.Build(nil, base, facts.Set{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, err)
 				after, err := fleetstate.Build(before, head, facts.Set{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				require.NoError(b, err)
 				cache := &expand.RenderCache{}
 				hub := func(st *fleetstate.State, s *snapshot.Snapshot) *expand.Hub {
 					return expand.New(expand.Options{State: st, Snapshot: s, Hub: fleettest.Hub, Tools: tools(), Cache: cache})

@@ -6,14 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/inventory"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 )
 
@@ -148,9 +147,7 @@ func TestCompareFindsAll(t *testing.T) {
 						}
 					}
 				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("(-everything +Compare):\n%s", diff)
-				}
+				assert.Equal(t, want, got, "(-everything +Compare)")
 				if hub == "hub-eu" && (len(want) == 0) != slices.Contains(same, name) {
 					t.Errorf("%d objects differ", len(want))
 				}

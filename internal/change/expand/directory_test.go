@@ -10,6 +10,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 // root is a hub whose root has a source with options.
@@ -152,12 +153,8 @@ func TestFilesOfAFolder(t *testing.T) {
 				files[dir+p] = text
 			}
 			names, problems := below(t, files)
-			if diff := cmp.Diff(c.want, strings.Join(names, " ")); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(c.problems, strings.Join(problems, "\n")); diff != "" {
-				t.Errorf("problems (-want +got):\n%s", diff)
-			}
+			assert.Equal(t, c.want, strings.Join(names, " "))
+			assert.Equal(t, c.problems, strings.Join(problems, "\n"), "problems")
 		})
 	}
 }

@@ -4,12 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 // inventoried are a hub's Applications.
@@ -54,9 +53,7 @@ func TestExpansionIsWhatTheEngineSays(t *testing.T) {
 				}
 				return true
 			})
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-engine +expansion):\n%s", diff)
-			}
+			assert.Equal(t, want, got, "(-engine +expansion)")
 			noProblems(t, h)
 		})
 	}
@@ -98,9 +95,7 @@ func TestOrigins(t *testing.T) {
 		"hub ApplicationSet addons fleet/bootstrap/hub-eu/addons.yaml:2:1",
 		"hub Application fleet-bootstrap fleet/bootstrap/hub-eu.yaml:3:1",
 	}
-	if diff := cmp.Diff(want, chain); diff != "" {
-		t.Errorf("origins (-want +got):\n%s", diff)
-	}
+	assert.Equal(t, want, chain, "origins")
 	if got := path(found.Parent, "spec", "templatePatch"); !strings.HasSuffix(got, "{{- end }}\n") {
 		t.Errorf("templatePatch %q, want it to end as Helm writes it: in a line break", got)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/source"
 	"github.com/argosy-hub/argosy/internal/source/dir"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // hubs are those of this repository's fleet.
@@ -60,9 +61,7 @@ type edit func(map[string]string)
 func commit(t *testing.T, e edit) *snapshot.Snapshot {
 	t.Helper()
 	files, err := repository()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if e == nil {
 		return snapshot.New("base", maps.Clone(files))
 	}
@@ -86,9 +85,7 @@ func commit(t *testing.T, e edit) *snapshot.Snapshot {
 func replace(t *testing.T, p, old, updated string) edit {
 	t.Helper()
 	return func(files map[string]string) {
-		if !strings.Contains(files[p], old) {
-			t.Fatalf("%s has no %q", p, old)
-		}
+		require.Contains(t, files[p], old, "%s", p)
 		files[p] = strings.Replace(files[p], old, updated, 1)
 	}
 }
@@ -96,9 +93,7 @@ func replace(t *testing.T, p, old, updated string) edit {
 func state(t *testing.T, previous *fleetstate.State, s *snapshot.Snapshot) *fleetstate.State {
 	t.Helper()
 	st, err := fleetstate.Build(previous, s, facts.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return st
 }
 
@@ -106,9 +101,7 @@ func state(t *testing.T, previous *fleetstate.State, s *snapshot.Snapshot) *flee
 func revision(t *testing.T, st *fleetstate.State, s *snapshot.Snapshot, hub string, cache *expand.RenderCache) *expand.Hub {
 	t.Helper()
 	files, err := repository()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	at := func(string) (*snapshot.Snapshot, error) { return snapshot.New("canary", files), nil }
 	return expand.New(expand.Options{State: st, Snapshot: s, Hub: hub, Tools: tools(), Cache: cache, At: at})
 }

@@ -6,13 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 // Of two objects of one name, Argo CD applies the last (controller/state.go,
@@ -31,9 +30,7 @@ func TestCompareFindsTwins(t *testing.T) {
 	if !differ["ApplicationSet members"] {
 		t.Errorf("differ: %v; expected the ApplicationSet that Argo CD applies", differ)
 	}
-	if got := strings.Join(texts(after.Problems()), "\n"); !strings.Contains(got, `ApplicationSet "members": is made twice`) {
-		t.Errorf("problems: %s", got)
-	}
+	assert.Contains(t, strings.Join(texts(after.Problems()), "\n"), `ApplicationSet "members": is made twice`, "problems")
 }
 
 // What an unchanged ApplicationSet deploys differs with its files, wherever it names them (rule 5).
@@ -180,9 +177,7 @@ func TestCompareTellsNamespacesApart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := twoRevisions(t, snap(c.base), snap(c.head), "deny", func(o *object.Object) string { return o.Parent.Name() })
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.Equal(t, c.want, got)
 		})
 	}
 }
@@ -300,9 +295,7 @@ func TestCompareTellsGroupsApart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := twoRevisions(t, snap(c.base), snap(c.head), "reader", (*object.Object).APIVersion)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.Equal(t, c.want, got)
 		})
 	}
 }
@@ -333,9 +326,7 @@ func TestCompareTellsNamespacesOfHelmReleasesApart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := twoRevisions(t, snap(c.base...), snap(c.head...), "deny", func(o *object.Object) string { return o.Parent.Name() })
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.Equal(t, c.want, got)
 		})
 	}
 }
@@ -369,9 +360,7 @@ func TestHydratorsAreNamed(t *testing.T) {
 		"  sourceHydrator:\n    drySource: {repoURL: 'https://git.example/fleet', targetRevision: main, path: tools}\n    syncSource: {targetBranch: env, path: tools}\n  destination: {name: a, namespace: x}\n"
 	files["tools/a.yaml"] = configMap("a")
 	_, problems := below(t, files)
-	if got := strings.Join(problems, "\n"); !strings.Contains(got, `Application "dry": spec.sourceHydrator is not followed`) {
-		t.Errorf("problems: %q", got)
-	}
+	assert.Contains(t, strings.Join(problems, "\n"), `Application "dry": spec.sourceHydrator is not followed`, "problems")
 }
 
 // Two Applications of one name of one ApplicationSet are an error, as they are to render.
@@ -382,7 +371,5 @@ func TestCompareFindsTwinsOfAnApplicationSet(t *testing.T) {
 	after := revision(t, state(t, st, head), head, "hub-us", cache)
 	for range expand.Compare(revision(t, st, base, "hub-us", cache), after) {
 	}
-	if got := strings.Join(texts(after.Problems()), "\n"); !strings.Contains(got, `Application "of-prod": is made twice`) {
-		t.Errorf("problems: %s", got)
-	}
+	assert.Contains(t, strings.Join(texts(after.Problems()), "\n"), `Application "of-prod": is made twice`, "problems")
 }

@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 // What cannot be followed is named with its place, in words that stay the same, and all else is
@@ -75,9 +74,7 @@ func TestProblemsAreNamed(t *testing.T) {
 				t.Errorf("%d of %d objects are left, expected at least %d", left, all, all-c.lost)
 			}
 			got := strings.ReplaceAll(strings.Join(texts(h.Problems()), "\n"), head.Revision, "HEAD")
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("problems (-want +got):\n%s", diff)
-			}
+			assert.Equal(t, c.want, got, "problems")
 		})
 	}
 }

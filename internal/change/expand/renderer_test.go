@@ -16,6 +16,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // What is rendered, and what is wrong with a template, is what Argo CD's own renderer says of it,
@@ -68,9 +69,7 @@ func TestRendererIsArgoCDs(t *testing.T) {
 						GoTemplate: goTemplate, GoTemplateOptions: option, SyncPolicy: sync,
 						Generators: []v1alpha1.ApplicationSetGenerator{{List: &v1alpha1.ListGenerator{}}},
 					}}
-					if err := json.Unmarshal([]byte(spec), &set.Spec.Template); err != nil {
-						t.Fatalf("%s: %v", name, err)
-					}
+					require.NoError(t, json.Unmarshal([]byte(spec), &set.Spec.Template), "%s", name)
 					want, wantErr := argoCDs(t, *set.DeepCopy(), params)
 					before := set.DeepCopy()
 					got, err := tools().ApplicationSets.Application(expand.Parameters{Values: params, Template: &set})
@@ -104,9 +103,7 @@ func argoCDs(t *testing.T, set v1alpha1.ApplicationSet, params map[string]any) (
 		t.Fatalf("%d Applications of one parameter set", len(apps))
 	}
 	apps[0].APIVersion, apps[0].Kind = "argoproj.io/v1alpha1", "Application"
-	if err := json.Unmarshal([]byte(jsonOf(t, &apps[0])), &tree); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(jsonOf(t, &apps[0])), &tree))
 	delete(tree, "status")
 	if metadata, ok := tree["metadata"].(manifest.Tree); ok {
 		delete(metadata, "creationTimestamp")
@@ -130,8 +127,6 @@ func (one) GetTemplate(*v1alpha1.ApplicationSetGenerator) *v1alpha1.ApplicationS
 func jsonOf(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(data)
 }

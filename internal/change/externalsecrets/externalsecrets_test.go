@@ -5,18 +5,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/internal/change/plan"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func tree(t *testing.T, kind, spec string) map[string]any {
 	t.Helper()
 	var out map[string]any
-	if err := yaml.Unmarshal([]byte("kind: "+kind+"\nmetadata: {name: it}\nspec:\n"+spec), &out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte("kind: "+kind+"\nmetadata: {name: it}\nspec:\n"+spec), &out))
 	return out
 }
 
@@ -137,9 +136,7 @@ assume ClusterSecretStore/it ServiceAccount eso at spec.provider.azurekv.service
 			case len(faults) > 0 && !strings.Contains(name, "before a"): // one that the webhook refuses
 				t.Error(faults)
 			default:
-				if diff := cmp.Diff(c.want, uses(got)); diff != "" {
-					t.Error(diff)
-				}
+				assert.Equal(t, c.want, uses(got))
 			}
 		})
 	}
@@ -160,9 +157,7 @@ func TestWrongTypesAreFaults(t *testing.T) {
 			continue
 		}
 		fault := faults[0]
-		if got := strings.Join(fault.Path, ".") + ": " + fault.Expected; got != want {
-			t.Errorf("%sis a fault at %q, want %q", spec, got, want)
-		}
+		assert.Equal(t, want, strings.Join(fault.Path, ".")+": "+fault.Expected, "%sis a fault at", spec)
 	}
 }
 
@@ -194,9 +189,7 @@ func TestStoresByLabels(t *testing.T) {
 		if len(faults) > 0 || len(got) != 1 {
 			t.Fatalf("%s: %+v, %v", ref, got, faults)
 		}
-		if store := got[0].Store.String(); store != want {
-			t.Errorf("{%s}: %q, want %q", ref, store, want)
-		}
+		assert.Equal(t, want, got[0].Store.String(), "{%s}", ref)
 	}
 }
 

@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/change/lint"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 	"github.com/argosy-hub/argosy/internal/testkit/race"
@@ -105,9 +104,7 @@ invalid-value addons/tenants/retail/clusters/one/application-sets/addons.yaml:1:
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := querytest.NoProblems(t, querytest.Build(t, fleettest.Small().With(c.more)))
-			if diff := cmp.Diff(c.want, querytest.Problems(lint.Run(st, expand.Tools{}))); diff != "" {
-				t.Error(diff)
-			}
+			assert.Equal(t, c.want, querytest.Problems(lint.Run(st, expand.Tools{})))
 		})
 	}
 }
@@ -195,9 +192,7 @@ func TestDependencyCycleNamesBothPlaces(t *testing.T) {
 					got = append(got, p.Error())
 				}
 			}
-			if diff := cmp.Diff(c.want, strings.Join(got, "\n")); diff != "" {
-				t.Error(diff)
-			}
+			assert.Equal(t, c.want, strings.Join(got, "\n"))
 		})
 	}
 }
@@ -246,7 +241,5 @@ func TestLintOfDependencies(t *testing.T) {
 		fleettest.SystemCatalog: "dns: {enabled: true, " + fleettest.DNSChart + "}\nquotas: {enabled: true, " + fleettest.DNSChart + ", dependsOn: [dsn, dns]}\n",
 	})))
 	want := `no-effect ` + fleettest.SystemCatalog + `:2:105: dependsOn of component "quotas": names "dsn", which no catalog has; expected components of the same cluster, as component or group/component; did you mean "dns"?`
-	if got := querytest.Problems(lint.Run(st, expand.Tools{})); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	assert.Equal(t, want, querytest.Problems(lint.Run(st, expand.Tools{})))
 }

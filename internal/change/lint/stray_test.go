@@ -8,6 +8,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/change/lint"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 )
@@ -42,9 +43,7 @@ func TestStrayFileHintsAtItsNeighbour(t *testing.T) {
 			continue
 		}
 		delete(strays, p.Pos.File)
-		if got := strings.Join(p.Hints, " "); got != want {
-			t.Errorf("%s: %q, want %q", p.Pos.File, got, want)
-		}
+		assert.Equal(t, want, strings.Join(p.Hints, " "), "%s", p.Pos.File)
 	}
 	for p := range strays {
 		t.Errorf("%s is not reported", p)

@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // ofCluster are the fields of a parameter set that are the cluster's. A plan names the cluster for
@@ -43,9 +44,7 @@ type answered struct {
 func pipelines(t *testing.T, next fleettest.Tree) *Pipelines {
 	t.Helper()
 	p, err := New(context.Background(), Options{Tools: tools})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p.revisions["next"] = revision{err: fmt.Errorf("the clone has no revision %q", "next")}
 	if next != nil {
 		p.revisions["next"] = revision{snapshot: snapshot.FromMap(next)}

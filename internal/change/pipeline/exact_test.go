@@ -29,6 +29,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestPlanNamesExactlyWhatDiffers: a plan names the cells, registrations and ApplicationSets whose
@@ -53,9 +54,7 @@ func TestPlanNamesExactlyWhatDiffers(t *testing.T) {
 	}
 	if text := os.Getenv("ARGOSY_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		seeds = []uint64{seed}
 	}
 	var mu sync.Mutex
@@ -170,9 +169,7 @@ func TestPlanNamesTwinsOfReleases(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			compared, err := pipelines(t, plain).compare(c.base, with(true, true), Question{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			found := 0
 			for _, p := range compared.head {
 				if p.Reason == problem.DuplicateName && strings.Contains(p.Found, "Application application-sets-addons-canary") && strings.Contains(p.Found, "Application application-sets-addons-default") {
@@ -197,9 +194,7 @@ func checkedIn(t *testing.T, to fleettest.Tree, folder string) {
 		to[strings.TrimPrefix(filepath.ToSlash(p), "../../../")] = string(data)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 // generated is the fleet of repository with agents, all its groups, and another chart of releases.
@@ -211,9 +206,7 @@ func generated(t *testing.T) fleettest.Tree {
 	}
 	for _, name := range []string{"agents-flux", "fleet", "resources", "grants"} {
 		data, err := os.ReadFile("../../../fleet/bootstrap/hub-eu/" + name + ".yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, hub := range []string{"hub-1", "hub-2"} {
 			out["fleet/bootstrap/"+hub+"/"+name+".yaml"] = strings.ReplaceAll(string(data), "hub-eu", hub)
 		}

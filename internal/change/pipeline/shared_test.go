@@ -10,14 +10,22 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/change/expand/argocd"
+	"github.com/argosy-hub/argosy/internal/change/expand/helm"
+	"github.com/argosy-hub/argosy/internal/change/expand/kustomize"
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleet/release"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // options are a small fleet of two hubs.
@@ -58,9 +66,7 @@ func repository(t *testing.T) map[string]string {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	files[listed] = strings.ReplaceAll(files[catalogue], "    enabled: true\n", "    enabled: false\n    namespace: system\n")
 	files[versions] = releases
@@ -130,9 +136,7 @@ func edit(files, original map[string]string, path, text string) {
 func planned(t *testing.T, c *comparison) string {
 	t.Helper()
 	out, err := json.MarshalIndent(map[string]any{"plan": c.plan, "guard": c.dryRun, "base": c.base, "head": c.head}, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, h := range c.plan.Hubs {
 		out = fmt.Appendf(out, "\n%s: %d clusters and %d Applications do not change", h.Name, h.UnchangedClusters, h.UnchangedApplications)
 	}
@@ -216,9 +220,7 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 			q.Facts = live
 		}
 		p, err := New(context.Background(), Options{Tools: tools})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		p.revisions["next"] = revision{snapshot: snapshot.FromMap(next)}
 		p.revisions["unknown"] = revision{err: fmt.Errorf("the clone has no revision %q", "unknown")}
 		base, head, err := states(before, after, q.Facts)
@@ -227,9 +229,7 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 			continue
 		}
 		other, err := knownState(before, q.Facts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		shared := 0
 		for m, c := range head.Clusters() {
 			if base.Cluster(m.Hub, m.Name) == c {
@@ -240,9 +240,7 @@ func TestSharedClustersArePlannedAsOthers(t *testing.T) {
 			}
 		}
 		got, want := p.compareStates(base, head, before, after, q), p.compareStates(other, head, before, after, q)
-		if d := cmp.Diff(planned(t, want), planned(t, got)); d != "" {
-			t.Fatalf("step %d, %q, %d clusters are shared (-plain +quick):\n%s", step, done, shared, d)
-		}
+		require.Equal(t, planned(t, want), planned(t, got), "step %d, %q, %d clusters are shared (-plain +quick)", step, done, shared)
 		quick += shared
 		for _, h := range got.plan.Hubs {
 			differing += len(h.Clusters) + len(h.Objects)
@@ -263,15 +261,73 @@ func TestUnchangedClustersAreLookedInto(t *testing.T) {
 		files := maps.Clone(original)
 		files[path] += "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: more}}\n"
 		p, err := New(context.Background(), Options{Tools: tools})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c, err := p.compare(snapshot.FromMap(original), snapshot.FromMap(files), Question{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if objects := c.plan.Hubs[0].Objects; len(objects) == 0 || objects[0].Name != "more" {
 			t.Errorf("a commit of %s: %v", path, objects)
 		}
 	}
+}
+
+// TestBothStatesShareTheCatalogsOfReleases: base and head of a plan ask side by side for the
+// catalog of a release at another revision, and get the same one. Without a lock, the race detector
+// finds it.
+func TestBothStatesShareTheCatalogsOfReleases(t *testing.T) {
+	t.Parallel()
+	files := repository(t)
+	files[layout] = ofChart
+	s := snapshot.FromMap(files)
+	base, head, err := states(s, s, facts.Set{})
+	require.NoError(t, err)
+	p, err := New(context.Background(), Options{Tools: expand.Tools{ApplicationSets: argocd.New()}})
+	require.NoError(t, err)
+	finders := []catalog.FindReleaseCatalog{p.catalogsOf(base, s, nil), p.catalogsOf(head, s, nil)}
+	for i := range 20 {
+		name := fmt.Sprintf("next-%d", i)
+		p.revisions[name] = revision{snapshot: snapshot.FromMap(map[string]string{listed: name + ": {}\n"})}
+		var both sync.WaitGroup
+		found := make([]*catalog.ReleaseCatalog, len(finders))
+		for i, find := range finders {
+			both.Go(func() {
+				found[i] = find("hub-1", fleettest.Group, release.Source{RepoURL: ours, Path: "charts/application-sets", TargetRevision: name})
+			})
+		}
+		both.Wait()
+		if found[0] == nil || found[0].Name != name || found[0] != found[1] {
+			t.Errorf("%s: %+v and %+v", name, found[0], found[1])
+		}
+	}
+}
+
+// tools render what the tests compare. They share renderings: a commit changes few, and a plan
+// with shortcuts and one without render the same.
+var tools = expand.Tools{ApplicationSets: argocd.New(), Charts: &renderedOnce{Charts: helm.New(), done: map[string]func() ([]manifest.Manifest, error){}}, Kustomizations: kustomize.Kustomizations{}}
+
+// renderedOnce renders a chart with the same values once.
+type renderedOnce struct {
+	source.Charts
+	mu   sync.Mutex
+	done map[string]func() ([]manifest.Manifest, error)
+}
+
+func (r *renderedOnce) Template(c source.Chart) ([]manifest.Manifest, error) {
+	how := c
+	how.Files, how.Own = nil, nil
+	files := make([]string, 0, 2*len(c.Files))
+	for _, f := range c.Files {
+		files = append(files, f.Path, f.Digest)
+	}
+	key, err := json.Marshal([]any{how, files})
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	render, is := r.done[string(key)]
+	if !is {
+		render = sync.OnceValues(func() ([]manifest.Manifest, error) { return r.Charts.Template(c) })
+		r.done[string(key)] = render
+	}
+	r.mu.Unlock()
+	return render()
 }

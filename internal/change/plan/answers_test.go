@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // asideFields are those of a parameter set that a plan does not compare for each Application: what
@@ -81,15 +82,11 @@ func answered(t *testing.T, st *fleetstate.State) map[string]any {
 func add(t *testing.T, st *fleetstate.State, r query.Query, to map[string]any) {
 	t.Helper()
 	text, err := response.Bytes(st, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var answer struct {
 		Output struct{ Parameters []map[string]any }
 	}
-	if err := json.Unmarshal(text, &answer); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(text, &answer))
 	for _, set := range answer.Output.Parameters {
 		name := fmt.Sprintf("%s %s %s %s", r.Hub, set["name"], r.View, set["applicationName"])
 		for _, field := range asideFields {

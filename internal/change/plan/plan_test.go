@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/plan"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // tree is a repository: path to content.
@@ -47,9 +47,7 @@ func small() tree {
 func build(t *testing.T, previous *fleetstate.State, files tree) *fleetstate.State {
 	t.Helper()
 	st, err := fleetstate.Build(previous, snapshot.FromMap(files), facts.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return st
 }
 
@@ -233,14 +231,10 @@ remove i/i application-sets-resources-default lost
 			updated := build(t, base, head)
 			p := plan.Compare(base, updated, nil)
 			complete(t, base, updated, p)
-			if d := cmp.Diff(c.want, lines(p)); d != "" {
-				t.Error(d)
-			}
+			assert.Equal(t, c.want, lines(p))
 			// The same from states that share nothing.
 			fresh := plan.Compare(build(t, nil, files), build(t, nil, head), nil)
-			if d := cmp.Diff(lines(p), lines(fresh)); d != "" {
-				t.Errorf("states that share nothing: %s", d)
-			}
+			assert.Equal(t, lines(p), lines(fresh), "states that share nothing")
 		})
 	}
 }
@@ -269,17 +263,13 @@ func TestCompareBroken(t *testing.T) {
 func BenchmarkCompare(b *testing.B) {
 	files := tree(fleettest.Files(fleettest.Default))
 	base, err := fleetstate.Build(nil, snapshot.FromMap(files), facts.Set{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	name := "addons/defaults/addons/" + fleettest.Component(0) + "/values.yaml"
 	changed := snapshot.FromMap(files.With(tree{name: files[name] + "added: 1\n"}))
 	b.ResetTimer()
 	for range b.N {
 		head, err := fleetstate.Build(base, changed, facts.Set{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		plan.Compare(base, head, nil)
 	}
 }

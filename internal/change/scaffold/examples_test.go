@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/charts"
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/change/expand/helm"
 	"github.com/argosy-hub/argosy/internal/change/lint"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 //go:generate go test . -run TestExamples -update
@@ -32,21 +32,13 @@ func TestExamples(t *testing.T) {
 			},
 			Tenant: "shop", Member: "shop-dev-1", Environment: "dev",
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		example := filepath.Join("../../../examples", dir)
 		if *update {
-			if err := os.RemoveAll(example); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Mkdir(example, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.RemoveAll(example))
+			require.NoError(t, os.Mkdir(example, 0o755))
 			d.Folder = example
-			if err := d.Write(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, d.Write())
 		}
 		there := map[string]string{}
 		err = filepath.WalkDir(example, func(p string, e fs.DirEntry, err error) error {
@@ -58,12 +50,8 @@ func TestExamples(t *testing.T) {
 			there[filepath.ToSlash(rel)] = string(data)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(d.Files, there); diff != "" {
-			t.Errorf("examples/%s is not what init writes (-init +example); run go generate ./internal/change/scaffold:\n%s", dir, diff)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, d.Files, there, "examples/%s is not what init writes (-init +example); run go generate ./internal/change/scaffold", dir)
 		if len(d.Warnings) > 0 {
 			t.Errorf("examples/%s: %v", dir, d.Warnings)
 		}

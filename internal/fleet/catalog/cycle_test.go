@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/fleet/catalog"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestNodesOfAGroupLeadToEachOther: in random graphs, two nodes are in one group if each can be
@@ -37,9 +38,7 @@ func TestNodesOfAGroupLeadToEachOther(t *testing.T) {
 				t.Fatalf("seed %d: %d leads to itself: %t", seed, i, f.IsLoop(i))
 			}
 			for j := range n {
-				if got, want := slices.Contains(f.Group(i), j), i == j || leads[i][j] && leads[j][i]; got != want {
-					t.Fatalf("seed %d: %d and %d are of one group: %t, want %t", seed, i, j, got, want)
-				}
+				require.Equal(t, i == j || leads[i][j] && leads[j][i], slices.Contains(f.Group(i), j), "seed %d: %d and %d are of one group", seed, i, j)
 			}
 		}
 	}

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func TestApplications(t *testing.T) {
@@ -19,13 +22,9 @@ func TestApplications(t *testing.T) {
 	if diff := cmp.Diff([]Application{other, cert, dns}, apps); diff != "" || !known {
 		t.Error("of several with one name the last counts:", diff, known)
 	}
-	if diff := cmp.Diff(before, given); diff != "" {
-		t.Error("the input has been changed:", diff)
-	}
+	assert.Equal(t, before, given, "the input has been changed")
 	for cluster, want := range map[string][]Application{"one": {cert, dns}, "another": {other}, "elsewhere": {}, "": {}} {
-		if diff := cmp.Diff(want, s.ApplicationsOf(cluster)); diff != "" {
-			t.Error(cluster, diff)
-		}
+		assert.Equal(t, want, s.ApplicationsOf(cluster), "%v", cluster)
 	}
 	for _, want := range []Application{dns, cert, other} {
 		if got, ok := s.Application(want.Name); !ok || got != want {
@@ -123,17 +122,13 @@ func TestApplicationsDiffer(t *testing.T) {
 	} {
 		var got []Application
 		ApplicationsDiffer(tt.old, tt.updated, func(x Application) { got = append(got, x) })
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Error(name, diff)
-		}
+		assert.Equal(t, tt.want, got, "%v", name)
 	}
 }
 
 func TestParseApplications(t *testing.T) {
 	s, err := Parse("f", []byte("applications:\n  - {name: dns-one, cluster: one, group: addons, component: dns, release: canary, cascade: \"true\", controller: addons-canary-dns}\n  - {name: x}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	apps, known := s.Applications()
 	want := []Application{{Name: "x"}, {Name: "dns-one", Cluster: "one", Group: "addons", Component: "dns", Release: "canary", Cascade: true, Controller: "addons-canary-dns"}}
 	if diff := cmp.Diff(want, apps); diff != "" || !known {
@@ -141,9 +136,7 @@ func TestParseApplications(t *testing.T) {
 	}
 	for text, want := range map[string]bool{"clusters: []\n": false, "applications: []\n": true, "applications:\n": false} {
 		s, err := Parse("f", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, known := s.Applications(); known != want {
 			t.Errorf("%q: known %t, want %t", text, known, want)
 		}
@@ -167,11 +160,7 @@ func TestHelmReleases(t *testing.T) {
 		"kustomizations: []\n": "[] true",
 	} {
 		s, err := Parse("f", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := fmt.Sprint(s.HelmReleases()); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
+		require.NoError(t, err)
+		assert.Equal(t, want, fmt.Sprint(s.HelmReleases()), "%q", text)
 	}
 }

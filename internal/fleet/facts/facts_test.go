@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func TestParse(t *testing.T) {
@@ -19,9 +21,7 @@ clusters:
     annotations: {role: "arn:x"}
   - {name: another}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	one, registered := s.Of("one")
 	want := Cluster{
 		Name: "one", Server: "https://one.example", Labels: map[string]string{"account": "123456789012", "spot": "true", "empty": ""},
@@ -33,9 +33,7 @@ clusters:
 	if unknown, registered := s.Of("unknown"); unknown.Name != "unknown" || unknown.Labels != nil || !registered {
 		t.Errorf("%v %t: with a file every member counts as registered", unknown, registered)
 	}
-	if diff := cmp.Diff([]string{"another", "one"}, s.Names()); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, []string{"another", "one"}, s.Names())
 }
 
 func TestParseErrors(t *testing.T) {
@@ -100,9 +98,7 @@ func TestJoin(t *testing.T) {
 	eu := File{"eu", []byte("closed: true\nclusters: [{name: a}, {name: shared, server: s, labels: {x: z}}]\napplications: [{name: dns-a, cluster: a}, {name: dns-shared}]\n")}
 	us := File{"us", []byte("closed: true\nclusters: [{name: b}, {name: shared, server: s, labels: {x: z}}]\nhelmReleases: [{name: dns-b}]\nkustomizations: [{name: dns-b}]\n")}
 	s, err := Join(eu, us)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := NewSet(true, Cluster{Name: "a"}, Cluster{Name: "b"}, Cluster{Name: "shared", Server: "s", Labels: map[string]string{"x": "z"}}).
 		WithApplications(Application{Name: "dns-a", Cluster: "a"}, Application{Name: "dns-shared"}).
 		WithHelmReleases(Application{Name: "dns-b"}, Application{Name: "dns-b", Kind: Kustomization})
@@ -138,8 +134,6 @@ func TestJoinErrors(t *testing.T) {
 		for _, p := range problem.From(err, "", problem.Pos{}) {
 			got = append(got, p.Error())
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Error(name, diff)
-		}
+		assert.Equal(t, tt.want, got, "%v", name)
 	}
 }

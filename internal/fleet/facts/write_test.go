@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // Parse of File is the set: identifiers stay text, what is none stays unknown, and the same set
@@ -23,9 +25,7 @@ func TestFileIsRead(t *testing.T) {
 		"releases":     NewSet(true, one).WithHelmReleases(releases...),
 	} {
 		data, err := set.File()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		read, err := Parse("f", data)
 		if err != nil || !read.Equal(set) {
 			t.Errorf("%s: %v\n%s", name, err, data)

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const (
@@ -57,9 +58,7 @@ func fleetFiles() fleettest.Tree {
 func mountsOf(t *testing.T, main *snapshot.Snapshot) *mount.Table {
 	t.Helper()
 	mounts, err := fleetstate.MountsOf(nil, main)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return mounts
 }
 
@@ -74,18 +73,14 @@ func read(t *testing.T, main *snapshot.Snapshot, commit *snapshot.Snapshot) (*sn
 func state(t *testing.T, s *snapshot.Snapshot) *fleetstate.State {
 	t.Helper()
 	st, err := fleetstate.Build(nil, s, facts.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return st
 }
 
 func components(t *testing.T, st *fleetstate.State, group string) string {
 	t.Helper()
 	out, err := response.Bytes(st, query.Query{View: query.Components, Hub: "hub", Group: group})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(out)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // folderFiles is the fleet of fleetFiles with folders of value files that the catalog names.
@@ -81,9 +82,7 @@ func TestMountReachesNobodyElse(t *testing.T) {
 		}
 		waits := "none" // a commit after which a member has an error is refused (U2)
 		for _, p := range problem.Errors(st.Problems) {
-			if p.Cluster != "shop-1" {
-				t.Fatalf("seed %d: %v\n%v", seed, p, files)
-			}
+			require.Equal(t, "shop-1", p.Cluster, "seed %d: %v\n%v", seed, p, files)
 			waits = "-shop-1"
 		}
 		for _, g := range groups {

@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // sharedFiles is a fleet whose teams cart and card write the same tenant's folders. Team cart is on
@@ -50,9 +51,7 @@ func reachOfTeam(t *testing.T, before fleettest.Tree) {
 		t.Fatal(err, base.Problems)
 	}
 	reach, err := mount.NewReach(base.Resolver().Bounds(), "cart")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	within, beyond, effective := 0, 0, 0
 	for seed := range cases.Times(300) {
 		r := rand.New(rand.NewPCG(uint64(seed), 9))
@@ -211,13 +210,9 @@ func TestBeyondReach(t *testing.T) {
 		files["fleet/layout.yaml"] = strings.Replace(files["fleet/layout.yaml"], "catalogs/workloads.yaml", "catalogs/workloads.yaml, workloads/defaults/application-sets/workloads.yaml", 1)
 		files["workloads/defaults/application-sets/workloads.yaml"] = "{}\n"
 		base, err := fleetstate.Build(nil, fleettest.Snapshot("base", files), facts.Set{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		reach, err := mount.NewReach(base.Resolver().Bounds(), "cart")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		file := func(text string) *snapshot.File {
 			if text == "" {
 				return nil

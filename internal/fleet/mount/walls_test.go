@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/resolve/explain"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 var goodCommit = fleettest.Tree{
@@ -29,9 +30,7 @@ func sets(t *testing.T, st *fleetstate.State, group string) map[string]string {
 			Parameters []struct{ ApplicationName, Digest, Namespace, HelmValues string }
 		}
 	}
-	if err := json.Unmarshal([]byte(components(t, st, group)), &out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(components(t, st, group)), &out))
 	all := map[string]string{}
 	for _, p := range out.Output.Parameters {
 		all[p.ApplicationName] = strings.Join([]string{p.Namespace, p.HelmValues, p.Digest}, " ")
@@ -124,9 +123,7 @@ func TestTeamFileMovesMount(t *testing.T) {
 		mounts := mountsOf(t, main)
 		part, _ := mounts.Scopes[0].Keep(joined.Parts()[0])
 		next, err := fleetstate.Build(st, main.Join([]snapshot.Part{part}), facts.Set{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, want := sets(t, next, "workloads"), sets(t, state(t, main.Join([]snapshot.Part{part})), "workloads"); !maps.Equal(got, want) {
 			t.Errorf("change %d: %v, want %v", i, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 		}

@@ -10,15 +10,15 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet/provision"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // read reads the text of a member file.
 func read(t *testing.T, text string) (*provision.Spec, []problem.Problem) {
 	t.Helper()
 	doc, err := yamldoc.Parse("a.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r := yamldoc.NewReader(doc)
 	var file struct {
 		Deletes bool          `json:"infrastructure,omitempty" jsonschema:"enum=keep,enum=delete"`
@@ -90,9 +90,7 @@ func TestChangeUnderARunningCluster(t *testing.T) {
 		{"gke", "1.31", "eu", `a.yaml:1:20: key "provision.class": changes from "eks" to "gke", under a running cluster; expected "eks"; another cluster beside this one, and this one retired when it has no work left`},
 		{"eks", "1.31", "us", `a.yaml:1:50: key "provision.region": changes from "eu" to "us", under a running cluster; expected "eu"; another cluster beside this one, and this one retired when it has no work left`},
 	} {
-		if got := lines(provision.Change(spec("eks", "1.31", "eu"), spec(c.class, c.version, c.region))); got != c.want {
-			t.Errorf("%v\ngot  %s\nwant %s", c, got, c.want)
-		}
+		assert.Equal(t, c.want, lines(provision.Change(spec("eks", "1.31", "eu"), spec(c.class, c.version, c.region))), "%v", c)
 	}
 	if got := provision.Change(nil, spec("eks", "1.31", "eu")); got != nil {
 		t.Error(got)
@@ -103,9 +101,7 @@ func TestChangeUnderARunningCluster(t *testing.T) {
 func TestClassIsOneOfTheCatalogs(t *testing.T) {
 	layer := func(level, text string) hierarchy.Layer {
 		doc, err := yamldoc.Parse(level+".yaml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return hierarchy.Layer{Level: level, Path: doc.File, Root: doc.Root}
 	}
 	layers := []hierarchy.Layer{
@@ -120,9 +116,7 @@ func TestClassIsOneOfTheCatalogs(t *testing.T) {
 	} {
 		s, _ := read(t, "provision: {class: "+class+", version: '1.33'}")
 		own, problems := s.Catalogs(provision.Group, layers)
-		if lines(problems) != want {
-			t.Errorf("%s: %s", class, lines(problems))
-		}
+		assert.Equal(t, want, lines(problems), "%s", class)
 		if names := fmt.Sprint(catalog.Layers(own).Components()); class == "eks" && names != "[eks eks-nodes]" {
 			t.Error(names)
 		}

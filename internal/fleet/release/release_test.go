@@ -5,18 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func parse(t *testing.T, text string) (Versions, []problem.Problem) {
 	t.Helper()
 	doc, err := yamldoc.Parse("v.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return ParseApplicationSets(doc)
 }
 
@@ -44,31 +42,21 @@ func TestGlobalsFill(t *testing.T) {
   resources:
     - {type: default, use_helm_repo_path: "false", chartRepo: oci://registry.example, ecrChartName: application-sets, version: 1.2.3}
 `)
-	if texts(problems) != "" {
-		t.Error(texts(problems))
-	}
+	assert.Equal(t, "", texts(problems))
 	addons, resources := v.Of("addons"), v.Of("resources")
 	want := []Source{
 		{RepoURL: "https://git.example/argosy", Path: "other", TargetRevision: "v2"},
 		{RepoURL: "https://git.example/argosy", Path: "charts/application-sets", TargetRevision: "v1"},
 		{RepoURL: "registry.example", Chart: "application-sets", TargetRevision: "1.2.3"},
 	}
-	if diff := cmp.Diff(want, []Source{addons.Releases[0].Source, addons.Releases[1].Source, resources.Releases[0].Source}); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, want, []Source{addons.Releases[0].Source, addons.Releases[1].Source, resources.Releases[0].Source})
 	keys := map[string]any{
 		"type": "canary", "chartRepoUrl": "https://git.example/argosy", "chartRepoPath": "other", "chartRepoRevision": "v2",
 		"use_helm_repo_path": "true", "account": "123456789012", "nested": map[string]any{"a": "1", "l": []any{"true", nil}},
 	}
-	if diff := cmp.Diff(keys, addons.Releases[0].Keys); diff != "" {
-		t.Error(diff)
-	}
-	if addons.Releases[1].Keys["drop"] != "me" {
-		t.Error("what one release takes away is gone for the other")
-	}
-	if diff := cmp.Diff([]string{"addons", "resources"}, v.Groups()); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, keys, addons.Releases[0].Keys)
+	assert.Equal(t, "me", addons.Releases[1].Keys["drop"], "what one release takes away is gone for the other")
+	assert.Equal(t, []string{"addons", "resources"}, v.Groups())
 }
 
 // TestChoose is rules R2 and R3.
@@ -94,9 +82,7 @@ func TestChoose(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := v.Of(c.group).Choose(c.labels)
-			if r.Type != c.want {
-				t.Errorf("chose %q, want %q", r.Type, c.want)
-			}
+			assert.Equal(t, c.want, r.Type, "chose")
 			var p problem.Problem
 			if errors.As(err, &p); (err != nil) != (c.err != "") || c.err != "" && (p.Reason != problem.UnknownRelease || p.Error() != c.err) {
 				t.Errorf("error %v, want %s", err, c.err)
@@ -121,18 +107,14 @@ error invalid-value v.yaml:2:47: key "version": is a number; expected text; put 
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, problems := parse(t, c.text)
-			if diff := cmp.Diff(c.want, texts(problems)); diff != "" {
-				t.Error(diff)
-			}
+			assert.Equal(t, c.want, texts(problems))
 		})
 	}
 }
 
 func TestFleetSecrets(t *testing.T) {
 	doc, err := yamldoc.Parse("f.yaml", []byte("releases:\n  - {type: b, chartRepo: r, ecrChartName: c, version: '2'}\n  - {type: default, chartRepo: r, ecrChartName: c, version: '1'}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l, problems := ParseFleetSecrets(doc)
 	r, err := l.Choose(nil)
 	if len(problems) > 0 || err != nil || r.Source.TargetRevision != "1" || r.Pos.Line != 3 {

@@ -5,11 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 // parse reads a policy from its text.
@@ -57,9 +56,7 @@ pins: [{ring: canary, revision: "1234567"}]
 	if prod.MaxUnavailable.Of(25) != 2 || prod.Soak != 24*time.Hour || !prod.NeedsApproval || prod.GoesBack || !p.Rings[0].GoesBack {
 		t.Errorf("%+v", prod)
 	}
-	if got, want := prod.Freezes[0].To.UTC().Format(time.RFC3339), "2027-01-06T23:00:00Z"; got != want {
-		t.Errorf("the last day ends at %s, want %s", got, want)
-	}
+	assert.Equal(t, "2027-01-06T23:00:00Z", prod.Freezes[0].To.UTC().Format(time.RFC3339), "the last day ends at")
 	m := func(ring string) Member { return Member{Tenant: "payments", Labels: map[string]string{"ring": ring}} }
 	if p.RingOf(m("canary")) != 0 || p.RingOf(m("eu")) != 1 {
 		t.Error("another ring")
@@ -102,9 +99,7 @@ func TestPolicyProblems(t *testing.T) {
 				t.Errorf("%q: no place: %v", text, p)
 			}
 		}
-		if !strings.Contains(strings.Join(all, "\n"), want) {
-			t.Errorf("%q: %q, want %q", text, all, want)
-		}
+		assert.Contains(t, strings.Join(all, "\n"), want, "%q: %q, want", text, all)
 	}
 }
 
@@ -132,9 +127,7 @@ rings:
 		`warning ring "none" of rollout "all": selects no member`,
 		`error rollout "addons": its scope overlaps with the scope of rollout "all", whose rings count`,
 	}
-	if diff := cmp.Diff(want, got[:min(len(got), 4)]); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, want, got[:min(len(got), 4)])
 	for _, c := range []struct {
 		a, b Scope
 		want bool

@@ -3,6 +3,8 @@ package rollout
 import (
 	"testing"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 // TestOldRevisionDepartsNoTrain: a train departs for a revision that is newer than the newest
@@ -29,9 +31,7 @@ func TestOldRevisionDepartsNoTrain(t *testing.T) {
 		"a commit of before that":              {"zero", "", -time.Second, false},
 	} {
 		f := Facts{Newest: c.newest, Before: c.before, ReadAt: departed.Add(c.readAt)}
-		if got := log.IsOlderThan(f); got != c.want {
-			t.Errorf("%s: older %t, want %t", name, got, c.want)
-		}
+		assert.Equal(t, c.want, log.IsOlderThan(f), "%s: older", name)
 	}
 	if !log.IsOlderThan(Facts{Newest: "three"}) || log.IsOlderThan(Facts{Newest: "one"}) {
 		t.Error("without a time of reading, a revision counts as newer exactly when no train is of it")
@@ -166,9 +166,7 @@ func TestWhatAGroupHadIsKnown(t *testing.T) {
 // TestAnnouncementIsRead: an agent reads what its hub announces, and leaves out every word that
 // lacks a policy or a revision.
 func TestAnnouncementIsRead(t *testing.T) {
-	if got, want := ParseAnnouncement("canary=1 weekly =2 nightly= prod=3").String(), "canary=1 prod=3"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	assert.Equal(t, "canary=1 prod=3", ParseAnnouncement("canary=1 weekly =2 nightly= prod=3").String())
 }
 
 // TestRingIsBackByItsTrains: a hub's ring is back while it has had a train of a higher number, also

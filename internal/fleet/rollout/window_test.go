@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestWindowsAgreeWithASecondImplementation: 10,000 instants in 8 time zones, many of them near a
@@ -15,9 +17,7 @@ func TestWindowsAgreeWithASecondImplementation(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 8))
 	for _, name := range []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "America/Sao_Paulo", "Pacific/Apia", "Africa/Casablanca"} {
 		zone, err := time.LoadLocation(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		changes := changesOf(zone)
 		for i := range 10_000 / 8 {
 			at := time.Unix(1_760_000_000+random.Int64N(2*365*86400), 0)
@@ -33,9 +33,7 @@ func TestWindowsAgreeWithASecondImplementation(t *testing.T) {
 			if w.From == w.To {
 				continue
 			}
-			if got, want := w.isOpen(at), isOpenByText(w, at); got != want {
-				t.Fatalf("%s %+v at %s: %t, want %t", name, w, at.In(zone), got, want)
-			}
+			require.Equal(t, isOpenByText(w, at), w.isOpen(at), "%s %+v at %s", name, w, at.In(zone))
 			if i%16 > 0 { // a search takes longer
 				continue
 			}

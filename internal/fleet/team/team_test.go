@@ -12,8 +12,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleet/team"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func parse(text string) *team.Team {
@@ -70,9 +72,7 @@ func TestBadFiles(t *testing.T) {
 		for _, p := range parse(text).Problems {
 			fmt.Fprintf(&got, "%v: %v did you mean %q?\n", p.Pos, p.Error(), p.Hints)
 		}
-		if !strings.Contains(got.String(), c.want) {
-			t.Errorf("%q for %q: got %s, want %s", c.replacement, c.old, got.String(), c.want)
-		}
+		assert.Contains(t, got.String(), c.want, "%q for %q", c.replacement, c.old)
 	}
 }
 
@@ -97,9 +97,7 @@ func TestNoTeamReachesAnothers(t *testing.T) {
 		}
 		s := fleettest.Snapshot("r", files)
 		f, err := fleet.Load(s, hierarchy.NewCache(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var teams []*team.Team
 		type claim struct{ tenant, namespace string }
 		claims := map[string]claim{}

@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func check(t *testing.T, s *Schema, text string) string {
 	t.Helper()
 	doc, err := yamldoc.Parse("values.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out []string
 	for _, p := range s.Check(doc.Root, "component") {
 		out = append(out, p.Pos.String()+" "+p.Found)
@@ -26,9 +26,7 @@ func check(t *testing.T, s *Schema, text string) string {
 func TestCheckNamesEachPlace(t *testing.T) {
 	s, err := ParseSchema("tenant.schema.json", []byte(`{"type": "object", "additionalProperties": false, "properties": {
 		"a": {"type": "object", "patternProperties": {"^x": false}}, "list": {"type": "array", "items": {"type": "string"}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const is = " is set by a tenant's file"
 	for text, want := range map[string]string{
 		"":                          "",
@@ -38,13 +36,9 @@ func TestCheckNamesEachPlace(t *testing.T) {
 		"a: null\n":                 `values.yaml:1:1 value "a"` + is,
 		"list: [1, 2]\n":            `values.yaml:1:1 value "list.0"` + is,
 	} {
-		if got := check(t, s, text); got != want {
-			t.Errorf("%q:\ngot  %s\nwant %s", text, got, want)
-		}
+		assert.Equal(t, want, check(t, s, text), "%q", text)
 	}
-	if got := check(t, NothingAllowed(), "a: null\n"); !strings.Contains(got, `value "a"`) {
-		t.Errorf("a chart without a schema allows %q", got)
-	}
+	assert.Contains(t, check(t, NothingAllowed(), "a: null\n"), `value "a"`, "a chart without a schema allows")
 }
 
 // TestSchemaLoadsNothing: a schema refers to nothing outside of itself.
@@ -63,13 +57,9 @@ func TestSchemaLoadsNothing(t *testing.T) {
 // folder that is gone (G6).
 func TestSchemaNeedsNoWorkingDirectory(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
-	if err := os.Mkdir(gone, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(gone, 0o700))
 	t.Chdir(gone)
-	if err := os.Remove(gone); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(gone))
 	if _, err := ParseSchema("tenant.schema.json", []byte(`{"type": "object"}`)); err != nil {
 		t.Error(err)
 	}

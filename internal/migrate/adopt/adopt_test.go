@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // fleetOf is a hub with two plain ApplicationSets, and the fleet's one, which makes their
@@ -70,9 +71,7 @@ func (w *world) handOver(t *testing.T, name string, objects []*object.Object, un
 		} else if r, err = ReadRecord(w.record); err == nil {
 			err = r.Turn(undo, w.live())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if r.Done {
 			return undo
 		}
@@ -237,9 +236,7 @@ func TestUndoAfterChangesOfTheFleet(t *testing.T) {
 		if err == nil {
 			err = r.Turn(true, w.live())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		err = r.Run(t.Context(), w, 200*time.Millisecond, 0, func(string, string) {})
 		if err == nil || !strings.Contains(err.Error(), `Application "shop-a" has another owner: ApplicationSet other`) || w.apps["a-shop"] != nil {
 			t.Errorf("seed %d: %v; the Applications are %v", seed, err, slices.Sorted(maps.Keys(w.apps)))

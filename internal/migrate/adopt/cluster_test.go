@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // hubAPI answers each request with an error, and returns the requests.
@@ -25,9 +27,7 @@ func hubAPI(t *testing.T, status int, reason string) (*Live, *[]string) {
 	}))
 	t.Cleanup(s.Close)
 	live, err := NewLive(&rest.Config{Host: s.URL}, "argocd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return live, &seen
 }
 

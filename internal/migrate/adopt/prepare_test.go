@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // hubOf is a hub whose ApplicationSet shop can be handed over.
@@ -118,16 +119,12 @@ func TestChangedBeforeItGoesOn(t *testing.T) {
 	t.Parallel()
 	w, objects := fleetOf(1)
 	r, err := Prepare("shop", w.live(), objects, names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.makes["shop"]["d-shop"], w.tracked["f"] = "f", "d-shop"
 	var step Step
 	for range 5000 {
 		o, err := w.Observe(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if step = Next(r, o); step.Name == stepOrphan && len(o.Applications) == 6 && len(step.Actions) == 0 {
 			break
 		}

@@ -1,9 +1,10 @@
 package existing
 
 import (
-	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
@@ -16,9 +17,7 @@ func TestOtherRepositoriesAtTheirRevisions(t *testing.T) {
 	sourcetest.Write(t, folder, map[string]string{"a.yaml": "a: 3\n"})
 	s := Source{Repositories: []string{"https://git.example.com/clone=" + clone.Dir, "https://git.example.com/folder=" + folder}}
 	r, err := s.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range []struct{ url, revision, want string }{
 		{"https://git.example.com/clone", "v1", "a: 1\n"},
 		{"https://git.example.com/clone", "main", "a: 2\n"},
@@ -31,8 +30,6 @@ func TestOtherRepositoriesAtTheirRevisions(t *testing.T) {
 		} else {
 			got = string(at.File("a.yaml").Data)
 		}
-		if !strings.Contains(got, c.want) {
-			t.Errorf("%s at %s: %q, want %q", c.url, c.revision, got, c.want)
-		}
+		assert.Contains(t, got, c.want, "%s at %s", c.url, c.revision)
 	}
 }

@@ -5,11 +5,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
+	"github.com/google/go-cmp/cmp"
 )
 
 // levelled are places of clusters named <environment>-<n>: all, the environment, the cluster.
@@ -79,9 +80,7 @@ func TestByLevel(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got := ByLevel(levelled("prod-1", "prod-2", "prod-3", "devs-1"), tt.values)
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Error(diff)
-			}
+			assert.Equal(t, tt.want, got)
 		})
 	}
 }
@@ -117,9 +116,7 @@ func TestByLevelMergesBack(t *testing.T) {
 			for _, folder := range p.Folders {
 				layers = append(layers, hierarchy.Layer{Level: folder, Root: yamldoc.FromAny(nil, any(written[folder]))})
 			}
-			if diff := cmp.Diff(any(own), merged(layers)); diff != "" {
-				t.Fatalf("seed %d, cluster %s (-want +merged):\n%s", seed, p.Cluster, diff)
-			}
+			require.Equal(t, any(own), merged(layers), "seed %d, cluster %s (-want +merged)", seed, p.Cluster)
 		}
 		if a, b := leaves(values), leaves(written); b > a {
 			t.Fatalf("seed %d: %d leaves are written of %d", seed, b, a)

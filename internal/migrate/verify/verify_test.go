@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // testReader reads over one repository. Argo CD's and Helm's parts have tests through the command.
@@ -31,9 +31,7 @@ func testReader(files map[string]string) *Reader {
 func applicationOf(t *testing.T, spec string) manifest.Tree {
 	t.Helper()
 	doc, err := yamldoc.Parse("application", []byte("kind: Application\nmetadata: {name: x}\nspec: "+spec))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tree, _ := doc.Root.Any().(manifest.Tree)
 	return tree
 }
@@ -149,16 +147,12 @@ func TestDifferences(t *testing.T) {
 			r := testReader(files)
 			a, errA := r.Read(applicationOf(t, tt.a))
 			b, errB := r.Read(applicationOf(t, tt.b))
-			if err := errors.Join(errA, errB); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, errors.Join(errA, errB))
 			var got []string
 			for _, d := range Differences(a, b) {
 				got = append(got, strings.Join(d.Path, "."))
 			}
-			if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
-				t.Error(diff)
-			}
+			assert.Equal(t, tt.want, strings.Join(got, " "))
 		})
 	}
 }
@@ -194,9 +188,7 @@ func TestUnreadable(t *testing.T) {
 		} else if err != nil {
 			text = err.Error()
 		}
-		if !strings.Contains(strings.ReplaceAll(text, "https://git.example.com/fleet.git", "git.example.com/fleet"), want) {
-			t.Errorf("%s: error %q, want %q", spec, text, want)
-		}
+		assert.Contains(t, strings.ReplaceAll(text, "https://git.example.com/fleet.git", "git.example.com/fleet"), want, "%s: error %q, want", spec, text)
 	}
 }
 
@@ -211,9 +203,7 @@ func TestOtherRepositoryAtTwoRevisions(t *testing.T) {
 	read := func() manifest.Tree {
 		t.Helper()
 		a, err := reader.Read(applicationOf(t, `{destination: {name: a}, sources: [{repoURL: 'https://git.example.com/other.git', path: web, targetRevision: v1, helm: {valueFiles: [$values/web/values.yaml]}}, {repoURL: 'git@git.example.com:other.git', targetRevision: main, ref: values}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		list, _ := a.Spec["sources"].([]any)
 		values, _ := manifest.At(list[0], "helm", "values").(manifest.Tree)
 		return values
@@ -230,9 +220,7 @@ func TestOtherRepositoryAtTwoRevisions(t *testing.T) {
 	r.Others[0].At = func(revision string) (*snapshot.Snapshot, error) {
 		return snapshot.FromMap(map[string]string{"web/Chart.yaml": "name: web\n", "web/values.yaml": "revision: " + revision + "\n"}), nil
 	}
-	if read()["revision"] != "main" {
-		t.Error("a clone is read at one revision")
-	}
+	assert.Equal(t, "main", read()["revision"], "a clone is read at one revision")
 }
 
 // A file that changes a source counts at the revision that the source names.

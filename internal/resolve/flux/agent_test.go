@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/resolve/flux"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // agentOfFluxHub is a fleet whose hub runs Flux, with an agent and a centralized member.
@@ -51,9 +52,7 @@ func TestAgentOfFluxHubIsNotUninstalled(t *testing.T) {
 			})
 		}
 		st, err := fleetstate.Build(nil, snapshot.FromMap(agentOfFluxHub(more)), facts.NewSet(false).WithHelmReleases(there...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		owned, err := flux.OwnedBy(st, "hub", fleet.OwnerHub)
 		if err != nil {
 			t.Fatal(name, err)
@@ -76,9 +75,7 @@ func TestBrokenAgentHoldsUpNoOther(t *testing.T) {
 		"dns-hub external-secrets-one dns-two":                     {"fleet/fleet-members/hub/one.yaml": argo},
 	} {
 		st, err := fleetstate.Build(nil, snapshot.FromMap(agentOfFluxHub(more)), facts.Set{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(st.Problems) == 0 {
 			t.Errorf("%v: no problem", more)
 		}
@@ -95,9 +92,7 @@ func TestEarlierStateWithAnErrorIsNoArtifact(t *testing.T) {
 	files := agentOfFluxHub(nil)
 	newest, one := state(t, files), "fleet/fleet-members/hub/one.yaml"
 	earlier, err := fleetstate.Build(nil, snapshot.FromMap(agentOfFluxHub(map[string]string{one: files[one] + "enviroment: prod\n"})), facts.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	held := flux.Held{States: []*fleetstate.State{earlier}, Pick: func(lifecycle.Item) int { return 1 }}
 	if out, err := flux.OwnedIn(newest, "hub", "one", held); err == nil || !strings.Contains(err.Error(), "enviroment") {
 		t.Errorf("%d components, %v", len(out.Components), err)

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"sigs.k8s.io/yaml"
@@ -25,6 +24,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/resolve/flux"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 var update = flag.Bool("update", false, "write the expected outputs anew")
@@ -33,13 +34,9 @@ var update = flag.Bool("update", false, "write the expected outputs anew")
 func state(t *testing.T, files map[string]string) *fleetstate.State {
 	t.Helper()
 	known, err := facts.Parse("facts.yaml", []byte(cmp.Or(files["facts.yaml"], "kind: Facts\n")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	st, err := fleetstate.Build(nil, snapshot.FromMap(files), known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, p := range st.Problems {
 		t.Errorf("%v", p)
 	}
@@ -85,9 +82,7 @@ func render(t *testing.T, st *fleetstate.State, owner string) map[string]string 
 // before, of a chart and of a companion, and nobody else's application goes by it.
 func TestFluxTakesNoForeignRepository(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/teams.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	files := map[string]string{}
 	for _, f := range archive.Files {
 		files[f.Name] = string(f.Data)
@@ -97,9 +92,7 @@ func TestFluxTakesNoForeignRepository(t *testing.T) {
 			hostile := maps.Clone(files)
 			hostile["workloads/tenants/shop/clusters/two/application-sets/workloads.yaml"] = entry
 			st, err := fleetstate.Build(nil, snapshot.FromMap(hostile), facts.Set{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			p := st.Problems
 			if len(p) != 1 || p[0].Reason != problem.InvalidApp || p[0].Cluster != "two" || !strings.Contains(p[0].Error(), strings.TrimPrefix(foreign, "oci://")+" is not one of team \"cart\"") {
 				t.Errorf("%s: %v", entry, p)
@@ -120,9 +113,7 @@ func TestGoldens(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
 			archive, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			files, want := map[string]string{}, map[string]string{}
 			var kept []txtar.File
 			for _, f := range archive.Files {
@@ -162,14 +153,10 @@ func TestGoldens(t *testing.T) {
 				for _, name := range order {
 					archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(got[name])})
 				}
-				if err := os.WriteFile(path, txtar.Format(archive), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(path, txtar.Format(archive), 0o600))
 				return
 			}
-			if diff := gocmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.Equal(t, want, got)
 		})
 	}
 }
@@ -190,27 +177,17 @@ func TestRule2_ValuesAreWhatHelmReads(t *testing.T) {
 		}
 		Metadata struct{ Annotations map[string]string }
 	}
-	if err := yaml.Unmarshal([]byte(docs[1]), &config); err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal([]byte(docs[2]), &release); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(docs[1]), &config))
+	require.NoError(t, yaml.Unmarshal([]byte(docs[2]), &release))
 	from := release.Spec.ValuesFrom
 	if len(from) != 1 || release.Spec.Values != nil || release.Metadata.Annotations["kustomize.toolkit.fluxcd.io/substitute"] != "disabled" {
 		t.Fatalf("release %+v", release)
 	}
 	got, err := chartutil.ReadValues([]byte(config.Data[from[0].ValuesKey]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want, err := chartutil.ReadValues([]byte(values))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("(-Helm +Flux):\n%s", diff)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, want, got, "(-Helm +Flux)")
 }
 
 // TestRule6_SameBytes: neither another commit nor the order of anything changes the artifact.
@@ -221,9 +198,7 @@ func TestRule6_SameBytes(t *testing.T) {
 	for i := range 5 {
 		files["README.md"] = strings.Repeat("x", i)
 		a, err := flux.Build(state(t, files), "hub", "one")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if i > 0 && (a.Manifest.Digest != before.Manifest.Digest || !bytes.Equal(a.Layer.Data, before.Layer.Data)) {
 			t.Fatalf("%s, then %s", before.Manifest.Digest, a.Manifest.Digest)
 		}
@@ -257,17 +232,13 @@ func TestSources(t *testing.T) {
 						Ref map[string]string
 					}
 				}
-				if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, yaml.Unmarshal([]byte(doc), &o))
 				if o.Spec.URL != "" {
 					got += fmt.Sprintf("%s %s %v", o.Kind, o.Spec.URL, o.Spec.Ref)
 				}
 			}
 		}
-		if got != want {
-			t.Errorf("%s:\ngot  %s\nwant %s", chart, got, want)
-		}
+		assert.Equal(t, want, got, "%s", chart)
 	}
 }
 
@@ -284,9 +255,7 @@ func TestLint(t *testing.T) {
 	const want = `error: addons/defaults/application-sets/addons.yaml:1:39: component "dns" of group "addons": chart.repoURL "file:///charts" is not one that Flux reads charts from; expected https://, http://, or a registry without a scheme [unsupported-engine]
 warning: fleet/fleet-members/hub/three.yaml:7:23: label "a_b": is label_a_b in ConfigMap cluster-info, as "a-b" is, which has it; expected keys that differ in more than punctuation [duplicate-name]
 `
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	assert.Equal(t, want, got)
 }
 
 // An order that leads back to itself would never end: Flux waits for each before the other. Of one
@@ -346,9 +315,7 @@ func TestCompanionIsAHelmReleaseBefore(t *testing.T) {
 				Spec struct{ DependsOn []struct{ Name string } }
 				Data map[string]string
 			}
-			if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, yaml.Unmarshal([]byte(doc), &o))
 			for _, text := range o.Data {
 				if o.Kind == "ConfigMap" && strings.HasPrefix(o.Metadata.Name, "dns-identity") {
 					got = append(got, "values "+strings.ReplaceAll(text, "\n", " "))
@@ -360,9 +327,7 @@ func TestCompanionIsAHelmReleaseBefore(t *testing.T) {
 		}
 	}
 	want := []string{`values enabled: "false" role: one `, "dns-identity-one dns []", "dns-one dns [{dns-identity-one}]"}
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	assert.Equal(t, want, got)
 }
 
 // What it reads for a member has the credentials of that member, and what it
@@ -444,9 +409,7 @@ gitCredentials:
 					Metadata struct{ Name string }
 					Spec     struct{ SecretRef struct{ Name string } }
 				}
-				if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, yaml.Unmarshal([]byte(doc), &o))
 				if o.Kind == "GitRepository" {
 					got = append(got, strings.TrimSuffix(o.Metadata.Name, "-"+owner)+"="+o.Spec.SecretRef.Name)
 				}
@@ -458,9 +421,7 @@ gitCredentials:
 			said, _, _ := strings.Cut(p.Message(), "; expected")
 			text += "; " + strings.TrimPrefix(said, "Git credentials ")
 		}
-		if text != want {
-			t.Errorf("%s\ngot  %s\nwant %s", owner, text, want)
-		}
+		assert.Equal(t, want, text, "%s", owner)
 	}
 }
 
@@ -478,9 +439,7 @@ func TestSourceSaysItsHost(t *testing.T) {
 				Kind     string
 				Metadata struct{ Labels map[string]string }
 			}
-			if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, yaml.Unmarshal([]byte(doc), &o))
 			label := o.Metadata.Labels["argosy.dev/source-host"]
 			switch o.Kind {
 			case "HelmRepository":

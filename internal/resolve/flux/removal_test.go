@@ -15,17 +15,17 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/resolve/flux"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // owned is what an artifact holds: what runs by its name, what is to go with its deletion as well.
 func owned(t testing.TB, st *fleetstate.State, hub, owner string) string {
 	t.Helper()
 	o, err := flux.OwnedBy(st, hub, owner)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out []string
 	for _, c := range o.Components {
 		if c.Deletion != fleet.Orphan {
@@ -116,13 +116,9 @@ func TestDeletionOfHelmReleases(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			set := facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default")).WithHelmReleases(c.there...)
 			st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(c.more)), set)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			querytest.NoProblems(t, st)
-			if got := owned(t, st, "hub", c.owner); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			assert.Equal(t, c.want, owned(t, st, "hub", c.owner))
 		})
 	}
 }
@@ -132,9 +128,7 @@ func TestDeletionOfHelmReleases(t *testing.T) {
 // it up. (D3, T4)
 func TestTeamIsRemovedAfterItsApplications(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/teams.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	files := map[string]string{}
 	for _, f := range archive.Files {
 		files[f.Name] = string(f.Data)
@@ -163,12 +157,8 @@ func TestTeamIsRemovedAfterItsApplications(t *testing.T) {
 			const member = "fleet/fleet-members/hub/one.yaml"
 			retired[member] = strings.Replace(files[member], "enable_remote_teams: true", "enable_remote_teams: true, "+c.retired, 1)
 			st, err := fleetstate.Build(nil, snapshot.FromMap(retired), facts.NewSet(false).WithHelmReleases(c.there...))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := owned(t, st, "hub", "one"); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			require.NoError(t, err)
+			assert.Equal(t, c.want, owned(t, st, "hub", "one"))
 		})
 	}
 }
@@ -201,20 +191,14 @@ func TestRegistrationIsRemovedLast(t *testing.T) {
 			// The member's file says nothing of secrets: a retired one needs none.
 			files := fleettest.Small().With(fleettest.Tree{"fleet/fleet-members/hub/hub.yaml": fluxHub + c.hub, fleettest.Member("one"): fleettest.Spoke("one", c.more)})
 			st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", files), facts.NewSet(false).WithHelmReleases(c.there...))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			o, err := flux.OwnedBy(st, "hub", "hub")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var got []string
 			for _, r := range o.RegistrationRemovals {
 				got = append(got, r.ApplicationName+":"+r.Deletion)
 			}
-			if strings.Join(got, " ") != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			assert.Equal(t, c.want, strings.Join(got, " "), "got %q, want", got)
 			for _, d := range o.Removals {
 				if d.Component == "fleet-secret" {
 					t.Errorf("%s departs as a component", d.ApplicationName)
@@ -251,9 +235,7 @@ func TestUnknownHelmReleasesAreLeftOutAtOnce(t *testing.T) {
 			"unknown": facts.NewSet(false).WithApplications(fleettest.Application("dns", "one", "default")), "none": facts.NewSet(false).WithHelmReleases(),
 		} {
 			st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(c.more)), set)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			o, err := flux.OwnedBy(st, "hub", "one")
 			var e *problem.QueryError
 			got := fmt.Sprint(len(o.Components), len(o.Removals))
@@ -277,13 +259,9 @@ func TestRemovedHelmReleaseKeepsChartAndValues(t *testing.T) {
 		t.Helper()
 		files := fleettest.Small().With(fleettest.Tree{fleettest.Member("one"): fleettest.Spoke("one", fluxAgent)}).With(more)
 		s, err := fleetstate.Build(nil, fleettest.Snapshot("rev", files), facts.NewSet(false).WithHelmReleases(fleettest.HelmRelease("dns", "one", "one")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		o, err := flux.OwnedBy(s, "hub", "one")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return o
 	}
 	ran := st(nil).Components[0]
@@ -332,13 +310,9 @@ func TestRemovedKustomizationsAreMarked(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", fleettest.Small().With(quotas(c.keys)).With(agent).With(c.more)), facts.NewSet(false).WithHelmReleases(c.there...))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			o, err := flux.OwnedBy(querytest.NoProblems(t, st), "hub", "one")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var got []string
 			for _, s := range o.Components {
 				got = append(got, fmt.Sprintf("%s:%s", s.ApplicationName, s.Kind))
@@ -346,9 +320,7 @@ func TestRemovedKustomizationsAreMarked(t *testing.T) {
 			for _, s := range o.Removals {
 				got = append(got, fmt.Sprintf("%s:%s:%s", s.ApplicationName, s.Kind, s.Deletion))
 			}
-			if text := strings.Join(got, " "); text != c.want {
-				t.Errorf("got %q, want %q", text, c.want)
-			}
+			assert.Equal(t, c.want, strings.Join(got, " "))
 		})
 	}
 }
@@ -406,9 +378,7 @@ func TestFluxRemovesAClusterLast(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := querytest.NoProblems(t, querytest.Next(t, nil, fleettest.Snapshot("rev", files.With(c.more)), facts.NewSet(false).WithHelmReleases(c.there...)))
-			if got := owned(t, st, "hub", "hub"); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			assert.Equal(t, c.want, owned(t, st, "hub", "hub"))
 			o, err := flux.OwnedBy(st, "hub", "hub")
 			if err != nil || len(o.RegistrationRemovals) != c.last {
 				t.Errorf("%d registrations are removed, %v", len(o.RegistrationRemovals), err)
@@ -462,9 +432,7 @@ func TestFluxRemovesInReverseOrder(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := querytest.NoProblems(t, querytest.Next(t, nil, fleettest.Snapshot("rev", files.With(c.more)), facts.NewSet(false).WithHelmReleases(c.there...)))
-			if got := owned(t, st, "hub", "hub"); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			assert.Equal(t, c.want, owned(t, st, "hub", "hub"))
 		})
 	}
 }

@@ -15,8 +15,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/resolve/flux"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // fluxFleet is the small fleet on a hub with Flux, with a cluster blue-one of another tenant.
@@ -38,9 +40,7 @@ func renderHub(t *testing.T, st *fleetstate.State) (files map[string]string, bui
 	files, disk := map[string]string{}, filesys.MakeFsInMemory()
 	for _, f := range rendered {
 		files[f.Name] = string(f.Data)
-		if err := disk.WriteFile("/artifact/"+f.Name, f.Data); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, disk.WriteFile("/artifact/"+f.Name, f.Data))
 	}
 	if built, err = krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(disk, "/artifact"); err != nil {
 		t.Errorf("kustomize: %v", err)
@@ -196,9 +196,7 @@ func TestHubLeavesOutAMemberWithAnError(t *testing.T) {
 		"a variable's name":            {fleettest.Member("one"), "clusterName: one\ntenant: retail\nenvironment: prod\nannotations: {? " + strings.Repeat("a", 240) + ".io/x : x}\n", fleettest.Tree{fleettest.OneCatalog: variables}},
 	} {
 		now, problems := render(files.With(c.more).With(fleettest.Tree{c.file: c.text}))
-		if !strings.Contains(problems, c.file) {
-			t.Errorf("%s: the problem is %.300s", name, problems)
-		}
+		assert.Contains(t, problems, c.file, "%s: the problem", name)
 		if len(now) == 0 {
 			t.Errorf("%s: no artifact", name)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 func TestPace(t *testing.T) {
@@ -68,9 +69,7 @@ func TestTokensAreLookedAtOnceInAWhile(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	o := Options{TokenFile: write("token", "the-token-of-the-token-file"), TokensDir: dir, Log: slog.New(slog.DiscardHandler)}
@@ -78,9 +77,7 @@ func TestTokensAreLookedAtOnceInAWhile(t *testing.T) {
 	const old, next = "the-old-value-of-the-token-a", "the-next-value-of-the-token-a"
 	write("a", old)
 	tokens, err := Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	clock := tokens.looked
 	tokens.now = func() time.Time { return clock }
 	write("a", next)

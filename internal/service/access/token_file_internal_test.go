@@ -11,24 +11,21 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // A request that read the file before a rotation does not bring the old token back (rule 4).
 func TestTokenNeverGoesBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	rotate := func(n int) {
-		if err := os.WriteFile(path+".new", []byte("the-token-of-the-generation-"+strconv.Itoa(n)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(path+".new", path); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path+".new", []byte("the-token-of-the-generation-"+strconv.Itoa(n)), 0o600))
+		require.NoError(t, os.Rename(path+".new", path))
 	}
 	rotate(0)
 	tok, err := openTokenFile(path, -1, slog.New(slog.DiscardHandler), time.Now, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var done atomic.Bool
 	var readers sync.WaitGroup
 	for range 8 {
@@ -62,16 +59,12 @@ func TestFileIsReadOnceInAWhile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "token")
 	write := func(text string) {
-		if err := os.WriteFile(path, []byte(named(text)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(named(text)), 0o600))
 	}
 	write("first")
 	now := time.Now()
 	f, err := openTokenFile(path, time.Second, slog.New(slog.DiscardHandler), func() time.Time { return now }, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range []struct {
 		what      string
 		write     string
@@ -96,8 +89,6 @@ func TestFileIsReadOnceInAWhile(t *testing.T) {
 			write(c.write)
 		}
 		now = now.Add(c.after)
-		if got := f.is(sha256.Sum256([]byte(named(c.token))), c.elsewhere); got != c.want {
-			t.Errorf("%s: %v", c.what, got)
-		}
+		assert.Equal(t, c.want, f.is(sha256.Sum256([]byte(named(c.token))), c.elsewhere), "%s", c.what)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/service/access"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const (
@@ -39,27 +40,19 @@ func newWorld(t *testing.T) *world {
 func (w *world) write(name, text string) {
 	w.Helper()
 	path := filepath.Join(w.dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		w.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(w, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func (w *world) remove(name string) {
 	w.Helper()
-	if err := os.Remove(filepath.Join(w.dir, filepath.FromSlash(name))); err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, os.Remove(filepath.Join(w.dir, filepath.FromSlash(name))))
 }
 
 func (w *world) open() *access.Tokens {
 	w.Helper()
 	tokens, err := access.Open(w.o)
-	if err != nil {
-		w.Fatal(err)
-	}
+	require.NoError(w, err)
 	return tokens
 }
 
@@ -134,9 +127,7 @@ func TestTokensFileIsStrict(t *testing.T) {
 			} {
 				w.write("tokens/"+name, text)
 			}
-			if err := os.Symlink("../token", filepath.Join(w.dir, "tokens", "out")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Symlink("../token", filepath.Join(w.dir, "tokens", "out")))
 			_, err := access.Open(w.o)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("got %v, want %s", err, c.want)
@@ -206,15 +197,11 @@ func TestTokensRotate(t *testing.T) {
 	step("no tokens file", "-ab", 1)
 	w.write("tokens.yaml", head+entry("b", "b/token"))
 	step("a is not declared any more", "--b", 0)
-	if err := os.Rename(filepath.Join(w.dir, "tokens"), filepath.Join(w.dir, "away")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Rename(filepath.Join(w.dir, "tokens"), filepath.Join(w.dir, "away")))
 	step("the folder cannot be seen", "--b", 1)
 	w.write("tokens.yaml", head+entry("c", "b/token"))
 	step("and the file belongs to another token", "--c", 1)
-	if err := os.Rename(filepath.Join(w.dir, "away"), filepath.Join(w.dir, "tokens")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Rename(filepath.Join(w.dir, "away"), filepath.Join(w.dir, "tokens")))
 	w.write("token", third) // the token file wins, as it always did
 	if b := tokens.Find(third); b.Label() != "token-file" {
 		t.Errorf("got %q", b.Label())
@@ -259,12 +246,8 @@ func TestTokensOfAMountedSecret(t *testing.T) {
 	link := func(to, name string) {
 		t.Helper()
 		path := filepath.Join(w.dir, "tokens", "a", name)
-		if err := os.Symlink(to, path+".new"); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(path+".new", path); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Symlink(to, path+".new"))
+		require.NoError(t, os.Rename(path+".new", path))
 	}
 	link("..1", "..data")
 	link("..data/token", "token")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet/rollout"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // endpoints responds to each path in its own way.
@@ -46,9 +47,7 @@ func result(kind, value string) string {
 func TestLook(t *testing.T) {
 	server, _ := endpoints(t)
 	c, err := New([]string{server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	low, high := 0.5, 2.0
 	for name, x := range map[string]struct {
 		path, query string
@@ -96,9 +95,7 @@ func TestOnlyAllowedHosts(t *testing.T) {
 	port := server.URL[strings.LastIndexByte(server.URL, ':')+1:]
 	look := func(address string, allowed ...string) rollout.CheckOutcome {
 		c, err := New(allowed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return c.Look(context.Background(), rollout.Check{Name: "c", URL: address, Timeout: 10 * time.Second})
 	}
 	for address, allowed := range map[string]string{

@@ -15,7 +15,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/race"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // apiServers stand in for members: each responds with a status, or hangs for 0.
@@ -66,9 +68,7 @@ func TestSilentMemberIsReportedInTime(t *testing.T) {
 		if _, why := p.Silent("a"); why == "" {
 			t.Error("a member is taken for alive that nobody has probed")
 		}
-		if why := p.Failing("a"); why != "" {
-			t.Error("a member is taken for dead that nobody has probed:", why)
-		}
+		assert.Equal(t, "", p.Failing("a"), "a member is taken for dead that nobody has probed")
 		time.Sleep(10 * time.Second)
 		for name, want := range map[string]string{"a": "", "b": "", "c": "it responds Service Unavailable", "plain": "its address does not begin with https://", "other": "it was not probed yet"} {
 			if _, why := p.Silent(name); why != want {
@@ -76,9 +76,7 @@ func TestSilentMemberIsReportedInTime(t *testing.T) {
 			}
 		}
 		for name, want := range map[string]string{"a": "", "b": "", "c": "it responds Service Unavailable", "plain": "", "other": ""} {
-			if why := p.Failing(name); why != want {
-				t.Errorf("%s fails: %q; expected %q", name, why, want)
-			}
+			assert.Equal(t, want, p.Failing(name), "%s fails", name)
 		}
 		time.Sleep(10 * time.Minute)
 		stopped, version := time.Now(), p.Version()
@@ -120,9 +118,7 @@ func TestProbeFollowsNoRedirect(t *testing.T) {
 	defer other.Close()
 	server := httptest.NewTLSServer(http.RedirectHandler(other.URL, http.StatusFound))
 	p := New(Options{Members: func() map[string]string { return nil }})
-	if err := p.ask(t.Context(), server.URL); err != nil {
-		t.Errorf("a redirect is a response: %v", err)
-	}
+	assert.NoError(t, p.ask(t.Context(), server.URL), "a redirect is a response")
 	server.Close()
 	if err := p.ask(t.Context(), server.URL); err == nil || strings.Contains(err.Error(), "127.0.0.1") {
 		t.Errorf("a closed port: %v", err)
@@ -134,9 +130,7 @@ func TestHungMemberHoldsNoConnection(t *testing.T) {
 	t.Parallel()
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = l.Close() }()
 	closed := make(chan error, 1)
 	go func() {
@@ -153,9 +147,7 @@ func TestHungMemberHoldsNoConnection(t *testing.T) {
 	if err := p.ask(t.Context(), "https://"+l.Addr().String()); err == nil {
 		t.Error("a member that says nothing is alive")
 	}
-	if err := <-closed; err != nil {
-		t.Errorf("the connection is held: %v", err)
-	}
+	assert.NoError(t, <-closed, "the connection is held")
 }
 
 // TestHangingMembersDoNotDelayOthers (rules 3 and 4): though thousands of members hang, one that

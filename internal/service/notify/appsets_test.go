@@ -14,12 +14,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/service/notify"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // argo is an Argo CD that notes which ApplicationSets are refreshed.
@@ -104,9 +104,7 @@ func state(t *testing.T, revision string, files map[string]string) *fleetstate.S
 func stateWith(t *testing.T, revision string, files map[string]string, known facts.Set) *fleetstate.State {
 	t.Helper()
 	st, err := fleetstate.Build(nil, fleettest.Snapshot(revision, fleettest.TwoHubs().With(files)), known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return st
 }
 
@@ -130,9 +128,7 @@ func running(t *testing.T, complete bool) *fixture {
 			}
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -153,9 +149,7 @@ func (f *fixture) expect(t *testing.T, what string, want ...string) {
 	got := f.refreshed()
 	slices.Sort(got)
 	slices.Sort(want)
-	if diff := cmp.Diff(append([]string{}, want...), append([]string{}, got...)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
+	assert.Equal(t, append([]string{}, want...), append([]string{}, got...), "%s", what)
 }
 
 // Rule 2: a cluster's Secret that comes back concerns what is deployed there, though the answer is
@@ -256,9 +250,7 @@ func TestNotifier_Failed(t *testing.T) {
 			}
 		}
 		want := []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 32 * time.Second, time.Minute, time.Minute}
-		if diff := cmp.Diff(want, pauses); diff != "" {
-			t.Errorf("pauses (-want +got):\n%s", diff)
-		}
+		assert.Equal(t, want, pauses, "pauses")
 		failed(false)
 		time.Sleep(time.Hour)
 		f.expect(t, "it has succeeded")

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/resolve/flux"
 	"github.com/argosy-hub/argosy/internal/service/registry"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestClusterThatIsLeftOutIsLoggedOnce: the same problem of the same cluster is logged once, and
@@ -28,9 +29,7 @@ func TestClusterThatIsLeftOutIsLoggedOnce(t *testing.T) {
 		for range 10 {
 			ref, _ := registry.Parse("/v2/flux/hub-1/hub/manifests/latest")
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
-			if err := g.Serve(httptest.NewRecorder(), r, ref, new(fleetstate.State)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, g.Serve(httptest.NewRecorder(), r, ref, new(fleetstate.State)))
 		}
 		if n := strings.Count(log.String(), "\n"); n != want {
 			t.Errorf("%d lines; expected %d:\n%s", n, want, log.String())

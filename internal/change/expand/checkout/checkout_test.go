@@ -13,12 +13,12 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/source"
 	sourcedir "github.com/argosy-hub/argosy/internal/source/dir"
 	"github.com/argosy-hub/argosy/internal/source/git"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // tracking is a repository with a commit, and its snapshots: of the commit, and of the folder.
@@ -27,37 +27,25 @@ func tracking(t *testing.T, files, links map[string]string) (dir string, snapsho
 	dir = t.TempDir()
 	place := func(p string) string {
 		full := filepath.Join(dir, p)
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o755))
 		return full
 	}
 	for p, text := range files {
-		if err := os.WriteFile(place(p), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(place(p), []byte(text), 0o600))
 	}
 	for p, target := range links {
-		if err := os.Symlink(target, place(p)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Symlink(target, place(p)))
 	}
 	runGit(t, dir, "init", "--quiet", "--initial-branch=main")
 	runGit(t, dir, "add", ".")
 	runGit(t, dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--message=x")
 	limits := source.Limits{Charts: true}
 	commit, err := git.Revision(context.Background(), dir, "main", limits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	folder, err := sourcedir.New(dir, limits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	now, err := folder.Snapshot(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return dir, map[string]*snapshot.Snapshot{"commit": commit, "folder": now}
 }
 
@@ -119,9 +107,7 @@ func TestFilesAreGits(t *testing.T) {
 			}
 		}
 		slices.Sort(got)
-		if diff := gocmp.Diff(strings.Join(want, "\n"), strings.Join(got, "\n")); diff != "" {
-			t.Errorf("%q (-git +this):\n%s", pattern, diff)
-		}
+		assert.Equal(t, strings.Join(want, "\n"), strings.Join(got, "\n"), "%q (-git +this)", pattern)
 		for name, s := range snapshots {
 			found := slices.Sorted(Files(s, spec.Within()))
 			if missing := slices.DeleteFunc(slices.Clone(want), func(p string) bool { return slices.Contains(found, p) }); len(missing) > 0 {
@@ -131,9 +117,7 @@ func TestFilesAreGits(t *testing.T) {
 	}
 	for name, s := range snapshots {
 		listed, _ := runGit(t, dir, "ls-files", "-z")
-		if diff := gocmp.Diff(strings.FieldsFunc(listed, func(r rune) bool { return r == 0 }), slices.Sorted(Files(s, "."))); diff != "" {
-			t.Errorf("%s (-git +this):\n%s", name, diff)
-		}
+		assert.Equal(t, strings.FieldsFunc(listed, func(r rune) bool { return r == 0 }), slices.Sorted(Files(s, ".")), "%s (-git +this)", name)
 	}
 }
 
@@ -142,7 +126,7 @@ func TestFilesAreGits(t *testing.T) {
 func TestFoldersAreThoseOfACheckout(t *testing.T) {
 	dir, snapshots := tracking(t, treeFiles, treeLinks)
 	var want []string
-	if err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		switch rel, _ := filepath.Rel(dir, p); {
 		case err != nil:
 			return err
@@ -153,12 +137,8 @@ func TestFoldersAreThoseOfACheckout(t *testing.T) {
 			want = append(want, rel)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for name, s := range snapshots {
-		if diff := gocmp.Diff(want, Folders(s)); diff != "" {
-			t.Errorf("%s (-checkout +this):\n%s", name, diff)
-		}
+		assert.Equal(t, want, Folders(s), "%s (-checkout +this)", name)
 	}
 }

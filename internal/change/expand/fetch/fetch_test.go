@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,8 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // archive packs files; a name of one that is in none is the chart's.
@@ -27,16 +30,12 @@ func archive(t *testing.T, files map[string][]byte) []byte {
 	zip := gzip.NewWriter(&out)
 	w := tar.NewWriter(zip)
 	for name, data := range files {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(data))}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(data))}))
 		if _, err := w.Write(data); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(w.Close(), zip.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(w.Close(), zip.Close()))
 	return out.Bytes()
 }
 
@@ -47,13 +46,9 @@ func charts(ctx context.Context, t *testing.T, repositories string) *Charts {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "repositories.yaml")
-	if err := os.WriteFile(path, []byte(repositories), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(repositories), 0o600))
 	c, err := New(ctx, Options{Dir: filepath.Join(dir, "charts"), Repositories: path, Allowed: []string{"http://127.0.0.1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -160,9 +155,7 @@ func TestFetchedOnce(t *testing.T) {
 		t.Errorf("%d requests; want 2", n)
 	}
 	left, _ := filepath.Glob(filepath.Join(c.o.Dir, "*", "*"))
-	if len(left) != 1 {
-		t.Errorf("in the cache: %v", left)
-	}
+	assert.Equal(t, 1, len(left), "in the cache: %v", left)
 	if info, err := os.Stat(left[0]); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("a chart is for its owner alone: %v %v", info.Mode(), err)
 	}
@@ -249,6 +242,22 @@ func TestRegistryIsNotTrusted(t *testing.T) {
 		left, _ := filepath.Glob(filepath.Join(c.o.Dir, "*", "*"))
 		if (len(left) > 0) != (tt.want == "") {
 			t.Errorf("%s: kept: %v", name, left)
+		}
+	}
+}
+
+// TestShelfHasNoOtherBuild: a version that differs in its build metadata alone is another chart.
+func TestShelfHasNoOtherBuild(t *testing.T) {
+	t.Parallel()
+	s, data := shelf{t.TempDir()}, []byte("up1")
+	name := url.PathEscape("1.0.0+up1") + "@" + digestOf(data) + ending
+	require.NoError(t, os.WriteFile(filepath.Join(s.dir, name), data, 0o600))
+	if k, err := s.find("1.0.0+up2"); k != nil || err != nil {
+		t.Errorf("up2: %v, %v", k, err)
+	}
+	for _, version := range []string{"1.0.0+up1", "1.x", ""} {
+		if k, err := s.find(version); k == nil || err != nil {
+			t.Errorf("%q: %v, %v", version, k, err)
 		}
 	}
 }

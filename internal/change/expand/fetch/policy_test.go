@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // Rule 8: only addresses of the internet are public, however they are written.
@@ -64,9 +66,7 @@ func TestAddressKeys(t *testing.T) {
 func TestAddressWithoutACertainHostIsRefused(t *testing.T) {
 	t.Parallel()
 	c, err := New(t.Context(), Options{Dir: t.TempDir(), Offline: true, Allowed: []string{"*", "good.example"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, address := range []string{
 		"https://evil.example#@good.example/x", "https://good.example/x#y", "https://good.example/x#", "https://", "https:///x", "https://good.example:port/x", "https://evil.example\\@good.example/x",
 		"https://good.example/%zz", " https://good.example/x", "ssh://good.example?@evil.example/x", "git@good.example?@evil.example:x?y", "git@good.example:x#y", "", "://good.example",
@@ -86,9 +86,7 @@ func TestHeadFetchesOnlyFromTheHostThatTheBaseNames(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
 	defer s.Close()
 	c, err := New(t.Context(), Options{Dir: t.TempDir(), Repositories: "/dev/null"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer c.Close()
 	head := c.Head(func() map[string]bool { return map[string]bool{"https://charts.good.example/stable": true} })
 	for _, at := range []string{s.URL + "/stable", s.URL + "?@charts.good.example/stable", s.URL + "#@charts.good.example/stable"} {
@@ -140,9 +138,7 @@ func TestAllowedByFlag(t *testing.T) {
 		{"*", "ftp://any.example/x", false},
 	} {
 		c, err := New(t.Context(), Options{Dir: t.TempDir(), Offline: true, Allowed: []string{tt.allowed}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		head, ok := c.Head(func() map[string]bool { return nil }).(View)
 		if err := head.check(tt.address); !ok || (err == nil) != tt.want {
 			t.Errorf("%s: %s: %v", tt.allowed, tt.address, err)
@@ -157,13 +153,9 @@ func TestAnyHostIsNoPrivateOne(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
 	defer s.Close()
 	c, err := New(t.Context(), Options{Dir: t.TempDir(), Repositories: "/dev/null", Allowed: []string{"*"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	at, err := url.Parse(strings.Replace(s.URL, "127.0.0.1", "localhost", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = c.download(t.Context(), at, "x", "it", 1000)
 	var away *source.Unavailable
 	if !errors.As(err, &away) || !strings.Contains(away.Detail, "private address") || asked {
@@ -178,9 +170,7 @@ func TestRedirectLeavesCredentials(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, to, nil)
 		r.Header.Set("Authorization", "Basic x")
 		r.Header.Set("Referer", "https://a.example/x?token=s3cret")
-		if err := leaveCredentials(r, []*http.Request{httptest.NewRequest(http.MethodGet, "https://a.example/x", nil)}); err != nil {
-			t.Error(err)
-		}
+		assert.NoError(t, leaveCredentials(r, []*http.Request{httptest.NewRequest(http.MethodGet, "https://a.example/x", nil)}))
 		if got := r.Header.Get("Authorization") != ""; got != kept || r.Header.Get("Referer") != "" {
 			t.Errorf("%s: %v", to, r.Header)
 		}

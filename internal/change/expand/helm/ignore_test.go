@@ -7,12 +7,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // A chart's folder is read as Helm reads it, whatever its .helmignore says: the differential test
@@ -68,12 +69,8 @@ func TestIgnoredAsHelmDoes(t *testing.T) {
 			var list []*snapshot.File
 			for _, p := range slices.Sorted(maps.Keys(all)) {
 				list = append(list, snapshot.NewFile(p, []byte(all[p]), snapshot.MaxFileSize))
-				if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, p)), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(filepath.Join(dir, p), []byte(all[p]), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, p)), 0o755))
+				require.NoError(t, os.WriteFile(filepath.Join(dir, p), []byte(all[p]), 0o600))
 			}
 			want, wantErr := loader.LoadDir(dir)
 			got, gotErr := read(source.Chart{Files: list})
@@ -83,9 +80,7 @@ func TestIgnoredAsHelmDoes(t *testing.T) {
 			if gotErr != nil {
 				return
 			}
-			if diff := cmp.Diff(held(want), held(got)); diff != "" {
-				t.Errorf("(-Helm +this):\n%s", diff)
-			}
+			assert.Equal(t, held(want), held(got), "(-Helm +this)")
 		})
 	}
 }

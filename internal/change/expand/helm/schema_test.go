@@ -9,6 +9,8 @@ import (
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chartutil"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // Schemas that refer to nothing outside have Helm's own findings, whose order is any.
@@ -51,9 +53,7 @@ func TestSchemasAsHelm(t *testing.T) {
 			}
 			_, want := chartutil.ToRenderValues(c, all, chartutil.ReleaseOptions{}, nil)
 			coalesced, err := chartutil.CoalesceValues(c, all)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got := checkSchemas(c, coalesced)
 			if words(want) != words(got) {
 				t.Errorf("%s %v:\n%v\nHelm: %v", name, values, got, want)

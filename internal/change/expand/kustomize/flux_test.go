@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
 
@@ -18,6 +17,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/kustomize"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 var update = flag.Bool("update", false, "write the expected outputs anew")
@@ -33,9 +34,7 @@ func TestFlux(t *testing.T) {
 	for _, p := range paths {
 		t.Run(filepath.Base(p), func(t *testing.T) {
 			archive, err := txtar.ParseFile(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			k := source.Kustomization{Flux: &source.Flux{}}
 			repo, want, fails := map[string]string{}, "", false
 			for _, f := range archive.Files {
@@ -72,14 +71,10 @@ func TestFlux(t *testing.T) {
 			if *update && !fails {
 				archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return f.Name == "want.yaml" })
 				archive.Files = append(archive.Files, txtar.File{Name: "want.yaml", Data: []byte(got)})
-				if err := os.WriteFile(p, txtar.Format(archive), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(p, txtar.Format(archive), 0o600))
 				return
 			}
-			if diff := gocmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			assert.Equal(t, want, got)
 		})
 	}
 }
@@ -103,9 +98,7 @@ func text(t *testing.T, made []manifest.Manifest) string {
 	var out strings.Builder
 	for _, m := range made {
 		data, err := yaml.Marshal(m.Tree)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out.WriteString("---\n")
 		out.Write(data)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 // A policy that is switched off, as Argo CD 3.5 does while an ApplicationSet syncs in steps, is
@@ -21,8 +22,6 @@ func TestAutomatedPolicySwitchedOffIsNone(t *testing.T) {
 		{manifest.Tree{"automated": manifest.Tree{"enabled": true}}, true},
 		{manifest.Tree{"automated": manifest.Tree{"enabled": false, "prune": true}}, false},
 	} {
-		if got := manifest.IsAutomated(manifest.Tree{"spec": manifest.Tree{"syncPolicy": c.policy}}); got != c.want {
-			t.Errorf("%v: %t, want %t", c.policy, got, c.want)
-		}
+		assert.Equal(t, c.want, manifest.IsAutomated(manifest.Tree{"spec": manifest.Tree{"syncPolicy": c.policy}}), "%v", c.policy)
 	}
 }

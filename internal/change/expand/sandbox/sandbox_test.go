@@ -16,7 +16,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/race"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const childArgument = "__child"
@@ -83,9 +85,7 @@ func sandboxed(t *testing.T) *Charts {
 func made1(t *testing.T, s *Charts, name string, files ...*snapshot.File) string {
 	t.Helper()
 	out, err := s.Template(source.Chart{Name: name, ReleaseName: "release", Files: files})
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	require.NoError(t, err, "%s", name)
 	text, _ := out[0].Tree["text"].(string)
 	return text
 }
@@ -94,14 +94,10 @@ func made1(t *testing.T, s *Charts, name string, files ...*snapshot.File) string
 func TestChildReachesNothing(t *testing.T) {
 	s := sandboxed(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer func() { _ = listener.Close() }()
 	for name, want := range map[string]string{"file": "true", "write": "true", "connection": "true", "environment": "[TZ=UTC]"} {
-		if got := made1(t, s, name, snapshot.NewFile("address", []byte(listener.Addr().String()), 100)); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		assert.Equal(t, want, made1(t, s, name, snapshot.NewFile("address", []byte(listener.Addr().String()), 100)), "%s", name)
 	}
 }
 
@@ -122,9 +118,7 @@ func TestLimitRefusesThatChartAlone(t *testing.T) {
 		if _, err := s.Template(source.Chart{Name: name}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got := made1(t, s, "good"); got != "release 0" {
-			t.Errorf("after %s: %s", name, got)
-		}
+		assert.Equal(t, "release 0", made1(t, s, "good"), "after %s", name)
 	}
 	s.timeout = 100 * time.Millisecond
 	if _, err := s.Template(source.Chart{Name: "time"}); err == nil || err.Error() != "chart time: rendering it takes more than 100ms, which is the limit" {
@@ -157,9 +151,7 @@ func TestChildThatIsLateIsGone(t *testing.T) {
 		t.Error(err)
 	}
 	s.timeout = maxTime
-	if got := made1(t, s, "good"); got != "release 0" {
-		t.Error(got)
-	}
+	assert.Equal(t, "release 0", made1(t, s, "good"))
 }
 
 // Rule 3: one child renders many charts.

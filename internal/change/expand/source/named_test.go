@@ -3,9 +3,8 @@ package source_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
 func TestNamed(t *testing.T) {
@@ -30,9 +29,7 @@ func TestNamed(t *testing.T) {
 	} {
 		var got result
 		got.Paths, got.Unknown = source.Named([]byte(text))
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: (-want +got):\n%s", text, diff)
-		}
+		assert.Equal(t, want, got, "%s", text)
 	}
 	for text, want := range map[string]result{
 		"metadata:\n  labels: {a: b}\n":                    {},
@@ -46,8 +43,6 @@ func TestNamed(t *testing.T) {
 	} {
 		var got result
 		got.Paths, got.Unknown = source.NamedByPatch(text)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: (-want +got):\n%s", text, diff)
-		}
+		assert.Equal(t, want, got, "%s", text)
 	}
 }

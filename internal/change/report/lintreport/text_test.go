@@ -3,11 +3,21 @@ package lintreport
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/report"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 var finding = problem.Problem{
@@ -19,18 +29,12 @@ var finding = problem.Problem{
 func TestColour(t *testing.T) {
 	var plain, colour bytes.Buffer
 	r := New("r", []problem.Problem{finding}, 1, 1)
-	if err := Write(&plain, r, report.Style{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(&colour, r, report.Style{Color: true}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Write(&plain, r, report.Style{}))
+	require.NoError(t, Write(&colour, r, report.Style{Color: true}))
 	if strings.Contains(plain.String(), "\x1b") {
 		t.Errorf("plain text has escape sequences: %q", plain.String())
 	}
-	if !strings.Contains(colour.String(), "\x1b[31merror:\x1b[0m") {
-		t.Errorf("the severity is not coloured: %q", colour.String())
-	}
+	assert.Contains(t, colour.String(), "\x1b[31merror:\x1b[0m", "the severity is not coloured")
 	// Colour only says again what the words say; a file's own escape sequences are shown, never
 	// obeyed.
 	stripped := colour.String()
@@ -40,30 +44,22 @@ func TestColour(t *testing.T) {
 	if stripped != plain.String() {
 		t.Errorf("without colours:\n%q\nplain:\n%q", stripped, plain.String())
 	}
-	if !strings.Contains(plain.String(), `\x1b[2J`) {
-		t.Errorf("the escape sequence is not shown: %q", plain.String())
-	}
+	assert.Contains(t, plain.String(), `\x1b[2J`, "the escape sequence is not shown")
 }
 
 func TestSARIF(t *testing.T) {
 	r := New("r", []problem.Problem{finding, {Reason: problem.NoMembers, Severity: problem.Error, Found: "none"}}, 0, 0)
 	log := NewSARIF(r, "v1")
 	text, err := json.Marshal(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	run := log.Runs[0]
 	if len(run.Results) != 2 {
 		t.Fatalf("%d results", len(run.Results))
 	}
 	for _, result := range run.Results {
-		if run.Tool.Driver.Rules[result.RuleIndex].ID != result.RuleID {
-			t.Errorf("ruleIndex %d is not %s", result.RuleIndex, result.RuleID)
-		}
+		assert.Equal(t, result.RuleID, run.Tool.Driver.Rules[result.RuleIndex].ID, "ruleIndex %d is not", result.RuleIndex)
 	}
-	if len(run.Results[0].Locations) != 0 {
-		t.Error("a finding without a place has a location")
-	}
+	assert.Equal(t, 0, len(run.Results[0].Locations), "a finding without a place has a location")
 	for _, want := range []string{
 		`"uri":"a%20b/%C3%BC.yaml"`, `"region":{"startLine":3,"startColumn":7}`, `"uri":"c.yaml"`, `"level":"error"`, `"version":"2.1.0"`,
 	} {
@@ -113,4 +109,88 @@ func TestSARIFOfAMount(t *testing.T) {
 	if want := "https://git.example.com/cart.git//a b/ü.yaml:3:7: "; !strings.HasPrefix(result.Message.Text, want) {
 		t.Errorf("%q does not begin with %q", result.Message.Text, want)
 	}
+}
+
+// TestReportsAreCut is rule H10: a report of very many findings lists the first and counts all;
+// every format says how many it leaves out.
+func TestReportsAreCut(t *testing.T) {
+	var ps []problem.Problem
+	for i := range 12_000 {
+		severity := problem.Warning
+		if i%3 == 0 {
+			severity = problem.Error
+		}
+		ps = append(ps, problem.Problem{Reason: problem.UnknownKey, Severity: severity, Pos: problem.Pos{File: fmt.Sprintf("f%05d", i)}, Found: "x"})
+	}
+	r := New("r", ps, 1, 1)
+	if r.Summary.Errors != 4000 || r.Summary.Warnings != 8000 || r.Summary.Omitted != 11_000 || len(r.Problems) != report.MaxFindings || r.Problems[0].Position.File != "f00000" {
+		t.Errorf("%+v, %d listed", r.Summary, len(r.Problems))
+	}
+	var text, json, sarif, some bytes.Buffer
+	for _, err := range []error{Write(&text, r, report.Style{}), report.WriteJSON(&json, r), report.WriteJSON(&sarif, NewSARIF(r, "v")), report.WriteFindings(&some, ps, report.Style{})} {
+		require.NoError(t, err)
+	}
+	for _, c := range []struct{ name, got, want string }{
+		{"text", text.String(), "... and 11000 more findings\n4000 errors, 8000 warnings"},
+		{"json", json.String(), `"omitted": 11000`},
+		{"sarif", sarif.String(), `"omitted": 11000`},
+		{"findings", some.String(), "... and 11000 more findings\n"},
+	} {
+		if !strings.Contains(c.got, c.want) || len(c.got) > 1<<20 {
+			t.Errorf("%s: %d bytes, no %q", c.name, len(c.got), c.want)
+		}
+	}
+}
+
+// Every reason code is documented, with an example and a way to fix it.
+func TestReasonsAreDocumented(t *testing.T) {
+	codes := reasons(t)
+	data, err := os.ReadFile("../../../../docs/reference/problems.md")
+	require.NoError(t, err)
+	sections := map[string]string{}
+	var order []string
+	for _, section := range strings.Split(string(data), "\n## ")[1:] {
+		name, text, _ := strings.Cut(section, "\n")
+		sections[name] = text
+		order = append(order, name)
+	}
+	if !slices.Equal(order, codes) {
+		t.Errorf("docs/reference/problems.md describes\n%v\nthe codes are\n%v", order, codes)
+	}
+	for _, code := range codes {
+		text := sections[code]
+		if !strings.Contains(text, "["+code+"]") || !strings.Contains(text, "\nFix: ") {
+			t.Errorf("%s: expected an example that ends in [%s], and a paragraph \"Fix: \"", code, code)
+		}
+		if !regexp.MustCompile(`\n\n    (\S.*: )?(error|warning|note): `).MatchString(text) {
+			t.Errorf("%s: expected an example as lint prints it", code)
+		}
+	}
+}
+
+// reasons are the values of all constants of type problem.Reason, sorted.
+func reasons(t *testing.T) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "../../../base/problem/problem.go", nil, 0)
+	require.NoError(t, err)
+	var out []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		v, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if id, ok := v.Type.(*ast.Ident); ok && id.Name == "Reason" {
+			for _, value := range v.Values {
+				text, err := strconv.Unquote(value.(*ast.BasicLit).Value)
+				require.NoError(t, err)
+				out = append(out, text)
+			}
+		}
+		return true
+	})
+	slices.Sort(out)
+	if len(out) < 20 {
+		t.Fatalf("found only %d reasons", len(out))
+	}
+	return out
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/change/plan"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // htmlOf is a plan in which a text stands wherever a repository's text may.
@@ -25,9 +27,7 @@ func htmlOf(t testing.TB, text string) string {
 	p.Guard.Moved = []string{text}
 	p.Guard.Commits = []CommitRefusal{{Hub: text, Message: text}}
 	var b strings.Builder
-	if err := WriteHTML(&b, p); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteHTML(&b, p))
 	return b.String()
 }
 
@@ -39,9 +39,7 @@ func TestHTMLStandsAlone(t *testing.T) {
 	style, _, _ = strings.Cut(style, "</style>")
 	sum := sha256.Sum256([]byte(style))
 	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
-	if !strings.Contains(html.UnescapeString(text), `content="`+policy+`"`) {
-		t.Errorf("no policy %s", policy)
-	}
+	assert.Contains(t, html.UnescapeString(text), `content="`+policy+`"`, "no policy %s", policy)
 	if strings.Contains(style, "url(") || strings.Contains(style, "@import") {
 		t.Error("the stylesheet refers to something")
 	}
@@ -56,9 +54,7 @@ func TestHTMLStandsAlone(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"plain:3", "removes 1", "not followed: plain", "moved: plain", "2 clusters"} {
-		if !strings.Contains(strings.ReplaceAll(text, "<wbr>", ""), want) {
-			t.Errorf("the file lacks %q", want)
-		}
+		assert.Contains(t, strings.ReplaceAll(text, "<wbr>", ""), want, "the file")
 	}
 }
 

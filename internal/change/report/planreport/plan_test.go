@@ -7,11 +7,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/report"
 	"github.com/argosy-hub/argosy/internal/change/plan"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // changed is a component's change of one value on the clusters named.
@@ -91,9 +91,7 @@ func TestSections(t *testing.T) {
 					b.WriteByte('\n')
 				}
 			}
-			if d := cmp.Diff(c.want, b.String()); d != "" {
-				t.Error(d)
-			}
+			assert.Equal(t, c.want, b.String())
 		})
 	}
 }
@@ -109,9 +107,7 @@ func TestWritePlanOfManyClusters(t *testing.T) {
 		Summary: Summary{Clusters: Counts{Unchanged: 1000}, Applications: Counts{Change: 1000, Unchanged: 3}},
 	}
 	var b strings.Builder
-	if err := Write(&b, p, report.Style{}, false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Write(&b, p, report.Style{}, false))
 	want := `from main (0123456) to the folder as it is
 
 h: 1000 clusters: c-0000, c-0001, c-0002, c-0003, c-0004, c-0005, c-0006, c-0007 and 992 more
@@ -122,9 +118,7 @@ h: 1000 clusters: c-0000, c-0001, c-0002, c-0003, c-0004, c-0005, c-0006, c-0007
 
 clusters: none changed; Applications: 1000 to change, 3 unchanged
 `
-	if d := cmp.Diff(want, b.String()); d != "" {
-		t.Error(d)
-	}
+	assert.Equal(t, want, b.String())
 }
 
 // Markdown ends before the limit, with whole blocks and a note.
@@ -136,9 +130,7 @@ func TestWritePlanMarkdownIsBounded(t *testing.T) {
 	p := Plan{Hubs: []plan.Hub{h}}
 	for _, limit := range []int{1000, 10_000, MaxMarkdown} {
 		var b strings.Builder
-		if err := WriteMarkdown(&b, p, limit); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, WriteMarkdown(&b, p, limit))
 		out := b.String()
 		if n := utf8.RuneCountInString(out); n > limit || n < limit/2 {
 			t.Errorf("limit %d: %d characters", limit, n)
@@ -146,9 +138,7 @@ func TestWritePlanMarkdownIsBounded(t *testing.T) {
 		if strings.Count(out, "<details>") != strings.Count(out, "</details>") {
 			t.Errorf("limit %d: a block is cut", limit)
 		}
-		if !strings.Contains(out, fmt.Sprintf("left out: the limit is %d characters.", limit)) {
-			t.Errorf("limit %d: no note", limit)
-		}
+		assert.Contains(t, out, fmt.Sprintf("left out: the limit is %d characters.", limit), "limit %d: no note", limit)
 	}
 }
 
@@ -159,9 +149,7 @@ func TestWritePlanMarkdownNamesSomeErrors(t *testing.T) {
 		p.Problems = append(p.Problems, Problem{"head", problem.NewFinding(problem.Problem{Severity: problem.Error, Found: fmt.Sprintf("%0100d", i)})})
 	}
 	var b strings.Builder
-	if err := WriteMarkdown(&b, p, MaxMarkdown); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteMarkdown(&b, p, MaxMarkdown))
 	for _, want := range []string{"\n**incomplete: there are errors**\n", "\nand 970 further lines: ", "| change | `addons/web`"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in the output:\n%s", want, b.String())
@@ -179,9 +167,7 @@ func TestWritePlanErrorsAlike(t *testing.T) {
 	p.AddProblems(plan.Head, []problem.Problem{fails("one"), fails("two"), fails("three")})
 	p.AddProblems(plan.Base, []problem.Problem{fails("three")})
 	var b strings.Builder
-	if err := Write(&b, p, report.Style{}, false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Write(&b, p, report.Style{}, false))
 	want := "error of the head: catalog.yaml:2: one, two: no such function\nerror of the base and the head: catalog.yaml:2: three: no such function\n"
 	if !strings.HasSuffix(b.String(), want) {
 		t.Errorf("%s\nwant at its end\n%s", b.String(), want)
@@ -194,9 +180,7 @@ func TestWritePlanMarkdownEscapes(t *testing.T) {
 	a.Differences[0].Name = "x`y|z"
 	a.Detail, a.Cause, a.Action = "for @all, see #12 and !13 \u202egnp", "lost", "remove"
 	var b strings.Builder
-	if err := WriteMarkdown(&b, Plan{Hubs: []plan.Hub{{Name: "h<b>", Clusters: []plan.Cluster{on("a", a)}}}}, MaxMarkdown); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteMarkdown(&b, Plan{Hubs: []plan.Hub{{Name: "h<b>", Clusters: []plan.Cluster{on("a", a)}}}}, MaxMarkdown))
 	out := b.String()
 	for _, bad := range []string{"<script>", "|</code>", "h<b>", "@all", "a_b*", "\u202e"} {
 		if strings.Contains(out, bad) {
@@ -224,17 +208,13 @@ func TestTextsMakeNoLinks(t *testing.T) {
 		"o/r@0123456789abcdef, #1 and @user": "o/r&#64;&#8203;0123456789abcdef, &#35;&#8203;1 and &#64;&#8203;user",
 		"catalog.yaml:2: high-speed":         "catalog.yaml:2: high-speed",
 	} {
-		if got := escape(text); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
+		assert.Equal(t, want, escape(text), "%q", text)
 	}
 	for text, want := range map[string]string{
 		"https://charts.example/stable": "`https://charts.example/stable`",                 // a code span makes no link
 		"a|https://evil.example":        "<code>a&#124;https:/&#8203;/evil.example</code>", // an element does
 	} {
-		if got := code(text); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
+		assert.Equal(t, want, code(text), "%q", text)
 	}
 }
 
@@ -254,9 +234,7 @@ func TestWritePlanMarkdownTellsObjectsApart(t *testing.T) {
 	}
 	h := plan.Hub{Name: "h", Objects: []plan.Object{object("one", false), object("two", false), object("three", true)}}
 	var b strings.Builder
-	if err := WriteMarkdown(&b, Plan{Hubs: []plan.Hub{h}}, MaxMarkdown); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteMarkdown(&b, Plan{Hubs: []plan.Hub{h}}, MaxMarkdown))
 	if out := b.String(); !strings.Contains(out, "| remove | 2 objects: `RoleBinding one`, `RoleBinding two`") || !strings.Contains(out, "| remove | `RoleBinding three`<br>left behind") {
 		t.Errorf("got:\n%s", out)
 	}
@@ -275,9 +253,7 @@ func TestPagesListAll(t *testing.T) {
 		"HTML":     func(w io.Writer) error { return WriteHTML(w, p) },
 	} {
 		var b strings.Builder
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, write(&b))
 		last, more, want := strings.Count(b.String(), "line-19"), strings.Count(b.String(), "and 12 more"), 0
 		if name == "HTML" {
 			want = 2
@@ -295,9 +271,7 @@ func TestMarkdownTellsWhatIsLeftBehind(t *testing.T) {
 		h.Objects = append(h.Objects, plan.Object{Kind: "Role", Name: name, Owner: "hub", Cluster: "a", Action: plan.Remove, Left: true})
 	}
 	var b strings.Builder
-	if err := WriteMarkdown(&b, Plan{Hubs: []plan.Hub{h}}, MaxMarkdown); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteMarkdown(&b, Plan{Hubs: []plan.Hub{h}}, MaxMarkdown))
 	if want := "| remove | 2 objects: `Role one`, `Role two`<br>left behind: nothing generates it any more, and nothing removes it | a |"; !strings.Contains(b.String(), want) {
 		t.Errorf("got:\n%s", b.String())
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/report"
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/change/plan"
 	"github.com/argosy-hub/argosy/internal/change/report/lintreport"
 	"github.com/argosy-hub/argosy/internal/change/report/planreport"
@@ -21,6 +22,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/resolve/explain"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/schemas")
@@ -30,20 +33,14 @@ const committed = "../../../../docs/schemas"
 // The committed schemas are those that the types give.
 func TestSchemasAreUpToDate(t *testing.T) {
 	schemas, err := schema.Generate("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, want := range schemas {
 		file := filepath.Join(committed, name)
 		if *update {
-			if err := os.WriteFile(file, want, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, want, 0o644))
 		}
 		got, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s is out of date: run go test ./internal/change/report/schema -update", file)
 		}
@@ -71,9 +68,7 @@ func TestOutputsAreValid(t *testing.T) {
 		"version":                                 {"version.json", report.Version{APIVersion: report.APIVersion, Kind: report.KindVersion, Version: "v1", Go: runtime.Version(), Platform: "x/y"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := validate(t, c.schema, c.envelope); err != nil {
-				t.Error(err)
-			}
+			assert.NoError(t, validate(t, c.schema, c.envelope))
 		})
 	}
 	t.Run("the schema refuses", func(t *testing.T) {
@@ -109,9 +104,7 @@ func planned(t *testing.T, head string) planreport.Plan {
 	}
 	state := func(name string) *fleetstate.State {
 		st, err := fleetstate.Build(nil, snapshot.FromMap(revisions[name]), facts.Set{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return st
 	}
 	p := plan.Compare(state("r1"), state(head), nil)
@@ -125,17 +118,11 @@ func planned(t *testing.T, head string) planreport.Plan {
 func validate(t *testing.T, name string, envelope any) error {
 	t.Helper()
 	s, err := jsonschema.NewCompiler().Compile(filepath.Join(committed, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, err := json.Marshal(envelope)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s.Validate(value)
 }
 
@@ -156,16 +143,47 @@ func explanation(t *testing.T, component string, path ...string) explain.Explana
 		"addons/tenants/t/clusters/a/addons/web/values.yaml":         "replicas: 3\n",
 		"addons/tenants/t/clusters/a/fleet/fleet-secret/values.yaml": "externalSecret: {labels: {x: y}}\n",
 	}), facts.Set{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	group := "addons"
 	if component == "fleet-secret" {
 		group = "fleet"
 	}
 	e, err := explain.Component(st, explain.Target{Cluster: "a", Group: group, Component: component}, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return e
+}
+
+// The repository's layouts are valid, and what the loader refuses for its form is not.
+func TestLayoutsAreValid(t *testing.T) {
+	compiled, err := jsonschema.NewCompiler().Compile(filepath.Join(committed, "layout.json"))
+	require.NoError(t, err)
+	check := func(name string, data []byte) error {
+		doc, err := yamldoc.Parse(name, data)
+		require.NoError(t, err)
+		text, err := json.Marshal(doc.Root.Any())
+		require.NoError(t, err)
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		require.NoError(t, err)
+		return compiled.Validate(value)
+	}
+	for _, name := range []string{"fleet/layout.yaml", "examples/minimal/fleet/layout.yaml", "examples/fleet/fleet/layout.yaml", "cmd/argosy/testdata/fleet/fleet/layout.yaml", "internal/fleet/default_layout.yaml"} {
+		data, err := os.ReadFile("../../../../" + name)
+		require.NoError(t, err)
+		assert.NoError(t, check(name, data), "%s", name)
+	}
+	for text, good := range map[string]bool{
+		"versions: null\ngroups: {fleet: null, addons: {catalog: [a.yaml, b.yaml]}}\nhubs: {hub: {tenant: t, environment: e}}\nmerge: [{path: a, strategy: {by-key: name}}]\nguard: {maxRemovals: 3}\n": true,
+		"tenantSchemas: {addons/web: null}\n": true,
+		"level: []\n":                         false,
+		"levels: []\n":                        false,
+		"levels: [{name: a}]\n":               false,
+		"catalogValues: middle\n":             false,
+		"files: {value: x}\n":                 false,
+		"mounts: {m: {url: a}}\n":             false,
+		"guard: {maxRemovals: [1]}\n":         false,
+	} {
+		if err := check("layout", []byte(text)); (err == nil) != good {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 }
