@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 const (
@@ -68,9 +70,7 @@ func sources(t *testing.T) []source {
 		out = append(out, s)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(out) == 0 {
 		t.Fatal("no Go files found")
 	}
@@ -87,9 +87,7 @@ func isModule(dir string) bool {
 func read(t *testing.T, rel string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(rel)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return data
 }
 
