@@ -65,7 +65,7 @@ func withProgram(m *testing.M) int {
 	return m.Run()
 }
 
-// plainGit has git copy no examples of hooks into a new repository, and start nothing after a commit.
+// plainGit has git copy no examples of hooks into a new repository, and start nothing by itself.
 var plainGit = []string{"GIT_TEMPLATE_DIR=", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=maintenance.auto", "GIT_CONFIG_VALUE_0=false"}
 
 // repository is the folder of this repository. The working directory changes.
@@ -118,7 +118,8 @@ var fleetClones struct {
 func cloneFleet(t *testing.T) (dir string) {
 	t.Helper()
 	git := func(args ...string) error {
-		command := exec.CommandContext(context.WithoutCancel(t.Context()), "git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
+		command := exec.CommandContext(context.WithoutCancel(t.Context()), "git", args...)
+		command.Env = append(os.Environ(), readersGit...)
 		if out, err := command.CombinedOutput(); err != nil {
 			return fmt.Errorf("git %v: %w\n%s", args, err, out)
 		}
