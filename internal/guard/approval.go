@@ -17,8 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 )
 
-// maxAhead is how far ahead an approval may expire: one that expires later approves nothing, as
-// what was approved long ago was not reviewed for today.
+// maxAhead is how far ahead an approval may expire: nobody reviewed it for a later day.
 const maxAhead = 30 * 24 * time.Hour
 
 // counts reports whether an approval has not expired and does not expire too far ahead.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/team"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 )
@@ -37,8 +38,8 @@ func holdingsOf(st *fleetstate.State, hub string, before *holdings) *holdings {
 	out := &holdings{
 		shape: st.Fleet.Layout.Shape, byCluster: map[string][]lifecycle.Holding{}, computed: map[string]*fleetstate.Cluster{},
 	}
-	if out.terms = (terms{}).next(st, false); before != nil {
-		out.terms = before.terms.next(st, true)
+	if out.terms = (terms{}).next(st); before != nil {
+		out.terms = before.terms.next(st)
 	}
 	for _, c := range st.ClustersOf(hub) {
 		name := c.Member.Name
@@ -340,8 +341,14 @@ func sourcesOf(h *holdings) map[string]map[string]bool {
 	return out
 }
 
-// protect finds the protected components that no approval names.
+// protect finds the protected components that no approval names, and teams that the hub loses while
+// the file of a member, which may be theirs, cannot be read.
 func (c *commit) protect(st *fleetstate.State, hub string, now time.Time) {
+	for _, r := range c.unapproved {
+		if all := st.Fleet.Faulty(hub); len(all) > 0 && r.Group == team.Group && st.Resolver().Teams().Has(r.Component) {
+			c.named[keyOfRemoval(r)] = fmt.Sprintf("%s would lose %s, and %s cannot be read", r.Cluster, r.Component, all[0].Pos.File)
+		}
+	}
 	for _, r := range slices.Concat(c.unapproved, c.approved) {
 		if r.Group != fleetstate.FleetGroup || !slices.Contains(protected, r.Component) {
 			continue
@@ -423,7 +430,7 @@ func (c *commit) refuses(r lifecycle.Removal, approved bool) string {
 	if c.ownDoing[tenant] {
 		return c.tenants[tenant]
 	}
-	if text := cmp.Or(c.whole, c.tenants[tenant]); text != "" || !c.refusedBefore(r) {
+	if text := cmp.Or(c.whole, c.tenants[tenant]); text != "" || !c.stays[keyOfRemoval(r)] {
 		return text
 	}
 	return earlier

@@ -50,8 +50,7 @@
 //     one, unless they are there again: else each commit would have the whole budget anew.
 //  13. A tenant whose removals are refused is held: its members are served from their last known
 //     good snapshots, and all others go on. (held_tenant.go)
-//  14. A commit does not set the rules that it is judged by: the stricter of its own budget and
-//     window and those of the commit before count. A refused loss stays refused until an approval
-//     names it or a commit wants it again, whatever later commits allow. An approval by a pattern
-//     of members counts from the commit after its own on. (terms.go)
+//  14. A commit is judged by the stricter of its own budget and window and those before. A refused
+//     loss needs an approval, or a commit that wants it again, whatever later commits allow. An
+//     approval by a pattern of members counts from the next commit on. (terms.go)
 package guard

@@ -72,7 +72,7 @@ func DryRun(before, after *fleetstate.State, now time.Time) []Decision {
 	for _, hub := range before.Fleet.Hubs() {
 		baseline[hub] = holdingsOf(before, hub, nil)
 		for pattern := range baseline[hub].terms.Patterns {
-			baseline[hub].terms.Patterns[pattern] = "" // some commit before
+			baseline[hub].terms.Patterns[pattern] = "a commit before"
 		}
 		c := judgeCommit(after, before, hub, baseline[hub], nil, now)
 		held := c.holds(after, before, hub)

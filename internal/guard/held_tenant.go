@@ -66,7 +66,8 @@ func (c *commit) holds(desired, previous *fleetstate.State, hub string) []fleets
 }
 
 // ownLosses returns what is lost without approval because of files in the folders of the members'
-// own tenants: with those that the previous state served these members from, it would not be.
+// own tenants: with those that the previous state served these members from, it would not be, or
+// the members could not be computed, and would lose nothing.
 func (c *commit) ownLosses(st, previous *fleetstate.State, hub string) map[holdingKey]bool {
 	out := map[holdingKey]bool{}
 	if previous == nil {
@@ -94,10 +95,10 @@ func (c *commit) ownLosses(st, previous *fleetstate.State, hub string) map[holdi
 		return out
 	}
 	for _, r := range c.unapproved {
-		if x := without.Cluster(hub, r.Cluster); x != nil && len(x.Errors()) == 0 {
+		if x := without.Cluster(hub, r.Cluster); x != nil {
 			all, _ := lifecycle.Holdings(without, x)
 			key := keyOfRemoval(r)
-			out[key] = slices.ContainsFunc(all, func(h lifecycle.Holding) bool {
+			out[key] = len(x.Errors()) > 0 || slices.ContainsFunc(all, func(h lifecycle.Holding) bool {
 				return keyOfHolding(h) == key
 			})
 		}

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,19 +24,13 @@ type terms struct {
 }
 
 // next returns the terms of a commit. A state of the same commit, with other facts, has the same.
-// Patterns of the first commit count if they are those of a record without terms.
-func (t terms) next(st *fleetstate.State, hasRecord bool) terms {
+func (t terms) next(st *fleetstate.State) terms {
 	own := st.Fleet.Layout.Guard
 	out := terms{Revision: st.Revision, Rules: [2]fleet.Guard{own, own}, Patterns: map[string]string{}}
 	for _, a := range st.Fleet.Approvals {
 		for _, item := range a.Removals {
-			key := patternOf(a, item)
-			brought, known := t.Patterns[key]
-			if !known && !(hasRecord && t.Revision == "") {
-				brought = st.Revision
-			}
-			if item.IsPattern() {
-				out.Patterns[key] = brought
+			if key := patternOf(a, item); item.IsPattern() {
+				out.Patterns[key] = cmp.Or(t.Patterns[key], st.Revision)
 			}
 		}
 	}
@@ -63,9 +58,9 @@ func (t terms) approvals(st *fleetstate.State) []fleet.Approval {
 	return out
 }
 
-// equal reports whether two are the same.
+// equal reports whether two are the same for the next commit.
 func (t terms) equal(other terms) bool {
-	return t.Revision == other.Revision && t.Rules == other.Rules && slices.Equal(t.Refused, other.Refused) && maps.Equal(t.Patterns, other.Patterns)
+	return t.Rules == other.Rules && (t.Revision == other.Revision || t.Rules[0] == t.Rules[1]) && slices.Equal(t.Refused, other.Refused) && maps.Equal(t.Patterns, other.Patterns)
 }
 
 // budget returns how many of some members may lose something without approval.
@@ -79,9 +74,6 @@ func (t terms) window() time.Duration { return max(t.Rules[0].Window, t.Rules[1]
 // earlier says why something may not be lost that an earlier commit was refused to remove.
 const earlier = "an earlier commit that removes it was refused; that needs an approval"
 
-// refusedBefore reports whether a loss was refused before.
-func (c *commit) refusedBefore(r lifecycle.Removal) bool { return c.stays[keyOfRemoval(r)] }
-
 // stayHeld adds the tenants that are held and of which a commit would remove what was refused.
 func (c *commit) stayHeld(previous *fleetstate.State, hub string) {
 	if previous == nil {
@@ -89,7 +81,7 @@ func (c *commit) stayHeld(previous *fleetstate.State, hub string) {
 	}
 	for _, h := range previous.Holds(hub) {
 		refused := slices.ContainsFunc(c.unapproved, func(r lifecycle.Removal) bool {
-			return slices.Contains(h.Members, r.Cluster) && c.refusedBefore(r)
+			return slices.Contains(h.Members, r.Cluster) && c.stays[keyOfRemoval(r)]
 		})
 		if refused && h.Reason == "" && c.tenants[h.Tenant] == "" {
 			c.tenants[h.Tenant] = h.Message

@@ -272,3 +272,42 @@ func TestTenantsOwnDoingDoesNotCountForTheHub(t *testing.T) {
 		}
 	}
 }
+
+// TestTenantIsHeldWhileThePlatformIsBroken: a tenant that removes something while a file of the
+// platform cannot be read, which its members would read without that, is held alone, before and
+// after the platform fixes its file. (G11, K9)
+func TestTenantIsHeldWhileThePlatformIsBroken(t *testing.T) {
+	t.Parallel()
+	const (
+		labels    = "addons/tenants/retail/defaults/fleet/fleet-secret/values.yaml"
+		platforms = "addons/defaults/addons/ingress-nginx/values.yaml"
+		others    = "addons/tenants/payments/defaults/addons/cert-manager/values.yaml"
+	)
+	for world, known := range map[string]bool{"last responses": false, "Applications": true} {
+		t.Run(world, func(t *testing.T) {
+			t.Parallel()
+			a := newSmallArgoCD(t, known, atToday)
+			running := maps.Clone(a.apps)
+			files := exampleFleet(t)
+			good := files[platforms]
+			files[platforms] = "a: [\n"
+			a.say(files)
+			a.reconcile()
+			files[labels] = strings.Replace(files[labels], `enable_ingress_nginx: "true"`, `enable_ingress_nginx: "false"`, 1)
+			a.say(files)
+			a.reconcile()
+			for _, value := range []string{"one", "two"} {
+				files[platforms], files[others] = good, "bumped: "+value+"\n"
+				a.say(files)
+				a.reconcile()
+				_, ready := a.readiness()
+				if len(ready.Quarantined) != 4 || len(ready.RefusedRemovals) != 0 {
+					t.Errorf("quarantined %+v, refused %+v", ready.Quarantined, ready.RefusedRemovals)
+				}
+			}
+			if lost := a.lost(running); len(lost) > 0 {
+				t.Errorf("lost %q", lost)
+			}
+		})
+	}
+}

@@ -255,3 +255,47 @@ func TestRetiredHubKeepsItsEngine(t *testing.T) {
 		}
 	}
 }
+
+// TestTeamKeepsItsProjectOverARestart: the project of a team whose only member is left out, and
+// whose file cannot be read, is not lost by a restart at the same commit. (G1, K9)
+func TestTeamKeepsItsProjectOverARestart(t *testing.T) {
+	const (
+		ask  = `{"view":"components","group":"teams"}`
+		bank = "fleet/fleet-members/hub-1/bank.yaml"
+	)
+	files := repository(map[string]string{
+		"fleet/layout.yaml":      "groups: {teams: {catalog: teams.yaml}}\n",
+		"teams.yaml":             "components: {team: {chart: {repoURL: r, path: charts/team, version: v1}}, team-project: {chart: {repoURL: r, path: charts/team-project, version: v1}, namespace: argocd}}\n",
+		"fleet/teams/vault.yaml": "name: vault\ntenant: bank\nowners: [vault]\nclusters: {}\nnamespaces: [{name: vault, preset: small}]\nrepositories: [\"https://git.example/vault\"]\n",
+	})
+	broken := with(files, map[string]string{
+		bank: "{clusterName: bank, tenant: bank, environment: prod, secretManagerSecretName: x}\n",
+		"addons/tenants/bank/clusters/bank/addons/dns/values.yaml": "a: [\n",
+	})
+	unreadable := with(broken, map[string]string{bank: "[\n"})
+	dir := t.TempDir()
+	keep := func(o *server.Options) { o.Store = folderStore(t, dir) }
+	s := start(t, keep)
+	for _, commit := range []map[string]string{files, broken, unreadable} {
+		s.say(commit)
+	}
+	if r := s.askAs("teams", ask); r.code != http.StatusOK || !strings.Contains(r.body, "team-vault-hub-1") {
+		t.Fatal(r.code, r.body)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s = start(t, keep)
+	s.say(unreadable)
+	if r := s.askAs("teams", ask); r.code == http.StatusOK && !strings.Contains(r.body, "team-vault-hub-1") {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+	s.say(with(unreadable, map[string]string{"README.yaml": "x: 1\n"}))
+	if r := s.askAs("teams", ask); r.code == http.StatusOK && !strings.Contains(r.body, "team-vault-hub-1") {
+		t.Errorf("after another commit: %d %s", r.code, r.body)
+	}
+	s.say(with(files, map[string]string{bank: broken[bank]}))
+	if r := s.askAs("teams", ask); r.code != http.StatusOK || !strings.Contains(r.body, "team-vault-hub-1") {
+		t.Errorf("fixed: %d %s", r.code, r.body)
+	}
+}
