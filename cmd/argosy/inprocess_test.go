@@ -21,6 +21,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/sandbox"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestMain lets the test binary be the command: as the program argosy in $PATH, and when the
@@ -135,9 +136,7 @@ func cloneFleet(t *testing.T) (dir string) {
 	})
 	dir = filepath.Join(t.TempDir(), "clone")
 	err := errors.Join(fleetClones.err, git("clone", "--quiet", "--shared", fleetClones.dir, dir), git("-C", dir, "remote", "remove", "origin"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return dir
 }
 
@@ -181,9 +180,7 @@ func newScripts(t *testing.T, dir string, setup []string) *scripts {
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, m := range regexp.MustCompile(`(?m)^env (\w+)=`).FindAllSubmatch(text, -1) {
 			s.variables = append(s.variables, string(m[1]))
 		}

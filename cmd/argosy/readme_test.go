@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // What README shows of plans is what the command says after the edits that README shows. A
@@ -15,9 +17,7 @@ import (
 func TestReadmePlans(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	shown := regexp.MustCompile("(?s)\n\\$ perl -pi -e '(s/[^\n]*/)' (\\S+)\n\\$ bin/argosy plan --base HEAD\n(.*?)(\n```|\n\n\\$ )").FindAllStringSubmatch(string(text), -1)
 	if len(shown) < 2 {
 		t.Fatalf("README shows %d plans of an edit; expected two", len(shown))

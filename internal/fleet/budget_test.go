@@ -3,7 +3,6 @@ package fleet
 import (
 	"testing"
 
-	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
@@ -45,21 +44,6 @@ func TestBudgetIsRoundedDownToAtLeastOne(t *testing.T) {
 	for _, text := range []string{"", "-1", "1.5", "10 %", "101%", "%", "ten", "0x1", "9999999999"} {
 		if b, err := parseBudget(text); err == nil {
 			t.Errorf("%q is taken for %s", text, b)
-		}
-	}
-}
-
-// TestBudgetNeverShrinksUnderway: while those that may go are going, the rest of them still may.
-// (G3)
-func TestBudgetNeverShrinksUnderway(t *testing.T) {
-	for percent := 1; percent <= 100; percent++ {
-		b := Budget{rollout.Limit{Percent: percent}}
-		for members := 1; members <= 300; members++ {
-			for gone := 0; gone <= b.Of(members) && gone <= members; gone++ {
-				if left := b.Of(members) - gone; left > b.Of(members-gone) {
-					t.Fatalf("%s of %d members is %d; when %d of them have gone, the other %d are more than %d", b, members, b.Of(members), gone, left, b.Of(members-gone))
-				}
-			}
 		}
 	}
 }

@@ -66,8 +66,8 @@ func (f *Fleet) addDeclaredHubs() {
 	}
 }
 
-// takenByLayout reports whether the layout declares the hub as a member of the same name. Unless the
-// layout had the name first, the problem is the hub's: it is not known which of the two is right.
+// takenByLayout reports whether the layout declares the hub as a member of the same name. Unless
+// the layout had the name first, the problem is the hub's: it is not known which one is right.
 func (f *Fleet) takenByLayout(m *Member, previous *Fleet) bool {
 	declared := f.Layout.Hubs[m.Hub]
 	if declared == nil || declared.Name != m.Name {

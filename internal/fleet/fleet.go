@@ -27,7 +27,7 @@ type Fleet struct {
 	ApprovalProblems []problem.Problem
 	// Rollouts are the rollout policies, sorted by name.
 	Rollouts []*rollout.Policy
-	// Late are the member files, with their hubs, that claim a name, a hub or a cluster of the cloud
+	// Late are the member files, with their hubs, that claim a name, a hub or a provisioned cluster
 	// which another file had first. Only they have the error.
 	Late map[string]string
 

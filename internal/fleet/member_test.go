@@ -209,9 +209,7 @@ func TestLoadKeepsWhatDidNotChange(t *testing.T) {
 	require.NoError(t, err)
 	files["fleet/fleet-members/a/y.yaml"] += "lifecycle: retired\n"
 	second, err := Load(snapshot.FromMap(files), cache, first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if second.Layout != first.Layout || second.Member("a", "x") != first.Member("a", "x") || second.Member("a", "y") == first.Member("a", "y") {
 		t.Error("not what changed is new, or not what did not is kept")
 	}

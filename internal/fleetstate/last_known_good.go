@@ -11,9 +11,9 @@ import (
 )
 
 // LastKnownGood says of members that cannot be computed in which snapshot they last could; nil for
-// one that could in none since the service knows it, and for a file that is Fleet.Late. A component that alone is served from another
-// snapshot has the member's name, a space and GROUP/COMPONENT. With the snapshot and the facts,
-// they are all that a State depends on (G6).
+// one that could in none since the service knows it, and for a file of Fleet.Late. A component that
+// alone is served from another snapshot has the member's name, a space and GROUP/COMPONENT. With
+// the snapshot and the facts, they are all that a State depends on (G6).
 type LastKnownGood map[ID]*snapshot.Snapshot
 
 // LastKnownGood are what Restore makes the same State of.

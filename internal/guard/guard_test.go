@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"bytes"
 	"fmt"
 	"log/slog"
 	"os"
@@ -20,7 +19,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
-	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
@@ -179,31 +177,6 @@ func TestBaselinesAreBounded(t *testing.T) {
 	b.sync(t)
 	if again := remembering(t, dir); again.of("old") != nil || again.of("new") == nil {
 		t.Error("a response that was given up is still in the store")
-	}
-}
-
-// The same response of another revision is not written again.
-func TestBaselinesAreReadAsWritten(t *testing.T) {
-	dir := t.TempDir()
-	b := remembering(t, dir)
-	subjects := []lifecycle.Item{{Cluster: "a", Group: "g", Component: "c", Release: "r"}, {Cluster: "b\"\n", Group: "g"}}
-	b.put("q", "r1", subjects, nil, terms{})
-	b.sync(t)
-	path := filepath.Join(dir, store.Name("responses", 3)+".record")
-	written, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.put("q", "r2", subjects, nil, terms{})
-	b.sync(t)
-	if again, _ := os.ReadFile(path); !bytes.Equal(again, written) {
-		t.Error("the same response of another revision is written again")
-	}
-	assert.Equal(t, b.of("q"), remembering(t, dir).of("q"))
-	b.drop("q")
-	b.sync(t)
-	if again := remembering(t, dir); again.of("q") != nil {
-		t.Errorf("after it was dropped: %+v", again.of("q"))
 	}
 }
 

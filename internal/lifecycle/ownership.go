@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleet/provision"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/placement"
 )
 
 // Git says who is to own a group of a member; two engines learn of it at different times. So that
@@ -51,7 +52,7 @@ func IsReachable(c *fleetstate.Cluster, group string) bool {
 // 2).
 func MayDeploy(st *fleetstate.State, c *fleetstate.Cluster, group, requester string) bool {
 	if requester == fleet.OwnerHub {
-		return c.Member.Owner(group) == requester && !IsGranted(st, c, group)
+		return (c.Member.Owner(group) == requester || awaitsEngine(st, c, group)) && !IsGranted(st, c, group)
 	}
 	if holds, known := HoldsGrant(st, c, group); known {
 		return holds && c.Member.Name == requester
@@ -66,7 +67,28 @@ func Owns(st *fleetstate.State, c *fleetstate.Cluster, group, requester string) 
 	if holds, _ := HoldsGrant(st, c, group); holds && c.Member.Name == requester {
 		return true
 	}
-	return c.Member.Owner(group) == requester
+	return c.Member.Owner(group) == requester || requester == fleet.OwnerHub && awaitsEngine(st, c, group)
+}
+
+// awaitsEngine reports whether the hub keeps a group that it has and the member is to have: the
+// engine that the hub installs there is not there, or not healthy.
+func awaitsEngine(st *fleetstate.State, c *fleetstate.Cluster, group string) bool {
+	g, engine := c.Groups[fleetstate.FleetGroup], placement.Engines[c.Member.Engine]
+	if c.Member.Owner(group) == fleet.OwnerHub || g == nil || c.IsRetired() || !HubDeploys(st, c, group) || !isEnabled(st, c, g, engine) {
+		return false
+	}
+	a, there := applicationOf(st, c, g, engine)
+	return !there || st.Facts().KnowsHealth() && !a.Healthy
+}
+
+// IsHanded reports whether the hub has something of a cluster that the member is to have.
+func IsHanded(st *fleetstate.State, cluster string) bool {
+	return slices.ContainsFunc(st.Facts().ApplicationsOf(cluster), func(a facts.Application) bool {
+		return a.Component != "" && !a.Grant && slices.ContainsFunc(st.Fleet.Hubs(), func(hub string) bool {
+			m := st.Fleet.Member(hub, cluster)
+			return m != nil && m.Owner(a.Group) != fleet.OwnerHub
+		})
+	})
 }
 
 // ReleasableGrants are the grants that are to go, and of whose groups the member's own engine has

@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleet/provision"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
@@ -308,14 +309,16 @@ func unchangedTopics(before, after *fleetstate.State) func(topic) bool {
 	}
 	groups, components, granted, agents, grants := map[string]bool{}, map[[2]string]bool{}, map[string]bool{}, false, false
 	leftOut := false // one that is so no more is missing in every response
+	handed := false  // its engine decides for all of its groups
 	facts.ApplicationsDiffer(before.Facts(), after.Facts(), func(a facts.Application) {
 		groups[a.Group], components[[2]string{a.Group, a.Component}] = true, true
 		granted[a.Group] = granted[a.Group] || a.Grant
 		grants = grants || a.Grant
 		agents = agents || a.Name == catalog.ApplicationName(fleetstate.Agent, a.Cluster)
 		leftOut = leftOut || after.IsUnresolved(a.Cluster)
+		handed = handed || lifecycle.IsHanded(before, a.Cluster) || lifecycle.IsHanded(after, a.Cluster)
 	})
-	if leftOut {
+	if leftOut || handed {
 		return nil
 	}
 	return func(t topic) bool {

@@ -43,9 +43,7 @@ func TestArtifactsAreFluxObjects(t *testing.T) {
 	_, state := newEngine(t)
 	for owner, least := range map[string]int{fluxAgent: 5, "hub": 40} {
 		owned, err := flux.OwnedBy(state, "hub-eu", owner)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		files, problems := flux.Render(owned)
 		for _, p := range problem.Errors(problems) {
 			t.Errorf("%v", p)

@@ -63,9 +63,7 @@ func valuesFile(t *testing.T, text string) string {
 	defer w.Unlock()
 	if w.files[text] == "" {
 		path := filepath.Join(w.dir, strconv.Itoa(len(w.files))+".yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		w.files[text] = path
 	}
 	return w.files[text]

@@ -116,9 +116,7 @@ func TestScopesAreThoseOfTheService(t *testing.T) {
 		}
 	}
 	tokenFile := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(tokenFile, []byte(bearer), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(tokenFile, []byte(bearer), 0o600))
 	file, tokens := filepath.Join(t.TempDir(), "tokens.yaml"), t.TempDir()
 	taken := map[bool]int{}
 	for _, route := range routes {
@@ -129,9 +127,7 @@ func TestScopesAreThoseOfTheService(t *testing.T) {
 			if err == nil {
 				text = one[*corev1.ConfigMap](t, decodeObjects(t, docs), "test-generator-plugin-tokens").Data["tokens.yaml"]
 			}
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 			_, refused := access.Open(access.Options{TokenFile: tokenFile, TokensFile: file, TokensDir: tokens, Log: slog.New(slog.DiscardHandler)})
 			if (err == nil) != (refused == nil) {
 				t.Errorf("%s: the chart says %v, the service %v", allow, err, refused)

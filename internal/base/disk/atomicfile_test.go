@@ -12,9 +12,7 @@ func TestWriteReplacesWholeFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
 	for _, want := range []string{"a long content", "short", ""} {
-		if err := Write(path, ".new-", []byte(want)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, Write(path, ".new-", []byte(want)))
 		if have, err := os.ReadFile(path); err != nil || string(have) != want {
 			t.Errorf("%q, %v; want %q", have, err, want)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
@@ -42,9 +43,7 @@ invalid-value f.yaml:5:7: key "flag": "maybe"; expected true or false
 invalid-value f.yaml:6:7: key "list": is a map; expected a list
 invalid-value f.yaml:7:6: key "map": is a number; expected a map
 invalid-value f.yaml:8:13: key "a": is a map; expected text`
-	if diff := cmp.Diff(want, messages(r.Problems())); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, want, messages(r.Problems()))
 	if err := r.Err(); err == nil || !strings.HasSuffix(err.Error(), "(and 6 more)") {
 		t.Errorf("error %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/fleet/rollout"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
@@ -34,9 +35,7 @@ func TestRollbackTakesEffect(t *testing.T) {
 				return // it is refused, and nothing is written
 			}
 			doc, err := yamldoc.Parse("prod.yaml", []byte(d.Files["fleet/rollouts/prod.yaml"]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			pins := doc.Root.Get("pins").Items()
 			if got := pins[len(pins)-1].Get("revision").Text(); got != "9b1e0d2" {
 				t.Errorf("the ring stays on %s:\n%s", got, d.Files["fleet/rollouts/prod.yaml"])

@@ -10,7 +10,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/hierarchy"
 	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/require"
-	"github.com/google/go-cmp/cmp"
 )
 
 // levelled are places of clusters named <environment>-<n>: all, the environment, the cluster.
@@ -182,14 +181,10 @@ func TestUnifyKeepsNull(t *testing.T) {
 	clusters := Clusters{"a": {Name: "a"}, "b": {Name: "b"}}
 	of := map[string]any{"a": Tree{"x": Tree{"gone": nil, "one": "1"}, "same": "s"}, "b": Tree{"x": Tree{"gone": nil, "one": "2"}, "same": "s"}}
 	shared, rest := clusters.Unify(of, func([]string) bool { return false })
-	if diff := cmp.Diff(any(Tree{"x": Tree{"gone": nil}, "same": "s"}), shared); diff != "" {
-		t.Error(diff)
-	}
+	assert.Equal(t, any(Tree{"x": Tree{"gone": nil}, "same": "s"}), shared)
 	for cluster := range of {
 		own, _ := rest[cluster].(Tree)
 		common, _ := shared.(Tree)
-		if diff := cmp.Diff(of[cluster], any(Overlay(common, own))); diff != "" {
-			t.Error(diff)
-		}
+		assert.Equal(t, of[cluster], any(Overlay(common, own)))
 	}
 }

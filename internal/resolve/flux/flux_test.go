@@ -64,9 +64,7 @@ const agent = "use_remote_argo: true\nremote_engine: flux\nenable_remote_addons:
 func render(t *testing.T, st *fleetstate.State, owner string) map[string]string {
 	t.Helper()
 	owned, err := flux.OwnedBy(st, "hub", owner)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	files, problems := flux.Render(owned)
 	for _, p := range problem.Errors(problems) {
 		t.Errorf("%v", p)
@@ -129,9 +127,7 @@ func TestGoldens(t *testing.T) {
 			var order []string
 			for _, owner := range strings.Fields(strings.SplitN(string(archive.Comment), "\n", 2)[0]) {
 				owned, err := flux.OwnedBy(st, "hub", owner)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				rendered, problems := flux.Render(owned)
 				for _, f := range rendered {
 					name := "want/" + owner + "/" + f.Name
@@ -274,9 +270,7 @@ addons/defaults/application-sets/addons.yaml:3:119: dependsOn of component "c": 
 	} {
 		st := state(t, fleetOf(map[string]string{"one": agent}, catalog, nil))
 		owned, err := flux.OwnedBy(st, "hub", "one")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		_, problems := flux.Render(owned)
 		var got []string
 		for _, p := range problem.Errors(problems) {
@@ -296,9 +290,7 @@ func TestCompanionIsAHelmReleaseBefore(t *testing.T) {
 		"dns: {enabled: true, chart: {repoURL: \"https://charts.example\", name: dns, version: 1.0.0}, companions: {identity: {chart: {repoURL: \"https://charts.example\", name: aws-identity, version: 2.0.0}, values: {role: '{{ .cluster }}'}}}}\n",
 		map[string]string{"addons/tenants/retail/defaults/addons/dns/identity.yaml": "enabled: \"false\"\n"}))
 	owned, err := flux.OwnedBy(st, "hub", "one")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	files, problems := flux.Render(owned)
 	if len(problem.Errors(problems)) > 0 {
 		t.Fatal(problems)
@@ -397,9 +389,7 @@ gitCredentials:
 		"three": "app= fleet= keyed= other= public= team=",
 	} {
 		owned, err := flux.OwnedBy(st, "hub", owner)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		files, problems := flux.Render(owned)
 		var got []string
 		for _, f := range files {

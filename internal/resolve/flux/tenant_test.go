@@ -33,9 +33,7 @@ func fluxFleet(more fleettest.Tree) fleettest.Tree {
 func renderHub(t *testing.T, st *fleetstate.State) (files map[string]string, built resmap.ResMap, problems []problem.Problem) {
 	t.Helper()
 	o, err := flux.OwnedBy(st, "hub", "hub")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rendered, problems := flux.Render(o)
 	files, disk := map[string]string{}, filesys.MakeFsInMemory()
 	for _, f := range rendered {
@@ -167,9 +165,7 @@ func TestHubLeavesOutAMemberWithAnError(t *testing.T) {
 	render := func(files fleettest.Tree) (map[string]string, string) {
 		st := querytest.NoProblems(t, querytest.Build(t, files))
 		o, err := flux.OwnedBy(st, "hub", "hub")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		rendered, problems := flux.Render(o)
 		if lint := querytest.Problems(flux.Lint(st)); lint != querytest.Problems(problems) {
 			t.Errorf("lint finds %s; expected %s", lint, querytest.Problems(problems))

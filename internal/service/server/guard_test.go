@@ -201,73 +201,8 @@ func TestRemovalsBeyondTheBudgetAreRefused(t *testing.T) {
 	}
 }
 
-// TestSmallResponseMayLoseOneMember: a member that is alone in an answer may go alone, but not when
-// half of the fleet's files are gone. (G3)
-func TestSmallResponseMayLoseOneMember(t *testing.T) {
-	const gone = "removal budget: 6 of the hub's 12 members would lose something; 1 may without approval (docs/how-to/approve-a-removal.md)"
-	upper := map[string]string{memberPath(dozen): ""}
-	for i := 1; i < dozen/2; i++ {
-		upper[memberPath(i)] = ""
-	}
-	for _, w := range worlds {
-		t.Run(w.name, func(t *testing.T) {
-			s := guarded(t, w.known)
-			s.say(twelve(upper))
-			s.refuses(ofWeb, askWeb, gone)
-			s.say(twelve(with(upper, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {cluster: m12, component: \"*\", reason: r}\n"})))
-			s.gives(ofWeb, askWeb, 0)
-		})
-		t.Run(w.name+", alone", func(t *testing.T) {
-			s := guarded(t, w.known)
-			s.say(twelve(map[string]string{memberPath(dozen): ""}))
-			s.gives(ofWeb, askWeb, 0)
-		})
-	}
-}
-
-// TestLayoutSetsTheRemovalBudget: the budget is the layout's; with all of it, the guard is off, and
-// the commit of the test above does remove. (G3)
-func TestLayoutSetsTheRemovalBudget(t *testing.T) {
-	for budget, want := range map[string]string{
-		"100%": "", "50%": "", "6": "", "12": "",
-		"49%": "6 of 12 members would lose addons/dns; 5 may go without approval",
-		"5":   "6 of 12 members would lose addons/dns; 5 may go without approval",
-		"0":   "6 of 12 members would lose addons/dns; none may go without approval",
-		"0%":  "6 of 12 members would lose addons/dns; none may go without approval",
-		"1%":  "6 of 12 members would lose addons/dns; 1 may go without approval",
-	} {
-		for _, w := range worlds {
-			s, layout := guarded(t, w.known), layoutOf("{maxRemovals: "+budget+"}")
-			s.say(twelve(layout))
-			s.say(twelve(with(half(), layout)))
-			if want == "" {
-				s.gives(ofDNS, askDNS, dozen/2)
-				continue
-			}
-			s.refuses(ofDNS, askDNS, "removal budget: "+want+" (docs/how-to/approve-a-removal.md)")
-		}
-	}
-}
-
-// TestOneOfTwelveMembersMayGo: 10 % of twelve members is one. (G3)
-func TestOneOfTwelveMembersMayGo(t *testing.T) {
-	for _, w := range worlds {
-		s := guarded(t, w.known)
-		s.say(twelve(map[string]string{memberPath(1): ""}))
-		s.gives(ofDNS, askDNS, dozen-1)
-		s.gives(ofMembers, askMembers, dozen-1)
-		s.say(twelve(map[string]string{memberPath(1): "", memberPath(2): ""}))
-		if w.known == nil { // the next one, after the first
-			s.gives(ofDNS, askDNS, dozen-2)
-		} else { // both at once, as far as Argo CD has come
-			s.refuses(ofDNS, askDNS, "removal budget: 2 of 12 members would lose addons/dns; 1 may go without approval (docs/how-to/approve-a-removal.md)")
-		}
-	}
-}
-
-// TestRetiredAndMovedMembersDoNotCount: a member that retires, or moves, is no removal that counts;
-// what is switched off is, before any finalizer is set. (G3)
-func TestRetiredAndMovedMembersDoNotCount(t *testing.T) {
+// TestMovedMembersDoNotCount: what moves is no removal that counts; what is switched off is. (G3)
+func TestMovedMembersDoNotCount(t *testing.T) {
 	off := map[string]string{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {enabled: false}\n"}
 	lost := map[string]string{"addons/defaults/application-sets/addons.yaml": "dns: {chart: {repoURL: r, path: p, version: v1}}\n"}
 	next := each(1, 12, func(s string) string { return s + "labels: {addonsRelease: next}\n" })
@@ -277,8 +212,6 @@ func TestRetiredAndMovedMembersDoNotCount(t *testing.T) {
 		left    map[string]int // sets by world
 		refused string
 	}{
-		{"retired", retire("", 1), map[string]int{"last answers": 11, "Applications": 11}, ""},
-		{"retired with what runs", retire("deletion: cascade\n", 1), map[string]int{"last answers": 11, "Applications": 12}, ""},
 		{"moved to another release", next, map[string]int{}, ""},
 		{"moved to another release, and lost there", with(next, lost), nil, "12 of 12 members would lose addons/dns"},
 		{"moved to another release, and switched off", with(next, off), nil, "12 of 12 members would lose addons/dns"},

@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // offOn switches dns off on members, by their tenant's own files.
@@ -98,9 +99,7 @@ func TestCommitDoesNotSetTheRulesThatItIsJudgedBy(t *testing.T) {
 			if got := s.deletions(s.askAs(ofWeb, askWeb)); got[member(dozen)] == "orphan" {
 				t.Errorf("web, by the larger budget: %v", got)
 			}
-			if err := s.Stop(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Stop(t.Context()))
 			s = goingOn(t, w.known, keep)
 			s.say(twelve(with(all, dnsOff, webOff)))
 			s.keeps("after a restart")
@@ -142,9 +141,7 @@ func TestApprovalByPatternCountsFromTheNextCommit(t *testing.T) {
 				s.Refresher().Reconsider()
 				s.until("has another state", func(refresh.Status) bool { return s.Refresher().State() != before })
 				s.keeps("as another state of its own commit")
-				if err := s.Stop(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, s.Stop(t.Context()))
 				s = goingOn(t, w.known, keep)
 				s.say(twelve(pattern))
 				s.keeps("after a restart")
@@ -154,15 +151,6 @@ func TestApprovalByPatternCountsFromTheNextCommit(t *testing.T) {
 				}
 			})
 		}
-	}
-	for _, w := range worlds {
-		t.Run("by name, "+w.name, func(t *testing.T) {
-			s := guarded(t, w.known)
-			s.say(twelve(with(dnsOff, byName("addons/dns"))))
-			if gone := s.goes(); len(gone) != dozen {
-				t.Errorf("dns goes on %q", gone)
-			}
-		})
 	}
 }
 
@@ -237,25 +225,6 @@ func TestSeveralRetiredMembersCountAsALoss(t *testing.T) {
 	}
 }
 
-// TestRetiredHubKeepsItsEngine: a hub's own member file takes its engine and its secrets operator
-// from it only with an approval that names them. (G10)
-func TestRetiredHubKeepsItsEngine(t *testing.T) {
-	a := newSmallArgoCD(t, false, atToday)
-	before := maps.Clone(a.apps)
-	files := exampleFleet(t)
-	const self = "fleet/fleet-members/hub-eu/hub-eu.yaml"
-	files[self] += "lifecycle: retired\n"
-	a.say(files)
-	for range 2 {
-		a.reconcile()
-	}
-	for _, app := range a.lost(before) {
-		if app == "argo-cd-hub-eu" || app == "external-secrets-hub-eu" {
-			t.Errorf("%s is lost", app)
-		}
-	}
-}
-
 // TestTeamKeepsItsProjectOverARestart: the project of a team whose only member is left out, and
 // whose file cannot be read, is not lost by a restart at the same commit. (G1, K9)
 func TestTeamKeepsItsProjectOverARestart(t *testing.T) {
@@ -282,20 +251,53 @@ func TestTeamKeepsItsProjectOverARestart(t *testing.T) {
 	if r := s.askAs("teams", ask); r.code != http.StatusOK || !strings.Contains(r.body, "team-vault-hub-1") {
 		t.Fatal(r.code, r.body)
 	}
-	if err := s.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Stop(t.Context()))
 	s = start(t, keep)
-	s.say(unreadable)
-	if r := s.askAs("teams", ask); r.code == http.StatusOK && !strings.Contains(r.body, "team-vault-hub-1") {
-		t.Errorf("%d %s", r.code, r.body)
-	}
-	s.say(with(unreadable, map[string]string{"README.yaml": "x: 1\n"}))
-	if r := s.askAs("teams", ask); r.code == http.StatusOK && !strings.Contains(r.body, "team-vault-hub-1") {
-		t.Errorf("after another commit: %d %s", r.code, r.body)
+	for _, commit := range []map[string]string{unreadable, with(unreadable, map[string]string{"README.yaml": "x: 1\n"})} {
+		s.say(commit)
+		if r := s.askAs("teams", ask); r.code == http.StatusOK && !strings.Contains(r.body, "team-vault-hub-1") {
+			t.Errorf("%d %s", r.code, r.body)
+		}
 	}
 	s.say(with(files, map[string]string{bank: broken[bank]}))
-	if r := s.askAs("teams", ask); r.code != http.StatusOK || !strings.Contains(r.body, "team-vault-hub-1") {
-		t.Errorf("fixed: %d %s", r.code, r.body)
+	s.askAs("teams", ask).is(t, http.StatusOK, "fixed", "team-vault-hub-1")
+}
+
+// TestHubKeepsAGroupUntilTheAgentsEngineIsThere: members that become agents at once stay with the
+// hub, whatever else their commit changes. Each goes over when the engine that the hub installs
+// there is healthy. (M1, D4)
+func TestHubKeepsAGroupUntilTheAgentsEngineIsThere(t *testing.T) {
+	a := newSmallArgoCD(t, true)
+	before := maps.Clone(a.apps)
+	files := exampleFleet(t)
+	var became []string
+	for path, text := range files {
+		if strings.HasPrefix(path, "fleet/fleet-members/hub-eu/") && !strings.Contains(text, "use_remote_argo") && !strings.Contains(text, "hub-cluster") {
+			files[path] = text + "use_remote_argo: true\nenable_remote_addons: true\n"
+			became = append(became, strings.TrimSuffix(path[strings.LastIndex(path, "/")+1:], ".yaml"))
+		}
+	}
+	slices.Sort(became)
+	engines := "argo-cd"
+	a.holdBack = func(app facts.Application) bool {
+		return app.Component == engines && slices.Contains(became, app.Cluster)
+	}
+	a.say(files)
+	for range 3 {
+		a.reconcile()
+	}
+	if lost := a.lost(before); len(lost) > 0 || len(became) < 3 {
+		t.Errorf("%q are agents now; lost %q", became, lost)
+	}
+	first := became[0]
+	a.holdBack = func(app facts.Application) bool {
+		return app.Component == "argo-cd" && slices.Contains(became[1:], app.Cluster)
+	}
+	for range 4 {
+		a.reconcile()
+	}
+	lost := a.lost(before)
+	if len(lost) == 0 || slices.ContainsFunc(lost, func(app string) bool { return !strings.HasSuffix(app, "-"+first) }) {
+		t.Errorf("the engine of %s is there; lost %q", first, lost)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
@@ -81,9 +82,7 @@ func TestRemoteRevisionIsBranchTagCommitOrRange(t *testing.T) {
 			o := openRemote(t, r.URL(), revision, dir, false)
 			s, err := o.Part(sourcetest.Context(t), "a.yaml")
 			sourcetest.Check(t, err)
-			if s.Revision != ids[want] {
-				t.Errorf("got %s, want %s", s.Revision, ids[want])
-			}
+			assert.Equal(t, ids[want], s.Revision)
 			if want != "other" {
 				return // it moves with no commit
 			}

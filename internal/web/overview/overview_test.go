@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 	"github.com/argosy-hub/argosy/internal/testkit/querytest"
+	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/web/overview"
 )
 
@@ -179,9 +180,7 @@ func TestMatrixHasTheClassOfAnUnregisteredCluster(t *testing.T) {
 		fleettest.Member("one"):      fleettest.Spoke("one", "provision: {class: eks, version: \"1.31\"}\n"),
 	})), facts.NewSet(true, facts.Cluster{Name: "hub"})))
 	p, err := new(overview.Cache).Of(st).Cluster(everything{}, overview.Live{}, "hub", "one")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	states := map[string]string{}
 	for _, c := range p.Components {
 		states[c.Name] = c.State

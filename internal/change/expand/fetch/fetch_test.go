@@ -144,9 +144,7 @@ func TestFetchedOnce(t *testing.T) {
 	wg.Wait()
 	for range 2 {
 		a, err := (&Charts{ctx: t.Context(), o: Options{Dir: c.o.Dir, Offline: true}}).Chart(ref)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if data, err := a.Open(); err != nil || digestOf(data) != a.Digest {
 			t.Errorf("not what was fetched: %v", err)
 		}
