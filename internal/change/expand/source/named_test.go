@@ -46,3 +46,15 @@ func TestNamed(t *testing.T) {
 		assert.Equal(t, want, got, "%s", text)
 	}
 }
+
+// One repository has several addresses; another port of HTTPS is another server.
+func TestAddress(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"": "", "https://Git.example/Fleet.git": "git.example/fleet", "https://user:token@git.example/fleet/": "git.example/fleet",
+		"git@git.example:fleet.git": "git.example/fleet", "ssh://git@git.example:2222/fleet.git": "git.example/fleet",
+		"https://git.example:8443/fleet": "git.example:8443/fleet", "/srv/fleet.git": "/srv/fleet", "https://git.example": "git.example",
+	} {
+		assert.Equal(t, want, source.Address(url), "%s", url)
+	}
+}

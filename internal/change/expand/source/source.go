@@ -69,16 +69,24 @@ func (s Source) Name() string {
 	return Place{s.RepoURL, s.Revision, s.Path}.String()
 }
 
-// Address returns what the forms of a repository's URL have in common: the host and the path.
+// Address returns what the forms of a repository's URL have in common: the host and the path. The
+// port of SSH is none of it, as HTTPS has another one.
 func Address(url string) string {
-	if _, rest, ok := strings.Cut(url, "://"); ok {
-		url = rest
-	} else if host, rest, ok := strings.Cut(url, ":"); ok { // git@host:path
-		url = host + "/" + rest
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		if host, path, ok := strings.Cut(url, ":"); ok { // git@host:path
+			url = host + "/" + path
+		}
+		rest = url
 	}
-	host, path, _ := strings.Cut(url, "/")
-	host, _, _ = strings.Cut(host[strings.LastIndexByte(host, '@')+1:], ":")
-	return strings.ToLower(host + "/" + strings.TrimSuffix(strings.Trim(path, "/"), ".git"))
+	host, path, _ := strings.Cut(rest, "/")
+	if host = host[strings.LastIndexByte(host, '@')+1:]; scheme == "ssh" {
+		host, _, _ = strings.Cut(host, ":")
+	}
+	if path = strings.TrimSuffix(strings.Trim(path, "/"), ".git"); path != "" {
+		host += "/" + path
+	}
+	return strings.ToLower(host)
 }
 
 // Shown returns a repository's URL for messages, without parts that may be secret.
