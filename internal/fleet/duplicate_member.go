@@ -92,14 +92,12 @@ func (f *Fleet) lateTwins(previous *Fleet) {
 		was := previous.Member(m.Hub, m.Name)
 		return was != nil && was.Provision != nil && was.Provision.Account == m.Provision.Account && was.Provision.Region == m.Provision.Region
 	}
-	for _, hub := range f.Hubs() {
-		for _, m := range f.hubs[hub].members {
-			for _, other := range f.Hubs() {
-				first := f.Member(other, m.Name)
-				if first == nil || !m.IsTwin(first) {
-					continue
-				}
-				if previous.Late[m.Pos.File] != "" && previous.Late[first.Pos.File] == "" || has(first) && !has(m) {
+	hubs := f.Hubs()
+	for _, hub := range hubs {
+		for _, m := range f.Members(hub) {
+			for i := 0; m.Provision != nil && i < len(hubs); i++ {
+				first := f.Member(hubs[i], m.Name)
+				if first != nil && m.IsTwin(first) && (has(first) && !has(m) || previous.Late[m.Pos.File] != "" && previous.Late[first.Pos.File] == "") {
 					f.Late[m.Pos.File] = hub
 				}
 			}
