@@ -70,6 +70,19 @@ func (a ApprovedRemoval) IsPattern() bool {
 	return len(a.Clusters) == 0 || slices.Contains(a.Clusters, Any)
 }
 
+// MaxAhead is how far ahead an approval may expire: nobody reviewed it for a later day.
+const MaxAhead = 30 * 24 * time.Hour
+
+// CountsAt reports whether the approval has not expired and does not expire too far ahead.
+func (a Approval) CountsAt(now time.Time) bool {
+	return !a.ExpiredAt(now) && a.Expires.Sub(now) <= MaxAhead
+}
+
+// Text returns what an item of the approval approves, and until when.
+func (a Approval) Text(item ApprovedRemoval) string {
+	return fmt.Sprint(a.LastDay, item.Hub, item.Clusters, item.Tenant, item.Environment, item.Components)
+}
+
 // Approves reports whether the approval names a removal, expired or not.
 func (a Approval) Approves(r Removal) bool {
 	return slices.ContainsFunc(a.Removals, func(item ApprovedRemoval) bool { return item.names(r) })

@@ -17,19 +17,11 @@ import (
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 )
 
-// maxAhead is how far ahead an approval may expire: nobody reviewed it for a later day.
-const maxAhead = 30 * 24 * time.Hour
-
-// counts reports whether an approval has not expired and does not expire too far ahead.
-func counts(a fleet.Approval, now time.Time) bool {
-	return !a.ExpiredAt(now) && a.Expires.Sub(now) <= maxAhead
-}
-
 // approvedUntil reports whether an approval that counts covers a removal, and when it ends.
 func (c *commit) approvedUntil(f *fleet.Fleet, hub string, r lifecycle.Removal, now time.Time) (time.Time, bool) {
 	var ends time.Time
 	for _, a := range c.approvals {
-		if counts(a, now) && a.Ends().After(ends) && approves(f, a, hub, r) {
+		if a.CountsAt(now) && a.Ends().After(ends) && approves(f, a, hub, r) {
 			ends = a.Ends()
 		}
 	}
@@ -64,7 +56,7 @@ func (g *Guard) reportApproved(st *fleetstate.State, hub string, c *commit) {
 			continue
 		}
 		for _, a := range c.approvals {
-			if counts(a, g.o.Now()) && approves(st.Fleet, a, hub, r) {
+			if a.CountsAt(g.o.Now()) && approves(st.Fleet, a, hub, r) {
 				g.o.Approved(st, hub, r, a.Pos)
 				break
 			}
@@ -75,7 +67,7 @@ func (g *Guard) reportApproved(st *fleetstate.State, hub string, c *commit) {
 // isNamed reports whether an approval that counts names a removal in this way.
 func (c *commit) isNamed(names func(fleet.Approval, fleet.Removal) bool, f *fleet.Fleet, hub string, r lifecycle.Removal, now time.Time) bool {
 	removal := approvable(f, hub, r)
-	return slices.ContainsFunc(c.approvals, func(a fleet.Approval) bool { return counts(a, now) && names(a, removal) })
+	return slices.ContainsFunc(c.approvals, func(a fleet.Approval) bool { return a.CountsAt(now) && names(a, removal) })
 }
 
 // approvable is a removal as approvals name it.
@@ -96,9 +88,9 @@ func Lint(st *fleetstate.State, now time.Time) []problem.Problem {
 		switch day := a.Expires.Format(time.DateOnly); {
 		case a.ExpiredAt(now):
 			p.Reason, p.Found, p.Expected = problem.ExpiredApproval, "expired with "+day, "no file that approves nothing any more"
-		case a.Expires.Sub(now) > maxAhead:
+		case a.Expires.Sub(now) > fleet.MaxAhead:
 			p.Reason, p.Severity, p.Found = problem.InvalidApproval, problem.Error, "expires with "+day+", and approves nothing"
-			p.Expected = fmt.Sprintf("a day within the next %d", int(maxAhead.Hours()/24))
+			p.Expected = fmt.Sprintf("a day within the next %d", int(fleet.MaxAhead.Hours()/24))
 		default:
 			continue
 		}

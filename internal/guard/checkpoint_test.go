@@ -24,7 +24,7 @@ func (b *baselines) sync(t testing.TB) {
 // putExamples remembers a response that has lost something, and an empty one.
 func putExamples(b *baselines) {
 	b.put(`{"Engine":"argocd"}`, "r1", []lifecycle.Item{{Cluster: "c1", Group: "addons", Component: "dns", Release: "default"}},
-		[]spent{{lifecycle.Item{Cluster: "c2", Group: "addons", Component: "dns"}, now, ""}}, terms{Revision: "r1", Refused: []holdingKey{{"c1", "addons", "dns"}}})
+		[]spent{{lifecycle.Item{Cluster: "c2", Group: "addons", Component: "dns"}, now, ""}}, terms{Revision: "r1"})
 	b.put(`{"Engine":"flux"}`, "r1", nil, nil, terms{})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -66,6 +67,9 @@ func (h *holdings) items() []lifecycle.Item {
 	out := []lifecycle.Item{{Release: h.shape}}
 	for _, cluster := range slices.Sorted(maps.Keys(h.byCluster)) {
 		for _, x := range h.byCluster[cluster] {
+			if _, refused := slices.BinarySearchFunc(h.terms.Refused, keyOfHolding(x), compareKeys); refused {
+				x.Source = refusedMark + x.Source
+			}
 			out = append(out, lifecycle.Item{Cluster: x.Cluster, Group: x.Group, Component: x.Component, Release: x.Source})
 		}
 	}
@@ -78,8 +82,13 @@ func holdingsFrom(r *remembered) *holdings {
 		return nil
 	}
 	out := &holdings{shape: r.items[0].Release, byCluster: map[string][]lifecycle.Holding{}, terms: r.terms}
+	out.terms.Refused = nil
 	for _, i := range r.items[1:] {
-		out.byCluster[i.Cluster] = append(out.byCluster[i.Cluster], lifecycle.Holding{Cluster: i.Cluster, Group: i.Group, Component: i.Component, Source: i.Release})
+		source, refused := strings.CutPrefix(i.Release, refusedMark)
+		h := lifecycle.Holding{Cluster: i.Cluster, Group: i.Group, Component: i.Component, Source: source}
+		if out.byCluster[i.Cluster] = append(out.byCluster[i.Cluster], h); refused {
+			out.terms.Refused = append(out.terms.Refused, keyOfHolding(h))
+		}
 	}
 	return out
 }

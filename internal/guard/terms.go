@@ -2,7 +2,6 @@ package guard
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -19,9 +18,14 @@ type terms struct {
 	Rules    [2]fleet.Guard `json:"rules"`
 	// Patterns are the approvals by a pattern of members, with the revision that brought each.
 	Patterns map[string]string `json:"patterns,omitempty"`
-	// Refused may not be lost without approval, sorted.
-	Refused []holdingKey `json:"refused,omitempty"`
+	// Refused may not be lost without approval, sorted. A record marks them among its items.
+	Refused []holdingKey `json:"-"`
 }
+
+// refusedMark begins an item's source, as no path does.
+const refusedMark = "//"
+
+func compareKeys(a, b holdingKey) int { return slices.Compare(a[:], b[:]) }
 
 // next returns the terms of a commit. A state of the same commit, with other facts, has the same.
 func (t terms) next(st *fleetstate.State) terms {
@@ -29,7 +33,7 @@ func (t terms) next(st *fleetstate.State) terms {
 	out := terms{Revision: st.Revision, Rules: [2]fleet.Guard{own, own}, Patterns: map[string]string{}}
 	for _, a := range st.Fleet.Approvals {
 		for _, item := range a.Removals {
-			if key := patternOf(a, item); item.IsPattern() {
+			if key := a.Text(item); item.IsPattern() {
 				out.Patterns[key] = cmp.Or(t.Patterns[key], st.Revision)
 			}
 		}
@@ -42,17 +46,12 @@ func (t terms) next(st *fleetstate.State) terms {
 	return out
 }
 
-// patternOf is what an approval's item says, wherever it is.
-func patternOf(a fleet.Approval, item fleet.ApprovedRemoval) string {
-	return fmt.Sprint(a.LastDay, item.Hub, item.Clusters, item.Tenant, item.Environment, item.Components)
-}
-
 // approvals returns what a state approves: by name at once, by a pattern from the next commit on.
 func (t terms) approvals(st *fleetstate.State) []fleet.Approval {
 	out := slices.Clone(st.Fleet.Approvals)
 	for i, a := range out {
 		out[i].Removals = slices.DeleteFunc(slices.Clone(a.Removals), func(item fleet.ApprovedRemoval) bool {
-			return item.IsPattern() && t.Patterns[patternOf(a, item)] == st.Revision
+			return item.IsPattern() && t.Patterns[a.Text(item)] == st.Revision
 		})
 	}
 	return out
@@ -114,5 +113,5 @@ func (c *commit) keepRefused(st *fleetstate.State, hub string, refused map[holdi
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Keys(out), func(a, b holdingKey) int { return slices.Compare(a[:], b[:]) })
+	return slices.SortedFunc(maps.Keys(out), compareKeys)
 }
