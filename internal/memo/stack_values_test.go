@@ -88,7 +88,7 @@ func TestStackIsMergedAsItsLayers(t *testing.T) {
 			}
 			fresh := hierarchy.Merge(slices.Concat(onto.Layers(), slices.DeleteFunc(slices.Clone(layers), hierarchy.Layer.Missing)), f.Rules)
 			require.Equal(t, fmt.Sprintf("%+v", text(t, m, fresh)), fmt.Sprintf("%+v", text(t, m, tree)), "step %d", step)
-			require.Equal(t, *want, *got, "step %d: charged", step)
+			require.Equal(t, fmt.Sprintf("%+v", *want), fmt.Sprintf("%+v", *got), "step %d: charged", step)
 		}
 	}
 	if merged < 500 || refused < 200 {

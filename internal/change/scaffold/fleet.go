@@ -129,10 +129,10 @@ func (f Fleet) check() error {
 		return err
 	}
 	switch {
-	case f.Like != "" && f.Minimal:
-		return refuse("--like does not go with --minimal: that shape has releases and registers its members")
 	case f.Like != "" && f.Like != shapeEKS:
 		return problem.CheckChoice("like", f.Like, Shapes...)
+	case f.Like != "" && f.Minimal:
+		return refuse("--like does not go with --minimal: that shape has releases and registers its members")
 	case f.Tenant == f.Platform:
 		return refuse("--tenant: %q is the tenant of the hub itself", f.Tenant)
 	case f.Member == f.Hub:

@@ -68,11 +68,14 @@ func wildmatch(pattern string) *regexp.Regexp {
 		case token == "?":
 			out.WriteString(".")
 		case token[0] == '[':
+			if strings.Contains(token, "[:word:]") { // Go's own
+				return nil
+			}
 			set, negated := token[1:len(token)-1], ""
 			if set[0] == '!' || set[0] == '^' {
 				set, negated = set[1:], "^"
 			}
-			out.WriteString("[" + negated + inClass.ReplaceAllStringFunc(set, classItem) + "]")
+			out.WriteString("[" + negated + inClass.ReplaceAllStringFunc(set, classItem) + nothing + "]")
 		default:
 			out.WriteString(regexp.QuoteMeta(strings.TrimPrefix(token, `\`)))
 		}
@@ -90,6 +93,9 @@ var (
 	inClass   = regexp.MustCompile(`(?s)\[:\w+:\]|(\\.|[^\\])-(\\.|[^\\])|\\.|[^\\]`)
 )
 
+// nothing is a part of a class that no byte is.
+const nothing = `\x{10ffff}`
+
 // classItem returns a part of Git's class as one of a regular expression's.
 func classItem(item string) string {
 	if strings.HasPrefix(item, "[:") {
@@ -100,7 +106,11 @@ func classItem(item string) string {
 		return fmt.Sprintf(`\x{%x}`, r)
 	}
 	if ends := inClass.FindStringSubmatch(item); ends[1] != "" {
-		return quote(ends[1]) + "-" + quote(ends[2])
+		from, to := quote(ends[1]), quote(ends[2])
+		if len(from) > len(to) || len(from) == len(to) && from > to {
+			return "" // Git's range of nothing
+		}
+		return from + "-" + to
 	}
 	return quote(item)
 }

@@ -86,6 +86,14 @@ func (b boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// private is the error of an address that is not of the internet, for a host that nobody names.
+func private(host string, at netip.Addr) error {
+	return &source.Unavailable{
+		Detail: fmt.Sprintf("the server leads to %s, which is at the private address %s, and the base does not name that host", host, at.Unmap()),
+		Hint:   "--allow " + host + " allows it",
+	}
+}
+
 func (c *Charts) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d := net.Dialer{Timeout: 15 * time.Second}
 	if !c.policy.trusts(address) {
@@ -97,21 +105,22 @@ func (c *Charts) dial(ctx context.Context, network, address string) (net.Conn, e
 			if isPublic(at.Addr()) {
 				return nil
 			}
-			return &source.Unavailable{
-				Detail: fmt.Sprintf("the server leads to %s, which is at the private address %s, and the base does not name that host", address, at.Addr().Unmap()),
-				Hint:   "--allow " + address + " allows it",
-			}
+			return private(address, at.Addr())
 		}
 	}
 	return d.DialContext(ctx, network, address)
 }
 
 // proxy returns the environment's proxy, which may have a private address. It looks names up by
-// itself.
+// itself; an address that a redirect leads to is judged here.
 func (c *Charts) proxy(r *http.Request) (*url.URL, error) {
 	by, err := http.ProxyFromEnvironment(r)
 	if by == nil || err != nil {
 		return by, err
+	}
+	to := hostPort(r.URL.Scheme + "://" + r.URL.Host)
+	if at, err := netip.ParseAddr(r.URL.Hostname()); err == nil && !isPublic(at) && !c.policy.trusts(to) {
+		return nil, private(to, at)
 	}
 	key := by.Scheme + "://" + by.Host
 	c.policy.mu.Lock()

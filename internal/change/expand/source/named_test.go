@@ -53,7 +53,7 @@ func TestAddress(t *testing.T) {
 	for url, want := range map[string]string{
 		"": "", "https://Git.example/Fleet.git": "git.example/fleet", "https://user:token@git.example/fleet/": "git.example/fleet",
 		"git@git.example:fleet.git": "git.example/fleet", "ssh://git@git.example:2222/fleet.git": "git.example/fleet",
-		"https://git.example:8443/fleet": "git.example:8443/fleet", "/srv/fleet.git": "/srv/fleet", "https://git.example": "git.example",
+		"https://git.example:8443/fleet": "git.example:8443/fleet", "https://git.example:443/fleet": "git.example/fleet", "https://[fd00::1]/x": "[fd00::1]/x", "/srv/fleet.git": "/srv/fleet", "https://git.example": "git.example",
 	} {
 		assert.Equal(t, want, source.Address(url), "%s", url)
 	}

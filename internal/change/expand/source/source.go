@@ -69,6 +69,9 @@ func (s Source) Name() string {
 	return Place{s.RepoURL, s.Revision, s.Path}.String()
 }
 
+// ports are those that a URL need not name.
+var ports = map[string]string{"https": ":443", "http": ":80"}
+
 // Address returns what the forms of a repository's URL have in common: the host and the path. The
 // port of SSH is none of it, as HTTPS has another one.
 func Address(url string) string {
@@ -80,8 +83,9 @@ func Address(url string) string {
 		rest = url
 	}
 	host, path, _ := strings.Cut(rest, "/")
-	if host = host[strings.LastIndexByte(host, '@')+1:]; scheme == "ssh" {
-		host, _, _ = strings.Cut(host, ":")
+	host = host[strings.LastIndexByte(host, '@')+1:]
+	if at := strings.LastIndexByte(host, ':'); at > strings.LastIndexByte(host, ']') && (scheme == "ssh" || host[at:] == ports[scheme]) {
+		host = host[:at]
 	}
 	if path = strings.TrimSuffix(strings.Trim(path, "/"), ".git"); path != "" {
 		host += "/" + path
