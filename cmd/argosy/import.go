@@ -52,9 +52,9 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
   argosy import --from . --facts facts.yaml --applicationsets live.yaml --hub hub-eu --out ../fleet`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for flag, value := range map[string]string{"from": from.From, "hub": options.Hub, "out": out} {
-				if value == "" {
-					return problem.Usage([]string{"for example argosy import --from . --hub hub-eu --out ../fleet"}, "no --%s given", flag)
+			for _, flag := range [][2]string{{"from", from.From}, {"hub", options.Hub}, {"out", out}} {
+				if flag[1] == "" {
+					return problem.Usage([]string{"for example argosy import --from . --hub hub-eu --out ../fleet"}, "no --%s given", flag[0])
 				}
 			}
 			if err := disk.CheckEmpty(out); err != nil {

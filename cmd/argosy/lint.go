@@ -13,7 +13,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/lint"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/guard"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/resolve/flux"
 
@@ -112,6 +111,6 @@ func writeLint(cmd *cobra.Command, r lintreport.Report, output string) error {
 
 // findings returns all problems of a state, also those that only a member's engine has.
 func (o *options) findings(st *fleetstate.State) []problem.Problem {
-	all := slices.Concat(lint.Run(st, o.tools()), flux.Lint(st), guard.Lint(st, time.Now()))
+	all := slices.Concat(lint.Run(st, o.tools()), flux.Lint(st), lint.Removals(st, time.Now()))
 	return problem.OnePerPlace(problem.Sorted(lint.Ignore(st, all)))
 }

@@ -80,7 +80,7 @@ func (a Approval) CountsAt(now time.Time) bool {
 
 // Text returns what an item of the approval approves, and until when.
 func (a Approval) Text(item ApprovedRemoval) string {
-	return fmt.Sprint(a.LastDay, item.Hub, item.Clusters, item.Tenant, item.Environment, item.Components)
+	return fmt.Sprintf("%s %q", a.LastDay, []any{item.Hub, item.Clusters, item.Tenant, item.Environment, item.Components})
 }
 
 // Approves reports whether the approval names a removal, expired or not.

@@ -147,13 +147,16 @@ type spent struct {
 }
 
 // judgeCommit compares what a state gives the members of a hub with what the last accepted one did.
-// Without one there is nothing to compare with. Previous is the state that is served until now, nil
+// Without one, only members that retire are compared, by the facts. Previous is the state that is served until now, nil
 // if the judged one is: then the tenants cannot be distinguished.
 func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, earlier []spent, now time.Time) *commit {
 	after := holdingsOf(st, hub, before)
 	c := &commit{before: before, accepted: after, tenants: map[string]string{}, named: map[holdingKey]string{}, ownDoing: map[string]bool{}, retiring: map[string]bool{}, terms: after.terms, stays: map[holdingKey]bool{}}
 	c.approvals = c.terms.approvals(st)
 	if before == nil {
+		before = unrecorded(st, hub, after)
+	}
+	if c.before = before; before == nil {
 		return c
 	}
 	c.own = sync.OnceValue(func() map[holdingKey]bool { return c.ownLosses(st, previous, hub) })
@@ -177,6 +180,7 @@ func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, e
 	}
 	c.judgeTenants(previous, hub)
 	cause := c.judgeCause(lost)
+	c.nameCauses(st.Fleet, hub, lost, now)
 	c.judgeHub()
 	c.whole = cmp.Or(c.whole, cause)
 	c.protect(st, hub, now)
@@ -289,6 +293,21 @@ func recent(n int) string {
 		return ""
 	}
 	return fmt.Sprintf(", with %d that did a short time ago", n)
+}
+
+// nameCauses finds the losses of a file that several members share, or of another layout, that only
+// a pattern approves: those need an approval that names the member.
+func (c *commit) nameCauses(f *fleet.Fleet, hub string, lost []lifecycle.Holding, now time.Time) {
+	still, sources := sourcesOf(c.accepted), sourcesOf(c.before)
+	for _, r := range c.approved {
+		key := keyOfRemoval(r)
+		shared := slices.ContainsFunc(lost, func(h lifecycle.Holding) bool {
+			return keyOfHolding(h) == key && (len(sources[h.Source]) > 1 && len(still[h.Source]) == 0 || c.before.shape != c.accepted.shape)
+		})
+		if r.Reason == lifecycle.Lost && shared && !c.isNamed(fleet.Approval.NamesMember, f, hub, r, now) {
+			c.named[key] = "a file that several members share, or the layout, no longer gives it; that needs an approval that names the member"
+		}
+	}
 }
 
 // judgeCause refuses a loss that has one cause for several members and that nobody has stated: a

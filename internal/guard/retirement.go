@@ -1,6 +1,8 @@
 package guard
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -25,7 +27,7 @@ func (c *commit) judgeRetirements(f *fleet.Fleet, hub string, removals []lifecyc
 		default:
 			isNew[r.Cluster] = true
 		}
-		if r.Deletion == fleet.Cascade && r.Component != fleetstate.Registration {
+		if r.Deletion == fleet.Cascade && r.Component != fleetstate.Registration && r.Component != fleetstate.Agent {
 			cascades[r.Cluster] = true
 		}
 	}
@@ -39,4 +41,28 @@ func (c *commit) judgeRetirements(f *fleet.Fleet, hub string, removals []lifecyc
 			c.named[keyOfRemoval(r)] = manyRetire
 		}
 	}
+}
+
+// unrecorded is what the members of a hub had where no record says so: what the state gives them,
+// and what the facts show of those that retire. It is nil if they show nothing.
+func unrecorded(st *fleetstate.State, hub string, after *holdings) *holdings {
+	out := *after
+	out.byCluster = maps.Clone(after.byCluster)
+	for _, c := range st.ClustersOf(hub) {
+		name := c.Member.Name
+		all := []lifecycle.Holding{{Cluster: name, Group: fleetstate.FleetGroup, Component: fleetstate.Registration, Source: c.Member.Tenant}}
+		for _, a := range st.Facts().ApplicationsOf(name) {
+			if c.IsRetired() && a.Component != "" && !a.Grant {
+				all = append(all, lifecycle.Holding{Cluster: name, Group: a.Group, Component: a.Component})
+			}
+		}
+		if len(all) > 1 {
+			slices.SortFunc(all, lifecycle.Holding.Compare)
+			out.byCluster[name] = all
+		}
+	}
+	if len(out.byCluster) == len(after.byCluster) {
+		return nil
+	}
+	return &out
 }

@@ -74,11 +74,21 @@ func Owns(st *fleetstate.State, c *fleetstate.Cluster, group, requester string) 
 // engine that the hub installs there is not there, or not healthy.
 func awaitsEngine(st *fleetstate.State, c *fleetstate.Cluster, group string) bool {
 	g, engine := c.Groups[fleetstate.FleetGroup], placement.Engines[c.Member.Engine]
-	if c.Member.Owner(group) == fleet.OwnerHub || g == nil || c.IsRetired() || !HubDeploys(st, c, group) || !isEnabled(st, c, g, engine) {
+	if c.Member.Owner(group) == fleet.OwnerHub || c.Member.Owner(fleetstate.FleetGroup) != fleet.OwnerHub {
+		return false
+	}
+	if g == nil || c.IsRetired() || !HubDeploys(st, c, group) || !isEnabled(st, c, g, engine) {
 		return false
 	}
 	a, there := applicationOf(st, c, g, engine)
 	return !there || st.Facts().KnowsHealth() && !a.Healthy
+}
+
+// WaitsForEngine reports whether a component that the hub does not have yet is for the member's own
+// engine, which is not there: the hub keeps what it has of a group, and starts nothing in it.
+func WaitsForEngine(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Group, component, requester string) bool {
+	_, there := applicationOf(st, c, g, component)
+	return requester == fleet.OwnerHub && c.Member.Owner(g.Name) != requester && !there
 }
 
 // IsHanded reports whether the hub has something of a cluster that the member is to have.

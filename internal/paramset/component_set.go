@@ -109,7 +109,7 @@ func resolvedComponent(st *fleetstate.State, q query.Checked, c *fleetstate.Clus
 		return nil, problems
 	}
 	if r.Enabled && !c.IsRetired() {
-		if lifecycle.WaitsForRelease(st, q, c, g, component) {
+		if lifecycle.WaitsForRelease(st, q, c, g, component) || lifecycle.WaitsForEngine(st, c, g, component, q.Requester) {
 			return nil, nil
 		}
 		return &ResolvedComponent{written(q, r), resolver, c, g, component, fleet.Orphan}, nil

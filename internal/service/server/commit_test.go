@@ -309,14 +309,21 @@ func TestHubKeepsItsOwnEngineUntilAnApprovalNamesIt(t *testing.T) {
 // several members, and nothing switches off, is no removal that a budget allows. (G3)
 func TestLossOfAFileThatMembersShareNeedsAnApproval(t *testing.T) {
 	const budget, file = "\nguard: {maxRemovals: 100%}\n", "addons/tenants/defaults/application-sets/monitoring.yaml"
+	var members []string
+	for path := range exampleFleet(t) {
+		if name, is := strings.CutPrefix(path, "fleet/fleet-members/hub-eu/"); is {
+			members = append(members, strings.TrimSuffix(name, ".yaml"))
+		}
+	}
 	for name, c := range map[string]struct {
 		change  map[string]string
 		approve string
 		refused string
 	}{
-		"a catalog that is gone":     {map[string]string{file: ""}, "", file + " is gone or empty, which switched on what"},
-		"a catalog without entries":  {map[string]string{file: "components: {}\n"}, "", file + " is gone or empty, which switched on what"},
-		"a catalog that is approved": {map[string]string{file: ""}, "- {cluster: \"*\", component: monitoring/*, reason: r}", ""},
+		"a catalog that is gone":            {map[string]string{file: ""}, "", file + " is gone or empty, which switched on what"},
+		"a catalog without entries":         {map[string]string{file: "components: {}\n"}, "", file + " is gone or empty, which switched on what"},
+		"a catalog that a pattern approves": {map[string]string{file: ""}, "- {cluster: \"*\", component: monitoring/*, reason: r}", "needs an approval that names the member"},
+		"a catalog that is approved":        {map[string]string{file: ""}, "- {clusters: [" + strings.Join(members, ", ") + "], component: monitoring/*, reason: r}", ""},
 		"a component that is switched off": {
 			map[string]string{"addons/tenants/retail/defaults/application-sets/addons.yaml": "components: {external-dns: {enabled: false}}\n"}, "", "",
 		},

@@ -223,6 +223,15 @@ func TestSeveralRetiredMembersCountAsALoss(t *testing.T) {
 		s.say(twelve(with(half, retire(cascade, 1, 2), byName("*", 1, 2))))
 		check("two with their workloads, by name", s, "m01", "m02")
 	}
+	s := goingOn(t, ptr(running()))
+	s.say(twelve(retire(cascade, 1, 2)))
+	if gone := s.goes(); len(gone) > 0 {
+		t.Errorf("two, and no record: dns goes on %q", gone)
+	}
+	s.say(twelve(with(retire(cascade, 1, 2), other)))
+	if gone := s.goes(); len(gone) > 0 {
+		t.Errorf("two, no record, and another commit: dns goes on %q", gone)
+	}
 }
 
 // TestTeamKeepsItsProjectOverARestart: the project of a team whose only member is left out, and
