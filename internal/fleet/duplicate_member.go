@@ -55,10 +55,10 @@ func (f *Fleet) secondHub(m *Member, previous *Fleet) *Member {
 	if !m.IsHub || previous == nil || f.Layout.Hubs[m.Hub] != nil {
 		return m
 	}
-	self := previous.HubMember(m.Hub)
+	file := previous.hubFile(m.Hub)
 	for _, other := range f.byPath {
 		claims := other.IsHub || len(problem.Errors(other.Problems)) > 0
-		first := self == nil && previous.Late[m.Pos.File] != "" || self != nil && self.Pos.File == other.Pos.File
+		first := file == other.Pos.File || file == "" && previous.Late[m.Pos.File] != ""
 		if other.Pos.File != m.Pos.File && other.Hub == m.Hub && claims && first {
 			out := *m
 			out.IsHub, out.Problems = false, append(slices.Clone(m.Problems), secondSelf(m, other))
@@ -67,6 +67,14 @@ func (f *Fleet) secondHub(m *Member, previous *Fleet) *Member {
 		}
 	}
 	return m
+}
+
+// hubFile returns the member file of a hub, which may be unreadable; "" for none. Nil knows none.
+func (f *Fleet) hubFile(name string) string {
+	if f == nil || f.hubs[name] == nil {
+		return ""
+	}
+	return f.hubs[name].file
 }
 
 func secondSelf(m, self *Member) problem.Problem {

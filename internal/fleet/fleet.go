@@ -41,6 +41,7 @@ type Fleet struct {
 
 type hub struct {
 	self    *Member
+	file    string    // the member file of self, also while it cannot be read
 	members []*Member // sorted by name, the hub itself included
 	faulty  []*Member // with errors
 }
@@ -243,6 +244,9 @@ func (f *Fleet) readMembers(cache *hierarchy.Cache, previous *Fleet) {
 		h := f.hubs[name]
 		f.oneFileEach(name, h, previous)
 		f.duplicates(name, h)
+		if h.file = previous.hubFile(name); h.self != nil {
+			h.file = h.self.Pos.File
+		}
 		for _, m := range h.members {
 			if len(problem.Errors(m.Problems)) > 0 {
 				h.faulty = append(h.faulty, m)

@@ -115,3 +115,32 @@ func TestTwinThatCameLaterStopsNobody(t *testing.T) {
 	s.say(replicas("22"))
 	check("after a restart", "22")
 }
+
+// TestUnreadableHubIsNotTakenOver: a file that claims a hub whose own file cannot be read since an
+// earlier commit does not become the hub, then or when the file is fixed. (W1)
+func TestUnreadableHubIsNotTakenOver(t *testing.T) {
+	const hub, late = "fleet/fleet-members/hub-1/hub-1.yaml", "fleet/fleet-members/hub-1/z.yaml"
+	s, base := start(t), fleettest.TwoHubs()
+	claim := fleettest.Tree{late: "{clusterName: z, tenant: retail, environment: dev, fleet_member: hub-cluster}\n"}
+	for _, commit := range []struct {
+		what  string
+		files fleettest.Tree
+		want  string
+	}{
+		{"at first", base, hub},
+		{"its file is broken", base.With(fleettest.Tree{hub: "["}), ""},
+		{"and claimed", base.With(claim).With(fleettest.Tree{hub: "["}), ""},
+		{"still claimed", base.With(claim).With(fleettest.Tree{hub: "[", dnsValues: "replicas: 5\n"}), ""},
+		{"fixed", base.With(claim), hub},
+		{"handed over", base.With(claim).With(fleettest.Tree{hub: "clusterName: hub-1\ntenant: platform\nenvironment: prod\n"}), late},
+	} {
+		s.say(commit.files)
+		got := ""
+		if m := s.Refresher().State().Fleet.HubMember("hub-1"); m != nil {
+			got = m.Pos.File
+		}
+		if got != commit.want {
+			t.Errorf("%s: the hub's file is %q; expected %q", commit.what, got, commit.want)
+		}
+	}
+}
