@@ -168,6 +168,14 @@ func TestFolderBeyondLimitsIsAnError(t *testing.T) {
 	if _, err := f.Snapshot(sourcetest.Context(t)); err == nil || err.Error() != fmt.Sprintf("folder %q: entries: more than 20, which is the limit", many) {
 		t.Errorf("entries: %v", err)
 	}
+	for i := range 3 {
+		sourcetest.Write(t, dir, map[string]string{fmt.Sprintf("..x/%d", i): "-> nowhere"})
+	}
+	f, err = New(dir, source.Limits{Files: 2})
+	sourcetest.Check(t, err)
+	if _, err := f.Snapshot(sourcetest.Context(t)); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf(`folder %q: symbolic links: 3, at most 2; "..x" has the most links, 3`, dir)) {
+		t.Errorf("links: %v", err)
+	}
 }
 
 // Kubernetes mounts a ConfigMap as links into a folder that it swaps.

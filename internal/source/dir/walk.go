@@ -80,11 +80,12 @@ func (w *walk) entry(p string, kind fs.FileMode) error {
 		if err != nil {
 			return source.FileError(w.name, p, vanished(err))
 		}
-		n.Link, n.Target = true, filepath.ToSlash(target)
+		n.Link, n.Target, n.Size = true, filepath.ToSlash(target), int64(len(target))
 		if filepath.IsAbs(target) {
 			n.Target, n.Outside = w.below(target)
 		}
 		w.tree.Add(n)
+		return w.tree.CheckLinks()
 	default:
 		w.tree.AddOdd(p)
 	}

@@ -29,12 +29,14 @@ func TestCommitBeyondLimitsIsRefused(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"files":  {numbered(40, "clusters/%[1]d/%[1]d.yaml", "x: 1\n"), `files: 43, at most 30; "addons/tenants/red/clusters" has the most files, 40`},
-		"bytes":  {numbered(9, "clusters/%[1]d.yaml", strings.Repeat("%[1]d", 900)), `bytes of all files: 8118, at most 5000; "addons/tenants/red/clusters" has the most bytes, 8100`},
-		"one":    {map[string]string{"a.yaml": strings.Repeat("x", 6000)}, `bytes of all files: 6018, at most 5000; "addons/tenants/red/a.yaml" has the most bytes, 6000`},
-		"links":  {links(10), `files: more than 30, which is the limit; "addons/tenants/red/clusters`},
-		"broken": {numbered(40, "clusters/%[1]d.yaml", "-> nowhere/%[1]d"), `files: more than 30, which is the limit; "addons/tenants/red/clusters" has the most files, 28`},
-		"bomb":   {nil, `entries: more than 300, which is the limit; "addons/tenants/red/clusters/0.yaml`},
+		"files":   {numbered(40, "clusters/%[1]d/%[1]d.yaml", "x: 1\n"), `files: 43, at most 30; "addons/tenants/red/clusters" has the most files, 40`},
+		"bytes":   {numbered(9, "clusters/%[1]d.yaml", strings.Repeat("%[1]d", 900)), `bytes of all files: 8118, at most 5000; "addons/tenants/red/clusters" has the most bytes, 8100`},
+		"one":     {map[string]string{"a.yaml": strings.Repeat("x", 6000)}, `bytes of all files: 6018, at most 5000; "addons/tenants/red/a.yaml" has the most bytes, 6000`},
+		"links":   {links(10), `files: more than 30, which is the limit; "addons/tenants/red/clusters`},
+		"broken":  {numbered(40, "clusters/%[1]d.yaml", "-> nowhere/%[1]d"), `symbolic links: 40, at most 30; "addons/tenants/red/clusters" has the most links, 40`},
+		"hidden":  {numbered(40, "..hidden/%[1]d", "-> nowhere/%[1]d"), `symbolic links: 40, at most 30; "addons/tenants/red/..hidden" has the most links, 40`},
+		"targets": {numbered(20, "..hidden/%[1]d", "-> "+strings.Repeat("x", 250)+"/%[1]d"), `bytes of the targets of symbolic links: 5050, at most 5000; "addons/tenants/red/..hidden" has the most links, 20`},
+		"bomb":    {nil, `entries: more than 300, which is the limit; "addons/tenants/red/clusters/0.yaml`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r.Git("reset", "--hard", "--quiet", start)
@@ -57,6 +59,9 @@ func TestCommitBeyondLimitsIsRefused(t *testing.T) {
 				if s == nil || s.Revision != start {
 					t.Errorf("%v is served; want %s", s, start)
 				}
+			}
+			if len(g.targets) > 0 {
+				t.Errorf("%d targets of links stay in memory", len(g.targets))
 			}
 			if data, err := os.ReadFile(lists); err != nil || len(data) != 1 {
 				t.Errorf("listed %d times, %v", len(data), err)

@@ -18,9 +18,6 @@ import (
 // errCorrupt means that the mirror is damaged.
 var errCorrupt = errors.New("the mirror is damaged")
 
-// maxTarget is the longest target of a symbolic link (Linux: PATH_MAX).
-const maxTarget = 4096
-
 // load makes the snapshot of a target whose commit is in the mirror.
 func (r *Repository) load(ctx context.Context, t target) (*snapshot.Snapshot, error) {
 	if err := r.verify(ctx, t); err != nil {
@@ -44,7 +41,7 @@ func (r *Repository) load(ctx context.Context, t target) (*snapshot.Snapshot, er
 	if err := tree.CheckBytes(files); err != nil {
 		return nil, err
 	}
-	s, err := r.read(ctx, commit, files, broken)
+	s, err := r.read(ctx, commit, tree, files, broken)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +57,8 @@ func (r *Repository) tree(ctx context.Context, commit string) (*tree.Tree, error
 	return t, r.readLinks(ctx, t)
 }
 
-// read makes a snapshot of files of a commit.
-func (r *Repository) read(ctx context.Context, commit string, files []tree.Placed, broken []*snapshot.File) (*snapshot.Snapshot, error) {
+// read makes a snapshot of files of a commit's tree.
+func (r *Repository) read(ctx context.Context, commit string, t *tree.Tree, files []tree.Placed, broken []*snapshot.File) (*snapshot.Snapshot, error) {
 	contents, err := r.readContents(ctx, files)
 	if err != nil {
 		return nil, err
@@ -78,7 +75,10 @@ func (r *Repository) read(ctx context.Context, commit string, files []tree.Place
 	for _, b := range broken {
 		out[b.Path] = b
 	}
-	r.blobs = blobs
+	r.blobs, r.targets = blobs, map[string]string{}
+	for _, n := range t.Links() {
+		r.targets[n.ID] = n.Target
+	}
 	return snapshot.New(commit, out), nil
 }
 
@@ -164,10 +164,13 @@ func isPath(p string) bool {
 
 // readLinks fills in the targets of all links.
 func (r *Repository) readLinks(ctx context.Context, t *tree.Tree) error {
+	if err := t.CheckLinks(); err != nil {
+		return err
+	}
 	links, targets := t.Links(), map[string]string{}
 	var ask []string
 	for _, n := range links {
-		if n.Size > maxTarget {
+		if n.Size > tree.MaxTarget {
 			continue
 		}
 		if target, ok := r.targets[n.ID]; ok {
@@ -177,14 +180,13 @@ func (r *Repository) readLinks(ctx context.Context, t *tree.Tree) error {
 			ask = append(ask, n.ID)
 		}
 	}
-	if err := r.readBlobs(ctx, ask, maxTarget, func(id string, data []byte) { targets[id] = string(data) }); err != nil {
+	if err := r.readBlobs(ctx, ask, tree.MaxTarget, func(id string, data []byte) { targets[id] = string(data) }); err != nil {
 		return err
 	}
 	for _, n := range links {
 		n.Target = targets[n.ID]
 		n.Outside = n.Target == "" || strings.HasPrefix(n.Target, "/")
 	}
-	r.targets = targets
 	return nil
 }
 

@@ -108,7 +108,7 @@ func (r *Remote) part(ctx context.Context, at string) (*snapshot.Snapshot, error
 	if err := t.CheckBytes(files); err != nil {
 		return nil, err
 	}
-	return r.repository.read(ctx, r.commit, files, broken)
+	return r.repository.read(ctx, r.commit, t, files, broken)
 }
 
 // resolve finds the commit and fetches it into the mirror.

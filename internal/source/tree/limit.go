@@ -64,6 +64,23 @@ func (o *placement) tooManyFiles(actual int64) error {
 	return o.limitError("files", actual, int64(o.limits.Files), "files", weights)
 }
 
+// CheckLinks returns an error if there are more symbolic links than files may be, or if their
+// targets have more bytes than all files may have. It counts links in any folder.
+func (t *Tree) CheckLinks() error {
+	what, actual, limit := "symbolic links", int64(t.links), int64(t.limits.Files)
+	if actual <= limit {
+		what, actual, limit = "bytes of the targets of symbolic links", t.targetBytes, t.limits.Bytes
+	}
+	if actual <= limit {
+		return nil
+	}
+	weights := map[string]int64{}
+	for _, n := range t.Links() {
+		weights[parent(n.Path)]++
+	}
+	return t.limitError(what, actual, limit, "links", weights)
+}
+
 // CheckBytes returns an error if the files of a snapshot have more bytes than the limit. Paths with
 // one content count once, and files that are too large not at all.
 func (t *Tree) CheckBytes(files []Placed) error {

@@ -19,7 +19,7 @@ type Node struct {
 	Target string
 	// Outside is set for a link whose target is known to be outside the repository.
 	Outside bool
-	Size    int64
+	Size    int64  // of the content, or of a link's target
 	ID      string // of the blob (only Git)
 }
 
@@ -32,6 +32,9 @@ type Tree struct {
 
 	entries int // of any kind
 	names   int // bytes of their paths
+
+	links       int   // symbolic links
+	targetBytes int64 // bytes of their targets, but those beyond MaxTarget
 
 	dirs  map[string]bool // filled by index
 	paths []string        // sorted, filled by index
@@ -78,6 +81,12 @@ func (t *Tree) Count(p string) error {
 func (t *Tree) Add(n *Node) {
 	t.nodes[n.Path] = n
 	t.list = append(t.list, n)
+	if n.Link {
+		t.links++
+	}
+	if n.Link && n.Size <= MaxTarget {
+		t.targetBytes += n.Size
+	}
 }
 
 // MarkUnreadable adds the entry of a folder that cannot be read.
@@ -95,6 +104,9 @@ func (t *Tree) isUnreadable(p string) bool {
 	}
 	return false
 }
+
+// MaxTarget is the longest target of a symbolic link that is read (Linux: PATH_MAX).
+const MaxTarget = 4096
 
 // Links returns the symbolic links.
 func (t *Tree) Links() (links []*Node) {
