@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -130,7 +131,11 @@ func newRepository(o Options, userConfig bool) (*Repository, error) {
 func (r *Repository) prepare(state string) error {
 	var err error
 	unusable := func(err error) error {
-		return &source.Error{Reason: source.InvalidOptions, Source: r.name, Detail: "the state directory cannot be used: " + source.FileError("", "", err).Detail, Err: err}
+		folder, why := cmp.Or(state, os.TempDir()), source.FileError("", "", err).Detail
+		return &source.Error{
+			Reason: source.InvalidOptions, Source: r.name, Detail: fmt.Sprintf("the state directory %q cannot be used: %s", folder, why),
+			Hint: "make room in it and let this process write to it, or name another one", Err: err,
+		}
 	}
 	if state == "" {
 		r.temporary = true
@@ -152,8 +157,10 @@ func (r *Repository) prepare(state string) error {
 		folders = append(folders, local, filepath.Join(local, ".git"))
 	}
 	want := gitConfig(r.address, r.credentials, r.userConfig, folders...)
-	if err := disk.Write(config, ".new-", want); err != nil {
-		return unusable(err)
+	if have, err := os.ReadFile(config); err != nil || !bytes.Equal(have, want) { // a restart needs no room on the disk
+		if err := disk.Write(config, ".new-", want); err != nil {
+			return unusable(err)
+		}
 	}
 	if r.lock, err = os.OpenFile(filepath.Join(r.base, "lock"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return unusable(err)

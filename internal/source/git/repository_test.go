@@ -127,6 +127,28 @@ func TestUnreachableServerKeepsLastSnapshot(t *testing.T) {
 	}
 }
 
+// G4: a restart writes nothing that is there already, so that it succeeds on a full disk. A state
+// directory that cannot be used is named, with what to do.
+func TestRestartWritesNothing(t *testing.T) {
+	state := t.TempDir()
+	config := func() os.FileInfo {
+		g := openGit(t, Options{Location: "https://git.example/x", StateDir: state})
+		info, err := os.Stat(filepath.Join(g.base, "gitconfig"))
+		sourcetest.Check(t, err)
+		return info
+	}
+	if !os.SameFile(config(), config()) {
+		t.Error("an unchanged configuration of git is written again")
+	}
+	sourcetest.Write(t, state, map[string]string{"file": ""})
+	file := filepath.Join(state, "file")
+	_, err := New(Options{Location: "https://git.example/x", StateDir: file})
+	want := fmt.Sprintf(`the state directory %q cannot be used: not a directory; make room in it and let this process write to it, or name another one`, file)
+	if !errors.Is(err, source.InvalidOptions) || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v; want %s", err, want)
+	}
+}
+
 // A server that takes the connection and says nothing costs the time allowed, not more, and git
 // does not outlive it.
 func TestSilentServerTimesOut(t *testing.T) {
