@@ -135,8 +135,9 @@ func (f *Folder) poll(ctx context.Context) (*snapshot.Snapshot, error) {
 	s, err := w.snapshot()
 	if err == nil {
 		f.seen = w.found
-	} else {
-		maps.Copy(f.seen, w.found) // the next poll does not read them again
+	} else { // the next poll reads neither these again nor the last snapshot's
+		maps.DeleteFunc(f.seen, func(p string, read readFile) bool { return read.file != f.last.File(p) })
+		maps.Copy(f.seen, w.found)
 	}
 	return s, err
 }

@@ -178,6 +178,27 @@ func TestFolderBeyondLimitsIsAnError(t *testing.T) {
 	}
 }
 
+// H10: of commits beyond a limit, memory holds only the last one's files, and the last snapshot's.
+func TestFolderBeyondLimitsDoesNotGrow(t *testing.T) {
+	dir := t.TempDir()
+	sourcetest.Write(t, dir, map[string]string{"z.yaml": "z: 1\n"})
+	f, err := New(dir, source.Limits{Files: 3})
+	sourcetest.Check(t, err)
+	first := sourcetest.Snapshot(t, f)
+	for round := range 5 {
+		sourcetest.Check(t, os.RemoveAll(filepath.Join(dir, "x")))
+		for i := range 5 {
+			sourcetest.Write(t, dir, map[string]string{fmt.Sprintf("x/%d-%d.yaml", round, i): "x: 1\n"})
+		}
+		if s, err := f.Snapshot(sourcetest.Context(t)); s != first || !errors.Is(err, source.LimitExceeded) {
+			t.Fatalf("%v, %v", s, err)
+		}
+	}
+	if len(f.seen) > 6 || f.seen["z.yaml"].file != first.File("z.yaml") {
+		t.Errorf("%d files are in memory, z.yaml as %v", len(f.seen), f.seen["z.yaml"].file)
+	}
+}
+
 // Kubernetes mounts a ConfigMap as links into a folder that it swaps.
 func TestFolder_ConfigMapMount(t *testing.T) {
 	dir := t.TempDir()
