@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/source"
+	"github.com/argosy-hub/argosy/internal/source/tree"
 	"github.com/argosy-hub/argosy/internal/testkit/sourcetest"
 )
 
@@ -76,6 +77,24 @@ func TestLinksLeadWhereTheSystemFollowsThem(t *testing.T) {
 			}
 			return err
 		}))
+	}
+}
+
+// H8: a link that takes a folder's place between the listing of its parent and its own one does not
+// make it empty, nor another folder: the poll starts again.
+func TestLinkInAFoldersPlaceIsNotListed(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "repo")
+	sourcetest.Write(t, base, map[string]string{"outside/a.txt": "", "repo/b/b.yaml": "b: 1\n", "repo/out": "-> ../outside", "repo/in": "-> b", "repo/file": ""})
+	f := openFolder(t, dir)
+	root, err := os.OpenRoot(dir)
+	sourcetest.Check(t, err)
+	defer root.Close()
+	for _, p := range []string{"out", "in", "file", "gone", "b"} {
+		w := &walk{Folder: f, ctx: sourcetest.Context(t), root: root, real: dir, tree: tree.New("test", f.limits, 0), found: map[string]readFile{}}
+		if err := w.dir(p); errors.Is(err, source.Unstable) != (p != "b") {
+			t.Errorf("%s: %v", p, err)
+		}
 	}
 }
 

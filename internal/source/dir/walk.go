@@ -2,6 +2,7 @@ package dir
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -37,7 +38,7 @@ func (w *walk) dir(rel string) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(filepath.Join(w.real, rel)) // in order, so that the same folder gives the same error
+	entries, err := w.list(rel)
 	if rel != "" && errors.Is(err, fs.ErrPermission) {
 		w.tree.MarkUnreadable(snapshot.Unreadable(rel, true, fs.ErrPermission))
 		return nil
@@ -61,6 +62,27 @@ func (w *walk) dir(rel string) error {
 	return nil
 }
 
+// list lists a folder in order, so that the same folder gives the same error. It returns an error
+// if a link has taken the folder's place: what the link leads to is not the folder's content.
+func (w *walk) list(rel string) ([]fs.DirEntry, error) {
+	name := cmp.Or(rel, ".")
+	d, err := w.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // not blocking: as in file
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	opened, err := d.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if named, err := w.root.Lstat(name); err != nil || !os.SameFile(opened, named) {
+		return nil, cmp.Or(err, fs.ErrNotExist)
+	}
+	entries, err := d.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
+}
+
 // entry visits an entry of a folder.
 func (w *walk) entry(p string, kind fs.FileMode) error {
 	if err := w.tree.Count(p); err != nil {
@@ -76,7 +98,7 @@ func (w *walk) entry(p string, kind fs.FileMode) error {
 			return w.visit(tree.Placed{Path: p, Node: n})
 		}
 	case fs.ModeSymlink:
-		target, err := os.Readlink(filepath.Join(w.real, p))
+		target, err := w.root.Readlink(p)
 		if err != nil {
 			return source.FileError(w.name, p, vanished(err))
 		}
