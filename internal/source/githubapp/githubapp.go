@@ -94,12 +94,26 @@ func newTransport(files [4]string, host string) (*ghinstallation.Transport, erro
 	if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "https" && u.Hostname() != "127.0.0.1" {
 		return nil, fmt.Errorf("the file %s has no https URL", URLFile)
 	}
-	transport, err := ghinstallation.New(http.DefaultTransport, numbers[0], numbers[1], []byte(files[2]))
+	transport, err := ghinstallation.New(bounded{http.DefaultTransport}, numbers[0], numbers[1], []byte(files[2]))
 	if err != nil {
 		return nil, fmt.Errorf("the file %s has no private key (PEM, RSA)", KeyFile)
 	}
 	transport.BaseURL = base
 	return transport, nil
+}
+
+// maxResponse bounds a response of GitHub's API, in bytes. One with a token has a few thousand.
+const maxResponse = 1 << 20
+
+// bounded reads at most maxResponse bytes of each response.
+type bounded struct{ http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		response.Body = http.MaxBytesReader(nil, response.Body, maxResponse)
+	}
+	return response, err
 }
 
 // apiOf returns the address of GitHub's API for the repositories of a host. (docs.github.com,
@@ -120,6 +134,10 @@ func tokenError(err error) error {
 	if errors.As(err, &refused) && refused.Response != nil {
 		_ = refused.Response.Body.Close()
 		return fmt.Errorf("GitHub gives the App no token: %s for installation %d", refused.Response.Status, refused.InstallationID)
+	}
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return fmt.Errorf("GitHub's API sends more than %d bytes for a token", large.Limit)
 	}
 	return errors.New("GitHub's API cannot be reached for a token")
 }
