@@ -30,8 +30,8 @@ type Tree struct {
 	nodes  map[string]*Node
 	list   []*Node // in the order of Add
 
-	entries int // of any kind
-	names   int // bytes of their paths
+	entries []string // paths of entries of any kind
+	names   int      // bytes of them
 
 	links       int   // symbolic links
 	targetBytes int64 // bytes of their targets, but those beyond MaxTarget
@@ -61,20 +61,20 @@ const nameOfEntry = 128
 // Count counts an entry of any kind. It returns an error beyond the limit of entries, or of the
 // bytes of their paths.
 func (t *Tree) Count(p string) error {
-	t.entries++
+	t.entries = append(t.entries, p)
 	t.names += len(p)
 	limit := t.limits.Entries()
-	if t.entries <= limit && t.names <= nameOfEntry*limit {
+	if len(t.entries) <= limit && t.names <= nameOfEntry*limit {
 		return nil
 	}
 	weights := map[string]int64{}
-	for _, n := range t.list {
-		weights[parent(n.Path)]++
+	for _, p := range t.entries {
+		weights[parent(p)]++
 	}
-	if t.entries > limit {
-		return t.limitError("entries", moreThan, int64(limit), "files", weights)
+	if len(t.entries) > limit {
+		return t.limitError("entries", moreThan, int64(limit), "entries", weights)
 	}
-	return t.limitError("bytes of paths", moreThan, int64(nameOfEntry*limit), "files", weights)
+	return t.limitError("bytes of paths", moreThan, int64(nameOfEntry*limit), "entries", weights)
 }
 
 // Add adds a node that has been counted.
