@@ -17,7 +17,7 @@ const (
 	Authentication Reason = "authentication"  // credentials missing or refused, host key unknown
 	NotFound       Reason = "not-found"       // no such repository or folder
 	UnknownRef     Reason = "unknown-ref"     // the repository has no such branch, tag or commit
-	AmbiguousRef   Reason = "ambiguous-ref"   // the ref is a branch and a tag, or was the other one before
+	AmbiguousRef   Reason = "ambiguous-ref"   // the ref is a branch and a tag
 	Unreadable     Reason = "unreadable"      // permission denied, disk error
 	Empty          Reason = "empty"           // no file that the resolver reads
 	Unsigned       Reason = "unsigned"        // no allowed signer has signed the commit
