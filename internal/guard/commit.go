@@ -147,8 +147,8 @@ type spent struct {
 }
 
 // judgeCommit compares what a state gives the members of a hub with what the last accepted one did.
-// Without one, only members that retire are compared, by the facts. Previous is the state that is served until now, nil
-// if the judged one is: then the tenants cannot be distinguished.
+// Without one, only members that retire are compared, by the facts. Previous is the state that is
+// served until now, nil if the judged one is: then the tenants cannot be distinguished.
 func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, earlier []spent, now time.Time) *commit {
 	after := holdingsOf(st, hub, before)
 	c := &commit{before: before, accepted: after, tenants: map[string]string{}, named: map[holdingKey]string{}, ownDoing: map[string]bool{}, retiring: map[string]bool{}, terms: after.terms, stays: map[holdingKey]bool{}}

@@ -30,6 +30,7 @@
 //     base names, or a flag allows; everything else is refused with the flag as the hint. Requests
 //     go by https and ssh, and to public addresses: an address of this machine or of a private
 //     network is for a host that the base or a flag names. That is judged at every connection, by
-//     the address that it is made to; names that a proxy looks up are not. Git follows no redirect. An address has the host that net/url
-//     finds in it, as requests do; one in which git could find another is refused.
+//     the address that it is made to; names that a proxy looks up are not. Git follows no redirect.
+//     An address has the host that net/url finds in it, as requests do; one in which git could find
+//     another is refused.
 package fetch
