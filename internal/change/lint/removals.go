@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
-// Removals reports catalogs of levels that switch nothing on, and approvals that have expired today,
-// or expire too far ahead.
+// Removals reports catalogs of levels that switch nothing on, and approvals that have expired, or
+// expire too far ahead.
 func Removals(st *fleetstate.State, now time.Time) []problem.Problem {
 	out := emptyCatalogs(st)
 	for _, a := range st.Fleet.Approvals {
