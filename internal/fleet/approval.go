@@ -70,7 +70,7 @@ func (a ApprovedRemoval) IsPattern() bool {
 	return len(a.Clusters) == 0 || slices.Contains(a.Clusters, Any)
 }
 
-// MaxAhead is how far ahead an approval may expire: nobody reviewed it for a later day.
+// MaxAhead is the longest time before its last day at which an approval counts.
 const MaxAhead = 30 * 24 * time.Hour
 
 // CountsAt reports whether the approval has not expired and does not expire too far ahead.

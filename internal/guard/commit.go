@@ -298,16 +298,25 @@ func recent(n int) string {
 // nameCauses finds the losses of a file that several members share, or of another layout, that only
 // a pattern approves: those need an approval that names the member.
 func (c *commit) nameCauses(f *fleet.Fleet, hub string, lost []lifecycle.Holding, now time.Time) {
-	still, sources := sourcesOf(c.accepted), sourcesOf(c.before)
+	gone, shared := c.goneFiles(), map[holdingKey]bool{}
+	for _, h := range lost {
+		shared[keyOfHolding(h)] = gone[h.Source] || c.before.shape != c.accepted.shape
+	}
 	for _, r := range c.approved {
-		key := keyOfRemoval(r)
-		shared := slices.ContainsFunc(lost, func(h lifecycle.Holding) bool {
-			return keyOfHolding(h) == key && (len(sources[h.Source]) > 1 && len(still[h.Source]) == 0 || c.before.shape != c.accepted.shape)
-		})
-		if r.Reason == lifecycle.Lost && shared && !c.isNamed(fleet.Approval.NamesMember, f, hub, r, now) {
+		if key := keyOfRemoval(r); r.Reason == lifecycle.Lost && shared[key] && !c.isNamed(fleet.Approval.NamesMember, f, hub, r, now) {
 			c.named[key] = "a file that several members share, or the layout, no longer gives it; that needs an approval that names the member"
 		}
 	}
+}
+
+// goneFiles are the files that switched something on for several members and switch on nothing any
+// more.
+func (c *commit) goneFiles() map[string]bool {
+	out, still := map[string]bool{}, sourcesOf(c.accepted)
+	for source, members := range sourcesOf(c.before) {
+		out[source] = len(members) > 1 && len(still[source]) == 0
+	}
+	return out
 }
 
 // judgeCause refuses a loss that has one cause for several members and that nobody has stated: a
@@ -326,10 +335,10 @@ func (c *commit) judgeCause(lost []lifecycle.Holding) (cause string) {
 	if c.before.shape != c.accepted.shape {
 		return fmt.Sprintf("the layout no longer finds what %s", membersHave(len(clustersOf(c.unapproved))))
 	}
-	still, sources := sourcesOf(c.accepted), sourcesOf(c.before)
+	gone := c.goneFiles()
 	for _, h := range lost {
 		key := keyOfHolding(h)
-		if !silent[key] || len(sources[h.Source]) < 2 || len(still[h.Source]) > 0 {
+		if !silent[key] || !gone[h.Source] {
 			continue
 		}
 		tenant, _ := c.before.tenantOf(h.Cluster)
@@ -411,7 +420,12 @@ func (c *commit) accept(st *fleetstate.State, hub string, lost []lifecycle.Holdi
 		after.shape = c.before.shape
 	}
 	after.terms.Refused = c.keepRefused(st, hub, refused)
-	together := c.refusedFiles(lost, refused)
+	// If a loss of a file that is gone is refused, all that it switched on stays, approved or not:
+	// else the rest would be within the budget at the next state.
+	together, gone := map[string]bool{}, c.goneFiles()
+	for _, h := range lost {
+		together[h.Source] = together[h.Source] || refused[keyOfHolding(h)] && gone[h.Source]
+	}
 	for _, h := range lost {
 		if refused[keyOfHolding(h)] || together[h.Source] && h.Component != fleetstate.Registration {
 			all := append(slices.Clone(after.byCluster[h.Cluster]), h)
@@ -421,22 +435,6 @@ func (c *commit) accept(st *fleetstate.State, hub string, lost []lifecycle.Holdi
 		}
 	}
 	c.accepted = after
-}
-
-// refusedFiles returns the files that are gone or empty and of which a loss is refused. What they
-// switched on stays in the baseline for all members, the approved ones included: else the rest
-// would be that of one member at the next state, and within the budget.
-func (c *commit) refusedFiles(lost []lifecycle.Holding, refused map[holdingKey]bool) map[string]bool {
-	if c.before == nil {
-		return nil
-	}
-	out, still, sources := map[string]bool{}, sourcesOf(c.accepted), sourcesOf(c.before)
-	for _, h := range lost {
-		if refused[keyOfHolding(h)] && len(sources[h.Source]) > 1 && len(still[h.Source]) == 0 {
-			out[h.Source] = true
-		}
-	}
-	return out
 }
 
 // spend remembers the removals that are made without approval.

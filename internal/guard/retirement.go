@@ -43,16 +43,19 @@ func (c *commit) judgeRetirements(f *fleet.Fleet, hub string, removals []lifecyc
 	}
 }
 
-// unrecorded is what the members of a hub had where no record says so: what the state gives them,
-// and what the facts show of those that retire. It is nil if they show nothing.
+// unrecorded returns what the members of a hub had, where there is no record of it: what the state
+// gives them, and the Applications that retired members still have. It is nil if those have none.
 func unrecorded(st *fleetstate.State, hub string, after *holdings) *holdings {
 	out := *after
 	out.byCluster = maps.Clone(after.byCluster)
 	for _, c := range st.ClustersOf(hub) {
+		if !c.IsRetired() {
+			continue
+		}
 		name := c.Member.Name
 		all := []lifecycle.Holding{{Cluster: name, Group: fleetstate.FleetGroup, Component: fleetstate.Registration, Source: c.Member.Tenant}}
 		for _, a := range st.Facts().ApplicationsOf(name) {
-			if c.IsRetired() && a.Component != "" && !a.Grant {
+			if a.Component != "" && !a.Grant {
 				all = append(all, lifecycle.Holding{Cluster: name, Group: a.Group, Component: a.Component})
 			}
 		}

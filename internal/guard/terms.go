@@ -88,8 +88,8 @@ func (c *commit) stayHeld(previous *fleetstate.State, hub string) {
 	}
 }
 
-// keepRefused is what of the refused losses the next commit may not remove either: those of now,
-// and those before of members that cannot be read, or are held: they want nothing back.
+// keepRefused returns the refused losses that the next commit may not make either: those of this
+// commit, and earlier ones of members that cannot be read or are held, which ask for nothing back.
 func (c *commit) keepRefused(st *fleetstate.State, hub string, refused map[holdingKey]bool) []holdingKey {
 	out := maps.Clone(refused)
 	maps.DeleteFunc(out, func(_ holdingKey, is bool) bool { return !is })

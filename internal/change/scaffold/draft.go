@@ -238,7 +238,7 @@ func errExists(path string) error {
 	return problem.Usage([]string{"edit what is there, or choose another name"}, "%s is there already; %s", path, nothingWritten)
 }
 
-// oneOf refuses a name that is not one of those that the fleet has: what describes them.
+// oneOf returns an error for a name that the fleet does not have; what describes the names it has.
 func oneOf(subject, name, what string, names []string) error {
 	if slices.Contains(names, name) {
 		return nil

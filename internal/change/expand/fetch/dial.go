@@ -86,7 +86,7 @@ func (b boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// private is the error of an address that is not of the internet, for a host that nobody names.
+// private returns the error for a host that the base does not name and whose address is not public.
 func private(host string, at netip.Addr) error {
 	return &source.Unavailable{
 		Detail: fmt.Sprintf("the server leads to %s, which is at the private address %s, and the base does not name that host", host, at.Unmap()),

@@ -196,9 +196,6 @@ func withScheme(address string) string {
 	return "ssh://" + host[strings.LastIndexByte(host, '@')+1:] + "/" + behind
 }
 
-// ports are those of schemes without one in the address.
-var ports = map[string]string{"http": "80", "https": "443", "oci": "443", "ssh": "22", "git": "9418"}
-
 // hostPort is the host and the port of an address.
 func hostPort(key string) string {
 	u, err := url.Parse(key)
@@ -208,5 +205,5 @@ func hostPort(key string) string {
 	if port := u.Port(); port != "" {
 		return net.JoinHostPort(u.Hostname(), port)
 	}
-	return net.JoinHostPort(u.Hostname(), ports[u.Scheme])
+	return net.JoinHostPort(u.Hostname(), source.Ports[u.Scheme])
 }

@@ -69,8 +69,8 @@ func (s Source) Name() string {
 	return Place{s.RepoURL, s.Revision, s.Path}.String()
 }
 
-// ports are those that a URL need not name.
-var ports = map[string]string{"https": ":443", "http": ":80"}
+// Ports are the default ports by scheme: an address need not name them.
+var Ports = map[string]string{"http": "80", "https": "443", "oci": "443", "ssh": "22", "git": "9418"}
 
 // Address returns what the forms of a repository's URL have in common: the host and the path. The
 // port of SSH is none of it, as HTTPS has another one.
@@ -84,7 +84,7 @@ func Address(url string) string {
 	}
 	host, path, _ := strings.Cut(rest, "/")
 	host = host[strings.LastIndexByte(host, '@')+1:]
-	if at := strings.LastIndexByte(host, ':'); at > strings.LastIndexByte(host, ']') && (scheme == "ssh" || host[at:] == ports[scheme]) {
+	if at := strings.LastIndexByte(host, ':'); at > strings.LastIndexByte(host, ']') && (scheme == "ssh" || host[at+1:] == Ports[scheme]) {
 		host = host[:at]
 	}
 	if path = strings.TrimSuffix(strings.Trim(path, "/"), ".git"); path != "" {
