@@ -3,6 +3,7 @@ package labels
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -54,7 +55,7 @@ func ParseSelector(v any) (Selector, error) {
 func (s *Selector) ReadNode(n *yamldoc.Node) (err error) {
 	for _, f := range n.Fields() {
 		if hints := problem.Nearest(f.Key, []string{"matchLabels", "matchExpressions"}); f.Key != "matchLabels" && f.Key != "matchExpressions" {
-			return fmt.Errorf("key %q is not known; %s", f.Key, strings.Join(hints, ""))
+			return errors.New(strings.Join(append([]string{fmt.Sprintf("key %q is not known", f.Key)}, hints...), "; "))
 		}
 	}
 	*s, err = ParseSelector(n.Any())
