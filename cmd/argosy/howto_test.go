@@ -31,6 +31,7 @@ func TestHowTos(t *testing.T) {
 	for name, files := range map[string]string{
 		"eks-managed-argocd": "eks-managed-argocd", "import-a-fleet": "import-a-fleet", "from-eks-fleet-management": "from-eks-fleet-management",
 		"provision-a-cluster": "clusters", "upgrade-a-cluster": "clusters", "remove-a-cluster": "clusters",
+		"hold-a-component": "holds",
 	} {
 		t.Run(name, func(t *testing.T) { runHowTo(t, name, files) })
 	}
@@ -61,7 +62,7 @@ func runHowTo(t *testing.T, name, of string) (statuses []int) {
 	t.Chdir(dir)
 	pattern, begin := console, func() {}
 	switch of {
-	case "clusters":
+	case "clusters", "holds":
 		pattern = steps
 		if err := os.Rename(name+".yaml", memberOfPage); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
@@ -94,8 +95,8 @@ func runHowTo(t *testing.T, name, of string) (statuses []int) {
 				return block
 			}
 			var out, errs bytes.Buffer
-			statuses = append(statuses, run(context.Background(), strings.Fields(line)[1:], strings.NewReader(""), &out, &errs))
-			return "```console\n$ " + line + "\n" + out.String() + errs.String() + "```"
+			statuses = append(statuses, run(context.Background(), strings.Fields(strings.ReplaceAll(line, lastDay, inAWeek()))[1:], strings.NewReader(""), &out, &errs))
+			return "```console\n$ " + line + "\n" + strings.ReplaceAll(out.String()+errs.String(), inAWeek(), lastDay) + "```"
 		}))
 	}
 	if len(statuses) == 0 {
@@ -112,10 +113,15 @@ func runHowTo(t *testing.T, name, of string) (statuses []int) {
 	return statuses
 }
 
+// lastDay is the last day of pages' holds, which stands for inAWeek.
+const lastDay = "2026-12-24"
+
+func inAWeek() string { return time.Now().UTC().AddDate(0, 0, 7).Format(time.DateOnly) }
+
 // writeStep writes a page's file, or adds a page's lines to it. An approval expires in a week.
 func writeStep(t *testing.T, path, text string, atEnd bool) {
 	t.Helper()
-	text = strings.Replace(text, "expires: 2026-12-01", "expires: "+time.Now().UTC().AddDate(0, 0, 7).Format(time.DateOnly), 1)
+	text = strings.Replace(text, "expires: 2026-12-01", "expires: "+inAWeek(), 1)
 	if atEnd {
 		before, err := os.ReadFile(path)
 		require.NoError(t, err)

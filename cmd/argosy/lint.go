@@ -111,6 +111,6 @@ func writeLint(cmd *cobra.Command, r lintreport.Report, output string) error {
 
 // findings returns all problems of a state, also those that only a member's engine has.
 func (o *options) findings(st *fleetstate.State) []problem.Problem {
-	all := slices.Concat(lint.Run(st, o.tools()), flux.Lint(st), lint.Removals(st, time.Now()))
+	all := slices.Concat(lint.Run(st, o.tools()), flux.Lint(st), lint.Removals(st, time.Now()), lint.Holds(st, time.Now()))
 	return problem.OnePerPlace(problem.Sorted(lint.Ignore(st, all)))
 }

@@ -1,16 +1,12 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,21 +16,17 @@ import (
 	"github.com/argosy-hub/argosy/internal/rings"
 )
 
-// statusTimeout bounds the request to the service, and maxStatus its response.
-const (
-	statusTimeout = 30 * time.Second
-	maxStatus     = 16 << 20
-)
-
 func newRolloutStatus() *cobra.Command {
-	var service, tokenFile, output string
+	var service serviceFlags
+	var output string
 	cmd := &cobra.Command{
 		Use: "status [NAME] --service URL --token-file FILE", Short: "Show what each ring has and waits for",
 		Long:    "Status queries a hub's service: which revision each ring has, what it waits for, since when and until when.",
 		Example: "  argosy rollout status --service http://127.0.0.1:4355 --token-file token",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			found, body, err := askRollouts(cmd.Context(), service, tokenFile)
+			var found rings.Report
+			body, err := service.ask(cmd.Context(), "/api/v1/rollouts", rings.Kind, &found)
 			if err != nil {
 				return err
 			}
@@ -51,46 +43,9 @@ func newRolloutStatus() *cobra.Command {
 			return printRollouts(w, found)
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&service, "service", "", "the `URL` of the service")
-	flags.StringVar(&tokenFile, "token-file", "", "the `file` with the service's bearer token")
+	service.add(cmd)
 	outputFlag(cmd, &output, "text", "json")
-	for _, name := range []string{"service", "token-file"} {
-		_ = cmd.MarkFlagRequired(name)
-	}
 	return cmd
-}
-
-// askRollouts reads the state of all rollouts from the service.
-func askRollouts(ctx context.Context, service, tokenFile string) (rings.Report, []byte, error) {
-	var out rings.Report
-	token, err := os.ReadFile(tokenFile)
-	if err != nil {
-		return out, nil, problem.Usage(nil, "--token-file: %v", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
-	defer cancel()
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(service, "/")+"/api/v1/rollouts", nil)
-	if err != nil {
-		return out, nil, problem.Usage([]string{"such as http://127.0.0.1:4355"}, "--service: %v", err)
-	}
-	q.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
-	r, err := http.DefaultClient.Do(q)
-	if err != nil {
-		return out, nil, problem.Usage(nil, "the service cannot be asked: %v", err)
-	}
-	defer r.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxStatus))
-	if err != nil {
-		return out, nil, problem.Usage(nil, "the service cannot be asked: %v", err)
-	}
-	if r.StatusCode != http.StatusOK {
-		return out, nil, problem.Usage(nil, "the service responds %s: %s", r.Status, strings.TrimSpace(string(body)))
-	}
-	if err := json.Unmarshal(body, &out); err != nil || out.Kind != rings.Kind {
-		return out, nil, problem.Usage([]string{"is --service the address of generator-plugin?"}, "the response is not %s", rings.Kind)
-	}
-	return out, body, nil
 }
 
 // onlyRollout removes all other rollouts from a response, and returns the response as JSON.
@@ -117,6 +72,9 @@ func printRollouts(w io.Writer, r rings.Report) error {
 			paused = " (paused)"
 		}
 		fmt.Fprintf(w, "\nrollout %s%s\n", x.Name, paused)
+		if x.InForce != nil {
+			fmt.Fprintf(w, "  %s\n", x.InForce.Text)
+		}
 		if x.Problem != "" {
 			fmt.Fprintf(w, "  problem: %s\n", x.Problem)
 		}
@@ -135,8 +93,11 @@ func printRollouts(w io.Writer, r rings.Report) error {
 	return nil
 }
 
-// brief shortens a Git commit to 10 characters.
+// brief shortens a Git commit to 10 characters, and a digest to 8.
 func brief(revision string) string {
+	if kind, digest, is := strings.Cut(revision, ":"); is {
+		return kind + ":" + digest[:min(8, len(digest))]
+	}
 	if len(revision) == 40 {
 		return revision[:10]
 	}

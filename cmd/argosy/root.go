@@ -129,7 +129,7 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 		Version:       programVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-	}, newLint(o), newParams(o), newExplain(o), newPlan(o), newRender(o), newInit(o), newImport(o), newVerify(o), newAdopt(o), newNew(o), newMove(o), newRollout(o), newFacts(), newVersion())
+	}, newLint(o), newParams(o), newExplain(o), newPlan(o), newRender(o), newInit(o), newImport(o), newVerify(o), newAdopt(o), newNew(o), newMove(o), newHold(o), newRollout(o), newStatus(), newFacts(), newVersion())
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "\n\nGlobal Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}",
 		"\n      --layout, --mount, --ref, --repo   see argosy --help", 1))
 	root.PersistentFlags().StringVar(&o.repo.Location, "repo", ".", "the fleet repository: a folder, or a Git `URL`; default: the one around the working directory")
@@ -143,7 +143,7 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 		o.repo.Warn = notices(cmd.ErrOrStderr())
 		words := strings.Fields(cmd.CommandPath())
 		for _, flag := range []string{"layout", "mount", "ref"} {
-			if cmd.Flags().Changed(flag) && len(words) > 1 && slices.Contains([]string{"facts", "import", "init", "version"}, words[1]) {
+			if cmd.Flags().Changed(flag) && len(words) > 1 && slices.Contains([]string{"facts", "import", "init", "status", "version"}, words[1]) {
 				var hints []string
 				if flag == "ref" && cmd.Flags().Lookup("from-ref") != nil {
 					hints = []string{"--from-ref is the revision of --from"}

@@ -35,8 +35,8 @@ var update = flag.Bool("update", false, "rewrite the scripts' goldens and docs/r
 //	repeat FILE TEXT N ...    a file of TEXT N times, and so on
 //	masked FILE               the last stdout without commits' ids, folders' digests, and days
 //
-// and those of chartServers and apiServer. Credentials and caches of the user who runs the tests
-// are out of their reach.
+// and those of chartServers, apiServer and holdService. Credentials and caches of the user who runs
+// the tests are out of their reach.
 //
 // $REPO is this repository: a fleet of its own. Git's commits have fixed authors and dates. $DAY is
 // in a week.
@@ -53,7 +53,7 @@ func TestScripts(t *testing.T) {
 	commands := chartServers()
 	maps.Copy(commands, hostile())
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){
-		"argosy": s.command, "apiserver": apiServer, "replace": replaceText, "masked": masked,
+		"argosy": s.command, "apiserver": apiServer, "holdservice": holdService, "replace": replaceText, "masked": masked,
 		"exits": exits, "table": table, "values": values, "remember": remember, "unchanged": unchanged, "sparse": sparse, "repeat": repeat,
 	})
 	testscript.Run(t, testscript.Params{

@@ -74,7 +74,7 @@ func (f *flags) serve(ctx context.Context, stderr io.Writer, options server.Opti
 	return server.Run(ctx, options, func(s *server.Server) {
 		go announce(ctx, stderr, s)
 		if f.prober != nil {
-			f.members = addresses(s.Refresher().State, pages != nil)
+			f.members = addresses(s.Refresher().State, func() bool { return pages != nil || len(s.Rollouts().Rollouts) > 0 })
 			running.Go(func() { f.prober.Run(ctx) })
 		}
 		if pages != nil {

@@ -47,7 +47,7 @@ func (w *webFlags) listen(ctx context.Context) (net.Listener, error) {
 
 // site makes the pages of a server. They are read-only, and show what the server serves.
 func (f *flags) site(s *server.Server, kept *store.Store) (*web.Site, error) {
-	o := web.Options{Live: f.live, Fleet: s.Refresher(), Tokens: s.Tokens(), Refused: s.RefusedRemovals, Waits: s.Waits, Rollouts: s.Rollouts, Store: kept, SourceURL: f.web.sourceURL, Proxies: f.web.proxies, ProxyHeader: f.web.proxyHeader, Logger: f.Logger}
+	o := web.Options{Live: f.live, Fleet: s.Refresher(), Tokens: s.Tokens(), Holds: s.Holds, Rollouts: s.Rollouts, Store: kept, SourceURL: f.web.sourceURL, Proxies: f.web.proxies, ProxyHeader: f.web.proxyHeader, Logger: f.Logger}
 	if o.SourceURL == "" {
 		o.SourceURL = f.repository.Location
 	}
@@ -55,12 +55,12 @@ func (f *flags) site(s *server.Server, kept *store.Store) (*web.Site, error) {
 	return web.New(o)
 }
 
-// addresses returns a function that returns the known addresses of members' API servers. Without
-// pages, only rollouts need them.
-func addresses(state func() *fleetstate.State, hasPages bool) func() map[string]string {
+// addresses returns a function that returns the known addresses of members' API servers, where they
+// are needed: for pages and rollouts.
+func addresses(state func() *fleetstate.State, areNeeded func() bool) func() map[string]string {
 	return func() map[string]string {
 		st, all := state(), map[string]string{}
-		if st == nil || !hasPages && len(st.Fleet.Rollouts) == 0 {
+		if st == nil || !areNeeded() {
 			return all
 		}
 		for _, c := range st.Clusters() {

@@ -17,7 +17,7 @@ import (
 // ApprovalKind is the kind of a file that approves removals.
 const ApprovalKind = "RemovalApproval"
 
-// Any matches every name in an approval.
+// Any matches every name in an approval or a hold.
 const Any = "*"
 
 // Approval is a file below fleet/approvals (layout: guard.approvals). The commit that adds it
@@ -105,9 +105,20 @@ func (a ApprovedRemoval) names(r Removal) bool {
 		(a.Tenant == "" || a.Tenant == r.Tenant) &&
 		(a.Environment == "" || a.Environment == r.Environment) &&
 		(len(a.Clusters) == 0 || slices.Contains(a.Clusters, Any) || slices.Contains(a.Clusters, r.Cluster)) &&
-		slices.ContainsFunc(a.Components, func(c string) bool {
-			return c == Any || c == r.Group+"/"+Any || c == r.Group+"/"+r.Component
-		})
+		matchesComponent(a.Components, r.Group, r.Component)
+}
+
+// matchesComponent reports whether one of some patterns is about a component.
+func matchesComponent(patterns []string, group, component string) bool {
+	return slices.ContainsFunc(patterns, func(c string) bool {
+		return c == Any || c == group+"/"+Any || c == group+"/"+component
+	})
+}
+
+// isComponentPattern reports whether a text is group/component, group/*, or "*".
+func isComponentPattern(text string) bool {
+	group, component, _ := strings.Cut(text, "/")
+	return text == Any || labels.IsName(group) && (component == Any || labels.IsName(component))
 }
 
 // loadApprovals reads the approvals. An invalid file approves nothing and is reported; nothing else
@@ -158,8 +169,7 @@ func (a *ApprovedRemoval) Check(at yamldoc.At) {
 		at.Wrong("", "names no component", `component or components: group/component, group/*, or "*" for all`)
 	}
 	for _, c := range a.Components {
-		group, component, _ := strings.Cut(c, "/")
-		if c != Any && (!labels.IsName(group) || component != Any && !labels.IsName(component)) {
+		if !isComponentPattern(c) {
 			at.Wrong("", fmt.Sprintf("component %q", c), `group/component, group/*, or "*"`)
 		}
 	}

@@ -25,6 +25,10 @@ type Fleet struct {
 	// files, which stop nothing else.
 	Approvals        []Approval
 	ApprovalProblems []problem.Problem
+	// Holds are the hold files, sorted by name. HoldProblems are the unknown names in them; their
+	// errors are among Problems and make the repository as a whole unusable.
+	Holds        []*Hold
+	HoldProblems []problem.Problem
 	// Rollouts are the rollout policies, sorted by name.
 	Rollouts []*rollout.Policy
 	// Late are the member files, with their hubs, that claim a name, a hub or a provisioned cluster
@@ -57,6 +61,7 @@ func Load(s *snapshot.Snapshot, cache *hierarchy.Cache, previous *Fleet) (*Fleet
 	f.loadVersions(s, cache)
 	f.loadMembers(s, cache, previous)
 	f.loadApprovals(s, cache)
+	f.loadHolds(s, cache)
 	if err := f.loadRollouts(s, cache); err != nil {
 		return nil, err
 	}

@@ -322,6 +322,26 @@ func (b *Resolver) coordinates(r *renderer, e *catalog.Entry, based bool, out *C
 	return nil
 }
 
+// UnknownName stands for a name that the repository does not say: that of a release's chart counts.
+const UnknownName = "?"
+
+// Identity returns the namespace and the Helm release of a component whose entry has been merged,
+// such as "dns/external-dns"; empty where its templates fail.
+func (b *Resolver) Identity(c *Cluster, g *Group, component string, r Component) string {
+	r.Namespace, r.ReleaseName = r.Entry.Namespace, r.Entry.ReleaseName
+	if r.Entry.HasTemplates() {
+		x := renderer{c: c, g: g, component: component, memo: b.memoOf(r.catalogs), documents: b.Documents, account: budget.NewAccount(c.Member.Name)}
+		if problems := x.ownTexts(r.Entry, &r); len(problems) > 0 {
+			return ""
+		}
+	}
+	byDefault := component
+	if _, catalogued := b.Catalogs[g.Name]; !catalogued {
+		byDefault = UnknownName
+	}
+	return cmp.Or(r.Namespace, byDefault) + "/" + cmp.Or(r.ReleaseName, byDefault)
+}
+
 // ValueLayers are the value files of a component, level by level. Problems are the cluster's own.
 func (b *Resolver) ValueLayers(c *Cluster, g *Group, component string) ([]hierarchy.Layer, []problem.Problem) {
 	return b.valueLayers(c, g, component, budget.NewAccount(c.Member.Name))

@@ -124,6 +124,10 @@ func (b *baselines) put(q queryKey, revision string, items []lifecycle.Item, los
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last := b.byQuery[q]
+	isSame := isSame
+	if next.Revision != "" { // of a commit
+		isSame = func(a, b lifecycle.Item) bool { return a == b }
+	}
 	same := last != nil && !last.dropped && slices.EqualFunc(last.items, items, isSame) && slices.Equal(last.spent, r.spent) && last.terms.equal(next)
 	if same {
 		r.at, r.revision = last.at, last.revision

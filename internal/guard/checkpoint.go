@@ -18,8 +18,8 @@ type savedResponses map[queryKey]savedResponse
 // savedResponse is the last response to a query as it is written.
 type savedResponse struct {
 	Revision string `json:"revision"`
-	// Items are cluster, group, component and release.
-	Items [][4]string `json:"items"`
+	// Items are cluster, group, component and release; of a commit also namespace and Helm release.
+	Items [][5]string `json:"items"`
 	Spent []savedLoss `json:"spent,omitempty"`
 	Terms terms       `json:"terms,omitzero"`
 	// At is the time of the response, in nanoseconds since 1970.
@@ -49,7 +49,7 @@ func newCheckpoint(b *baselines, s *store.Store) *store.Replicated[savedResponse
 func (s savedResponse) remembered() *remembered {
 	r := &remembered{items: make([]lifecycle.Item, len(s.Items)), revision: s.Revision, at: s.At, dropped: s.Dropped, most: s.Most, terms: s.Terms}
 	for i, x := range s.Items {
-		r.items[i] = lifecycle.Item{Cluster: x[0], Group: x[1], Component: x[2], Release: x[3]}
+		r.items[i] = lifecycle.Item{Cluster: x[0], Group: x[1], Component: x[2], Release: x[3], Name: x[4]}
 	}
 	for _, x := range s.Spent {
 		r.spent = append(r.spent, spent{lifecycle.Item{Cluster: x.Item[0], Group: x.Item[1], Component: x.Item[2]}, time.Unix(0, x.At), ""})
@@ -59,9 +59,12 @@ func (s savedResponse) remembered() *remembered {
 
 // saved is the response as it is written.
 func (r *remembered) saved() savedResponse {
-	s := savedResponse{Revision: r.revision, Items: make([][4]string, len(r.items)), At: r.at, Dropped: r.dropped, Most: r.most, Terms: r.terms}
+	s := savedResponse{Revision: r.revision, Items: make([][5]string, len(r.items)), At: r.at, Dropped: r.dropped, Most: r.most, Terms: r.terms}
 	for i, x := range r.items {
-		s.Items[i] = [4]string{x.Cluster, x.Group, x.Component, x.Release}
+		s.Items[i] = [5]string{x.Cluster, x.Group, x.Component, x.Release}
+		if r.terms.Revision != "" {
+			s.Items[i][4] = x.Name
+		}
 	}
 	for _, x := range r.spent {
 		s.Spent = append(s.Spent, savedLoss{[3]string{x.Cluster, x.Group, x.Component}, x.at.UnixNano()})

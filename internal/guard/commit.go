@@ -44,16 +44,14 @@ func holdingsOf(st *fleetstate.State, hub string, before *holdings) *holdings {
 	}
 	for _, c := range st.ClustersOf(hub) {
 		name := c.Member.Name
-		if before != nil && before.computed[name] == c {
-			out.byCluster[name], out.computed[name] = before.byCluster[name], c
-			continue
-		}
-		all, known := lifecycle.Holdings(st, c)
-		switch {
-		case known:
-			out.computed[name] = c
-		case before != nil:
+		all, known := []lifecycle.Holding(nil), before != nil && before.computed[name] == c
+		if known {
 			all = before.byCluster[name]
+		} else if all, known = lifecycle.Holdings(st, c); !known && before != nil {
+			all = before.byCluster[name]
+		}
+		if known {
+			out.computed[name] = c
 		}
 		if len(all) > 0 {
 			out.byCluster[name] = all
@@ -70,7 +68,7 @@ func (h *holdings) items() []lifecycle.Item {
 			if _, refused := slices.BinarySearchFunc(h.terms.Refused, keyOfHolding(x), compareKeys); refused {
 				x.Source = refusedMark + x.Source
 			}
-			out = append(out, lifecycle.Item{Cluster: x.Cluster, Group: x.Group, Component: x.Component, Release: x.Source})
+			out = append(out, lifecycle.Item{Name: x.Identity, Cluster: x.Cluster, Group: x.Group, Component: x.Component, Release: x.Source})
 		}
 	}
 	return out
@@ -85,7 +83,7 @@ func holdingsFrom(r *remembered) *holdings {
 	out.terms.Refused = nil
 	for _, i := range r.items[1:] {
 		source, refused := strings.CutPrefix(i.Release, refusedMark)
-		h := lifecycle.Holding{Cluster: i.Cluster, Group: i.Group, Component: i.Component, Source: source}
+		h := lifecycle.Holding{Cluster: i.Cluster, Group: i.Group, Component: i.Component, Source: source, Identity: i.Name}
 		if out.byCluster[i.Cluster] = append(out.byCluster[i.Cluster], h); refused {
 			out.terms.Refused = append(out.terms.Refused, keyOfHolding(h))
 		}
@@ -128,7 +126,10 @@ type commit struct {
 	own      func() map[holdingKey]bool
 	ownDoing map[string]bool
 
-	before *holdings
+	// kept are the removals that it may not make, and refused names them.
+	kept    []keptRemoval
+	refused map[holdingKey]bool
+	before  *holdings
 	// accepted is the baseline of the next state: what this one gives, and what it may not remove.
 	accepted *holdings
 	spent    []spent
@@ -151,7 +152,7 @@ type spent struct {
 // served until now, nil if the judged one is: then the tenants cannot be distinguished.
 func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, earlier []spent, now time.Time) *commit {
 	after := holdingsOf(st, hub, before)
-	c := &commit{before: before, accepted: after, tenants: map[string]string{}, named: map[holdingKey]string{}, ownDoing: map[string]bool{}, retiring: map[string]bool{}, terms: after.terms, stays: map[holdingKey]bool{}}
+	c := &commit{before: before, accepted: after, tenants: map[string]string{}, named: map[holdingKey]string{}, ownDoing: map[string]bool{}, retiring: map[string]bool{}, terms: after.terms, stays: map[holdingKey]bool{}, refused: map[holdingKey]bool{}}
 	c.approvals = c.terms.approvals(st)
 	if before == nil {
 		before = unrecorded(st, hub, after)
@@ -160,10 +161,16 @@ func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, e
 		return c
 	}
 	c.own = sync.OnceValue(func() map[holdingKey]bool { return c.ownLosses(st, previous, hub) })
-	lost := lostHoldings(before, after)
+	lost, replaced := lostHoldings(before, after)
+	lost, held := heldByHand(st, hub, lost, now)
+	after.restore(held)
 	removals := make([]lifecycle.Removal, len(lost))
 	for i, h := range lost {
-		removals[i] = lifecycle.RemovalOfHolding(st, hub, h)
+		if now, is := replaced[keyOfHolding(h)]; is {
+			removals[i] = lifecycle.Replacement(st, hub, h, now)
+		} else {
+			removals[i] = lifecycle.RemovalOfHolding(st, hub, h)
+		}
 	}
 	for _, key := range before.terms.Refused {
 		c.stays[key] = true
@@ -184,6 +191,7 @@ func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, e
 	c.judgeHub()
 	c.whole = cmp.Or(c.whole, cause)
 	c.protect(st, hub, now)
+	c.keep()
 	c.accept(st, hub, lost)
 	if c.terms.window() > 0 {
 		c.spend(now)
@@ -192,18 +200,24 @@ func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, e
 	return c
 }
 
-// lostHoldings returns what of the holdings is there no more, sorted.
-func lostHoldings(before, after *holdings) []lifecycle.Holding {
-	var out []lifecycle.Holding
+// lostHoldings returns what of the holdings is there no more, or has another identity, sorted; of
+// the latter also what replaces it.
+func lostHoldings(before, after *holdings) (out []lifecycle.Holding, replaced map[holdingKey]lifecycle.Holding) {
+	replaced = map[holdingKey]lifecycle.Holding{}
 	for _, cluster := range slices.Sorted(maps.Keys(before.byCluster)) {
 		now := after.byCluster[cluster]
 		for _, h := range before.byCluster[cluster] {
-			if _, there := slices.BinarySearchFunc(now, h, lifecycle.Holding.Compare); !there {
+			i, there := slices.BinarySearchFunc(now, h, lifecycle.Holding.Compare)
+			switch {
+			case !there:
 				out = append(out, h)
+			case h.IsReplacedBy(now[i]):
+				out = append(out, h)
+				replaced[keyOfHolding(h)] = now[i]
 			}
 		}
 	}
-	return out
+	return out, replaced
 }
 
 // judgeTenants counts the members of each tenant that lose something without approval. The smallest
@@ -408,30 +422,14 @@ func keyOfRemoval(r lifecycle.Removal) holdingKey {
 
 // accept keeps in the next baseline what this state may not remove.
 func (c *commit) accept(st *fleetstate.State, hub string, lost []lifecycle.Holding) {
-	refused := map[holdingKey]bool{}
-	for _, r := range c.approved {
-		refused[keyOfRemoval(r)] = c.refuses(r, true) != ""
-	}
-	for _, r := range c.unapproved {
-		refused[keyOfRemoval(r)] = c.refuses(r, false) != ""
-	}
 	after := &holdings{shape: c.accepted.shape, byCluster: maps.Clone(c.accepted.byCluster), computed: c.accepted.computed, terms: c.terms}
 	if c.whole != "" {
 		after.shape = c.before.shape
 	}
-	after.terms.Refused = c.keepRefused(st, hub, refused)
-	// If a loss of a file that is gone is refused, all that it switched on stays, approved or not:
-	// else the rest would be within the budget at the next state.
-	together, gone := map[string]bool{}, c.goneFiles()
+	after.terms.Refused = c.keepRefused(st, hub)
 	for _, h := range lost {
-		together[h.Source] = together[h.Source] || refused[keyOfHolding(h)] && gone[h.Source]
-	}
-	for _, h := range lost {
-		if refused[keyOfHolding(h)] || together[h.Source] && h.Component != fleetstate.Registration {
-			all := append(slices.Clone(after.byCluster[h.Cluster]), h)
-			slices.SortFunc(all, lifecycle.Holding.Compare)
-			after.byCluster[h.Cluster] = all
-			delete(after.computed, h.Cluster)
+		if c.refused[keyOfHolding(h)] {
+			after.restore([]lifecycle.Holding{h})
 		}
 	}
 	c.accepted = after

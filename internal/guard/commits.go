@@ -58,6 +58,9 @@ func (g *Guard) commit(st *fleetstate.State, hub string) *commit {
 		return c
 	}
 	g.reportApproved(st, hub, c)
+	if hub == g.o.Hub {
+		g.reportKept(st, c)
+	}
 	if before == nil || !before.equal(c.accepted) || !slices.Equal(c.spent, earlier) {
 		record = g.baselines.put(keyOf(query.Query{Hub: hub}, forHub), st.Revision, c.accepted.items(), c.spent, c.accepted.terms)
 	}

@@ -54,17 +54,16 @@ type Decision struct {
 }
 
 // IsOfCommit reports whether the decision is about all that the second state takes from a hub's
-// members, and not about one response.
+// members, which is held as it is served, and not about one response.
 func (d Decision) IsOfCommit() bool { return d.View == "" }
 
-// IsOverBudget reports whether the response would be refused for what it removes.
+// IsOverBudget reports whether the response would be refused, or the commit's removals be held.
 func (d Decision) IsOverBudget() bool { return d.Verdict == OverBudget }
 
 // DryRun judges the responses of a state by those of the state before it, for each query that
-// ApplicationSets like the fleet's own have. It returns the decisions about what may not be removed
-// of a hub as a whole, and about responses that lose something or would not be given. They are
-// sorted by hub, owner, view, group, component and release. The baseline is always the state
-// before.
+// ApplicationSets like the fleet's own have. It returns the decisions about what is held of a hub
+// as a whole, and about responses that lose something else or would not be given. They are sorted
+// by hub, owner, view, group, component and release. The baseline is always the state before.
 func DryRun(before, after *fleetstate.State, now time.Time) []Decision {
 	var out []Decision
 	var holds []fleetstate.Hold
@@ -94,18 +93,11 @@ func DryRun(before, after *fleetstate.State, now time.Time) []Decision {
 	return out
 }
 
-// decisions returns why nothing, nothing of a tenant, or a component is not removed.
+// decisions returns why a commit's removals, or those of a tenant, are held.
 func (c *commit) decisions(hub string, held []fleetstate.Hold) []Decision {
 	texts := map[string][]lifecycle.Removal{}
-	for _, r := range c.approved {
-		if text := c.refuses(r, true); text != "" {
-			texts[text] = append(texts[text], r)
-		}
-	}
-	for _, r := range c.unapproved {
-		if text := c.refuses(r, false); text != "" {
-			texts[text] = append(texts[text], r)
-		}
+	for _, r := range c.kept {
+		texts[r.why] = append(texts[r.why], r.Removal)
 	}
 	var out []Decision
 	for _, text := range slices.Sorted(maps.Keys(texts)) {
@@ -247,6 +239,9 @@ func (x dryRun) loss(q dryQuery) (loss, Verdict, error) {
 		return loss{}, "", nil // nearly always
 	}
 	whole := x.commits[q.query.Hub]
+	if q.query.View != query.Agents && q.query.View != query.Grants { // of these, nothing is held
+		removals = slices.DeleteFunc(removals, whole.keeps)
+	}
 	found := whole.lossOf(x.after.Fleet, q.query.Hub, removals, x.now)
 	return found.count(before, whole.terms.budget), "", nil
 }

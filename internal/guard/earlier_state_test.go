@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -63,7 +64,7 @@ func TestEarlierStateIsNoBaseline(t *testing.T) {
 			}
 			served := without(t, 0)
 			g.Serving(served)
-			if _, err := g.Response(served, dns("a")); err != nil {
+			if _, err := g.Response(context.Background(), served, dns("a")); err != nil {
 				t.Fatal(err)
 			}
 			forgets(t, g, at)
@@ -85,7 +86,7 @@ func TestResponseIsJudgedAnewAfterAReplicas(t *testing.T) {
 	old, next := hubOf(t, 10, facts.Set{}, nil, nil), hubOf(t, 13, facts.Set{}, nil, nil)
 	give := func(g *Guard, st *fleetstate.State) error {
 		*at++
-		_, err := g.Response(st, dns("a"))
+		_, err := g.Response(context.Background(), st, dns("a"))
 		g.baselines.sync(t)
 		return err
 	}
@@ -106,19 +107,27 @@ func TestLateResponseChangesNoRefusal(t *testing.T) {
 	g := open(t, Options{})
 	known := controlledBy("a", "dns-", 10, true)
 	good, bad := hubOf(t, 10, known, nil, nil), hubOf(t, 10, known, map[int]bool{1: true, 2: true}, nil)
-	ask := func(st *fleetstate.State) { _, _ = g.Response(st, dns("a")) }
+	ask := func(st *fleetstate.State) { _, _ = g.Response(context.Background(), st, dns("a")) }
+	refused := func() (n int) {
+		for _, r := range g.Refusals() {
+			if r.ApplicationSet == "a" {
+				n++
+			}
+		}
+		return n
+	}
 	g.Serving(good)
 	ask(good)
 	g.Serving(bad)
 	ask(bad)
 	g.verdicts = verdicts{} // so that the late one is judged
-	if ask(good); len(g.Refusals()) != 1 {
+	if ask(good); refused() != 1 {
 		t.Error("a late response ends the refusal")
 	}
 	fixed := hubOf(t, 10, known, nil, nil)
 	g.Serving(fixed)
 	ask(fixed)
-	if ask(bad); len(g.Refusals()) != 0 {
+	if ask(bad); refused() != 0 {
 		t.Errorf("a late response is listed: %+v", g.Refusals())
 	}
 }

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"sync"
@@ -38,9 +39,12 @@ type Options struct {
 	// engine reports how healthy Flux Operator's objects are, so that they do not wait for each
 	// other.
 	Desired func(st *fleetstate.State, r query.Query) (*response.Response, error)
+	// InRings reports whether a rollout policy counts while a state is served; required with
+	// Desired.
+	InRings func(st *fleetstate.State) bool
 	// Respond returns a response as it may be given now: with what waits for something else as it
 	// was. Default: that of Responses.
-	Respond func(st *fleetstate.State, r query.Query) (*response.Response, error)
+	Respond func(ctx context.Context, st *fleetstate.State, r query.Query) (*response.Response, error)
 	// Approved is called once for each removal of a served state that an approval lets pass, with
 	// the approval's position; default none.
 	Approved func(st *fleetstate.State, hub string, r lifecycle.Removal, approval problem.Pos)
@@ -50,7 +54,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Guard gives responses, or refuses them. It may be used by several goroutines.
+// Guard gives responses, or refuses them, and says which components are held. It may be used by
+// several goroutines.
 type Guard struct {
 	o         Options
 	baselines *baselines
@@ -89,9 +94,9 @@ func New(o Options) (*Guard, error) {
 }
 
 // Response returns the state's response to a query of Argo CD. The error is the state's own
-// *problem.QueryError, or a *Refusal.
-func (g *Guard) Response(st *fleetstate.State, r query.Query) (*response.Response, error) {
-	response, err := g.o.Respond(st, r)
+// *problem.QueryError, a *Refusal, or that of the context.
+func (g *Guard) Response(ctx context.Context, st *fleetstate.State, r query.Query) (*response.Response, error) {
+	response, err := g.o.Respond(ctx, st, r)
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +106,10 @@ func (g *Guard) Response(st *fleetstate.State, r query.Query) (*response.Respons
 	return response, nil
 }
 
-// inputs is what the rings have, as Response has it.
+// inputs is what rings and holds have, as Response has it.
 func (g *Guard) inputs(st *fleetstate.State, r query.Query) (*response.Response, error) {
-	if g.o.Desired == nil || len(st.Fleet.Rollouts) == 0 || r.View != query.Components {
+	isComposed := g.o.InRings(st) || len(st.Fleet.Holds) > 0 || len(g.Kept(st)) > 0
+	if g.o.Desired == nil || !isComposed || r.View != query.Components {
 		return response.Inputs(st, r)
 	}
 	composed, err := g.o.Desired(st, r)
@@ -130,7 +136,7 @@ func (g *Guard) Inputs(st *fleetstate.State, r query.Query, most int) (*response
 // Fingerprint returns a text that is the same for two states whose responses to a query differ in
 // the revision alone.
 func (g *Guard) Fingerprint(st *fleetstate.State, r query.Query) string {
-	composed, err := g.o.Respond(st, r)
+	composed, err := g.o.Respond(context.Background(), st, r)
 	if err != nil {
 		return "error: " + err.Error()
 	}

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -85,13 +86,13 @@ func TestApplicationsAreKnownByNameOrLabels(t *testing.T) {
 		"cluster only": controlledBy("a", "other-", 10, false),
 	} {
 		g := open(t, Options{})
-		if _, err := g.Response(hubOf(t, 10, known, nil, nil), dns("a")); err != nil {
+		if _, err := g.Response(context.Background(), hubOf(t, 10, known, nil, nil), dns("a")); err != nil {
 			t.Errorf("%s: nothing is lost: %v", name, err)
 		}
-		if _, err := g.Response(hubOf(t, 10, known, map[int]bool{1: true, 2: true}, nil), dns("a")); err == nil {
+		if _, err := g.Response(context.Background(), hubOf(t, 10, known, map[int]bool{1: true, 2: true}, nil), dns("a")); err == nil {
 			t.Errorf("%s: two are lost, and nobody minds", name)
 		}
-		if _, err := g.Response(hubOf(t, 10, known, map[int]bool{1: true, 2: true}, nil), dns("b")); err != nil {
+		if _, err := g.Response(context.Background(), hubOf(t, 10, known, map[int]bool{1: true, 2: true}, nil), dns("b")); err != nil {
 			t.Errorf("%s: an ApplicationSet that has none: %v", name, err)
 		}
 	}
@@ -106,13 +107,13 @@ func TestAgentIsNotJudgedByHubsApplications(t *testing.T) {
 	})
 	r := dns("a")
 	r.Owner = "own"
-	if _, err := open(t, Options{}).Response(st, r); err != nil {
+	if _, err := open(t, Options{}).Response(context.Background(), st, r); err != nil {
 		t.Error(err)
 	}
 	r.Owner, r.Hub = "", "hub"
 	g, err := New(Options{Hub: "another", Logger: quiet})
 	require.NoError(t, err)
-	if _, err := g.Response(hubOf(t, 10, known, map[int]bool{1: true, 2: true, 3: true}, nil), r); err != nil {
+	if _, err := g.Response(context.Background(), hubOf(t, 10, known, map[int]bool{1: true, 2: true, 3: true}, nil), r); err != nil {
 		t.Errorf("another hub's question, whose Applications the facts do not know: %v", err)
 	}
 }
@@ -125,14 +126,14 @@ func TestKnownApplicationsReplaceLastResponse(t *testing.T) {
 		hubOf(t, 10, none, nil, nil), // nothing is there yet
 		hubOf(t, 10, controlledBy("a", "dns-", 10, true), nil, nil),
 	} {
-		if _, err := g.Response(st, dns("a")); err != nil {
+		if _, err := g.Response(context.Background(), st, dns("a")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if n := g.Stats().Baselines; n != 0 {
 		t.Fatalf("%d records", n)
 	}
-	if _, err := g.Response(hubOf(t, 10, none, map[int]bool{1: true, 2: true}, nil), dns("a")); err != nil {
+	if _, err := g.Response(context.Background(), hubOf(t, 10, none, map[int]bool{1: true, 2: true}, nil), dns("a")); err != nil {
 		t.Errorf("all its Applications have gone since: %v", err)
 	}
 }
@@ -187,7 +188,7 @@ func TestUnwritableStoreIsReported(t *testing.T) {
 	g := open(t, Options{Store: folder(t, dir)})
 	require.NoError(t, os.RemoveAll(dir))
 	ask := func(gone map[int]bool) error {
-		_, err := g.Response(hubOf(t, 10, facts.Set{}, gone, nil), dns("a"))
+		_, err := g.Response(context.Background(), hubOf(t, 10, facts.Set{}, gone, nil), dns("a"))
 		return err
 	}
 	err := ask(nil)
@@ -210,18 +211,18 @@ func TestUnwritableStoreIsReported(t *testing.T) {
 func TestConcurrentQuestions(t *testing.T) {
 	g := open(t, Options{Store: folder(t, t.TempDir())})
 	good, bad := hubOf(t, 20, facts.Set{}, nil, nil), hubOf(t, 20, facts.Set{}, map[int]bool{1: true, 2: true, 3: true}, nil)
-	if _, err := g.Response(good, dns("a")); err != nil {
+	if _, err := g.Response(context.Background(), good, dns("a")); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
 			for range 50 {
-				answer, err := g.Response(good, dns("a"))
+				answer, err := g.Response(context.Background(), good, dns("a"))
 				if err != nil || strings.Count(string(answer.Bytes()), `"applicationName"`) != 20 {
 					t.Errorf("the good state: %v", err)
 				}
-				if _, err := g.Response(bad, dns("a")); err == nil {
+				if _, err := g.Response(context.Background(), bad, dns("a")); err == nil {
 					t.Error("the bad state is answered")
 				}
 				if i == 0 {
@@ -256,8 +257,8 @@ func BenchmarkWarmAnswer(b *testing.B) {
 	var alone, guarded []time.Duration
 	for b.Loop() { // alone, guarded, guarded, alone: neither has the caches warmed by the other
 		alone = append(alone, took(func() error { _, err := response.Bytes(st, r); return err }))
-		guarded = append(guarded, took(func() error { _, err := g.Response(st, r); return err }))
-		guarded = append(guarded, took(func() error { _, err := g.Response(st, r); return err }))
+		guarded = append(guarded, took(func() error { _, err := g.Response(context.Background(), st, r); return err }))
+		guarded = append(guarded, took(func() error { _, err := g.Response(context.Background(), st, r); return err }))
 		alone = append(alone, took(func() error { _, err := response.Bytes(st, r); return err }))
 	}
 	slices.Sort(alone)
@@ -281,13 +282,11 @@ func TestDryRunOfManySets(t *testing.T) {
 	}
 	all[file] = strings.Replace(catalog.String(), "c007: {enabled: true", "c007: {enabled: false", 1)
 	found := DryRun(before, hubOf(t, members, facts.Set{}, nil, all), now)
-	if len(found) != 2 || !found[0].IsOfCommit() || found[1].Component != "c007" {
+	if len(found) != 1 || !found[0].IsOfCommit() { // no response loses what is held
 		t.Fatalf("one component goes everywhere: %d decisions", len(found))
 	}
-	for _, d := range found {
-		if !d.IsOverBudget() || d.Losing != members {
-			t.Errorf("one component goes everywhere: %s, %d members", d.Verdict, d.Losing)
-		}
+	if d := found[0]; !d.IsOverBudget() || d.Losing != members || len(d.Unapproved) != members || d.Unapproved[0].Component != "c007" {
+		t.Errorf("one component goes everywhere: %s, %d members", d.Verdict, d.Losing)
 	}
 }
 
@@ -307,11 +306,11 @@ func TestUnlabelledApplicationsCountOneByOne(t *testing.T) {
 		bad := hubOf(t, 10, known, nil, map[string]string{file: web})
 		g := open(t, Options{})
 		g.Serving(good)
-		if _, err := g.Response(good, q); err != nil {
+		if _, err := g.Response(context.Background(), good, q); err != nil {
 			t.Errorf("%q: nothing is lost: %v", prefix, err)
 		}
 		g.Serving(bad)
-		if _, err := g.Response(bad, q); err == nil {
+		if _, err := g.Response(context.Background(), bad, q); err == nil {
 			t.Errorf("%q: ten members lose dns, and the response is given", prefix)
 		}
 	}
@@ -322,13 +321,13 @@ func TestUnlabelledApplicationsCountOneByOne(t *testing.T) {
 func TestQueriesOfOneTenantCostNoCommit(t *testing.T) {
 	st, g := hubOf(t, 3, facts.Set{}, nil, nil), open(t, Options{})
 	q := query.Query{View: query.Components, Hub: "hub", Group: "addons", Component: "dns"}
-	if _, err := g.Response(st, q); err != nil {
+	if _, err := g.Response(context.Background(), st, q); err != nil {
 		t.Fatal(err)
 	}
 	q.Selector = map[string]any{"matchLabels": map[string]any{"tenant": "t"}}
 	for i := range 100 {
 		q.ApplicationSet = fmt.Sprint("anybody-", i)
-		if _, err := g.Response(st, q); err != nil {
+		if _, err := g.Response(context.Background(), st, q); err != nil {
 			t.Fatal(err)
 		}
 	}

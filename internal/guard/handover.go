@@ -2,6 +2,7 @@ package guard
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,7 +31,7 @@ func (g *Guard) handover(p proposal, moves []lifecycle.Removal) *Refusal {
 	for _, to := range destinations(moves) {
 		if err := g.unanswered(p, to, seen); err != nil {
 			return &Refusal{
-				key: p.key(), found: loss{members: len(clustersOf(moves))},
+				key: p.key(), found: loss{members: len(clustersOf(moves)), moves: moves},
 				message: "handover: " + pendingMessage(p.query, moves, to, err), revision: p.st.Revision, pending: true,
 			}
 		}
@@ -102,7 +103,7 @@ func (g *Guard) unanswered(p proposal, to destination, seen map[queryKey]bool) e
 			continue
 		}
 		seen[q] = true
-		response, err := g.o.Responses.Get(p.st, s.query)
+		response, err := g.o.Respond(context.Background(), p.st, s.query)
 		if s.guessed && isBadRequest(err) {
 			continue // no ApplicationSet has this query
 		}

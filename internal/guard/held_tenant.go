@@ -99,7 +99,9 @@ func (c *commit) ownLosses(st, previous *fleetstate.State, hub string) map[holdi
 			all, _ := lifecycle.Holdings(without, x)
 			key := keyOfRemoval(r)
 			out[key] = len(x.Errors()) > 0 || slices.ContainsFunc(all, func(h lifecycle.Holding) bool {
-				return keyOfHolding(h) == key
+				return keyOfHolding(h) == key && !slices.ContainsFunc(c.before.byCluster[r.Cluster], func(was lifecycle.Holding) bool {
+					return keyOfHolding(was) == key && was.IsReplacedBy(h)
+				})
 			})
 		}
 	}

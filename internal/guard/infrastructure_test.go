@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -49,20 +50,20 @@ func ofClass(component string) query.Query {
 
 // Rule C3: an approval that has expired deletes no cluster, however many the budget allows.
 func TestExpiredApprovalDeletesNoCluster(t *testing.T) {
-	r, err := open(t, Options{}).Response(deleting(t, now.AddDate(0, 0, -1).Format("2006-01-02"), "eks", 0), ofClass("eks"))
+	r, err := open(t, Options{}).Response(context.Background(), deleting(t, now.AddDate(0, 0, -1).Format("2006-01-02"), "eks", 0), ofClass("eks"))
 	if err == nil {
 		t.Errorf("expired yesterday, and given: %s", r.Bytes())
 	} else if !strings.Contains(err.Error(), "cluster c0000 would be deleted") {
 		t.Error(err)
 	}
-	if _, err := open(t, Options{}).Response(deleting(t, now.Format("2006-01-02"), "eks", 0), ofClass("eks")); err != nil {
+	if _, err := open(t, Options{}).Response(context.Background(), deleting(t, now.Format("2006-01-02"), "eks", 0), ofClass("eks")); err != nil {
 		t.Error(err)
 	}
 }
 
 // Rule C3: an approval that names clusters and their class covers their nodes.
 func TestApprovalOfClustersCoversTheirNodes(t *testing.T) {
-	if _, err := open(t, Options{}).Response(deleting(t, now.AddDate(0, 0, 9).Format("2006-01-02"), "eks-nodes", 0, 1), ofClass("eks-nodes")); err != nil {
+	if _, err := open(t, Options{}).Response(context.Background(), deleting(t, now.AddDate(0, 0, 9).Format("2006-01-02"), "eks-nodes", 0, 1), ofClass("eks-nodes")); err != nil {
 		t.Error(err)
 	}
 }
@@ -70,10 +71,10 @@ func TestApprovalOfClustersCoversTheirNodes(t *testing.T) {
 // Rule C3: an Application that makes a cluster and has the finalizer is not left out without an
 // approval, also where it is withdrawn, or has expired and is removed, meanwhile.
 func TestWithdrawnApprovalDeletesNoCluster(t *testing.T) {
-	if _, err := open(t, Options{}).Response(marked(t, now.AddDate(0, 0, 9).Format("2006-01-02"), "eks", true, 0), ofClass("eks")); err != nil {
+	if _, err := open(t, Options{}).Response(context.Background(), marked(t, now.AddDate(0, 0, 9).Format("2006-01-02"), "eks", true, 0), ofClass("eks")); err != nil {
 		t.Error(err)
 	}
-	r, err := open(t, Options{}).Response(marked(t, "", "eks", true, 0), ofClass("eks"))
+	r, err := open(t, Options{}).Response(context.Background(), marked(t, "", "eks", true, 0), ofClass("eks"))
 	if err == nil {
 		t.Errorf("it is deleted: %s", r.Bytes())
 	} else if !strings.Contains(err.Error(), "cluster c0000 would be deleted") {
@@ -104,14 +105,14 @@ func TestDeletedMemberFileDeletesNoCluster(t *testing.T) {
 	}
 	for _, isGone := range []map[int]bool{{0: true}, nil} {
 		for _, approval := range []string{"", "clusters: ['*'], components: ['*']"} {
-			r, err := open(t, Options{}).Response(without(approval, isGone), ofClass("eks"))
+			r, err := open(t, Options{}).Response(context.Background(), without(approval, isGone), ofClass("eks"))
 			if err == nil {
 				t.Errorf("%q %v: it is deleted: %s", approval, isGone, r.Bytes())
 			} else if !strings.Contains(err.Error(), "cluster c0000 would be deleted") {
 				t.Error(err)
 			}
 		}
-		if _, err := open(t, Options{}).Response(without("clusters: [c0000], components: [provisioning/eks]", isGone), ofClass("eks")); err != nil {
+		if _, err := open(t, Options{}).Response(context.Background(), without("clusters: [c0000], components: [provisioning/eks]", isGone), ofClass("eks")); err != nil {
 			t.Error(err)
 		}
 	}

@@ -70,9 +70,11 @@ func atMost(n int) string {
 	return fmt.Sprint(n)
 }
 
-// RefusedRemoval is a refusal that lasts.
+// RefusedRemoval are removals beyond the budget, as long as they are wanted: of a commit, which are
+// held; or of one response, which is refused.
 type RefusedRemoval struct {
-	// The query: of ApplicationSet, for View of Group, Component and Release of Hub.
+	// The query: of ApplicationSet, for View of Group, Component and Release of Hub. A commit has
+	// no ApplicationSet.
 	ApplicationSet string     `json:"applicationSet,omitempty"`
 	View           query.View `json:"view"`
 	Hub            string     `json:"hub"`
@@ -80,7 +82,7 @@ type RefusedRemoval struct {
 	Group          string     `json:"group,omitempty"`
 	Component      string     `json:"component,omitempty"`
 	Release        string     `json:"release,omitempty"`
-	// Message is the error that the requester gets.
+	// Message says why; of a refused response, it is the error.
 	Message string `json:"message"`
 	// Revision is the first refused one, since Since.
 	Revision string    `json:"revision"`
@@ -93,9 +95,11 @@ type RefusedRemoval struct {
 	// Removals are the first without approval, by cluster.
 	Removals []lifecycle.Removal `json:"losses,omitempty"`
 	// Pending reports that nothing is lost: what moves waits for the new owner's response.
-	Pending bool `json:"-"`
-
+	Pending bool                `json:"-"`
+	Moves   []lifecycle.Removal `json:"-"`
 	queried time.Time
+	// IsHeld reports that the removals are held, and that no response is refused.
+	IsHeld bool `json:"-"`
 }
 
 // report lists a refusal, and logs it unless it is the one of before.
@@ -107,18 +111,9 @@ func (g *Guard) report(p proposal, r *Refusal) {
 		Group: q.Group, Component: q.Component, Release: q.Release,
 		Message: r.message, Revision: r.revision, Since: now.UTC().Truncate(time.Millisecond),
 		Members: r.found.members, Losing: r.found.losing, Allowed: r.found.allowed,
-		Removals: all[:min(len(all), maxRemovals)], Pending: r.pending, queried: now,
+		Removals: all[:min(len(all), maxRemovals)], Pending: r.pending, Moves: r.found.moves[:min(len(r.found.moves), maxRemovals)], queried: now,
 	}
-	g.mu.Lock()
-	last := g.refusals[r.key]
-	if last != nil {
-		next.Revision, next.Since = last.Revision, last.Since
-	}
-	if last != nil || len(g.refusals) < maxRefusals {
-		g.refusals[r.key] = next
-	}
-	g.mu.Unlock()
-	if last != nil && last.Message == next.Message {
+	if !g.list(r.key, next) {
 		return
 	}
 	if r.pending {
@@ -128,6 +123,20 @@ func (g *Guard) report(p proposal, r *Refusal) {
 	}
 	g.o.Logger.Error("a response is beyond the removal budget; nothing is removed until a commit approves it",
 		"applicationSet", q.ApplicationSet, "revision", r.revision, "refusal", r.message, "losses", listed(all))
+}
+
+// list takes a refusal in, and reports whether it is another one than before.
+func (g *Guard) list(key queryKey, next *RefusedRemoval) (isNew bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	last := g.refusals[key]
+	if last != nil {
+		next.Revision, next.Since = last.Revision, last.Since
+	}
+	if last != nil || len(g.refusals) < maxRefusals {
+		g.refusals[key] = next
+	}
+	return last == nil || last.Message != next.Message
 }
 
 // listed are the first of some removals in one text.
@@ -161,7 +170,7 @@ func (g *Guard) Refusals() []RefusedRemoval {
 	defer g.mu.Unlock()
 	var out []RefusedRemoval
 	for q, r := range g.refusals {
-		if now.Sub(r.queried) > refusalAge {
+		if !r.IsHeld && now.Sub(r.queried) > refusalAge {
 			delete(g.refusals, q)
 			continue
 		}
@@ -178,7 +187,8 @@ func (g *Guard) Refusals() []RefusedRemoval {
 
 // Stats are figures about the guard.
 type Stats struct {
-	// Refused counts the queries that have no response now, by view.
+	// Refused counts what is beyond the budget now, by view: components that are held, and queries
+	// that have no response.
 	Refused map[query.View]int
 	// Baselines counts the remembered responses; Damaged the records that could not be used,
 	// Failures the writes that failed, and Evicted the responses that were given up because there

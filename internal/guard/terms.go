@@ -90,9 +90,8 @@ func (c *commit) stayHeld(previous *fleetstate.State, hub string) {
 
 // keepRefused returns the refused losses that the next commit may not make either: those of this
 // commit, and earlier ones of members that cannot be read or are held, which ask for nothing back.
-func (c *commit) keepRefused(st *fleetstate.State, hub string, refused map[holdingKey]bool) []holdingKey {
-	out := maps.Clone(refused)
-	maps.DeleteFunc(out, func(_ holdingKey, is bool) bool { return !is })
+func (c *commit) keepRefused(st *fleetstate.State, hub string) []holdingKey {
+	out := maps.Clone(c.refused)
 	held := map[string]bool{}
 	for _, h := range st.Holds(hub) {
 		for _, member := range h.Members {

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/lifecycle"
@@ -57,7 +58,7 @@ func (g *Guard) judgeRemovals(p proposal) (verdict, loss) {
 		// What the ApplicationSet gets by its other queries is not removed.
 		out.cache = false
 		for _, r := range b.otherQueries() {
-			response, err := g.o.Responses.Get(p.st, r)
+			response, err := g.o.Respond(context.Background(), p.st, r)
 			if err != nil {
 				return verdict{err: err}, found // Argo CD changes nothing if one response of an ApplicationSet is an error
 			}

@@ -51,7 +51,47 @@ func reduceApplication(o *object, was *live, at time.Time) live {
 	if counts, out.digestAt = isLookedAt(o, was); counts {
 		out.fact.Healthy, out.fact.Degraded, out.fact.Broken = isHealthy, status.Health == "Degraded", out.broken
 	}
+	if fact.Grant {
+		out.takeReport(o.Status.Summary.ExternalURLs)
+	}
 	return out
+}
+
+// takeReport notes what the member's service reports by a grant.
+func (l *live) takeReport(links []string) {
+	for _, link := range links {
+		report, at, isReport, err := facts.OpenReport(link)
+		switch {
+		case err != nil:
+			l.fact.Unheard = err.Error()
+			return
+		case isReport:
+			l.fact.Report, l.reportAt = report, at.Unix()
+			return
+		}
+	}
+}
+
+// reportInterval is how often a member's service writes an unchanged report, and reportLimit how
+// old a report may be.
+const (
+	reportInterval = 20 * time.Minute
+	reportLimit    = time.Hour
+)
+
+// unheard returns why a report does not count, and else how long it counts without another one. A
+// report from the future is from a wrong clock.
+func (l live) unheard(answers bool, now time.Time) (why string, left time.Duration) {
+	age := now.Sub(time.Unix(l.reportAt, 0))
+	switch {
+	case l.reportAt == 0:
+		return l.fact.Unheard, 0
+	case !answers:
+		return "the hub's API server does not respond", 0
+	case age.Abs() >= reportLimit:
+		return "its service has reported nothing since " + time.Unix(l.reportAt, 0).UTC().Format(time.DateTime) + " UTC", 0
+	}
+	return "", reportLimit - age
 }
 
 // isLookedAt reports whether Argo CD has written an Application's status after the ApplicationSet
@@ -115,16 +155,19 @@ func isCascading(finalizer string) bool {
 	return finalizer == cascading || strings.HasPrefix(finalizer, cascading+"/")
 }
 
-// readApplications makes facts of all Applications. While the API server is silent, no health
-// counts.
-func readApplications(objects iter.Seq[live], answers bool) []facts.Application {
-	var out []facts.Application
+// readApplications makes facts of all Applications. While the API server is silent, no health and
+// no report counts. The facts stay the same until next has passed, 0 for ever.
+func readApplications(objects iter.Seq[live], answers bool, now time.Time) (out []facts.Application, next time.Duration) {
 	for o := range objects {
 		if o.fact.Cluster == "" {
 			continue
 		}
 		o.fact.Healthy, o.fact.Degraded = o.fact.Healthy && answers, o.fact.Degraded && answers
+		var left time.Duration
+		if o.fact.Unheard, left = o.unheard(answers, now); left > 0 && (next == 0 || left < next) {
+			next = left
+		}
 		out = append(out, o.fact)
 	}
-	return out
+	return out, next
 }

@@ -50,6 +50,9 @@ type object struct {
 		Health struct {
 			Status string `json:"status"`
 		} `json:"health"`
+		Summary struct {
+			ExternalURLs []string `json:"externalURLs"`
+		} `json:"summary"`
 		Conditions             []condition `json:"conditions"`
 		ObservedGeneration     int64       `json:"observedGeneration"`
 		LastHandledReconcileAt string      `json:"lastHandledReconcileAt"`

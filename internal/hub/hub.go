@@ -59,6 +59,7 @@ type Hub struct {
 
 	state    atomic.Pointer[State]
 	known    map[string]facts.Cluster               // clusters that have been seen, until they are forgotten; belongs to Run
+	again    *time.Timer                            // reads the Applications again when a report becomes too old; belongs to Run
 	isMember atomic.Pointer[func(name string) bool] // the argument of Forget since the last update
 }
 
@@ -166,6 +167,16 @@ func settled(ctx context.Context, dirty run.Trigger) bool {
 	}
 }
 
+// lookAgain has the state made again after a time; 0 for never.
+func (h *Hub) lookAgain(after time.Duration) {
+	if h.again != nil {
+		h.again.Stop()
+	}
+	if after > 0 {
+		h.again = time.AfterFunc(after, h.dirty.Fire)
+	}
+}
+
 // update makes the new state, and reports whether it differs.
 func (h *Hub) update() bool {
 	old := h.state.Load()
@@ -198,7 +209,9 @@ func (h *Hub) update() bool {
 		}
 		set := facts.NewSet(true, slices.Collect(maps.Values(h.known))...)
 		if known {
-			set = set.WithApplications(readApplications(h.applications.objects(), err == nil)...).WithHealth()
+			all, left := readApplications(h.applications.objects(), err == nil, time.Now())
+			set = set.WithApplications(all...).WithHealth()
+			h.lookAgain(left)
 		}
 		if !set.Equal(old.Facts) {
 			next.Facts, changed = set, true

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
@@ -32,7 +33,8 @@ func List(ctx context.Context, o Options, also Also) (facts.Set, []problem.Probl
 		if err != nil {
 			return facts.Set{}, nil, err
 		}
-		set = set.WithApplications(readApplications(found, false)...)
+		all, _ := readApplications(found, false, time.Now())
+		set = set.WithApplications(all...)
 	}
 	if o.Namespace = also.FluxNamespace; o.Namespace != "" {
 		var all []facts.Application

@@ -24,8 +24,11 @@ import (
 const (
 	again    = time.Second
 	againMax = time.Minute
-	// healthPause is how long an unchanged health text waits before it replaces another replica's.
+	// healthPause is how long an unchanged report waits before it replaces another replica's.
 	healthPause = 20 * time.Second
+	// reportPause is how long a report on components waits after the one before: Argo CD on the hub
+	// looks at the grant after each.
+	reportPause = 10 * time.Second
 )
 
 // grants are the ConfigMaps of ownership grants.
@@ -53,7 +56,7 @@ type OwnershipGrants struct {
 
 	mu       sync.Mutex
 	released []facts.OwnershipGrant
-	health   map[string]string // RingsHealthAnnotation by group
+	reports  map[string]facts.GroupReport // by group
 
 	// These belong to Run.
 	logged string // the last logged failure
@@ -62,9 +65,9 @@ type OwnershipGrants struct {
 	said   map[string]word // by the UID of a grant
 }
 
-// word is the last health text that was written to a grant, and when.
+// word is the last report that was written to a grant, and when.
 type word struct {
-	text string
+	text facts.GroupReport
 	at   time.Time
 }
 
@@ -105,12 +108,12 @@ func (g *OwnershipGrants) Release(released []facts.OwnershipGrant) {
 	}
 }
 
-// Report sets the health texts of groups in rollouts, by group, for the grants' ConfigMaps
-// (facts.RingsHealthAnnotation). It does not wait. The map must not be changed afterwards.
-func (g *OwnershipGrants) Report(health map[string]string) {
+// Report sets the reports on groups, by group, for the grants' ConfigMaps. It does not wait. The
+// map must not be changed afterwards.
+func (g *OwnershipGrants) Report(reports map[string]facts.GroupReport) {
 	g.mu.Lock()
-	same := maps.Equal(g.health, health)
-	g.health = health
+	same := maps.Equal(g.reports, reports)
+	g.reports = reports
 	g.mu.Unlock()
 	if !same {
 		g.dirty.Fire()
@@ -146,11 +149,11 @@ func (g *OwnershipGrants) update() bool {
 }
 
 // act adds our finalizer to grants that lack it, removes it from released ones, and writes the
-// health texts of held ones. Replicas may disagree on the text: after another replica's write, an
-// unchanged text has to wait.
+// reports of held ones. Replicas may disagree on a report: after another replica's write, an
+// unchanged one has to wait.
 func (g *OwnershipGrants) act(ctx context.Context) {
 	g.mu.Lock()
-	released, health := g.released, g.health
+	released, reports := g.released, g.reports
 	g.mu.Unlock()
 	var failure error
 	var wait time.Duration
@@ -165,16 +168,22 @@ func (g *OwnershipGrants) act(ctx context.Context) {
 		case f.Held && f.IsDeleted && slices.ContainsFunc(released, func(r facts.OwnershipGrant) bool { return r.UID == f.UID }):
 			finalizers = slices.DeleteFunc(slices.Clone(finalizers), func(s string) bool { return s == facts.GrantFinalizer })
 		default:
-			text, was := health[f.Group], before[f.UID]
+			text, was := reports[f.Group], before[f.UID]
 			g.said[f.UID] = was
-			if !f.Held || f.IsDeleted || text == "" || text == m.health {
+			if !f.Held || f.IsDeleted {
 				continue
 			}
-			if left := healthPause - time.Since(was.at); was.text == text && left > 0 {
-				wait = max(wait, left)
+			news, left := m.news(text, time.Now())
+			if pause := healthPause - time.Since(was.at); was.text == text && len(news) > 0 && pause > 0 {
+				news, left = nil, pause
+			}
+			if left > 0 && (wait == 0 || left < wait) {
+				wait = left
+			}
+			if len(news) == 0 {
 				continue
 			}
-			written, err := g.write(ctx, m, map[string]any{"annotations": map[string]string{facts.RingsHealthAnnotation: text}})
+			written, err := g.write(ctx, m, map[string]any{"annotations": news})
 			if written {
 				g.said[f.UID] = word{text, time.Now()}
 			}
@@ -238,13 +247,35 @@ func (g *OwnershipGrants) note(ctx context.Context, failure error, wait time.Dur
 type grant struct {
 	name, version string
 	finalizers    []string
-	health        string // RingsHealthAnnotation
+	rings, report string // RingsHealthAnnotation and ReportAnnotation
 	fact          facts.OwnershipGrant
+}
+
+// news returns the annotations to write for a report, none while it has to wait or nothing is to be
+// written. left is when that changes, 0 for never.
+func (m grant) news(of facts.GroupReport, now time.Time) (annotations map[string]string, left time.Duration) {
+	annotations = map[string]string{}
+	if of.Rings != "" && of.Rings != m.rings {
+		annotations[facts.RingsHealthAnnotation] = of.Rings
+	}
+	if of.Components == "" {
+		return annotations, 0
+	}
+	is, at, _, _ := facts.OpenReport(m.report)
+	until := reportInterval
+	if is != of.Components {
+		until = reportPause
+	}
+	if age := now.Sub(at).Abs(); age < until && len(annotations) == 0 {
+		return annotations, until - age
+	}
+	annotations[facts.ReportAnnotation] = facts.SealReport(of.Components, now)
+	return annotations, reportInterval
 }
 
 // reduceGrant returns what is stored of a grant.
 func reduceGrant(o *object, _ *grant, _ time.Time) grant {
-	return grant{o.Name, o.ResourceVersion, o.Finalizers, o.Annotations[facts.RingsHealthAnnotation], facts.OwnershipGrant{
+	return grant{o.Name, o.ResourceVersion, o.Finalizers, o.Annotations[facts.RingsHealthAnnotation], o.Annotations[facts.ReportAnnotation], facts.OwnershipGrant{
 		Group: o.Labels[facts.GrantLabel], UID: string(o.UID), Held: slices.Contains(o.Finalizers, facts.GrantFinalizer), IsDeleted: o.DeletionTimestamp != nil,
 		Rings: o.Annotations[facts.RingsAnnotation],
 	}}

@@ -102,13 +102,13 @@ func TestReplicasThatDisagreeOnHealthWriteInIntervals(t *testing.T) {
 		defer running.Wait()
 		defer end()
 		first, second := api.replica(ctx, t, &running), api.replica(ctx, t, &running)
-		first.Report(map[string]string{"addons": "Healthy prod=1"})
-		second.Report(map[string]string{"addons": "Progressing prod=1"})
+		first.Report(map[string]facts.GroupReport{"addons": {Rings: "Healthy prod=1"}})
+		second.Report(map[string]facts.GroupReport{"addons": {Rings: "Progressing prod=1"}})
 		time.Sleep(time.Minute)
 		if n, most := api.patched(), 2+2*int(time.Minute/healthPause); n < 2 || n > most {
 			t.Errorf("%d patches in a minute; expected 2 to %d", n, most)
 		}
-		second.Report(map[string]string{"addons": "Degraded prod=1"})
+		second.Report(map[string]facts.GroupReport{"addons": {Rings: "Degraded prod=1"}})
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		api.mu.Lock()
@@ -134,7 +134,7 @@ func TestRefusedPatchesAreRepeatedWithGrowingPauses(t *testing.T) {
 		const changes = 100
 		for n := range changes {
 			time.Sleep(10 * time.Second)
-			g.Report(map[string]string{"another": strconv.Itoa(n)})
+			g.Report(map[string]facts.GroupReport{"another": {Rings: strconv.Itoa(n)}})
 		}
 		before := api.patched()
 		time.Sleep(10 * time.Minute)

@@ -196,7 +196,7 @@ func TestGrantSaysHowHealthyItsGroupIs(t *testing.T) {
 	resources := facts.OwnershipGrant{Group: "resources", UID: "r", Held: true, IsDeleted: true, Rings: "prod=1"}
 	grantsAre(t, states, addons, resources)
 	for _, said := range []string{"Progressing prod=1", "Healthy prod=1", "Healthy prod=1", "Degraded prod=1"} {
-		g.Report(map[string]string{"addons": said, "resources": said})
+		g.Report(map[string]facts.GroupReport{"addons": {Rings: said}, "resources": {Rings: said}})
 		a.until("says "+said, func() bool {
 			return a.objects["configmaps"]["argosy-grant-addons"].Annotations[facts.RingsHealthAnnotation] == said
 		})

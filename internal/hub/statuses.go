@@ -27,6 +27,7 @@ type live struct {
 	// digestAt is when an Application's digest was written, in seconds since 1970, if the
 	// Application was seen with it and an older status; else 0.
 	digestAt int64
+	reportAt int64       // when the report of a grant was written, in seconds since 1970, or 0
 	flux     *fluxReport // nil for an Application
 }
 

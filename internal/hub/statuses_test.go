@@ -206,7 +206,10 @@ func TestShortFlapIsAFact(t *testing.T) {
 	f, err := followApplications(Options{Config: &rest.Config{}})
 	require.NoError(t, err)
 	receive(f, *reported("Synced", "Healthy"))
-	look := func() facts.Application { return readApplications(f.objects(), true)[0] }
+	look := func() facts.Application {
+		all, _ := readApplications(f.objects(), true, time.Now())
+		return all[0]
+	}
 	if a := look(); !a.Healthy || a.Broken != 0 {
 		t.Errorf("at first: %+v", a)
 	}

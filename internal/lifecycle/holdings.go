@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -18,6 +19,9 @@ type Holding struct {
 	Cluster, Group, Component string
 	// Source is the file that switches a component on; of a registration, the member's tenant.
 	Source string
+	// Identity is a component's namespace and Helm release, such as "dns/external-dns": with
+	// another one, other objects replace what runs. It is empty where it is not known.
+	Identity string
 }
 
 // Holdings returns what a state gives a member, sorted by group and component. It returns false for
@@ -32,10 +36,10 @@ func Holdings(st *fleetstate.State, c *fleetstate.Cluster) (out []Holding, known
 		return nil, false
 	}
 	if m.Remote {
-		out = append(out, Holding{m.Name, fleetstate.FleetGroup, fleetstate.Agent, ""})
+		out = append(out, Holding{Cluster: m.Name, Group: fleetstate.FleetGroup, Component: fleetstate.Agent})
 	}
 	if !m.IsHub {
-		out = append(out, Holding{m.Name, fleetstate.FleetGroup, fleetstate.Registration, m.Tenant})
+		out = append(out, Holding{Cluster: m.Name, Group: fleetstate.FleetGroup, Component: fleetstate.Registration, Source: m.Tenant})
 	}
 	resolver := st.ResolverOf(c)
 	for _, g := range c.Groups {
@@ -46,9 +50,9 @@ func Holdings(st *fleetstate.State, c *fleetstate.Cluster) (out []Holding, known
 			case len(problems) > 0:
 			case r.Known && c.Enables(g.Name, component, r):
 				source := r.EntryTree.At([]string{catalog.KeyEnabled}).Pos().File
-				out = append(out, Holding{m.Name, g.Name, component, source})
+				out = append(out, Holding{m.Name, g.Name, component, source, resolver.Identity(c, g, component, r)})
 			case !r.Known && isBrought:
-				out = append(out, Holding{m.Name, g.Name, component, m.Pos.File})
+				out = append(out, Holding{Cluster: m.Name, Group: g.Name, Component: component, Source: m.Pos.File})
 			}
 		}
 	}
@@ -60,6 +64,32 @@ func Holdings(st *fleetstate.State, c *fleetstate.Cluster) (out []Holding, known
 func (h Holding) Compare(other Holding) int {
 	return cmp.Or(
 		strings.Compare(h.Cluster, other.Cluster), strings.Compare(h.Group, other.Group), strings.Compare(h.Component, other.Component))
+}
+
+// IsReplacedBy reports whether another identity replaces what runs of a holding.
+func (h Holding) IsReplacedBy(now Holding) bool {
+	namespace, release, known := strings.Cut(h.Identity, "/")
+	toNamespace, toRelease, alsoKnown := strings.Cut(now.Identity, "/")
+	differ := func(a, b string) bool { return a != b && a != fleetstate.UnknownName && b != fleetstate.UnknownName }
+	return known && alsoKnown && (differ(namespace, toNamespace) || differ(release, toRelease))
+}
+
+// Replacement returns the removal of what runs of a holding, which has another identity in a state.
+func Replacement(st *fleetstate.State, hub string, was, is Holding) Removal {
+	out := Removal{
+		Cluster: was.Cluster, Group: was.Group, Component: was.Component, Reason: Replaced, Deletion: fleet.Cascade,
+		Detail: fmt.Sprintf("its namespace and release become %s; they are %s", is.Identity, was.Identity),
+	}
+	if c := st.Cluster(hub, was.Cluster); c != nil && c.Groups[was.Group] != nil {
+		if r, problems := st.ResolverOf(c).MergeEntry(c.Groups[was.Group].Catalogs, was.Component); len(problems) == 0 && r.Known {
+			for _, key := range []string{catalog.KeyNamespace, catalog.KeyReleaseName} {
+				if node := r.EntryTree.At([]string{key}); node != nil && out.Pos.IsZero() {
+					out.Pos = node.Pos()
+				}
+			}
+		}
+	}
+	return out
 }
 
 // RemovalOfHolding returns why a state no longer gives a member of a hub a holding.

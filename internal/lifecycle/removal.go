@@ -23,6 +23,8 @@ const (
 	Disabled Reason = "disabled" // switched off for the cluster, or a label keeps it from being selected
 	Retired  Reason = "retired"  // the member file says so
 	Lost     Reason = "lost"     // the files, or what switched it on, are gone, and nothing says why
+	// Replaced is a component that stays, in another namespace or as another Helm release.
+	Replaced Reason = "replaced"
 )
 
 // Removal is something of a member that a response leaves out, or contains only for its deletion.

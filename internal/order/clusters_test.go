@@ -108,8 +108,10 @@ func (h *hubOfClusters) restart() {
 	h.stop()
 	h.state, h.responses = nil, &response.Cache{}
 	h.order = order.New(order.Options{
-		Store:   h.store,
-		Desired: h.responses.Get,
+		Store: h.store,
+		Desired: func(st *fleetstate.State, q query.Query) (*response.Response, error) {
+			return h.responses.Get(context.Background(), st, q)
+		},
 		Queries: func() map[string][]query.Query {
 			out := map[string][]query.Query{}
 			for group, components := range simulated {
@@ -193,7 +195,7 @@ func (h *hubOfClusters) ask(group, component string) {
 	if q.ApplicationSet = "members"; component != "" {
 		q = h.query(group, component)
 	}
-	desired, err := h.responses.Get(h.state, q)
+	desired, err := h.responses.Get(context.Background(), h.state, q)
 	if err == nil {
 		desired, err = h.order.Compose(h.state, q, desired)
 	}

@@ -18,10 +18,14 @@ type composition struct {
 	// desired are the sets that the repository asks for, by the component that is looked for and
 	// by Application.
 	desired map[string]map[string]response.ParameterSet
+	// newest are the digests of sets that the newest revision asks for, by the same.
+	newest map[string]map[string]string
 	// previous are the sets that the state before asks for, by Application; nil if nobody has
 	// looked.
 	previous map[string]response.ParameterSet
-	waits    []Wait
+	// grants are the sets of ownership grants, by Application; nil if nobody has looked.
+	grants map[string]response.ParameterSet
+	waits  []Wait
 	// lost are waits that are given up, because nobody knows the Application's last set.
 	lost []Wait
 	// unasked reports that a wait is for a component that no query is known of.
@@ -54,12 +58,16 @@ func (c *composition) decide(s response.ParameterSet) (response.ParameterSet, bo
 			c.lost = append(c.lost, *wait)
 			return s, true
 		}
+		wait.Revision = last.Revision()
 		c.waits = append(c.waits, *wait)
 		c.order.held.hold(last)
 		return last, true
 	}
 	if !there && len(given) == 0 && c.hasMoved(item, cluster) {
 		return s, true // its old owner has left it out: no other ApplicationSet has it (D4)
+	}
+	if len(given) > 0 {
+		wait.Revision = given[0].Revision()
 	}
 	c.waits = append(c.waits, *wait)
 	if len(given) > 0 {
@@ -179,20 +187,21 @@ func (c *composition) wait(s response.ParameterSet, cluster *fleetstate.Cluster)
 		if d.Is(item.Group, item.Component) {
 			continue // lint reports it
 		}
-		if reason := c.missing(d, cluster); reason != "" {
+		if reason := c.missing(d, cluster, s.IsOf(c.st.Revision)); reason != "" {
 			return &Wait{Hub: c.query.Hub, Cluster: item.Cluster, Group: item.Group, Component: item.Component, For: text, Reason: reason}
 		}
 	}
 	return nil
 }
 
-// missing says what a dependency lacks on a cluster; empty for nothing.
-func (c *composition) missing(d lifecycle.Dependency, cluster *fleetstate.Cluster) string {
+// missing says what a dependency lacks on a cluster, for a set of the newest revision or of an
+// earlier one; empty for nothing.
+func (c *composition) missing(d lifecycle.Dependency, cluster *fleetstate.Cluster, isNewest bool) string {
 	name := catalog.ApplicationName(d.Component, cluster.Member.Name)
 	desired, found := c.setsOf(d)[name]
 	if !found {
 		if !d.IsToRun(c.st, cluster, c.st.OwnerName(c.query.Hub, c.query.Owner)) {
-			return ""
+			return c.agentLacks(d, cluster)
 		}
 		c.unasked = true
 		return "no ApplicationSet asks for it"
@@ -200,11 +209,38 @@ func (c *composition) missing(d lifecycle.Dependency, cluster *fleetstate.Cluste
 	if desired.Item().IsRemoval {
 		return ""
 	}
+	if isNewest {
+		if newest, is := c.newestOf(d)[name]; is && newest != desired.Digest() {
+			return "a ring or a hold keeps it at an earlier revision"
+		}
+	}
 	a, there := c.st.Facts().Application(name)
 	if !there {
 		return "it has no Application yet"
 	}
 	return lacking(a, desired)
+}
+
+// newestOf returns the digests of a component's sets as the newest revision wants them, by
+// Application.
+func (c *composition) newestOf(d lifecycle.Dependency) map[string]string {
+	if known, is := c.newest[d.String()]; is || c.order.o.Newest == nil {
+		return known
+	}
+	out := map[string]string{}
+	for _, q := range c.order.queries(c.query, d.Component) {
+		r, err := c.order.o.Newest(c.st, q)
+		if served, failure := c.order.o.Desired(c.st, q); err != nil || failure != nil || r == served {
+			continue // nothing is kept back
+		}
+		r.ParameterSets(func(s response.ParameterSet) {
+			if item := s.Item(); d.Is(item.Group, item.Component) {
+				out[item.Name] = s.Digest()
+			}
+		})
+	}
+	c.newest[d.String()] = out
+	return out
 }
 
 // setsOf returns the sets of a component that the repository asks for, by Application.

@@ -9,7 +9,8 @@
 //
 //  1. A component waits while one of its dependencies, on the same cluster and of the same engine,
 //     is not healthy at the digest of the parameter set that the repository asks for (P1). A
-//     dependency that the engine does not deploy there is not waited for.
+//     dependency that the engine does not deploy there is not waited for, but for one that the
+//     hub's component has on an agent that reports.
 //  2. A component that waits and has no Application is left out. One with an Application stays as
 //     it was: the set with the digest that its Application has. What stays survives a restart, and
 //     replicas share it. If nobody knows that set any more, the order of this one Application is

@@ -1,6 +1,7 @@
 package order_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -38,8 +39,12 @@ func newOrdering(t *testing.T, web string) *ordering {
 	for _, component := range []string{"dns", "web"} {
 		o.sets[component] = []query.Query{o.query(component, component)}
 	}
-	o.Order = order.New(order.Options{Desired: o.responses.Get, Queries: func() map[string][]query.Query { return o.sets }})
+	o.Order = order.New(order.Options{Desired: o.desired, Queries: func() map[string][]query.Query { return o.sets }})
 	return o
+}
+
+func (o *ordering) desired(st *fleetstate.State, q query.Query) (*response.Response, error) {
+	return o.responses.Get(context.Background(), st, q)
 }
 
 func (o *ordering) query(applicationSet, component string) query.Query {
@@ -59,7 +64,7 @@ func (o *ordering) state(revision string, more fleettest.Tree, apps ...facts.App
 // compose returns the response of a state to a query, and its sets by Application.
 func (o *ordering) compose(st *fleetstate.State, q query.Query) (*response.Response, map[string]response.ParameterSet) {
 	o.Helper()
-	out, err := o.responses.Get(st, q)
+	out, err := o.desired(st, q)
 	if err == nil {
 		out, err = o.Compose(st, q, out)
 	}
@@ -72,7 +77,7 @@ func (o *ordering) compose(st *fleetstate.State, q query.Query) (*response.Respo
 // applied are the Applications that a state asks for by a query.
 func (o *ordering) applied(st *fleetstate.State, q query.Query, isHealthy bool) (out []facts.Application) {
 	o.Helper()
-	r, err := o.responses.Get(st, q)
+	r, err := o.desired(st, q)
 	require.NoError(o, err)
 	r.ParameterSets(func(s response.ParameterSet) {
 		i := s.Item()
@@ -90,7 +95,7 @@ func TestServedStateHasOneBefore(t *testing.T) {
 	apps := append(o.applied(first, dns, true), o.applied(first, web, true)...)
 	first = o.state("first", nil, apps...)
 	_, was := o.compose(first, web)
-	o.Order = order.New(order.Options{Desired: o.responses.Get, Queries: func() map[string][]query.Query { return o.sets }}) // nobody has asked since the start
+	o.Order = order.New(order.Options{Desired: o.desired, Queries: func() map[string][]query.Query { return o.sets }}) // nobody has asked since the start
 	o.Serving(first)
 	second := o.state("second", fleettest.Tree{dnsValues: "new: true\n", webValues: "new: true\n"}, apps...)
 	for _, isNoted := range []bool{false, true} {
@@ -164,7 +169,7 @@ func TestStrangersDoNotFillTheMemory(t *testing.T) {
 	first := o.state("first", nil, healthy...)
 	o.Serving(first)
 	flood := func(by string) {
-		answer, err := o.responses.Get(first, dns)
+		answer, err := o.responses.Get(context.Background(), first, dns)
 		for i := range 5000 {
 			if err == nil {
 				_, err = o.Compose(first, o.query(fmt.Sprint(by, i), "other"), answer)

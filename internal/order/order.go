@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -29,6 +28,9 @@ const maxQueries = 4096
 type Options struct {
 	// Desired returns the response that the repository asks for; required.
 	Desired func(*fleetstate.State, query.Query) (*response.Response, error)
+	// Newest returns the response of the newest revision, where rings and holds keep others;
+	// default Desired.
+	Newest func(*fleetstate.State, query.Query) (*response.Response, error)
 	// Queries returns those of all known ApplicationSets, by name; default none.
 	Queries func() map[string][]query.Query
 	// Store keeps what stays for a restart; default none.
@@ -101,15 +103,12 @@ type Wait struct {
 	For string `json:"for"`
 	// Reason says what is missing.
 	Reason string `json:"reason"`
+	// Revision is the one that is served meanwhile, empty for none.
+	Revision string `json:"-"`
 	// Removal reports that the component is removed after the other one.
 	Removal bool `json:"removal,omitempty"`
 	// IsNew reports that the component has no Application yet.
 	IsNew bool `json:"new,omitempty"`
-}
-
-// String is a wait in one line.
-func (w Wait) String() string {
-	return fmt.Sprintf("%s/%s of %s waits for %s: %s", w.Group, w.Component, w.Cluster, w.For, w.Reason)
 }
 
 // New makes an Order that remembers nothing yet.
@@ -182,7 +181,7 @@ func (o *Order) Compose(st *fleetstate.State, q query.Query, desired *response.R
 	if known := o.composed(st, of); known != nil {
 		return known, nil
 	}
-	c := &composition{order: o, st: st, query: q, given: o.given(key), desired: map[string]map[string]response.ParameterSet{}}
+	c := &composition{order: o, st: st, query: q, given: o.given(key), desired: map[string]map[string]response.ParameterSet{}, newest: map[string]map[string]string{}}
 	out := desired.Compose(c.decide)
 	if len(c.lost) > 0 && !o.held.checkpoint.IsLoaded() {
 		return nil, &problem.QueryError{Kind: problem.KindUnavailable, Message: "not ready: the parameter sets that stay have not been read from the state yet"}

@@ -89,10 +89,10 @@ func judge(st *fleetstate.State, q query.Checked, sum Tally, problems []problem.
 	switch {
 	case q.Component != "" && q.Base == nil && sum.Live && !sum.Known:
 		return unknownComponent(st, q)
+	case sum.Sets-sum.Own > MaxSets && !q.SubjectsOnly:
+		return &problem.QueryError{Kind: problem.KindUnavailable, Message: fmt.Sprintf("the response has more than %d parameter sets: query per component", MaxSets)}
 	case len(problems) > 0:
 		return query.Unavailable(st, problems)
-	case sum.Sets-sum.Own > MaxSets && !q.SubjectsOnly:
-		return &problem.QueryError{Kind: problem.KindUnavailable, Message: fmt.Sprintf("the response has %d parameter sets; the limit is %d: query per component", sum.Sets-sum.Own, MaxSets)}
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package paramset
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 
 	"github.com/argosy-hub/argosy/internal/fleet/catalog"
@@ -72,6 +74,18 @@ type ComponentSet struct {
 	Companions map[string]CompanionSet `json:"companions,omitempty"`
 	// Team is the team of an application; Argo CD's ApplicationSets have it in their project.
 	Team string `json:"-"`
+}
+
+// Recipe is a short digest of what is deployed: chart, namespace and values. It leaves out what
+// only one service knows: a hub and its agent have the same for the same commit and labels.
+func (s ComponentSet) Recipe() string {
+	s.Common, s.Deletion = Common{}, ""
+	text, err := json.Marshal(s)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:4])
 }
 
 // CompanionSet is a further chart of a component.

@@ -286,3 +286,15 @@ func TestGrantsOutliveARestart(t *testing.T) {
 		})
 	}
 }
+
+// TestStoredReportDoesNotCount: what an agent reported before a restart is not what it reports now,
+// and it is not one that never has.
+func TestStoredReportDoesNotCount(t *testing.T) {
+	grants := facts.NewSet(true).WithApplications(facts.Application{Name: "reports", Grant: true, Report: "[]"}, facts.Application{Name: "silent", Grant: true})
+	set := savedFactsOf(grants).set()
+	for name, want := range map[string]bool{"reports": true, "silent": false} {
+		if a, _ := set.Application(name); a.IsReported() != want || (a.Unheard != "") != want {
+			t.Errorf("%+v", a)
+		}
+	}
+}

@@ -189,7 +189,10 @@ func savedFactsOf(set facts.Set) savedFacts {
 	applications, known := set.Applications()
 	s.Applications, s.Known = slices.Clone(applications), known
 	for i := range s.Applications {
-		s.Applications[i].Healthy = false
+		a := &s.Applications[i]
+		if a.Healthy = false; a.IsReported() {
+			a.Unheard = "the hub's service has not read its report since it started"
+		}
 	}
 	s.Grants, _ = set.Grants(s.GrantsOf)
 	return s

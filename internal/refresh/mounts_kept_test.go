@@ -147,7 +147,7 @@ func TestMountsOfOneStepAreJudgedEachAlone(t *testing.T) {
 		}
 	})
 	ask := func(component string) error {
-		_, err := g.Response(h.r.State(), query.Query{View: query.Components, Hub: "hub", Group: "workloads", Component: component})
+		_, err := g.Response(context.Background(), h.r.State(), query.Query{View: query.Components, Hub: "hub", Group: "workloads", Component: component})
 		return err
 	}
 	for _, component := range []string{"cart-web", "card-web"} {

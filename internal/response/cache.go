@@ -1,6 +1,7 @@
 package response
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/run"
 	"github.com/argosy-hub/argosy/internal/budget"
 	"github.com/argosy-hub/argosy/internal/fleet/catalog"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
@@ -30,12 +32,28 @@ const maxGenerations = 2
 // Cache remembers responses, which are pure functions of a state and a query (G6). From one state
 // to the next it keeps what both say alike. The zero value is ready; several goroutines may use it.
 type Cache struct {
+	computing run.Shared[computedKey, *Response]
+
 	mu          sync.Mutex
 	generations []*generation // newest first
 }
 
-// Get is Respond from memory: the same pointer as long as the response is remembered.
-func (c *Cache) Get(st *fleetstate.State, r query.Query) (*Response, error) {
+// computedKey names a response that is being computed.
+type computedKey struct {
+	of    *generation
+	query queryKey
+}
+
+// Stats returns how many responses were computed, and how many of these were given up because no
+// caller of Get waited for them any more.
+func (c *Cache) Stats() (computed, abandoned int64) {
+	return c.computing.Begun.Load(), c.computing.Abandoned.Load()
+}
+
+// Get is Respond from memory: the same pointer as long as the response is remembered. Callers at
+// the same time share one computation, which ends early when the contexts of all of them have
+// ended.
+func (c *Cache) Get(ctx context.Context, st *fleetstate.State, r query.Query) (*Response, error) {
 	key, err := queryKeyOf(r)
 	if err != nil {
 		return nil, problem.BadRequest("%v", err)
@@ -44,33 +62,33 @@ func (c *Cache) Get(st *fleetstate.State, r query.Query) (*Response, error) {
 	if response, ok := g.get(key); ok {
 		return response, nil
 	}
-	response, failure := g.once(key, func() (*Response, *problem.QueryError) {
-		like, twin := g.takePrevious(key)
-		response, failure := respond(st, r, like, twin)
-		if failure == nil {
-			g.put(key, remembered[*Response]{topicOf(r), response})
+	return c.computing.Do(ctx, computedKey{g, key}, func(ctx context.Context) (*Response, error) {
+		if response, ok := g.get(key); ok { // another computation has just ended
+			return response, nil
 		}
-		return response, failure
+		like, twin := g.previousOf(key)
+		response, failure := respond(ctx, st, r, like, twin)
+		if failure != nil {
+			return nil, failure
+		}
+		g.put(key, remembered[*Response]{topicOf(r), response})
+		return response, nil
 	})
-	if failure != nil {
-		return nil, failure
-	}
-	return response, nil
 }
 
 // GetLike is Get, and shares with another state's response to the same query what both say alike of
 // the same clusters. Both states have the same facts.
-func (c *Cache) GetLike(st *fleetstate.State, r query.Query, like *Response) (*Response, error) {
-	return c.getBeside(st, r, like, func(g *generation) *map[queryKey]*Response { return &g.previous })
+func (c *Cache) GetLike(ctx context.Context, st *fleetstate.State, r query.Query, like *Response) (*Response, error) {
+	return c.getBeside(ctx, st, r, like, func(g *generation) *map[queryKey]*Response { return &g.previous })
 }
 
 // GetTwin is Get, and shares with another state's response to the same query what both say alike,
 // once it is computed. The facts may differ.
-func (c *Cache) GetTwin(st *fleetstate.State, r query.Query, twin *Response) (*Response, error) {
-	return c.getBeside(st, r, twin, func(g *generation) *map[queryKey]*Response { return &g.twins })
+func (c *Cache) GetTwin(ctx context.Context, st *fleetstate.State, r query.Query, twin *Response) (*Response, error) {
+	return c.getBeside(ctx, st, r, twin, func(g *generation) *map[queryKey]*Response { return &g.twins })
 }
 
-func (c *Cache) getBeside(st *fleetstate.State, r query.Query, other *Response, of func(*generation) *map[queryKey]*Response) (*Response, error) {
+func (c *Cache) getBeside(ctx context.Context, st *fleetstate.State, r query.Query, other *Response, of func(*generation) *map[queryKey]*Response) (*Response, error) {
 	key, err := queryKeyOf(r)
 	if err != nil {
 		return nil, problem.BadRequest("%v", err)
@@ -85,7 +103,7 @@ func (c *Cache) getBeside(st *fleetstate.State, r query.Query, other *Response, 
 		(*others)[key] = other
 	}
 	g.mu.Unlock()
-	return c.Get(st, r)
+	return c.Get(ctx, st, r)
 }
 
 // Fingerprint is a text that is the same for two states if they answer a query alike, but for the
@@ -96,7 +114,7 @@ func (c *Cache) Fingerprint(st *fleetstate.State, r query.Query) string {
 	if text, ok := g.fingerprint(key); ok {
 		return text
 	}
-	response, err := c.Get(st, r)
+	response, err := c.Get(context.Background(), st, r)
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -111,6 +129,7 @@ func (t *Response) Fingerprint() string {
 	for _, p := range t.parts {
 		sum.Write(p.digests)
 	}
+	sum.Write([]byte(t.holds))
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
@@ -142,21 +161,10 @@ type generation struct {
 	// fingerprints are small: they are there still when the responses of a large fleet have been
 	// too many to be kept.
 	fingerprints map[queryKey]remembered[string]
-	// pending are those being computed: a query for one meanwhile waits for it. After a commit
-	// all ask at once.
-	pending map[queryKey]*pendingResponse
 	// previous are responses of the state before, each until this one has its own.
 	previous map[queryKey]*Response
 	// twins are responses of states with other facts, which may say the same.
 	twins map[queryKey]*Response
-}
-
-// pendingResponse is there for all who wait when done is closed; both are nil where computing it
-// panicked.
-type pendingResponse struct {
-	done     chan struct{}
-	response *Response
-	failure  *problem.QueryError
 }
 
 // remembered is a value of a query, with what it depends on.
@@ -185,9 +193,7 @@ func queryKeyOf(r query.Query) (queryKey, error) {
 }
 
 func newGeneration(st *fleetstate.State) *generation {
-	return &generation{
-		state: st, responses: map[queryKey]remembered[*Response]{}, fingerprints: map[queryKey]remembered[string]{}, pending: map[queryKey]*pendingResponse{},
-	}
+	return &generation{state: st, responses: map[queryKey]remembered[*Response]{}, fingerprints: map[queryKey]remembered[string]{}}
 }
 
 func (g *generation) get(key queryKey) (*Response, bool) {
@@ -197,37 +203,12 @@ func (g *generation) get(key queryKey) (*Response, bool) {
 	return found.value, ok
 }
 
-// once computes a response, or waits for the caller that is computing it.
-func (g *generation) once(key queryKey, compute func() (*Response, *problem.QueryError)) (*Response, *problem.QueryError) {
-	g.mu.Lock()
-	if found, ok := g.responses[key]; ok {
-		g.mu.Unlock()
-		return found.value, nil
-	}
-	if p := g.pending[key]; p != nil {
-		g.mu.Unlock()
-		<-p.done
-		if p.response == nil && p.failure == nil {
-			return compute()
-		}
-		return p.response, p.failure
-	}
-	p := &pendingResponse{done: make(chan struct{})}
-	g.pending[key] = p
-	g.mu.Unlock()
-	defer func() {
-		g.mu.Lock()
-		delete(g.pending, key)
-		g.mu.Unlock()
-		close(p.done)
-	}()
-	p.response, p.failure = compute()
-	return p.response, p.failure
-}
-
+// put remembers a response, if there is room. What it shares with the previous one is in it now.
 func (g *generation) put(key queryKey, r remembered[*Response]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	delete(g.previous, key)
+	delete(g.twins, key)
 	size := r.value.Len()
 	if size <= maxWhole {
 		size *= 2 // it is kept as a whole beside its parts
@@ -259,15 +240,12 @@ func (g *generation) putFingerprint(key queryKey, f remembered[string]) {
 	g.fingerprints[key] = f
 }
 
-// takePrevious is the previous state's response to a query, nil if there is none, and one of other
-// facts. They are given once: a state has no use for them when it has a response of its own.
-func (g *generation) takePrevious(key queryKey) (response, twin *Response) {
+// previousOf returns the previous state's response to a query, and one of other facts; nil for
+// none.
+func (g *generation) previousOf(key queryKey) (response, twin *Response) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	response, twin = g.previous[key], g.twins[key]
-	delete(g.previous, key)
-	delete(g.twins, key)
-	return response, twin
+	return g.previous[key], g.twins[key]
 }
 
 // succeed takes over from the previous generation what depends on nothing that has changed since:
@@ -348,7 +326,7 @@ func (c *Cache) DeploysTo(st *fleetstate.State, r query.Query, clusters []string
 	if len(clusters) == 0 || r.View != query.Components && r.View != query.Agents && r.View != query.Grants {
 		return false // the others deploy to the requester's own cluster
 	}
-	response, err := c.Get(st, r)
+	response, err := c.Get(context.Background(), st, r)
 	if err != nil {
 		return false
 	}

@@ -2,14 +2,15 @@ package response
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
-	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleet/provision"
@@ -85,7 +86,7 @@ func TestAnswersOutliveOthersApplications(t *testing.T) {
 		previous, err := fleetstate.Build(nil, files, known)
 		require.NoError(t, err)
 		for _, p := range parameters {
-			if _, err := cache.Get(previous, request(t, p)); err != nil {
+			if _, err := cache.Get(t.Context(), previous, request(t, p)); err != nil {
 				t.Fatal(p, err)
 			}
 		}
@@ -128,10 +129,10 @@ func TestAnswersDependOnHeldTenants(t *testing.T) {
 	} {
 		var cache Cache
 		r := request(t, `{"view":"components","group":"addons","component":"dns","base":{}}`)
-		if _, err := cache.Get(c.before, r); err != nil {
+		if _, err := cache.Get(t.Context(), c.before, r); err != nil {
 			t.Fatal(err)
 		}
-		is, err := cache.Get(c.after, r)
+		is, err := cache.Get(t.Context(), c.after, r)
 		require.NoError(t, err)
 		if want, err := Bytes(c.after, r); err != nil || !bytes.Equal(is.Bytes(), want) {
 			t.Errorf("%s: %s, %v; want %s", name, is.Bytes(), err, want)
@@ -186,64 +187,35 @@ func TestFingerprintsOutliveAnswers(t *testing.T) {
 	}
 }
 
-// TestAnswersAreComputedOnce: a query during a computation gets the same response; if
-// computing it panics, the others do not wait for ever.
-func TestAnswersAreComputedOnce(t *testing.T) {
-	t.Parallel()
-	a := newGeneration(nil)
-	key := queryKey{1}
-	began, release := make(chan struct{}), make(chan struct{})
-	var computed atomic.Int32
-	compute := func() (*Response, *problem.QueryError) {
-		if computed.Add(1) == 1 {
-			close(began)
-		}
-		<-release
-		resp := &Response{}
-		a.put(key, remembered[*Response]{value: resp})
-		return resp, nil
-	}
-	got := make(chan *Response, 9)
-	ask := func() {
-		resp, _ := a.once(key, compute)
-		got <- resp
-	}
-	go ask()
-	<-began
-	for range 8 {
-		go ask()
-	}
-	close(release)
-	first := <-got
-	for range 8 {
-		if resp := <-got; resp != first {
-			t.Fatal("two of them got different answers")
-		}
-	}
-	if n := computed.Load(); n != 1 {
-		t.Errorf("it was computed %d times", n)
-	}
+// TestAbandonedResponses: the end of the context ends a computation before its next part. Nothing
+// of it is remembered, and the next one still shares the previous state's parts.
+func TestAbandonedResponses(t *testing.T) {
+	files := fleettest.Small()
+	before, err := fleetstate.Build(nil, fleettest.Snapshot("first", files), facts.Set{})
+	require.NoError(t, err)
+	after, err := fleetstate.Build(before, fleettest.Snapshot("second", files), facts.Set{})
+	require.NoError(t, err)
+	var cache Cache
+	q := request(t, `{"view":"components","group":"addons"}`)
+	was, err := cache.Get(t.Context(), before, q)
+	require.NoError(t, err)
 
-	other := queryKey{2}
-	began, release = make(chan struct{}), make(chan struct{})
-	go func() {
-		defer func() { _ = recover() }()
-		_, _ = a.once(other, func() (*Response, *problem.QueryError) {
-			close(began)
-			<-release
-			panic("computing")
-		})
-	}()
-	<-began
-	go func() {
-		resp, _ := a.once(other, func() (*Response, *problem.QueryError) { return &Response{}, nil })
-		got <- resp
-	}()
-	close(release)
-	if <-got == nil {
-		t.Error("no answer after a panic")
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if got, failure := respond(ended, after, q, nil, nil); failure != errAbandoned {
+		t.Errorf("computed %v, %v", got, failure)
 	}
-	assert.Equal(t, 0, len(a.pending), "something is still pending")
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := cache.Get(ended, after, q); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		synctest.Wait() // until the computation has ended, too
+		is, err := cache.Get(t.Context(), after, q)
+		require.NoError(t, err)
+		if is.Sets() == 0 || !slices.Equal(is.parts, was.parts) {
+			t.Error("the parts of the previous state are computed again")
+		}
+	})
 }
 
 // TestComputationsShareTheirMemory: many large responses at a time take no more than two limits,

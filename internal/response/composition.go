@@ -30,6 +30,18 @@ func (s ParameterSet) DependsOn() []string { return s.encoded.subject.dependsOn 
 // Digest is the set's field digest.
 func (s ParameterSet) Digest() string { return string(s.encoded.digest()) }
 
+// IsOf reports whether the set is computed from a revision.
+func (s ParameterSet) IsOf(revision string) bool {
+	return s.encoded.hole > 0 && bytes.HasPrefix(s.revision, revisionField(revision))
+}
+
+// Revision is the set's field revision.
+func (s ParameterSet) Revision() string {
+	var own struct{ Revision string }
+	_ = json.Unmarshal(s.fixed().text, &own) // a text of ours
+	return own.Revision
+}
+
 // fixed is the set with the revision of the response that it is from.
 func (s ParameterSet) fixed() encodedSet {
 	e := s.encoded
@@ -37,6 +49,16 @@ func (s ParameterSet) fixed() encodedSet {
 		e.text, e.hole = slices.Concat(e.text[:e.hole], s.revision, e.text[e.hole:]), 0
 	}
 	return e
+}
+
+// Recipe returns the version of a component, and the digest of its paramset.ComponentSet.Recipe;
+// empty texts for any other set.
+func (s ParameterSet) Recipe() (version, digest string) {
+	var set paramset.ComponentSet
+	if json.Unmarshal(s.encoded.text, &set) != nil || set.Component == "" {
+		return "", ""
+	}
+	return set.Chart.Version, set.Recipe()
 }
 
 // Len is the number of bytes of the set.
@@ -196,7 +218,7 @@ func (t *Response) Compose(decide Composition) *Response {
 	if !changed {
 		return t
 	}
-	out := &Response{opening: t.opening, closing: t.closing, revision: t.revision, parts: parts, to: t.to}
+	out := &Response{opening: t.opening, closing: t.closing, revision: t.revision, parts: parts, to: t.to, holds: t.holds}
 	for _, p := range parts {
 		out.add(p.total)
 	}

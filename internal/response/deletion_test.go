@@ -298,7 +298,7 @@ func TestApprovalOfADeletionCountsAtOnce(t *testing.T) {
 		want  string
 	}{{files, "orphan"}, {approved, "cascade"}, {files, "orphan"}} {
 		st = querytest.NoProblems(t, querytest.Next(t, st, fleettest.Snapshot(strconv.Itoa(i), step.files), known))
-		r, err := cache.Get(st, q)
+		r, err := cache.Get(t.Context(), st, q)
 		require.NoError(t, err)
 		sets := querytest.Sets(t, r.Bytes())
 		if len(sets) != 1 || sets[0].Text("deletion") != step.want {

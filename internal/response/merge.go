@@ -25,6 +25,9 @@ type Merging struct {
 	// Places are what Pick says of each cluster, whatever the component, where it says the same of
 	// all components and all responses are of the same clusters; else nil.
 	Places []int
+	// Holds is a text about the sets that manual holds keep, which Fingerprint takes in: a hold
+	// changes no digest.
+	Holds string
 	// Like is any other merge for the query, with which this one shares the parts that are the
 	// same; nil for none.
 	Like *Response
@@ -36,7 +39,7 @@ type Merging struct {
 func (t *Response) Merge(m Merging) *Response {
 	merge := merger{Merging: m, responses: slices.Concat([]*Response{t}, m.Others), isOwn: true}
 	merge.at, merge.atOf = make([]*encodedCluster, len(merge.responses)), make([]*fleetstate.Cluster, len(merge.responses))
-	out := &Response{opening: t.opening, closing: t.closing, revision: t.revision, to: t.to}
+	out := &Response{opening: t.opening, closing: t.closing, revision: t.revision, to: t.to, holds: m.Holds}
 	add := func(p *part) {
 		out.parts = append(out.parts, p)
 		out.add(p.total)
@@ -160,6 +163,35 @@ func (m *merger) next() bool {
 		}
 	}
 	return m.first != nil
+}
+
+// Apart returns what two responses to one query are about where they differ: sets that only one of
+// them has, and sets with different digests.
+func Apart(a, b *Response) (out []lifecycle.Item) {
+	m := merger{cursors: []clusterCursor{{parts: a.parts}, {parts: b.parts}}, at: make([]*encodedCluster, 2), atOf: make([]*fleetstate.Cluster, 2)}
+	for m.next() {
+		if m.at[0] != m.at[1] {
+			out = append(m.at[0].without(m.at[1], out), m.at[1].without(m.at[0], nil)...)
+		}
+	}
+	return out
+}
+
+// without appends what a cluster's sets are about, except for sets that another one has with the
+// same digest. Both may be nil.
+func (c *encodedCluster) without(other *encodedCluster, out []lifecycle.Item) []lifecycle.Item {
+	if c == nil {
+		return out
+	}
+	for _, e := range c.sets {
+		isSame := func(o encodedSet) bool {
+			return o.subject.Name == e.subject.Name && bytes.Equal(o.digest(), e.digest())
+		}
+		if other == nil || !slices.ContainsFunc(other.sets, isSame) {
+			out = append(out, e.subject.Item)
+		}
+	}
+	return out
 }
 
 // None is a response without parameter sets, of a state that knows nothing of what is asked for.

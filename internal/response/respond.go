@@ -1,6 +1,7 @@
 package response
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
 
@@ -44,7 +45,7 @@ func RespondBoth(before, after *fleetstate.State, r query.Query) (was, is *Respo
 }
 
 func respondLike(st *fleetstate.State, r query.Query, like *Response) (*Response, error) {
-	response, failure := respond(st, r, like, nil)
+	response, failure := respond(context.Background(), st, r, like, nil)
 	if failure != nil {
 		return nil, failure
 	}
@@ -52,15 +53,16 @@ func respondLike(st *fleetstate.State, r query.Query, like *Response) (*Response
 }
 
 // respond computes a response. Previous is that of another state with the same facts, whose parts
-// it may share; nil for none. What it computes that a twin says, too, it shares with that.
-func respond(st *fleetstate.State, r query.Query, previous, twin *Response) (*Response, *problem.QueryError) {
+// it may share; nil for none. What it computes that a twin says, too, it shares with that. The end
+// of the context ends it early.
+func respond(ctx context.Context, st *fleetstate.State, r query.Query, previous, twin *Response) (*Response, *problem.QueryError) {
 	q, failure := query.Check(st, r)
 	if failure != nil {
 		return nil, failure
 	}
 	var parts []*part
 	if q.View == query.Components || q.View == query.Members {
-		parts, failure = partsByCluster(st, q, previous, twin)
+		parts, failure = partsByCluster(ctx, st, q, previous, twin)
 	} else {
 		parts, failure = onePart(st, q)
 	}
@@ -87,8 +89,11 @@ func onePart(st *fleetstate.State, q query.Checked) ([]*part, *problem.QueryErro
 	return []*part{newPart(nil, []*encodedCluster{all}, nil, nil)}, nil
 }
 
+// errAbandoned is for nobody: the context ends when no one waits.
+var errAbandoned = &problem.QueryError{Kind: problem.KindUnavailable, Message: "nobody waits for the response"}
+
 // partsByCluster is a response of a view that has sets of single members.
-func partsByCluster(st *fleetstate.State, q query.Checked, previous, twin *Response) ([]*part, *problem.QueryError) {
+func partsByCluster(ctx context.Context, st *fleetstate.State, q query.Checked, previous, twin *Response) ([]*part, *problem.QueryError) {
 	var old []*part
 	if previous != nil && previous.to == requesterOf(st, q) {
 		old = previous.parts
@@ -100,8 +105,9 @@ func partsByCluster(st *fleetstate.State, q query.Checked, previous, twin *Respo
 	now := computing.begin()
 	defer now.end()
 	var failed atomic.Bool // the rest need not be computed
+	var counted atomic.Int64
 	run.Each(len(parts), func(i int) {
-		if failed.Load() {
+		if failed.Load() || ctx.Err() != nil {
 			return
 		}
 		of := clusters[i*partSize : min((i+1)*partSize, len(clusters))]
@@ -125,13 +131,21 @@ func partsByCluster(st *fleetstate.State, q query.Checked, previous, twin *Respo
 			}
 		}
 		parts[i] = newPart(of, all, nil, nil)
+		if counted.Add(int64(parts[i].Sets-parts[i].Own)) > paramset.MaxSets {
+			failed.Store(true)
+		}
 	})
+	if ctx.Err() != nil {
+		return nil, errAbandoned
+	}
 	if i := slices.IndexFunc(errs, func(e *problem.QueryError) bool { return e != nil }); i >= 0 {
 		return nil, errs[i]
 	}
 	var sum total
 	for _, p := range parts {
-		sum.add(p.total)
+		if p != nil {
+			sum.add(p.total)
+		}
 	}
 	if failure := paramset.Judge(st, q, sum.Tally, slices.Concat(problems...)); failure != nil {
 		return nil, failure

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"io"
 	"iter"
+	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -18,6 +20,7 @@ type Response struct {
 	parts            []*part
 	total
 	to    requester
+	holds string                 // what manual holds keep (Merging.Holds)
 	whole atomic.Pointer[[]byte] // all of it, when it is small and has been asked for
 }
 
@@ -128,4 +131,13 @@ func (t *Response) Texts() iter.Seq[[]byte] {
 			}
 		}
 	}
+}
+
+// WithHold returns the response with a hold's reason beside the revision of its sets. Neither is in
+// a set's digest.
+func (t *Response) WithHold(reason string) *Response {
+	out := &Response{opening: t.opening, closing: t.closing, parts: t.parts, to: t.to}
+	out.revision = slices.Concat(t.revision, []byte(`"hold":`+strconv.Quote(reason)+`,`))
+	out.total = t.total
+	return out
 }

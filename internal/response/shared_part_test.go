@@ -83,7 +83,7 @@ func TestReusedResponseEqualsAFreshOne(t *testing.T) {
 				if r.IntN(4) == 0 {
 					continue // not asked in every state
 				}
-				got, gotErr := cache.Get(st, request)
+				got, gotErr := cache.Get(t.Context(), st, request)
 				want, wantErr := response.Respond(fresh, request)
 				if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
 					t.Fatalf("seed %d, step %d: %v; computed anew: %v", seed, step, gotErr, wantErr)
@@ -116,7 +116,7 @@ func TestReusedResponseEqualsAFreshOne(t *testing.T) {
 				if previous == nil {
 					continue
 				}
-				before, beforeErr := cache.Get(previous, request)
+				before, beforeErr := cache.Get(t.Context(), previous, request)
 				was, is, err := response.RespondBoth(previous, st, request)
 				if (err == nil) != (beforeErr == nil) || err == nil && (!bytes.Equal(was.Bytes(), before.Bytes()) || !bytes.Equal(is.Bytes(), want.Bytes())) {
 					t.Fatalf("seed %d, step %d: both answers are not those of each state: %v, %v", seed, step, err, beforeErr)
@@ -263,12 +263,12 @@ func TestUnchangedClustersAreReused(t *testing.T) {
 	st, err := fleetstate.Build(nil, snapshot.FromMap(contents), facts.Set{})
 	require.NoError(t, err)
 	var cache response.Cache
-	before, err := cache.Get(st, request)
+	before, err := cache.Get(t.Context(), st, request)
 	require.NoError(t, err)
 	contents[file] += "more: 1\n"
 	next, err := fleetstate.Build(st, snapshot.FromMap(contents), facts.Set{})
 	require.NoError(t, err)
-	after, err := cache.Get(next, request)
+	after, err := cache.Get(t.Context(), next, request)
 	require.NoError(t, err)
 	was := map[*byte]bool{} // sets that were written anew have memory of their own
 	for text := range before.Texts() {

@@ -134,14 +134,14 @@ func (j *Judge) responses(previous, desired *fleetstate.State, q Query) (was, is
 		is, _ = response.Inputs(desired, q.Query)
 		return was, is
 	}
-	if before, err := j.o.Responses.Get(previous, q.Query); err == nil {
+	if before, err := j.o.Responses.Get(context.Background(), previous, q.Query); err == nil {
 		was = before
 	}
 	like := was
 	if !previous.Facts().Equal(desired.Facts()) {
 		like = nil
 	}
-	if now, err := new(response.Cache).GetLike(desired, q.Query, like); err == nil { // the state may never be served
+	if now, err := new(response.Cache).GetLike(context.Background(), desired, q.Query, like); err == nil { // the state may never be served
 		is = now
 	}
 	return was, is

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -43,6 +44,15 @@ func announced(st *fleetstate.State, policy string) map[string]string {
 	return out
 }
 
+// isPending reports whether the hub announces that a policy's file has changed, and that the
+// earlier one is still in force.
+func isPending(st *fleetstate.State, policy, group string) bool {
+	grants, _ := st.Facts().Grants(agentOf(st))
+	return slices.ContainsFunc(grants, func(g facts.OwnershipGrant) bool {
+		return g.Group == group && slices.Contains(strings.Fields(g.Rings), policy+rollout.Pending)
+	})
+}
+
 // ofOthers are the groups that an agent's engine does not own.
 func ofOthers(st *fleetstate.State) []string {
 	return slices.DeleteFunc(slices.Clone(st.Groups()), func(group string) bool {
@@ -53,22 +63,25 @@ func ofOthers(st *fleetstate.State) []string {
 
 // follow has an agent's groups take what the hub has announced, and reports whether one has. What a
 // replica has written is taken in before that (rule 4).
-func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollout.Policy) bool {
+func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollout.Policy, c *change) bool {
 	says := announced(st, policy.Name)
 	for group, revision := range says {
 		r.fetch(ctx, st, revision, r.followedState(policy.Name, group))
 	}
 	r.mu.Lock()
 	p, before := r.logOf(policy.Name)
-	if p == nil || p.isStale {
+	if p == nil || p.isStale || p.isEnded {
 		r.mu.Unlock()
 		return false
 	}
 	next := rollout.Follow(before, says, ofOthers(st), func(revision string) bool { return r.revisions[revision] != nil }, r.o.Now())
+	if next.InForce == nil && !isWithoutFile(policy) {
+		next = next.Begins(policy, st.Revision)
+	}
 	needs := p.needs
 	p.needs = next.Revisions() // other states may be served while the log is written
 	r.mu.Unlock()
-	if p.record != nil {
+	if next = r.put(next, c); p.record != nil {
 		next = next.Keep(r.kept)
 	}
 	if next.Equal(before) {
@@ -83,6 +96,7 @@ func (r *Rings) follow(ctx context.Context, st *fleetstate.State, policy *rollou
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.noteChange(policy.Name, p, next, c)
 	p.log, p.isLost, p.problem, p.needs = next, false, "", nil
 	r.o.Logger.Info("groups take the revisions of their ring on the hub", "rollout", policy.Name, "revisions", fmt.Sprint(says))
 	return true
@@ -137,104 +151,187 @@ func (r *Rings) fetch(ctx context.Context, st *fleetstate.State, name string, be
 
 // followed are the places of an agent's groups in a policy. A group is lost of which nobody knows
 // what it has: also one that has come back, until it has followed its hub.
-func (r *Rings) followed(v *view, known *policyState) map[string]int {
+func (r *Rings) followed(v *view, policy *rollout.Policy, known *policyState) map[string]int {
 	out, agent, others := map[string]int{}, roster.ServedMember(v.st, v.hub, agentOf(v.st)), ofOthers(v.st)
 	for _, group := range v.st.Groups() {
 		out[group] = lost
-		if agent != nil && followsRings(known.policy, agent, group) && known.log.Rings[group].Released && !slices.Contains(others, group) {
+		if agent != nil && followsRings(policy, agent, group) && known.log.Rings[group].Released && !slices.Contains(others, group) {
 			continue
 		}
 		switch revision := known.log.Followed(group); {
 		case revision != "":
 			out[group] = r.place(v, revision)
-		case slices.Contains(others, group) || !known.policy.Scope.CoversPart(group):
+		case slices.Contains(others, group) || !policy.Scope.CoversPart(group):
 			out[group] = 0 // the hub announces nothing for it, and it holds up no other group
 		}
 	}
 	return out
 }
 
-// reports are what the service of an agent says of its groups: a health status of Argo CD, and the
-// announcement that it is about (facts.RingsHealthAnnotation). It says nothing of a group that has
-// not taken what is announced.
-func (r *Rings) reports(v *view) map[string]string {
-	agent := agentOf(v.st)
-	grants, _ := v.st.Facts().Grants(agent)
-	says := map[string]string{}
+// groupHealth is what is known of a group of an agent.
+type groupHealth struct {
+	// announced is what the group has taken, and atIt how healthy it is at that; empty and nil
+	// while it has not taken what is announced.
+	announced  string
+	atIt       *rollout.MemberHealth
+	components map[string]*componentHealth
+}
+
+// componentHealth is what is known of a component of an agent.
+type componentHealth struct {
+	rollout.MemberHealth
+	isMissing       bool
+	version, digest string // of what it is answered
+}
+
+// statusWords are Argo CD's words for statuses.
+var statusWords = map[rollout.Status]string{
+	rollout.Healthy: "Healthy", rollout.Progressing: "Progressing", rollout.Unknown: "Unknown", rollout.Degraded: "Degraded",
+}
+
+// take takes in what is known of an object of a component.
+func (g *groupHealth) take(component string, is facts.Application, status rollout.Status, why string) {
+	c := g.components[component]
+	if c == nil {
+		c = &componentHealth{MemberHealth: rollout.MemberHealth{Status: rollout.Healthy}}
+		g.components[component] = c
+	}
+	c.Take(status, why)
+	c.isMissing = c.isMissing || is.Name == ""
+}
+
+// note takes in what is known of a group as a whole.
+func (g *groupHealth) note(status rollout.Status, why string) {
+	if g.atIt != nil {
+		g.atIt.Take(status, why)
+	}
+}
+
+// serve takes in what a component is answered.
+func (g *groupHealth) serve(s response.ParameterSet) {
+	if c := g.components[s.Item().Component]; c != nil {
+		c.version, c.digest = s.Recipe()
+	}
+}
+
+// report is what the hub gets.
+func (g *groupHealth) report() (out facts.GroupReport) {
+	if g.atIt != nil {
+		word := statusWords[g.atIt.Status]
+		if g.atIt.Status == rollout.Unknown {
+			word = statusWords[rollout.Progressing]
+		}
+		out.Rings = word + " " + g.announced
+	}
+	var all []facts.ComponentReport
+	for name, c := range g.components {
+		is := facts.ComponentReport{Component: name, Health: statusWords[c.Status], Version: c.version, Digest: c.digest}
+		if c.isMissing && c.Status == rollout.Progressing {
+			is.Health = "Missing"
+		}
+		all = append(all, is)
+	}
+	out.Components = facts.FormatReport(all)
+	return out
+}
+
+// reports are what the service of an agent says of its groups: what the engine runs of each
+// component, and how healthy a group is at what is announced. It says nothing of the latter while
+// the group has not taken it.
+func (r *Rings) reports(v *view) map[string]facts.GroupReport {
+	grants, _ := v.st.Facts().Grants(agentOf(v.st))
+	groups := map[string]*groupHealth{}
 	for _, g := range grants {
+		groups[g.Group] = &groupHealth{components: map[string]*componentHealth{}}
 		if r.hasTaken(v, g) {
-			says[g.Group] = g.Rings
+			groups[g.Group].announced, groups[g.Group].atIt = g.Rings, &rollout.MemberHealth{Status: rollout.Healthy}
 		}
 	}
-	if len(says) == 0 || !r.knowsHealth(v.st) {
+	if len(groups) == 0 || !r.knowsHealth(v.st) {
 		return nil
 	}
-	health := map[string]*rollout.MemberHealth{}
-	for group := range says {
-		health[group] = &rollout.MemberHealth{Status: rollout.Healthy}
-	}
-	take := func(item lifecycle.Item, status rollout.Status, why string) {
-		if m := health[item.Group]; m != nil && v.covers(item.Group, item.Component) {
-			m.Take(status, why)
+	take := func(item lifecycle.Item, is facts.Application, status rollout.Status, why string) {
+		g := groups[item.Group]
+		if g == nil {
+			return
+		}
+		if v.covers(item.Group, item.Component) {
+			g.note(status, why)
+		}
+		if item.Component != "" {
+			g.take(item.Component, is, status, why)
 		}
 	}
-	if r.isFlux(v.st) {
-		if !r.fluxHealth(v, func(item lifecycle.Item, _ int64, status rollout.Status, why string) { take(item, status, why) }) {
+	if !r.isFlux(v.st) {
+		r.agentHealth(v, groups, take)
+	} else {
+		if !r.fluxHealth(v, take) {
 			return nil
 		}
-	} else {
-		r.agentHealth(v, health, take)
+		r.fluxVersions(v, groups)
 	}
-	out := map[string]string{}
-	for group, text := range says {
-		status := "Progressing"
-		switch health[group].Status {
-		case rollout.Healthy:
-			status = "Healthy"
-		case rollout.Degraded:
-			status = "Degraded"
-		case rollout.Progressing, rollout.Unknown:
-		}
-		out[group] = status + " " + text
+	out := map[string]facts.GroupReport{}
+	for name, g := range groups {
+		out[name] = g.report()
 	}
 	return out
 }
 
 // agentHealth takes in the Applications of an agent's groups. The ApplicationSets of a group may
 // come later than its grant: until they ask for it, nothing of it runs.
-func (r *Rings) agentHealth(v *view, health map[string]*rollout.MemberHealth, take func(lifecycle.Item, rollout.Status, string)) {
+func (r *Rings) agentHealth(v *view, groups map[string]*groupHealth, take func(lifecycle.Item, facts.Application, rollout.Status, string)) {
 	asked := map[string]bool{}
 	for _, queries := range r.o.Queries() {
 		for _, q := range queries {
-			if q.Hub != r.o.Hub || q.View != query.Components || v.st.OwnerName(q.Hub, q.Owner) != agentOf(v.st) || health[q.Group] == nil {
+			g := groups[q.Group]
+			if q.Hub != r.o.Hub || q.View != query.Components || v.st.OwnerName(q.Hub, q.Owner) != agentOf(v.st) || g == nil {
 				continue
 			}
-			desired, err := r.Respond(v.st, q)
+			desired, err := r.Respond(context.Background(), v.st, q)
 			if isUnknown(err) {
 				continue
 			}
 			asked[q.Group] = true
 			if err != nil {
-				health[q.Group].Take(rollout.Unknown, err.Error())
+				g.note(rollout.Unknown, err.Error())
 				continue
 			}
 			desired.ParameterSets(func(s response.ParameterSet) {
 				item := s.Item()
 				a, there := v.st.Facts().Application(item.Name)
 				status, why := judge(a, there, item.Name, s.Digest())
-				take(item, status, why)
+				take(item, a, status, why)
+				g.serve(s)
 			})
 		}
 	}
-	for group, m := range health {
-		if asked[group] {
+	for group, g := range groups {
+		if asked[group] || g.atIt == nil {
 			continue
 		}
-		all, err := r.Respond(v.st, query.Query{View: query.Components, Hub: r.o.Hub, Group: group, Owner: agentOf(v.st)})
+		all, err := r.Respond(context.Background(), v.st, r.allOf(v, group))
 		if err == nil && all.Sets() > 0 {
-			m.Take(rollout.Progressing, "no ApplicationSet asks for group "+group)
+			g.note(rollout.Progressing, "no ApplicationSet asks for group "+group)
 		}
 	}
+}
+
+// fluxVersions takes in the versions that Flux gets. Nothing is reported on the components of a
+// group without a response.
+func (r *Rings) fluxVersions(v *view, groups map[string]*groupHealth) {
+	for group, g := range groups {
+		all, err := r.Respond(context.Background(), v.st, r.allOf(v, group))
+		if err != nil {
+			clear(g.components)
+			continue
+		}
+		all.ParameterSets(g.serve)
+	}
+}
+
+// allOf is the query for all components of an agent's group.
+func (r *Rings) allOf(v *view, group string) query.Query {
+	return query.Query{View: query.Components, Hub: r.o.Hub, Group: group, Owner: agentOf(v.st)}
 }
 
 // hasTaken reports whether a group is answered from all revisions that its grant announces.
@@ -261,18 +358,21 @@ func (v *view) covers(group, component string) bool {
 // announce gives the grants of agents the revisions of their rings (view grants).
 func (v *view) announce(desired *response.Response) *response.Response {
 	return desired.Compose(func(s response.ParameterSet) (response.ParameterSet, bool) {
-		item, says := s.Item(), rollout.Announcement{}
+		item, says, pending := s.Item(), rollout.Announcement{}, ""
 		if i, isMember := v.roster.Index(item.Cluster); isMember {
 			for n, x := range v.rings {
 				if followsRings(x.policy, v.roster.Members[i], item.Group) {
 					says[x.policy.Name] = v.revision(x.places[v.roster.Ring(n, i)])
+					if x.isPending {
+						pending += " " + x.policy.Name + rollout.Pending
+					}
 				}
 			}
 		}
 		if len(says) == 0 {
 			return s, true
 		}
-		out, err := s.WithRings(says.String())
+		out, err := s.WithRings(says.String() + pending)
 		return out, err == nil
 	})
 }
@@ -288,9 +388,16 @@ func (h *healths) noteGrant(s response.ParameterSet) {
 	for n, x := range h.v.rings {
 		if followsRings(x.policy, h.v.roster.Members[i], item.Group) {
 			a, there := h.v.st.Facts().Application(item.Name)
+			status, why := judge(a, there, item.Name, s.Digest())
+			switch unhealthy := a.Unhealthy(); {
+			case a.Unheard != "": // Argo CD repeats what the service wrote last
+				status, why = rollout.Unknown, item.Name+": "+a.Unheard
+			case status != rollout.Healthy && unhealthy != "":
+				why += " (" + unhealthy + ")"
+			}
 			health := h.at(n, i)
 			health.NoteBreak(a.Broken)
-			health.Take(judge(a, there, item.Name, s.Digest()))
+			health.Take(status, why)
 		}
 	}
 }

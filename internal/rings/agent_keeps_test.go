@@ -33,7 +33,7 @@ func drainingAgent(commit int) *snapshot.Snapshot {
 // given is what the agent's engine gets for group addons, or why it gets nothing.
 func (a agent) given() string {
 	a.Helper()
-	out, err := a.Respond(a.st, ofAgent)
+	out, err := a.Respond(context.Background(), a.st, ofAgent)
 	if err != nil {
 		return err.Error()
 	}
@@ -139,12 +139,12 @@ func TestAgentOfWhichNobodyAsksIsNotHealthy(t *testing.T) {
 	grant := facts.OwnershipGrant{Group: "addons", UID: "uid", Held: true, Rings: announcement}
 	queries := map[string][]query.Query{"others": {{View: query.Components, Hub: "hub-1", Group: "resources", Owner: "a"}}}
 	var st *fleetstate.State
-	var says map[string]string
+	var says map[string]facts.GroupReport
 	r := New(Options{
 		Hub: "hub-1", Responses: new(response.Cache), Logger: slog.New(slog.DiscardHandler),
 		Queries: func() map[string][]query.Query { return queries },
 		State:   func() *fleetstate.State { return st },
-		Report:  func(health map[string]string) { says = health },
+		Report:  func(reports map[string]facts.GroupReport) { says = reports },
 	})
 	look := func(apps ...facts.Application) string {
 		var err error
@@ -153,7 +153,7 @@ func TestAgentOfWhichNobodyAsksIsNotHealthy(t *testing.T) {
 		}
 		r.Serving(st)
 		r.Look(t.Context())
-		return says["addons"]
+		return says["addons"].Rings
 	}
 	if is := look(); !strings.HasSuffix(is, announcement) || strings.HasPrefix(is, "Healthy") {
 		t.Errorf("nobody asks for the group, and the agent says %q", is)
@@ -161,7 +161,7 @@ func TestAgentOfWhichNobodyAsksIsNotHealthy(t *testing.T) {
 	ask := query.Query{View: query.Components, Hub: "hub-1", Group: "addons", Component: "dns", Owner: "a"}
 	queries["dns"] = []query.Query{ask}
 	var apps []facts.Application
-	out, err := r.Respond(st, ask)
+	out, err := r.Respond(context.Background(), st, ask)
 	require.NoError(t, err)
 	out.ParameterSets(func(s response.ParameterSet) {
 		i := s.Item()

@@ -114,7 +114,7 @@ func TestStatesDuringAWriteForgetNothing(t *testing.T) {
 		t.Fatal("nothing is written")
 	}
 	a.serve(newest, announced.Revision) // published anew, as the group has taken a revision
-	if _, err := a.Respond(a.st, ofAgent); err != nil {
+	if _, err := a.Respond(context.Background(), a.st, ofAgent); err != nil {
 		t.Error(err)
 	}
 	if is := a.Report().Rollouts[0].Rings[0]; is.Revision != announced.Revision {

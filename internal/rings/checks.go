@@ -33,7 +33,7 @@ func (r *Rings) Check(ctx context.Context) bool {
 	slots := make(chan struct{}, maxLooks)
 	var running sync.WaitGroup
 	found := false
-	for _, policy := range st.Fleet.Rollouts {
+	for _, policy := range r.counting(st) {
 		for i := range policy.Rings {
 			ring := &policy.Rings[i]
 			if len(ring.Checks) == 0 {

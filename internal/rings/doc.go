@@ -24,7 +24,7 @@
 //  6. The service of an agent follows its hub: each group has the revision that its grant
 //     announces, and keeps what it has while none arrives or nobody has its files. What it had of a
 //     group that the hub deploys is forgotten. It reports how healthy the group is at the
-//     announcement, which is the hub's evidence of the agent.
+//     announcement, which is the hub's evidence of the agent, and what runs of each component.
 //  7. What a ring's record names and nobody has any more is not answered: Argo CD then changes
 //     nothing.
 //  8. An engine with Flux gets one artifact. Its components follow rule 2, and its HelmReleases and

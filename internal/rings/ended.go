@@ -40,7 +40,7 @@ func (r *Rings) endOthers(ctx context.Context, st *fleetstate.State) {
 	isDone := err == nil
 	for _, name := range names {
 		policy, is := policyOfRecord(name)
-		if !is || hasPolicy(st, policy) {
+		if !is || policy == holdsRecord || newestOf(st, policy) != nil || r.knows(policy) {
 			continue
 		}
 		record := newRecord(r.o.Store, policy)
@@ -54,13 +54,18 @@ func (r *Rings) endOthers(ctx context.Context, st *fleetstate.State) {
 		case r.o.ReadAt(st.Revision).IsZero():
 			isDone = false
 		case log.IsOlderThan(rollout.Facts{Newest: st.Revision, Before: r.looked, ReadAt: r.o.ReadAt(st.Revision)}):
+			if log.InForce != nil { // a replica has seen its file
+				r.locked(func() { r.policies[policy] = r.recorded(policy, log.InForce) })
+				r.o.Reconsider()
+				continue
+			}
 			err = errors.Join(err, record.Write(ctx, rollout.Log{Ended: true}))
 			r.o.Logger.Info("a rollout has ended, as the fleet has no such policy any more", "rollout", policy, "revision", st.Revision)
 		default:
 			isDone = false
 		}
 	}
-	if err == nil && isDone && len(st.Fleet.Rollouts) == 0 {
+	if err == nil && isDone && !r.HasPolicies(st) {
 		err = r.removeFiles(ctx, names, map[string]*snapshot.Snapshot{})
 	}
 	if err != nil {

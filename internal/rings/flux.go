@@ -21,7 +21,7 @@ import (
 // Artifact returns what an engine with Flux is to run: OwnedBy and Build of package flux, with what
 // later rings have. The error is a *problem.QueryError or a problem.List.
 func (r *Rings) Artifact(st *fleetstate.State, hub, owner string) (flux.Artifact, error) {
-	if len(st.Fleet.Rollouts) == 0 || hub != r.o.Hub || st.OwnerName(hub, owner) != engineOf(st) {
+	if !r.keepsAnything(st) || hub != r.o.Hub || st.OwnerName(hub, owner) != engineOf(st) {
 		return flux.Build(st, hub, owner)
 	}
 	v := r.viewOf(st)
@@ -31,6 +31,12 @@ func (r *Rings) Artifact(st *fleetstate.State, hub, owner string) (flux.Artifact
 				return flux.Artifact{}, &problem.QueryError{Kind: problem.KindUnavailable, Message: why}
 			}
 		}
+	}
+	if v.frozen.lacks != "" {
+		return flux.Artifact{}, &problem.QueryError{Kind: problem.KindUnavailable, Message: v.frozen.lacks}
+	}
+	if v.frozen.lacksRows {
+		return flux.Artifact{}, &problem.QueryError{Kind: problem.KindUnavailable, Message: "something may not be removed of which nobody here knows what was served before the start: approve it, or take it back"}
 	}
 	v.building.Lock()
 	defer v.building.Unlock()
@@ -72,7 +78,7 @@ func (r *Rings) knowsHealth(st *fleetstate.State) bool {
 
 // fluxHealth calls take for each object of the artifact, with what is known of it at its digest,
 // and for each cluster that the artifact leaves out. It reports whether there is an artifact.
-func (r *Rings) fluxHealth(v *view, take func(item lifecycle.Item, broken int64, status rollout.Status, why string)) bool {
+func (r *Rings) fluxHealth(v *view, take func(item lifecycle.Item, is facts.Application, status rollout.Status, why string)) bool {
 	a, err := r.Artifact(v.st, v.hub, engineOf(v.st))
 	if err != nil {
 		return false
@@ -80,16 +86,16 @@ func (r *Rings) fluxHealth(v *view, take func(item lifecycle.Item, broken int64,
 	for _, o := range a.Objects {
 		is, there := v.st.Facts().HelmRelease(o.Kind, o.Item.Name)
 		status, why := judge(is, there, o.Item.Name, o.Digest)
-		take(o.Item, is.Broken, status, why)
+		take(o.Item, is, status, why)
 	}
 	for _, p := range a.LeftOut {
 		for _, group := range v.st.Groups() {
-			take(lifecycle.Item{Cluster: p.Cluster, Group: group}, 0, rollout.Unknown, p.Error())
+			take(lifecycle.Item{Cluster: p.Cluster, Group: group}, facts.Application{}, rollout.Unknown, p.Error())
 		}
 		for _, x := range v.rings { // a scope of components covers no group as a whole
 			for _, name := range x.policy.Scope.Components {
 				group, component, _ := strings.Cut(name, "/")
-				take(lifecycle.Item{Cluster: p.Cluster, Group: group, Component: component}, 0, rollout.Unknown, p.Error())
+				take(lifecycle.Item{Cluster: p.Cluster, Group: group, Component: component}, facts.Application{}, rollout.Unknown, p.Error())
 			}
 		}
 	}

@@ -49,10 +49,10 @@ func (r *Rings) health(ctx context.Context, v *view) []map[string]rollout.RingHe
 	members := newHealths(v)
 	unknown := make([]bool, len(v.rings))
 	if r.isFlux(v.st) {
-		if !r.fluxHealth(v, func(item lifecycle.Item, broken int64, status rollout.Status, why string) {
+		if !r.fluxHealth(v, func(item lifecycle.Item, is facts.Application, status rollout.Status, why string) {
 			if n := v.policyOf(item); n >= 0 {
 				if i, isMember := v.roster.Index(item.Cluster); isMember {
-					members.at(n, i).NoteBreak(broken)
+					members.at(n, i).NoteBreak(is.Broken)
 					members.at(n, i).Take(status, why)
 				}
 			}
@@ -118,7 +118,7 @@ func (r *Rings) isIdle(v *view, policy, ring int) bool {
 			queries = append(queries, query.Query{View: query.Members, Hub: r.o.Hub})
 		}
 		for _, q := range queries {
-			all, err := r.Respond(v.st, q)
+			all, err := r.Respond(context.Background(), v.st, q)
 			if isUnknown(err) {
 				continue // as for an ApplicationSet
 			}
@@ -152,7 +152,7 @@ func (r *Rings) applicationsHealth(v *view, members *healths) (unknown []bool) {
 			if q.Hub != r.o.Hub || q.View == query.Releases || q.View == query.Agents || v.st.OwnerName(q.Hub, q.Owner) != fleet.OwnerHub {
 				continue
 			}
-			desired, err := r.Respond(v.st, q)
+			desired, err := r.Respond(context.Background(), v.st, q)
 			if isUnknown(err) {
 				continue
 			}

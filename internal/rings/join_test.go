@@ -1,6 +1,7 @@
 package rings
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -47,7 +48,7 @@ func responseAfter(t *testing.T, q query.Query, commits []*snapshot.Snapshot, ap
 	if was := rev(r, "prod"); was != commits[0].Revision {
 		t.Fatalf("the later ring has %s, want the first", was)
 	}
-	out, err := r.Respond(st, q)
+	out, err := r.Respond(context.Background(), st, q)
 	require.NoError(t, err)
 	return string(out.Bytes())
 }

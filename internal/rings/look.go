@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 
 	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/fleet/provision"
@@ -25,13 +26,22 @@ func (r *Rings) Look(ctx context.Context) {
 		r.endOthers(ctx, st)
 		r.looked = st.Revision
 	}()
-	if len(st.Fleet.Rollouts) == 0 {
+	isAgent := agentOf(st) != ""
+	moved := r.lookAtHolds(ctx, st)
+	if !r.HasPolicies(st) && !isAgent {
+		if moved {
+			r.o.Reconsider()
+		}
 		return
 	}
-	moved := r.read(ctx, st)
-	if agentOf(st) != "" {
-		for _, policy := range st.Fleet.Rollouts {
-			moved = r.follow(ctx, st, policy) || moved
+	moved = r.read(ctx, st) || moved
+	changing, err := r.succeed(ctx, st)
+	if err != nil {
+		r.o.Logger.Error("the store does not take the records of new rollouts", "error", err)
+	}
+	if isAgent {
+		for _, policy := range r.counting(st) {
+			moved = r.follow(ctx, st, policy, changing[policy.Name]) || moved
 		}
 		r.o.Report(r.reports(r.viewOf(st)))
 		if moved {
@@ -42,7 +52,7 @@ func (r *Rings) Look(ctx context.Context) {
 	v := r.viewOf(st)
 	health := r.health(ctx, v)
 	for n, x := range v.rings {
-		moved = r.advance(ctx, v, x.policy, health[n]) || moved
+		moved = r.advance(ctx, v, x.policy, health[n], changing[x.policy.Name]) || moved
 	}
 	if moved {
 		r.checking.Fire() // those of the new train
@@ -53,13 +63,11 @@ func (r *Rings) Look(ctx context.Context) {
 // read reads the records that have not been read yet, and begins those that there are none of. It
 // reports whether what the rings have is another now.
 func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
-	for _, policy := range st.Fleet.Rollouts {
-		r.mu.Lock()
-		p := r.policies[policy.Name]
-		r.mu.Unlock()
-		if p == nil {
-			continue
-		}
+	r.mu.Lock()
+	known := maps.Clone(r.policies)
+	r.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		p := known[name]
 		if p.isRead && p.record == nil {
 			if p.isLost {
 				changed = r.retry(p, st) || changed
@@ -89,6 +97,8 @@ func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
 				p.isRead, p.isLost, p.problem = true, isLost, err.Error()
 			case err != nil:
 				p.problem = err.Error()
+			case log == nil && newestOf(st, name) == nil && (isEnded || !p.isRead && p.before == ""):
+				p.isEnded, changed = true, true
 			case isEnded && p.isRead && !p.isLost:
 				p.isStale, p.problem = true, "a replica serves a commit without this policy: this one waits until it serves a later one"
 			case log != nil && (isNew || !p.isRead):
@@ -105,9 +115,10 @@ func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
 	return changed
 }
 
-// haveSame reports whether rings, agents' groups and draining members have the same by two logs.
+// haveSame reports whether rings, agents' groups and draining members have the same by two logs,
+// and the same policy is in force.
 func haveSame(a, b rollout.Log) bool {
-	return maps.Equal(a.Draining, b.Draining) && maps.EqualFunc(a.Rings, b.Rings, func(x, y rollout.Record) bool {
+	return a.InForce.Equal(b.InForce) && maps.Equal(a.Draining, b.Draining) && maps.EqualFunc(a.Rings, b.Rings, func(x, y rollout.Record) bool {
 		return x.Train == y.Train && x.Released == y.Released
 	})
 }
@@ -123,10 +134,10 @@ func (r *Rings) retry(p *policyState, st *fleetstate.State) bool {
 // advance brings one policy up to date, and reports whether a ring has moved. Of a lost policy,
 // nothing is written before a pin: what runs may turn out to be known. Where another revision is
 // served by now, its policy decides, at the next look.
-func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, health map[string]rollout.RingHealth) bool {
+func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, health map[string]rollout.RingHealth, c *change) bool {
 	r.mu.Lock()
 	p, before := r.logOf(policy.Name)
-	if p == nil || p.isStale || r.recent[len(r.recent)-1] != v.st.Revision {
+	if p == nil || p.isStale || p.isEnded || r.recent[len(r.recent)-1] != v.st.Revision {
 		r.mu.Unlock()
 		return false
 	}
@@ -140,12 +151,12 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 	defer r.locked(func() { p.needs = needs })
 	now := r.o.Now()
 	next, waits := rollout.Advance(policy, before.Drain(v.draining(policy, before.Draining)), rollout.Facts{
-		Newest: v.st.Revision, Before: p.advanced, ReadAt: r.o.ReadAt(v.st.Revision), Health: health, Checks: checks, IsThere: func(rev string) bool { return there[rev] },
+		Newest: v.st.Revision, Before: p.advanced, ReadAt: r.o.ReadAt(v.st.Revision), Policy: newestOf(v.st, policy.Name), Health: health, Checks: checks, IsThere: func(rev string) bool { return there[rev] },
 		MayFollow: func(ring, from, to string) bool {
 			return v.mayFollow(policy, ring, r.knownState(from), r.knownState(to))
 		},
 	}, now)
-	if p.record != nil {
+	if next = r.put(next, c); p.record != nil {
 		next = next.Keep(r.kept)
 	}
 	if p.record != nil && !(p.isLost && next.IsLost()) && (!next.Equal(before) || next.Soaks(policy) && now.Sub(p.noted) >= rollout.NoteInterval) {
@@ -160,8 +171,9 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.noteChange(policy.Name, p, next, c)
 	p.log, p.waits, p.advanced = next, waits, v.st.Revision
-	hasMoved := !maps.Equal(before.Draining, next.Draining)
+	hasMoved := c != nil || !maps.Equal(before.Draining, next.Draining)
 	for _, ring := range policy.Rings {
 		from, to := before.Rings[ring.Name].Train, next.Rings[ring.Name].Train
 		if from.Number > 0 && from == to || to.Number == 0 {

@@ -48,7 +48,7 @@ func TestPanicEndsOneLookAlone(t *testing.T) {
 		time.Sleep(2 * interval)
 		end()
 		<-done
-		if _, err := h.Respond(st, ofAll); err != nil {
+		if _, err := h.Respond(context.Background(), st, ofAll); err != nil {
 			t.Error(err)
 		}
 	})
@@ -100,10 +100,10 @@ func TestLostPolicyStopsNoOther(t *testing.T) {
 	}).WithHealth()
 	serve(tree("1.0.0"), known)
 	serve(tree("2.0.0"), known)
-	if _, err := r.Respond(st, about("dns")); err == nil || !strings.Contains(err.Error(), `"dns"`) {
+	if _, err := r.Respond(context.Background(), st, about("dns")); err == nil || !strings.Contains(err.Error(), `"dns"`) {
 		t.Errorf("dns: %v", err)
 	}
-	out, err := r.Respond(st, about("web"))
+	out, err := r.Respond(context.Background(), st, about("web"))
 	require.NoError(t, err)
 	var apps []facts.Application
 	out.ParameterSets(func(s response.ParameterSet) {

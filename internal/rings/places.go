@@ -49,9 +49,13 @@ func (v *view) picker() func(*lifecycle.Item) int {
 	}
 }
 
-// placesOf are the places of all members for a component: the first policy counts that covers both.
+// placesOf are the places of all members for a component: that of a hold, else of the first policy
+// that covers both.
 func (v *view) placesOf(group, component string) []int {
 	key := placeKey{group: group}
+	if v.frozen.split[group] {
+		key.component = component
+	}
 	for n, x := range v.rings {
 		if x.policy.Scope.Covers(group, component) {
 			key.policies += strconv.Itoa(n) + " "
@@ -81,18 +85,28 @@ func (v *view) placesOf(group, component string) []int {
 				}
 			}
 		}
+		for i, m := range v.roster.Members {
+			if place, is := v.placeOfFrozen(m.Name, group, component); is {
+				places[i] = place
+			}
+		}
 		v.places[key] = places
 	}
 	return v.places[key]
 }
 
+// splits reports whether components of a group may have places of their own.
+func (v *view) splits(group string) bool {
+	splits := func(p *rollout.Policy) bool { return p.Scope.CoversPart(group) && !p.Scope.Covers(group, "") }
+	return v.frozen.split[group] || slices.ContainsFunc(v.rings, func(x ringView) bool {
+		return splits(x.policy) || slices.ContainsFunc(slices.Concat(x.former...), splits)
+	})
+}
+
 // placesFor are the places of all clusters for a query, where they do not depend on the component
 // and all revisions have the same members; else nil.
 func (v *view) placesFor(q query.Query, group string) []int {
-	splits := func(p *rollout.Policy) bool { return p.Scope.CoversPart(group) && !p.Scope.Covers(group, "") }
-	if !v.hasSameMembers || q.View == query.Components && q.Component == "" && slices.ContainsFunc(v.rings, func(x ringView) bool {
-		return splits(x.policy) || slices.ContainsFunc(slices.Concat(x.former...), splits)
-	}) {
+	if !v.hasSameMembers || q.View == query.Components && q.Component == "" && v.splits(group) {
 		return nil
 	}
 	component := q.Component
@@ -140,6 +154,9 @@ func (x ringView) isNewTo(place, ring int, m *fleet.Member, group, component str
 // placeOfGone is where a set comes from of a member whose file is gone. One that has moved to
 // another hub leaves this one at once (D4).
 func (v *view) placeOfGone(i *lifecycle.Item) int {
+	if place, is := v.placeOfFrozen(i.Cluster, i.Group, i.Component); is {
+		return place
+	}
 	if v.st.MovedCluster(v.hub, i.Cluster) != nil {
 		return 0
 	}

@@ -16,8 +16,58 @@ import (
 
 // What follows says the same as the package, remembers nothing, and shares nothing.
 
+// plainHolds has the revision of each frozen cell, and the holds; nothing of groups or patterns.
+type plainHolds map[cell]string
+
+// next is what is frozen in a state: each covered cell stays as it was served before, in a view.
+func (h plainHolds) next(st *fleetstate.State, before *view, revisions map[string]*fleetstate.State, cells []cell) plainHolds {
+	out := plainHolds{}
+	for _, hold := range st.Fleet.Holds {
+		for _, at := range cells {
+			known, isFrozen := h[at]
+			files := []*fleetstate.State{st}
+			if isFrozen && revisions[known] != nil {
+				files = append(files, revisions[known])
+			}
+			if !slices.ContainsFunc(files, func(st *fleetstate.State) bool {
+				m := st.Fleet.Member(before.hub, at.cluster)
+				return m != nil && hold.Covers(m, at.group, at.component)
+			}) {
+				continue
+			}
+			switch {
+			case isFrozen:
+				out[at] = known
+			case before.st.Fleet.Member(before.hub, at.cluster) == nil:
+				out[at] = "absent"
+			default:
+				out[at] = before.revision(plainPlace(before, h, lifecycle.Item{Cluster: at.cluster, Group: at.group, Component: at.component}))
+			}
+		}
+	}
+	return out
+}
+
+// place is where a frozen cell comes from; false for one that no hold keeps, and -1 for none.
+func (h plainHolds) place(v *view, i lifecycle.Item) (int, bool) {
+	revision, is := h[cell{i.Cluster, i.Group, i.Component}]
+	if !is || revision == "absent" {
+		return -1, is
+	}
+	for n, st := range v.states() {
+		then, now := st.Cluster(v.hub, i.Cluster), v.st.Cluster(v.hub, i.Cluster)
+		if st.Revision == revision {
+			return n, then == nil || now == nil || then.Member.Owner(i.Group) == now.Member.Owner(i.Group)
+		}
+	}
+	panic("nobody has the frozen revision " + revision)
+}
+
 // plainPlace is where a parameter set comes from.
-func plainPlace(v *view, i lifecycle.Item) int {
+func plainPlace(v *view, holds plainHolds, i lifecycle.Item) int {
+	if place, is := holds.place(v, i); is {
+		return place
+	}
 	for n, x := range v.rings {
 		if !x.policy.Scope.Covers(i.Group, i.Component) {
 			continue
@@ -68,13 +118,12 @@ func plainRing(v *view, policy int, cluster string) int {
 }
 
 // plainSets are the parameter sets of a query: each is picked from what its revision answers.
-func plainSets(v *view, q query.Query) ([]response.ParameterSet, error) {
-	states := []*fleetstate.State{v.st}
-	for _, held := range v.held {
-		states = append(states, held.state)
-	}
+func plainSets(v *view, holds plainHolds, q query.Query) ([]response.ParameterSet, error) {
 	var out []response.ParameterSet
-	for n, st := range states {
+	for n, st := range v.states() {
+		if n > 0 && v.held[n-1].isAbsent {
+			continue
+		}
 		all, err := response.Respond(st, q)
 		if n > 0 && isUnknown(err) {
 			continue
@@ -83,7 +132,7 @@ func plainSets(v *view, q query.Query) ([]response.ParameterSet, error) {
 			return nil, err
 		}
 		all.ParameterSets(func(s response.ParameterSet) {
-			if plainPlace(v, s.Item()) == n {
+			if plainPlace(v, holds, s.Item()) == n {
 				out = append(out, s)
 			}
 		})
@@ -95,17 +144,21 @@ func plainSets(v *view, q query.Query) ([]response.ParameterSet, error) {
 }
 
 // plainText is a response with these sets.
-func plainText(sets []response.ParameterSet) string {
+func plainText(v *view, holds plainHolds, sets []response.ParameterSet) string {
 	var texts []string
 	for _, s := range sets {
-		texts = append(texts, s.Save().Text)
+		text := s.Save().Text
+		if _, is := holds.place(v, s.Item()); is {
+			text = strings.Replace(text, `,"digest":"`, `,"hold":"manual","digest":"`, 1)
+		}
+		texts = append(texts, text)
 	}
 	return `{"output":{"parameters":[` + strings.Join(texts, ",") + "]}}\n"
 }
 
 // plainHealth is the health of all rings, by policy and ring; nothing where a query has no
 // response.
-func plainHealth(v *view, queries map[string][]query.Query) []map[string]rollout.RingHealth {
+func plainHealth(v *view, holds plainHolds, queries map[string][]query.Query) []map[string]rollout.RingHealth {
 	out := make([]map[string]rollout.RingHealth, len(v.rings))
 	members := make([]map[string]*rollout.MemberHealth, len(v.rings))
 	for n := range members {
@@ -113,7 +166,7 @@ func plainHealth(v *view, queries map[string][]query.Query) []map[string]rollout
 	}
 	for _, name := range slices.Sorted(maps.Keys(queries)) {
 		for _, q := range queries[name] {
-			sets, err := plainSets(v, q)
+			sets, err := plainSets(v, holds, q)
 			if isUnknown(err) || q.View != query.Components && q.View != query.Members {
 				continue
 			}
@@ -154,7 +207,7 @@ func plainHealth(v *view, queries map[string][]query.Query) []map[string]rollout
 				}
 			}
 			hasMembers := slices.ContainsFunc(v.st.Fleet.Members(v.hub), func(m *fleet.Member) bool { return plainRing(v, n, m.Name) == i })
-			if len(is.Members) > 0 || !hasMembers || plainIsIdle(v, n, i) {
+			if len(is.Members) > 0 || !hasMembers || plainIsIdle(v, holds, n, i) {
 				out[n][ring.Name] = is
 			}
 		}
@@ -163,10 +216,10 @@ func plainHealth(v *view, queries map[string][]query.Query) []map[string]rollout
 }
 
 // plainIsIdle reports whether nothing in a policy's scope is answered for the members of a ring.
-func plainIsIdle(v *view, policy, ring int) bool {
+func plainIsIdle(v *view, holds plainHolds, policy, ring int) bool {
 	for _, group := range v.st.Groups() {
 		for _, q := range []query.Query{{View: query.Components, Hub: v.hub, Group: group}, {View: query.Members, Hub: v.hub}} {
-			sets, err := plainSets(v, q)
+			sets, err := plainSets(v, holds, q)
 			if err != nil && !isUnknown(err) {
 				return false
 			}

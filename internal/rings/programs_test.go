@@ -57,7 +57,11 @@ type program struct {
 	cache       *response.Cache
 	queries     map[string][]query.Query
 	reconsiders bool
-	sets        int // that were compared
+	// served is the view that was served last, with what was frozen in it.
+	served *view
+	holds  plainHolds
+	states map[string]*fleetstate.State // by revision
+	sets   int                          // that were compared
 	// hasOldRegistrations reports that what registers members writes no digest.
 	hasOldRegistrations bool
 }
@@ -68,7 +72,7 @@ func newProgram(t *testing.T, seed uint64) *program {
 	require.NoError(t, err)
 	p := &program{
 		T: t, random: rand.New(rand.NewPCG(seed, 20)), fleet: fleettest.Options{Clusters: 70, Components: 3, Tenants: 3, Overrides: 1, Seed: 1},
-		files: map[string]*snapshot.File{}, folder: folder, now: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), apps: map[string]facts.Application{},
+		files: map[string]*snapshot.File{}, folder: folder, now: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), apps: map[string]facts.Application{}, states: map[string]*fleetstate.State{},
 		queries: map[string][]query.Query{
 			"all":       {{View: query.Components, Hub: fleettest.Hub, Group: fleettest.Group}},
 			"members":   {{View: query.Members, Hub: fleettest.Hub}},
@@ -135,12 +139,32 @@ func (p *program) publish(s *snapshot.Snapshot) {
 	for p.reconsiders = true; p.reconsiders; {
 		p.reconsiders = false
 		p.st = p.build(s)
+		holds := p.holdsOf(p.st)
+		p.states[p.st.Revision] = p.st
 		if p.rings.Serving(p.st); p.random.IntN(4) == 0 {
 			p.compare(p.st) // before the look
+		}
+		if v := p.rings.viewOf(p.st); v.frozen.lacks == "" {
+			p.served, p.holds = v, holds
 		}
 		p.rings.Look(context.Background())
 		p.compare(p.st)
 	}
+}
+
+// holdsOf is what is frozen in a state.
+func (p *program) holdsOf(st *fleetstate.State) plainHolds {
+	if p.served == nil {
+		return nil
+	}
+	var cells []cell
+	for i := range p.fleet.Clusters {
+		cells = append(cells, cell{fleettest.Cluster(i), fleetstate.FleetGroup, fleetstate.Registration})
+		for c := range p.fleet.Components {
+			cells = append(cells, cell{fleettest.Cluster(i), fleettest.Group, fleettest.Component(c)})
+		}
+	}
+	return p.holds.next(st, p.served, p.states, cells)
 }
 
 // compare compares what a state is answered, and how healthy the rings are, with the plain
@@ -148,20 +172,24 @@ func (p *program) publish(s *snapshot.Snapshot) {
 func (p *program) compare(st *fleetstate.State) {
 	p.Helper()
 	v := p.rings.viewOf(st)
+	if v.frozen.lacks != "" {
+		return
+	}
+	holds := p.holdsOf(st)
 	for _, name := range slices.Sorted(maps.Keys(p.queries)) {
 		q := p.queries[name][0]
-		is, err := p.rings.Respond(st, q)
+		is, err := p.rings.Respond(context.Background(), st, q)
 		if slices.ContainsFunc(v.rings, func(x ringView) bool { return x.lacks != "" }) {
 			continue
 		}
-		sets, failure := plainSets(v, q)
+		sets, failure := plainSets(v, holds, q)
 		if (err == nil) != (failure == nil) {
 			p.Fatalf("%v: query %s: %v, plainly %v", p.steps, name, err, failure)
 		}
 		if err != nil {
 			continue
 		}
-		if want := plainText(sets); string(is.Bytes()) != want || is.Len() != len(want) || is.Sets() != len(sets) {
+		if want := plainText(v, holds, sets); string(is.Bytes()) != want || is.Len() != len(want) || is.Sets() != len(sets) {
 			p.Fatalf("%v: query %s: the response is not the plain one", p.steps, name)
 		}
 		p.sets += len(sets)
@@ -169,7 +197,7 @@ func (p *program) compare(st *fleetstate.State) {
 	if len(v.rings) == 0 || slices.ContainsFunc(v.rings, func(x ringView) bool { return x.lacks != "" }) {
 		return
 	}
-	if is, want := p.rings.health(context.Background(), v), plainHealth(v, p.queries); !reflect.DeepEqual(is, want) {
+	if is, want := p.rings.health(context.Background(), v), plainHealth(v, holds, p.queries); !reflect.DeepEqual(is, want) {
 		p.Fatalf("%v: the health is\n%v\nplainly\n%v", p.steps, is, want)
 	}
 }
@@ -201,7 +229,7 @@ func (p *program) apply(share, illness int) {
 		names[fleettest.Component(c)] = fleettest.Component(c)
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		all, err := p.rings.Respond(p.st, p.queries[name][0])
+		all, err := p.rings.Respond(context.Background(), p.st, p.queries[name][0])
 		if err != nil {
 			continue
 		}
@@ -251,7 +279,9 @@ func (p *program) change() string {
 	text := fmt.Sprintf("clusterName: %s\ntenant: %s\nenvironment: %s\nsecretManagerSecretName: %[1]s\n", name, tenant, p.fleet.Environment(i))
 	own := "addons/tenants/" + tenant + "/clusters/" + name + "/"
 	component := fleettest.Component(p.random.IntN(p.fleet.Components))
-	switch p.random.IntN(9) {
+	switch p.random.IntN(11) {
+	case 9, 10:
+		return p.hold(name, component)
 	case 0:
 		p.put("addons/defaults/addons/"+component+"/values.yaml", fmt.Sprintf("replicas: %d\n", p.commits))
 		return "a value of all"
@@ -285,6 +315,21 @@ func (p *program) change() string {
 	scope := []string{"", "scope: {components: [addons/component-000]}\n", "scope: {groups: [fleet, addons]}\n", "scope: {tenants: [tenant-0, platform]}\n"}[p.random.IntN(4)]
 	p.put(policy, "apiVersion: argosy.dev/v1alpha1\nkind: Rollout\n"+scope+"rings:"+rings)
 	return "the policy has " + scope
+}
+
+// hold writes, changes or removes a hold.
+func (p *program) hold(cluster, component string) string {
+	file := fmt.Sprintf("fleet/holds/hold-%d.yaml", p.random.IntN(2))
+	if p.files[file] != nil && p.random.IntN(2) == 0 {
+		delete(p.files, file)
+		return file + " goes"
+	}
+	members := []string{"clusters: [" + cluster + ", " + fleettest.Cluster(p.random.IntN(p.fleet.Clusters)) + "]", "selector: {matchLabels: {environment: dev}}", "selector: {matchLabels: {tenant: tenant-0}}"}
+	components := []string{"addons/" + component, "addons/*", "\"*\"", "fleet/fleet-secret"}
+	text := fmt.Sprintf("apiVersion: argosy.dev/v1alpha1\nkind: Hold\n%s\ncomponents: [%s]\nowner: me\nreason: a test\nuntil: 2027-01-01\n",
+		members[p.random.IntN(len(members))], components[p.random.IntN(len(components))])
+	p.put(file, text)
+	return file + " is " + text
 }
 
 func (p *program) step() {

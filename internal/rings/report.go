@@ -1,6 +1,8 @@
 package rings
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -31,7 +33,23 @@ type Rollout struct {
 	Paused bool          `json:"paused,omitempty"`
 	// Problem is why the records cannot be used or written.
 	Problem string `json:"problem,omitempty"`
-	Rings   []Ring `json:"rings"`
+	// InForce says that an earlier policy counts than the one in the newest files, and until when.
+	InForce *InForce `json:"inForce,omitempty"`
+	Rings   []Ring   `json:"rings"`
+
+	// Policy is the policy that counts.
+	Policy *rollout.Policy `json:"-"`
+}
+
+// InForce is a policy that counts although its file has changed or is gone.
+type InForce struct {
+	// Revision is the one that brought it into force. It counts until Ring has taken the revision
+	// Until, or a newer one; on an agent, without a Ring, until its hub says so.
+	Revision string `json:"revision"`
+	Ring     string `json:"ring,omitempty"`
+	Until    string `json:"until"`
+	// Text says it in one line.
+	Text string `json:"text"`
 }
 
 // Ring is one ring, in the order in which they take a revision.
@@ -62,14 +80,10 @@ func (r Report) For(st *fleetstate.State, sees func(*fleet.Member) bool, seesGro
 	r.Rollouts = []Rollout{}
 	served := roster.Served(st, r.Hub)
 	for _, one := range rollouts {
-		n := slices.IndexFunc(st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Name == one.Name })
-		if n < 0 {
-			continue
-		}
 		members := map[string]int{}
 		for _, m := range served {
-			if i := roster.RingIn(st.Fleet.Rollouts[n], m); i != roster.None && sees(m) {
-				members[st.Fleet.Rollouts[n].Rings[i].Name]++
+			if i := roster.RingIn(one.Policy, m); i != roster.None && sees(m) {
+				members[one.Policy.Rings[i].Name]++
 			}
 		}
 		if len(members) == 0 {
@@ -109,7 +123,7 @@ func (r *Rings) Report() Report {
 		return out
 	}
 	out.Revision = st.Revision
-	if len(st.Fleet.Rollouts) == 0 {
+	if !r.HasPolicies(st) {
 		return out
 	}
 	v := r.viewOf(st)
@@ -120,7 +134,7 @@ func (r *Rings) Report() Report {
 		if p == nil {
 			continue
 		}
-		one := Rollout{Name: x.policy.Name, Scope: x.policy.Scope, Paused: x.policy.Paused, Problem: p.problem, Rings: []Ring{}}
+		one := Rollout{Name: x.policy.Name, Scope: x.policy.Scope, Paused: x.policy.Paused, Problem: p.problem, InForce: x.inForce(p.log, st), Rings: []Ring{}, Policy: x.policy}
 		if x.lacks != "" {
 			one.Problem = x.lacks
 		}
@@ -144,6 +158,25 @@ func (r *Rings) Report() Report {
 		}
 		out.Rollouts = append(out.Rollouts, one)
 	}
+	return out
+}
+
+// inForce says that the policy counts although its file has changed; nil where it has not.
+func (x ringView) inForce(log rollout.Log, st *fleetstate.State) *InForce {
+	if !x.isPending || log.InForce == nil {
+		return nil
+	}
+	f := log.InForce
+	out := &InForce{Revision: f.From.Revision, Until: cmp.Or(f.Until.Revision, st.Revision)}
+	what, who := "as its file has changed", "its hub follows"
+	if newestOf(st, x.policy.Name) == nil {
+		what = "as its file is gone"
+	}
+	if x.groups == nil {
+		out.Ring = f.Rings[len(f.Rings)-1].Name
+		who = "ring " + out.Ring + " has taken"
+	}
+	out.Text = fmt.Sprintf("the policy of revision %s is in force, %s, until %s %s", rollout.Short(out.Revision), what, who, rollout.Short(out.Until))
 	return out
 }
 

@@ -11,8 +11,10 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/run"
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
@@ -32,15 +34,17 @@ type Options struct {
 	// ReadAt is when the repository had a served revision as its newest (refresh.Refresher.ReadAt);
 	// default Now.
 	ReadAt func(revision string) time.Time
+	// Kept returns the components of a state that the guard keeps as they are served; default none.
+	Kept func(st *fleetstate.State) []lifecycle.Item
 	// Reconsider has the served state published anew, when a ring has moved.
 	Reconsider func()
 	// Store keeps the records for a restart; default memory alone.
 	Store *store.Store
 	// Fetch reads the files of a revision; default nobody has it but the service.
 	Fetch func(ctx context.Context, revision string) (*snapshot.Snapshot, error)
-	// Report takes what the service of an agent says of its groups' health, by group
-	// (facts.RingsHealthAnnotation); default nobody does.
-	Report func(health map[string]string)
+	// Report takes what the service of an agent reports on its groups, by group; default nobody
+	// does.
+	Report func(reports map[string]facts.GroupReport)
 	// Check carries out a check once; default none is, and no ring with checks goes on.
 	Check func(context.Context, rollout.Check) rollout.CheckOutcome
 	// Silent is why a member's API server does not respond, empty for one that does; default nobody
@@ -73,21 +77,30 @@ type Rings struct {
 	policies map[string]*policyState
 	// revisions are the states that rings are answered from, or may be, by revision.
 	revisions map[string]*revision
-	recent    []string             // their order
-	previous  string               // the revision that was newest before this one
-	views     []*view              // of the newest states, newest first
-	tried     map[string]time.Time // when the files of announced revisions were asked for last
+	recent    []string // their order
+	previous  string   // the revision that was newest before this one
+	// served is the served state; nil before the first. cells are frozen in it, holds is their
+	// record, and holdsRead reports that it has been read, or that there is no store.
+	served    *fleetstate.State
+	cells     frozenCells
+	holds     *store.Document[rollout.Log]
+	holdsRead bool
+	// hasNoFrozen reports that the record is there without any cell, or not there.
+	hasNoFrozen bool
+	views       []*view              // of the newest states, newest first
+	tried       map[string]time.Time // when the files of announced revisions were asked for last
 }
 
 // policyState is what is known of one policy.
 type policyState struct {
 	log   rollout.Log
 	waits []rollout.Wait
-	// policy is that of the newest state; it is replaced under the lock.
+	// policy is that of the newest state that had one; it is replaced under the lock.
 	policy *rollout.Policy
-	record *store.Document[rollout.Log]
-	// renamed is the log that the policy had under another name; nil without one.
-	renamed *rollout.Log
+	// steered is the policy in force as the newest one, steeredBy, steers it.
+	steered, steeredBy *rollout.Policy
+	steeredFrom        *rollout.InForce
+	record             *store.Document[rollout.Log]
 	// before is the revision that was served before the policy was; empty where nobody knows it.
 	before string
 	// needs are the revisions that the log does not have yet: where it is to begin, or those of a
@@ -96,6 +109,8 @@ type policyState struct {
 	// isRead reports that the record has been read, or that there is no store; isLost that there is
 	// none though members may run anything.
 	isRead, isLost bool
+	// isEnded reports that the file is gone and the policy is not in force any more.
+	isEnded bool
 	// isStale reports that the record has something that has not been taken in: nothing is written.
 	isStale bool
 	// advanced is the served revision that the log has been brought up to date with last.
@@ -115,6 +130,10 @@ type revision struct {
 	// that it cannot compute: they have what the newest commit says.
 	hasJoined bool
 	unfit     []roster.NewMember
+	// hold is why a view's cells are frozen at the revision; empty for a ring's. isAbsent reports
+	// that nothing was served of them.
+	hold     string
+	isAbsent bool
 }
 
 // maxRevisions bounds the states that no ring has and an approval may name.
@@ -125,11 +144,14 @@ func New(o Options) *Rings {
 	if o.Queries == nil {
 		o.Queries = func() map[string][]query.Query { return nil }
 	}
+	if o.Kept == nil {
+		o.Kept = func(*fleetstate.State) []lifecycle.Item { return nil }
+	}
 	if o.Reconsider == nil {
 		o.Reconsider = func() {}
 	}
 	if o.Report == nil {
-		o.Report = func(map[string]string) {}
+		o.Report = func(map[string]facts.GroupReport) {}
 	}
 	if o.Silent == nil {
 		o.Silent = func(string) string { return "" }
@@ -152,12 +174,23 @@ func New(o Options) *Rings {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return &Rings{o: o, files: refresh.NewSnapshots(o.Store, "rollout-files", 1), trigger: run.NewTrigger(), checking: run.NewTrigger(), policies: map[string]*policyState{}, revisions: map[string]*revision{}, tried: map[string]time.Time{}}
+	out := &Rings{o: o, files: refresh.NewSnapshots(o.Store, "rollout-files", 1), trigger: run.NewTrigger(), checking: run.NewTrigger(), policies: map[string]*policyState{}, revisions: map[string]*revision{}, tried: map[string]time.Time{}}
+	if out.holdsRead = o.Store == nil; !out.holdsRead {
+		out.holds = newRecord(o.Store, holdsRecord)
+	}
+	return out
 }
 
 // Serving notes a state that is served from now on.
 func (r *Rings) Serving(st *fleetstate.State) {
-	r.locked(func() { r.learn(st) })
+	r.locked(func() {
+		r.learn(st)
+		var cells frozenCells
+		if r.keepsCells(st) {
+			cells = r.viewBy(st).frozen.cells
+		}
+		r.served, r.cells = st, cells
+	})
 	r.trigger.Fire()
 }
 
@@ -181,11 +214,13 @@ func (r *Rings) learn(st *fleetstate.State) {
 	} else {
 		r.revisions[st.Revision] = &revision{state: st, responses: new(response.Cache)}
 	}
-	for _, p := range st.Fleet.Rollouts {
-		if !takesPart(st, p) {
-			continue
-		}
+	maps.DeleteFunc(r.policies, func(_ string, p *policyState) bool { return p.isEnded })
+	before := r.inForce(st)
+	for _, p := range newest(st) {
 		if r.policies[p.Name] == nil {
+			if !isWithoutFile(p) && overlaps(before, p) { // it waits
+				continue
+			}
 			r.policies[p.Name] = r.open(p, st)
 		}
 		r.policies[p.Name].policy = p
@@ -197,8 +232,11 @@ func (r *Rings) learn(st *fleetstate.State) {
 // lock.
 func (r *Rings) forget(st *fleetstate.State) {
 	needed := map[string]bool{st.Revision: true, r.previous: true}
+	for _, revision := range r.cells {
+		needed[revision] = true
+	}
 	for name, p := range r.policies {
-		if !hasPolicy(st, name) {
+		if p.inForce(newestOf(st, name)) == nil {
 			delete(r.policies, name)
 			continue
 		}
@@ -214,10 +252,8 @@ func (r *Rings) forget(st *fleetstate.State) {
 
 // open is what is known of a policy at first. Without a store, that is all.
 func (r *Rings) open(p *rollout.Policy, st *fleetstate.State) *policyState {
-	out := &policyState{policy: p, renamed: r.renamed(p, st)}
-	if out.renamed != nil {
-		out.needs = out.renamed.Revisions()
-	} else if before := r.revisions[r.previous]; before != nil && r.previous != st.Revision && !hasPolicy(before.state, p.Name) {
+	out := &policyState{policy: p}
+	if before := r.revisions[r.previous]; before != nil && r.previous != st.Revision {
 		out.before, out.needs = r.previous, map[string]bool{r.previous: true}
 	}
 	if r.o.Store != nil {
@@ -238,8 +274,6 @@ func (r *Rings) begin(p *policyState, st *fleetstate.State) {
 		return rollout.Begin(p.policy, revision, r.o.Now())
 	}
 	switch {
-	case p.renamed != nil:
-		p.log = *p.renamed
 	case r.revisions[p.before] != nil:
 		p.log = log(p.before)
 	case r.isSame(p.policy, st):
@@ -248,31 +282,14 @@ func (r *Rings) begin(p *policyState, st *fleetstate.State) {
 		p.isLost = true
 		return
 	}
-	p.isLost, p.advanced, p.needs = false, p.log.Newest.Revision, nil
-}
-
-// renamed is the log of a policy that a state does not have any more, and that has the rings of a
-// new one in a scope that it shares. The caller holds the lock.
-func (r *Rings) renamed(p *rollout.Policy, st *fleetstate.State) *rollout.Log {
-	for _, name := range slices.Sorted(maps.Keys(r.policies)) {
-		old := r.policies[name]
-		if hasPolicy(st, name) || !old.isRead || old.isLost {
-			continue
-		}
-		isSame := slices.EqualFunc(old.policy.Rings, p.Rings, func(a, b rollout.Ring) bool { return a.Name == b.Name })
-		if isSame && slices.ContainsFunc(st.Groups(), func(group string) bool {
-			return old.policy.Scope.CoversPart(group) && p.Scope.CoversPart(group)
-		}) {
-			log := old.log
-			return &log
-		}
+	switch {
+	case isWithoutFile(p.policy):
+	case agentOf(st) != "":
+		p.log = p.log.Begins(p.policy, st.Revision)
+	default:
+		p.log = p.log.Put(p.policy, rollout.Train{Revision: st.Revision}, r.o.Now())
 	}
-	return nil
-}
-
-// hasPolicy reports whether a state has a policy of a name that takes part.
-func hasPolicy(st *fleetstate.State, name string) bool {
-	return slices.ContainsFunc(st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Name == name && takesPart(st, p) })
+	p.isLost, p.advanced, p.needs = false, p.log.Newest.Revision, nil
 }
 
 // isSame reports whether all Applications of a policy's scope are what a state answers. One without
@@ -304,7 +321,7 @@ func (r *Rings) digests(st *fleetstate.State) (map[string]string, bool) {
 			if q.Hub != r.o.Hub || q.View != query.Components && q.View != query.Members {
 				continue
 			}
-			resp, err := r.o.Responses.Get(st, q)
+			resp, err := r.o.Responses.Get(context.Background(), st, q)
 			if isUnknown(err) {
 				continue
 			}

@@ -107,7 +107,7 @@ func TestStatesDuringAReadForgetNothing(t *testing.T) {
 	objects.OnGet(nil)
 	s.serve(newest, "at last")
 	s.Look(t.Context())
-	if _, err := s.Respond(s.st, ofAll); err != nil || reads < rings-1 {
+	if _, err := s.Respond(context.Background(), s.st, ofAll); err != nil || reads < rings-1 {
 		t.Errorf("after %d reads: %v", reads, err)
 	}
 }
@@ -126,14 +126,14 @@ func TestNewPolicyBeginsBeforeIt(t *testing.T) {
 	for i := range maxRevisions + 2 {
 		s.serve(with(1+i, policyOfAll), "")
 		s.Look(t.Context())
-		if _, err := s.Respond(s.st, ofAll); err == nil {
+		if _, err := s.Respond(context.Background(), s.st, ofAll); err == nil {
 			t.Fatal("there is a response before the records have been read")
 		}
 	}
 	memory.Away(nil)
 	s.Look(t.Context())
 	s.serve(s.st.Resolver().Snapshot, "published anew")
-	if _, err := s.Respond(s.st, ofAll); err != nil {
+	if _, err := s.Respond(context.Background(), s.st, ofAll); err != nil {
 		t.Error(err)
 	}
 	log, _, err := newRecord(kept, "all").Read(t.Context())

@@ -1,6 +1,7 @@
 package rings
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +28,10 @@ type view struct {
 	held []*revision
 	at   map[string]int // places by revision
 
+	// holds are the manual holds that have not ended, and frozen is what they keep.
+	holds  []*fleet.Hold
+	frozen frozenView
+
 	roster *roster.Roster
 	// hasSameMembers reports that all revisions have the members of the newest, in the same order.
 	hasSameMembers bool
@@ -35,6 +40,10 @@ type view struct {
 	composed map[string]*response.Response // by query
 	places   map[placeKey][]int            // by member
 	idle     map[[2]int]bool               // by policy and ring, where it has been asked (isIdle)
+	// behind are responses of which rings may keep something, with what the newest state answers,
+	// until cellsBehind has compared them. cells are what it found.
+	behind map[string][2]*response.Response
+	cells  map[cell]bool
 	// like are the composed responses of the view before, with which these share what stays.
 	like         map[string]*response.Response
 	hasSameFacts bool
@@ -43,18 +52,22 @@ type view struct {
 	artifact flux.Artifact // what an engine with Flux runs, if it has been asked for
 }
 
-// placeKey is a group, and the policies that cover what is asked for.
-type placeKey struct{ group, policies string }
+// placeKey is a group, the component where holds differ by it, and the policies that cover what is
+// asked for.
+type placeKey struct{ group, component, policies string }
 
 // ringView is a policy with the places of its rings' states: 0 for the newest state, else that in
 // held plus one; lost for none.
 type ringView struct {
 	policy *rollout.Policy
-	places []int
+	// isPending reports that the policy's file has another shape, or is gone.
+	isPending bool
+	places    []int
 	// former are the policies of each held state; nil where its policy of this name is the same, or
 	// where it has none.
 	former [][]*rollout.Policy
-	// isBack names the rings, of an agent the groups, whose revision is older than one they had.
+	// isBack names the rings, of an agent the groups, whose revision is older than one they had, or
+	// that have taken it since the policy is in force.
 	isBack map[string]bool
 	// draining are the places of members that drain: they keep what they had.
 	draining map[string]int
@@ -90,6 +103,11 @@ const maxViews = 4
 func (r *Rings) viewOf(st *fleetstate.State) *view {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.viewBy(st)
+}
+
+// viewBy is viewOf for a caller that holds the lock.
+func (r *Rings) viewBy(st *fleetstate.State) *view {
 	for _, v := range r.views {
 		if v.st == st {
 			return v
@@ -98,11 +116,8 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 	if r.o.State() == st { // what an earlier one does not have stays known
 		r.learn(st)
 	}
-	v := &view{st: st, hub: r.o.Hub, composed: map[string]*response.Response{}, places: map[placeKey][]int{}, idle: map[[2]int]bool{}, at: map[string]int{st.Revision: 0}}
-	for _, p := range st.Fleet.Rollouts {
-		if !takesPart(st, p) {
-			continue
-		}
+	v := &view{st: st, hub: r.o.Hub, composed: map[string]*response.Response{}, behind: map[string][2]*response.Response{}, cells: map[cell]bool{}, places: map[placeKey][]int{}, idle: map[[2]int]bool{}, at: map[string]int{st.Revision: 0}}
+	for _, p := range r.policiesOf(st) {
 		ring := ringView{policy: p, places: make([]int, len(p.Rings)), draining: map[string]int{}, isBack: map[string]bool{}}
 		known := r.policies[p.Name]
 		if known == nil {
@@ -110,8 +125,9 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 			v.rings = append(v.rings, ring)
 			continue
 		}
+		ring.isPending = known.isPending(newestOf(st, p.Name))
 		for name, record := range known.log.Rings {
-			ring.isBack[name] = record.IsBack()
+			ring.isBack[name] = record.IsBack() || known.log.InForce.Precedes(record.Train)
 		}
 		switch {
 		case !known.isRead:
@@ -120,7 +136,7 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 			ring.lacks = fmt.Sprintf("the records of rollout %q are lost, and what runs is not revision %s: pin its rings (argosy rollout rollback)", p.Name, st.Revision)
 		}
 		if agentOf(st) != "" {
-			ring.groups = r.followed(v, known)
+			ring.groups = r.followed(v, p, known)
 			v.rings = append(v.rings, ring)
 			continue
 		}
@@ -155,6 +171,7 @@ func (r *Rings) viewOf(st *fleetstate.State) *view {
 		}
 		v.rings = append(v.rings, ring)
 	}
+	r.freeze(v)
 	r.remember(v)
 	return v
 }
@@ -261,6 +278,9 @@ func (v *view) revision(place int) string {
 
 // isHeld reports whether any set of a query may come from an earlier revision, or be refused.
 func (v *view) isHeld(group string) bool {
+	if v.frozen.groups[group] || v.frozen.lacks != "" {
+		return true
+	}
 	for _, r := range v.rings {
 		if !r.policy.Scope.CoversPart(group) {
 			continue
@@ -275,12 +295,22 @@ func (v *view) isHeld(group string) bool {
 	return false
 }
 
+// keepsAnything reports whether anything of a state may be served from an earlier revision.
+func (r *Rings) keepsAnything(st *fleetstate.State) bool {
+	return r.HasPolicies(st) || r.keepsCells(st)
+}
+
+// keepsCells reports whether a hold may keep a cell of a state.
+func (r *Rings) keepsCells(st *fleetstate.State) bool {
+	return len(st.Fleet.Holds) > 0 || len(r.o.Kept(st)) > 0
+}
+
 // Respond returns the response to a query in which later rings keep what their revisions answer.
 // What stays as it was is shared with the responses of the state before, however many of these are
-// remembered. The error is a *problem.QueryError.
-func (r *Rings) Respond(st *fleetstate.State, q query.Query) (*response.Response, error) {
-	if len(st.Fleet.Rollouts) == 0 || q.Hub != r.o.Hub || st.OwnerName(q.Hub, q.Owner) != engineOf(st) {
-		return r.o.Responses.Get(st, q)
+// remembered. The error is a *problem.QueryError, or that of the context.
+func (r *Rings) Respond(ctx context.Context, st *fleetstate.State, q query.Query) (*response.Response, error) {
+	if !r.keepsAnything(st) || q.Hub != r.o.Hub || st.OwnerName(q.Hub, q.Owner) != engineOf(st) {
+		return r.o.Responses.Get(ctx, st, q)
 	}
 	v := r.viewOf(st)
 	key, err := keyOf(q)
@@ -293,20 +323,20 @@ func (r *Rings) Respond(st *fleetstate.State, q query.Query) (*response.Response
 	var desired *response.Response
 	switch like := v.like[key]; {
 	case like == nil:
-		desired, err = r.o.Responses.Get(st, q)
+		desired, err = r.o.Responses.Get(ctx, st, q)
 	case v.hasSameFacts:
-		desired, err = r.o.Responses.GetLike(st, q, like)
+		desired, err = r.o.Responses.GetLike(ctx, st, q, like)
 	default:
-		desired, err = r.o.Responses.GetTwin(st, q, like)
+		desired, err = r.o.Responses.GetTwin(ctx, st, q, like)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return v.compose(q, key, desired)
+	return v.compose(ctx, q, key, desired)
 }
 
 // compose is Respond of what the newest state answers.
-func (v *view) compose(q query.Query, key string, desired *response.Response) (*response.Response, error) {
+func (v *view) compose(ctx context.Context, q query.Query, key string, desired *response.Response) (*response.Response, error) {
 	if q.View == query.Grants {
 		return v.grants(key, desired)
 	}
@@ -326,7 +356,10 @@ func (v *view) compose(q query.Query, key string, desired *response.Response) (*
 			return nil, &problem.QueryError{Kind: problem.KindUnavailable, Message: why}
 		}
 	}
-	others, err := v.responses(q, desired)
+	if v.frozen.lacks != "" {
+		return nil, &problem.QueryError{Kind: problem.KindUnavailable, Message: v.frozen.lacks}
+	}
+	others, err := v.responses(ctx, q, desired)
 	if err != nil {
 		return nil, err
 	}
@@ -334,9 +367,14 @@ func (v *view) compose(q query.Query, key string, desired *response.Response) (*
 	if q.View == query.Releases {
 		out = desired.MergeReleases(others)
 	} else {
-		out = desired.Merge(response.Merging{Others: others, Pick: v.picker(), Places: v.placesFor(q, group), Like: v.like[key]})
+		out = desired.Merge(response.Merging{Others: others, Pick: v.picker(), Places: v.placesFor(q, group), Like: v.like[key], Holds: v.frozen.note(group, q.Component)})
 	}
 	v.remember(key, out)
+	if out != desired && q.View != query.Releases {
+		v.mu.Lock()
+		v.behind[key] = [2]*response.Response{desired, out}
+		v.mu.Unlock()
+	}
 	return out, nil
 }
 
@@ -367,7 +405,7 @@ func (v *view) remember(key string, out *response.Response) {
 
 // grants is the response of view grants, with the revisions that agents follow.
 func (v *view) grants(key string, desired *response.Response) (*response.Response, error) {
-	if !slices.ContainsFunc(v.st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Agents }) || agentOf(v.st) != "" {
+	if !v.hasAgents() || agentOf(v.st) != "" {
 		return desired, nil
 	}
 	for _, x := range v.rings {
@@ -389,17 +427,22 @@ func isUnknown(err error) bool {
 
 // responses are those of the held revisions. A revision that does not know what is asked for has
 // nothing of it.
-func (v *view) responses(q query.Query, desired *response.Response) ([]*response.Response, error) {
+func (v *view) responses(ctx context.Context, q query.Query, desired *response.Response) ([]*response.Response, error) {
 	out := make([]*response.Response, len(v.held))
 	for i, held := range v.held {
-		resp, err := held.responses.GetLike(held.state, q, desired)
+		resp, err := desired.None(held.state), error(nil)
+		if !held.isAbsent {
+			resp, err = held.responses.GetLike(ctx, held.state, q, desired)
+		}
 		if isUnknown(err) {
 			resp, err = desired.None(held.state), nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		out[i] = resp
+		if out[i] = resp; held.hold != "" {
+			out[i] = resp.WithHold(held.hold)
+		}
 	}
 	return out, nil
 }

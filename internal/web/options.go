@@ -11,8 +11,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/store"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/guard"
-	"github.com/argosy-hub/argosy/internal/order"
+	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/rings"
 	"github.com/argosy-hub/argosy/internal/service/access"
@@ -33,10 +32,8 @@ type Fleet interface {
 type Options struct {
 	Fleet  Fleet
 	Tokens *access.Tokens
-	// Refused returns the responses beyond the removal budget; default none.
-	Refused func() []guard.RefusedRemoval
-	// Waits returns the components of a state that wait for others; default none.
-	Waits func(*fleetstate.State) []order.Wait
+	// Holds returns all that is held in a state; by default what Fleet's status says.
+	Holds func(*fleetstate.State) []hold.Hold
 	// Rollouts returns the revisions of all rings and what they wait for; default none.
 	Rollouts func() rings.Report
 	// Live returns the statuses of the running components; default none.
@@ -112,11 +109,8 @@ func New(o Options) (*Site, error) {
 	if o.ProxyHeader == "" {
 		o.ProxyHeader = DefaultProxyHeader
 	}
-	if o.Refused == nil {
-		o.Refused = func() []guard.RefusedRemoval { return nil }
-	}
-	if o.Waits == nil {
-		o.Waits = func(*fleetstate.State) []order.Wait { return nil }
+	if o.Holds == nil {
+		o.Holds = func(st *fleetstate.State) []hold.Hold { return hold.Sorted(o.Fleet.Status().Holds(st)) }
 	}
 	if o.Rollouts == nil {
 		o.Rollouts = func() rings.Report { return rings.Report{} }

@@ -26,7 +26,7 @@ func TestWhyHasPlaces(t *testing.T) {
 	t.Parallel()
 	server := site(t, wide(t))
 	matrix := get(t, server, secret, "/").body
-	for _, want := range []string{">0.9.0<", "differs: most of prod has 1.0.0", "quarantined", "draining", "2 versions"} {
+	for _, want := range []string{">0.9.0<", "differs: most of prod has 1.0.0", "broken", "draining", "2 versions"} {
 		assert.Contains(t, matrix, want, "the matrix")
 	}
 	why := strings.ReplaceAll(get(t, server, secret, "/why?cluster=four&group=addons&component=dns").body, "<wbr>", "")
@@ -37,8 +37,17 @@ func TestWhyHasPlaces(t *testing.T) {
 		assert.Contains(t, why, want, "the page")
 	}
 	held := strings.ReplaceAll(get(t, server, secret, "/held").body, "<wbr>", "")
-	for _, want := range []string{"fleet/fleet-members/hub/two.yaml:1", "a commit that fixes this place", "2026-11-23T11:00:00Z", "lifecycle: active, or retired", "fleet/fleet-members/hub-2/laboratory.yaml:1"} {
+	for _, want := range []string{"fleet/fleet-members/hub/two.yaml:1", "a commit fixes the file", "2026-11-23T11:00:00Z", "the lifecycle in the member&#39;s file changes", "fleet/fleet-members/hub-2/laboratory.yaml:1"} {
 		assert.Contains(t, held, want, "held back")
+	}
+	get(t, server, secret, "/held?reason=draining").is(t, 200, "held by draining", "laboratory")
+	if text := get(t, server, secret, "/held?reason=draining").body; strings.Contains(text, "tenannt") {
+		t.Error("held by draining shows a broken member")
+	}
+	get(t, server, secret, "/why?cluster=two&group=addons&component=dns").is(t, 200, "a held component", "tenannt", "a commit fixes the file", `href="/held?reason=broken"`)
+	get(t, server, secret, "/cluster?cluster=laboratory").is(t, 200, "a held cluster", "the member drains", "the lifecycle in the member&#39;s file changes")
+	if text := get(t, server, secret, "/why?cluster=one&group=addons&component=dns").body; strings.Contains(text, "tag held") {
+		t.Error("a component that is not held shows a hold")
 	}
 }
 
@@ -64,6 +73,49 @@ func TestRunningIsWhatTheEngineReports(t *testing.T) {
 		row, _, _ := strings.Cut(body, "</tbody>")
 		if !strings.Contains(row, want) || strings.Contains(row, `class="run good"`) != (want == `class="run good"`) {
 			t.Errorf("%+v: the row lacks %q: %s", status, want, row)
+		}
+	}
+}
+
+// What an agent's engine runs is what its service reports by the ownership grant. A report that
+// does not count any more is not shown, and a hostile one is text.
+func TestRunningOfAnAgentIsWhatItsServiceReports(t *testing.T) {
+	t.Parallel()
+	f, live := wide(t), overview.Live{}
+	server := site(t, f, func(o *web.Options) { o.Live = func() overview.Live { return live } })
+	files := wideFiles().With(fleettest.Tree{fleettest.Member("three"): fleettest.Spoke("three", "use_remote_argo: true\nenable_remote_addons: true\n")})
+	report := func(version, health string) facts.Application {
+		return facts.Application{
+			Name: "grant-addons-three", Cluster: "three", Group: "addons", Grant: true,
+			Report: facts.FormatReport([]facts.ComponentReport{{Component: "dns", Version: version, Health: health}}),
+		}
+	}
+	silent := report("1.0.0", "Healthy")
+	silent.Unheard = "its service has reported nothing since 2026-11-23 10:00:00 UTC"
+	for want, grant := range map[string]facts.Application{
+		`class="run good"`:                                             {},
+		`</span>runs 0.8.0<`:                                           report("0.8.0", "Healthy"),
+		`</span>runs &lt;b&gt;, Degraded`:                              report("<b>", "Degraded"),
+		`</span>Degraded<`:                                             report("1.0.0", "Degraded"),
+		`</span>not there yet<`:                                        report("", "Missing"),
+		`has reported nothing since 2026-11-23 10:00:00 UTC"`:          silent,
+		`title="the member&#39;s own engine runs it, and does not rep`: {Name: "grant-addons-three", Cluster: "three", Group: "addons", Grant: true},
+		`title="the member&#39;s own engine runs it, and its service`:  {Name: "grant-addons-three", Grant: true, Report: facts.FormatReport(nil)},
+		`title="the cluster&#39;s API server does not respond: dial`:   report("1.0.0", "Healthy"),
+	} {
+		live = overview.Live{}
+		if grant.Name == "" {
+			grant = report("1.0.0", "Healthy")
+		}
+		if strings.Contains(want, "dial") {
+			live.Unreachable = func(string) (time.Time, string) { return now, "dial" }
+		}
+		f.serve(t, "3333333333333333333333333333333333333333", files, facts.NewSet(false, facts.Cluster{Name: "three", Address: "https://three"}).WithApplications(grant))
+		for _, page := range []string{"/?q=three", "/cluster?cluster=three"} {
+			body, _, _ := strings.Cut(get(t, server, secret, page).body, "</tbody>")
+			if !strings.Contains(body, want) || strings.Contains(body, `class="run good"`) != (want == `class="run good"`) {
+				t.Errorf("%s lacks %q: %s", page, want, body)
+			}
 		}
 	}
 }

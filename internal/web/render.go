@@ -19,6 +19,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/planpage"
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/resolve/explain"
 	"github.com/argosy-hub/argosy/internal/web/overview"
 )
@@ -73,7 +74,7 @@ func (s *Site) newPage(q *request, p page) page {
 	p.Restricted = !q.bearer.SeesEverything()
 	p.source, p.revision = s.source, q.status.Revision
 	if q.index != nil {
-		p.Held = q.reader().Held(q.status, s.o.Refused(), s.o.Waits).Total
+		p.Held = len(hold.Cards(q.holds())) + len(q.status.Stale())
 	}
 	if w, ok := p.Model.(overview.Why); ok {
 		p.revision = w.Explanation.Revision
@@ -212,6 +213,7 @@ var functions = template.FuncMap{
 	"settings": settings,
 	"query":    query,
 	"option":   func(value, chosen string) optionData { return optionData{value, value == chosen} },
+	"held":     func(p page, h hold.Hold) heldData { return heldData{h, placeData{h.Position, p.Link(h.Position)}} },
 	"place":    func(p page, pos problem.Pos) placeData { return placeData{pos, p.Link(pos)} },
 }
 
@@ -219,6 +221,10 @@ type (
 	optionData struct {
 		Value    string
 		Selected bool
+	}
+	heldData struct {
+		Hold  hold.Hold
+		Place placeData
 	}
 	placeData struct {
 		Pos  problem.Pos

@@ -51,7 +51,7 @@ func rolling(t testing.TB) (*fleet, func(*web.Options)) {
 	soak := &rollout.Wait{Ring: "canary", Train: train(2, newRevision), Reason: rollout.Soaking, Since: began, Earliest: began.Add(30 * time.Minute)}
 	wait := &rollout.Wait{Ring: "prod", Train: train(2, newRevision), Reason: rollout.Unhealthy, Cluster: "secretive", Detail: "dns-secretive is degraded", Since: began}
 	report := rings.Report{Hub: "hub", Revision: newRevision, Rollouts: []rings.Rollout{{
-		Name: "prod", Problem: "the store is away from secretive",
+		Name: "prod", Problem: "the store is away from secretive", Policy: f.State().Fleet.Rollouts[0],
 		Rings: []rings.Ring{
 			{Name: "canary", Members: 3, Revision: newRevision, Train: 2, Since: began, HealthySince: began, IsNewest: true, Wait: soak, Text: soak.String()},
 			{Name: "prod", Members: 2, Revision: oldRevision, Train: 1, Since: began.Add(-time.Hour), Passed: true, Wait: wait, Text: wait.String(), Rejection: "dns-secretive is degraded"},
@@ -169,6 +169,7 @@ func TestScopeOfGroupsHidesRollouts(t *testing.T) {
 		f := &fleet{}
 		text := strings.Replace(rolloutText, "{groups: [addons]}", scope, 1)
 		f.serve(t, newRevision, wideFiles().With(fleettest.Tree{rolloutFile: text}), facts.Set{})
+		report.Rollouts[0].Policy = f.State().Fleet.Rollouts[0]
 		server := site(t, f, func(o *web.Options) { o.Rollouts = func() rings.Report { return report } })
 		if r := get(t, server, secret, "/api/v1/board"); !strings.Contains(r.body, "grafana-one") {
 			t.Fatalf("%s, the platform: %s", scope, r.body)

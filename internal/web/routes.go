@@ -10,6 +10,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/resolve/explain"
 	"github.com/argosy-hub/argosy/internal/service/access"
@@ -34,6 +35,8 @@ type request struct {
 	index  *overview.Index
 	live   overview.Live
 	site   *Site
+
+	held []hold.Hold // that the bearer sees; nil before holds
 }
 
 var filters = []string{"hub", "tenant", "environment", "group", "component", "label", "q"}
@@ -46,7 +49,7 @@ var views = []view{
 	{"/why", "/api/v1/why", "why", []string{"hub", "cluster", "group", "component", "path"}, why},
 	{"/timeline", "/api/v1/timeline", "timeline", append([]string{"cluster"}, filters...), timeline},
 	{"/plan", "/api/v1/plan", "plan", []string{"base", "head", "hub", "tenant", "environment"}, plan},
-	{"/held", "/api/v1/held", "held", nil, held},
+	{"/held", "/api/v1/held", "held", []string{"reason", "hub", "tenant", "cluster", "group", "component"}, held},
 	{"/rollouts", "/api/v1/board", "rollouts", nil, rollouts},
 	{"/calendar", "/api/v1/calendar", "calendar", nil, calendar},
 	{"/outliers", "/api/v1/outliers", "outliers", filters, outliers},

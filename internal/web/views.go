@@ -5,7 +5,9 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
+	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/resolve/explain"
+	"github.com/argosy-hub/argosy/internal/service/access"
 	"github.com/argosy-hub/argosy/internal/web/board"
 	"github.com/argosy-hub/argosy/internal/web/overview"
 )
@@ -30,6 +32,7 @@ func component(q *request) (any, string, error) {
 
 func cluster(q *request) (any, string, error) {
 	m, err := q.index.Cluster(q.bearer, q.live, q.Get("hub"), q.Get("cluster"))
+	m.Holds = q.holdsOn(m.Cluster, "", "")
 	return m, m.Name, err
 }
 
@@ -41,13 +44,30 @@ func why(q *request) (any, string, error) {
 	t := explain.Target{Hub: q.Get("hub"), Cluster: q.Get("cluster"), Group: q.Get("group"), Component: q.Get("component")}
 	m, err := q.index.Why(q.bearer, q.live, t, path)
 	if err == nil {
+		m.Holds = q.holdsOn(m.Cluster, t.Group, t.Component)
 		m.Changes = q.site.history.LastChanges(q.bearer, m.Cluster.Hub, m.Cluster.Name, overview.Component{Group: t.Group, Name: t.Component})
 	}
 	return m, t.Component + " on " + t.Cluster, err
 }
 
 func held(q *request) (any, string, error) {
-	return q.reader().Held(q.status, q.site.o.Refused(), q.site.o.Waits), "Held back", nil
+	of := hold.Query{
+		Reason: hold.Reason(q.Get("reason")), Hub: q.Get("hub"), Tenant: q.Get("tenant"), Cluster: q.Get("cluster"), Group: q.Get("group"), Component: q.Get("component"),
+	}
+	return q.reader().Held(q.holds(), of, q.status.Stale()), "Held back", nil
+}
+
+// holds returns all that is held in the bearer's scope.
+func (q *request) holds() []hold.Hold {
+	if q.held == nil {
+		q.held = access.Holds(q.state, q.bearer, q.site.o.Holds(q.state))
+	}
+	return q.held
+}
+
+// holdsOn returns the holds on a cluster, or on one of its components.
+func (q *request) holdsOn(c overview.Cluster, group, component string) []hold.Hold {
+	return hold.Query{Hub: c.Hub, Tenant: c.Tenant, Cluster: c.Name, Group: group, Component: component}.Of(q.holds())
 }
 
 func rollouts(q *request) (any, string, error) {
@@ -55,7 +75,7 @@ func rollouts(q *request) (any, string, error) {
 }
 
 func calendar(q *request) (any, string, error) {
-	return q.reader().Calendar(q.site.o.Rollouts().Hub), "Windows and freezes", nil
+	return q.reader().Calendar(q.site.o.Rollouts()), "Windows and freezes", nil
 }
 
 // reader returns the reader of rollouts.

@@ -7,7 +7,9 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
@@ -61,11 +63,11 @@ func TestErrorsNameNoOtherCluster(t *testing.T) {
 func TestScopeOfGroupsHidesRefusedRemovals(t *testing.T) {
 	t.Parallel()
 	server := site(t, wide(t), func(o *web.Options) {
-		o.Refused = func() []guard.RefusedRemoval {
-			return []guard.RefusedRemoval{{
+		o.Holds = func(st *fleetstate.State) []hold.Hold {
+			return hold.Sorted(hold.OfRemovals(st, []guard.RefusedRemoval{{
 				View: query.Components, Hub: "hub", Group: "monitoring", Component: "grafana",
 				Message: "removal budget: 2 of 4 members would lose monitoring/grafana", Removals: []lifecycle.Removal{{Cluster: "one", Group: "monitoring", Component: "grafana"}},
-			}}
+			}}))
 		}
 	})
 	if r := get(t, server, secret, "/held"); !strings.Contains(r.body, "grafana") {
@@ -87,7 +89,7 @@ func TestStaleMountsAreHeldBack(t *testing.T) {
 		Reason: "unreachable", Problem: "the server cannot be reached", Since: now.Add(-time.Hour),
 	}}
 	server := site(t, f)
-	if r := get(t, server, secret, "/held"); strings.Contains(r.body, "Everything follows") || !strings.Contains(r.body, "apps/cart") || !strings.Contains(r.body, "cannot be reached") {
+	if r := get(t, server, secret, "/held"); strings.Contains(r.body, "Nothing is held") || !strings.Contains(r.body, "apps/cart") || !strings.Contains(r.body, "cannot be reached") {
 		t.Errorf("%d %s", r.code, r.body)
 	}
 	if r := get(t, server, secret, "/api/v1/freshness"); strings.Contains(r.body, `"state": "current"`) {

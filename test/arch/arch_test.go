@@ -42,9 +42,9 @@ var shelf = map[string]string{
 
 // Budgets: they fall, and never rise without a reason.
 const (
-	maxLines     = 84_000
-	maxTestLines = 72_500
-	maxWords     = 83_500
+	maxLines     = 87_200 // holds, one list of them, policies in force, reports of agents
+	maxTestLines = 74_900
+	maxWords     = 85_500
 )
 
 // pure are the folders that import no network, operating system, randomness or Kubernetes client.
@@ -151,6 +151,9 @@ func TestImportsWithOneHome(t *testing.T) {
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	const packageLimit = 2700
+	// What holds cells grows in rings, until the guard and the order of dependencies are holds,
+	// too.
+	larger := map[string]int{"internal/rings": 3600, "internal/guard": 2850, "cmd/argosy": 2800}
 	var weight struct{ lines, tests, scripts, names, words int }
 	lines := map[string]int{}
 	for _, s := range sources(t) {
@@ -164,8 +167,8 @@ func TestBudgets(t *testing.T) {
 		}
 	}
 	for folder, n := range lines {
-		if n > packageLimit {
-			t.Errorf("%s: %d lines without tests; expected at most %d: what can live elsewhere?", folder, n, packageLimit)
+		if limit := max(packageLimit, larger[folder]); n > limit {
+			t.Errorf("%s: %d lines without tests; expected at most %d: what can live elsewhere?", folder, n, limit)
 		}
 	}
 	entries, err := os.ReadDir(filepath.Join(root, "internal"))

@@ -94,7 +94,7 @@ func (f *fleet) answer(st *fleetstate.State, r query.Query) []byte {
 func (f *fleet) ready(st *fleetstate.State, r query.Query) *response.Response {
 	f.Helper()
 	r.Hub = fleettest.Hub
-	out, err := f.cache.Get(st, r)
+	out, err := f.cache.Get(context.Background(), st, r)
 	require.NoError(f, err)
 	return out
 }

@@ -80,7 +80,7 @@ func (w *ringed) response(component int) *response.Response {
 	if w.rings != nil {
 		respond = w.rings.Respond
 	}
-	out, err := respond(w.st, oneComponent(component))
+	out, err := respond(context.Background(), w.st, oneComponent(component))
 	require.NoError(w, err)
 	return out
 }

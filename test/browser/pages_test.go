@@ -16,7 +16,7 @@ func TestReaderFindsOutWhy(t *testing.T) {
 	b := open(t, s)
 	b.signIn("/held")
 	b.at("/held")
-	b.shows("Nothing is held back")
+	b.shows("Nothing is held")
 	b.visit("/")
 	b.shows("16 clusters")
 	b.do(chromedp.SetValue(chromedp.CSS("select[name=tenant]"), "payments"))
@@ -56,7 +56,7 @@ func TestNewcomerFindsOutInAMinute(t *testing.T) {
 	b.follow(`nav[aria-label=Pages] a[href="/held"]`)
 	b.shows("tenannt")
 	b.shows("fleet/fleet-members/hub-eu/payments-dev-eu-1.yaml:4")
-	b.shows("a commit that fixes this place")
+	b.shows("a commit fixes the file")
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %s", took)
 	}
@@ -134,7 +134,7 @@ func TestCommitShows(t *testing.T) {
 	b.write(t, "addons/tenants/retail/clusters/retail-dev-eu-1/application-sets/addons.yaml", "components:\n  external-dns:\n    chart: {version: 1.99.9}\n")
 	b.shows("1.99.9")
 	b.write(t, "fleet/fleet-members/hub-eu/retail-dev-eu-1.yaml", "clusterName: retail-dev-eu-1\ntenant: retail\nenvironment: dev\ntenannt: x\n")
-	b.shows("quarantined")
+	b.shows("broken")
 	b.visit("/held")
 	b.shows("fleet/fleet-members/hub-eu/retail-dev-eu-1.yaml:4")
 }

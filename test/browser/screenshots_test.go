@@ -56,7 +56,7 @@ func TestScreenshots(t *testing.T) {
 	b := open(t, s)
 	b.do(chromedp.EmulateViewport(1280, 800))
 	b.signIn("/held")
-	b.shows("Nothing is held back")
+	b.shows("Nothing is held")
 	for name, more := range map[string]string{"payments-dev-eu-1": "tenannt: x\n", "retail-prod-eu-2": "lifecycle: draining\n"} {
 		file := "fleet/fleet-members/hub-eu/" + name + ".yaml"
 		text, err := os.ReadFile(filepath.Join("../..", file))

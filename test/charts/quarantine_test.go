@@ -14,9 +14,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
-// TestQuarantineIsAnAnnotation: an Application says why its member cannot be computed, and no other
-// changes: not those that go, nor one whose component brings a patch along.
-func TestQuarantineIsAnAnnotation(t *testing.T) {
+// TestHoldIsAnAnnotation: an Application says why its member cannot be computed, and why it is
+// held. No other changes: not those that go, nor one whose component brings a patch along.
+func TestHoldIsAnAnnotation(t *testing.T) {
 	sets := map[string]v1alpha1.ApplicationSet{}
 	for name, patch := range map[string]string{
 		"no patch":           "null",
@@ -42,7 +42,7 @@ func TestQuarantineIsAnAnnotation(t *testing.T) {
 						if app.Annotations == nil {
 							app.Annotations = map[string]string{}
 						}
-						app.Annotations["argosy.dev/quarantine"] = why
+						app.Annotations["argosy.dev/quarantine"], app.Annotations["argosy.dev/hold"] = why, "manual"
 					}
 					broken = append(broken, app)
 				}
@@ -83,7 +83,7 @@ func quarantined(parameters map[string]any, application, why string) ([]byte, er
 	}
 	for _, set := range answer.Output.Parameters {
 		if set["applicationName"] == application {
-			set["quarantine"] = why
+			set["quarantine"], set["hold"] = why, "manual"
 		}
 	}
 	return json.Marshal(answer)

@@ -69,6 +69,7 @@ func TestAgents(t *testing.T) {
 	t.Run("registry", a.registry)
 	t.Run("outage", a.outage)
 	t.Run("rings", a.rings)
+	t.Run("pages", a.onPages)
 	t.Run("flip", a.flip)
 	t.Run("flux flip", a.fluxFlip)
 	a.exclusive(t)
@@ -263,6 +264,27 @@ func (a *agents) sameAnswers(t *testing.T, own map[string]set) {
 	if len(answered) != len(own) {
 		t.Errorf("the member's service has %d components, the hub's has %d for it", len(answered), len(own))
 	}
+}
+
+// onPages fails unless the hub's matrix has the version and the health of everything that the
+// agents' own engines run, by what their services report.
+func (a *agents) onPages(t *testing.T) {
+	p := startPages(t, a.environment)
+	a.within(t, 4*patience, "the matrix has what the agents run", func() string {
+		shown := map[string]pageCell{}
+		for _, c := range p.cells(t) {
+			shown[c.application()] = c
+		}
+		for _, member := range []string{agent, fluxMember} {
+			_, own := a.parts(t, member)
+			for name, s := range own {
+				if c := shown[name]; !c.isGreen() || c.Running.Version == "" || !strings.HasPrefix(s.Chart.Version, c.Running.Version) {
+					return fmt.Sprintf("%s is to run %s; shown: %+v", name, s.Chart.Version, c.Running)
+				}
+			}
+		}
+		return ""
+	})
 }
 
 // credentials: of each Git repository that the member's engine reads there is a credential on the

@@ -10,9 +10,9 @@ import (
 	"github.com/argosy-hub/argosy/test/e2e/internal/hub"
 )
 
-// removalBudget proves G3 on Argo CD: a commit that takes most member files away deletes nothing,
-// not even where a member is alone in an answer; approved by another commit, they go, and what they
-// run stays.
+// removalBudget proves G3 on Argo CD: what a commit loses that takes most member files away is
+// held, even where a member is alone in an answer, and no ApplicationSet shows an error; approved
+// by another commit, they go, and what they run stays.
 func removalBudget(t *testing.T, e *environment) {
 	const stays = "retail-prod-eu-1"
 	var leaving []string
@@ -26,7 +26,7 @@ func removalBudget(t *testing.T, e *environment) {
 	}
 	mark, applications := e.ledger.mark(), len(e.ledger.all(hub.Name, "Application"))
 
-	t.Run("refused", func(t *testing.T) {
+	t.Run("held", func(t *testing.T) {
 		for _, name := range leaving {
 			must(t, e.Fleet.Remove(memberFile(name)))
 		}
@@ -40,14 +40,16 @@ func removalBudget(t *testing.T, e *environment) {
 			return ""
 		})
 		e.refresh(t, false)
-		e.eventually(t, "Argo CD is refused what registers the members", func() string {
-			if message := e.condition("members", "ErrorOccurred"); !strings.Contains(message, "removal budget: 3 of 4 members would lose their registration; 1 may go") {
-				return message
+		e.eventually(t, "all that is theirs is held", func() string { return unheld(t, e, leaving) })
+		e.timed("guard", "push to holds", began)
+		e.eventually(t, "Argo CD has answers", func() string {
+			for _, name := range applicationsOf(e, leaving) {
+				if message := e.condition(e.owner(name), "ErrorOccurred"); message != "" {
+					return e.owner(name) + ": " + message
+				}
 			}
 			return ""
 		})
-		e.eventually(t, "each ApplicationSet that makes one of theirs is refused", func() string { return unrefused(t, e, leaving) })
-		e.timed("guard", "push to refusals", began)
 		e.only(t, mark, func(c change) bool {
 			return c.what != "deleted" && (c.kind == "ApplicationSet" || strings.HasPrefix(c.name, "application-sets-"))
 		})
@@ -102,18 +104,27 @@ func applicationsOf(e *environment, clusters []string) []string {
 	return out
 }
 
-// unrefused names an ApplicationSet with Applications of those clusters that the service does not
-// tell to be refused.
-func unrefused(t *testing.T, e *environment, clusters []string) string {
+// unheld names an Application of those clusters whose removal the service does not tell to be held.
+func unheld(t *testing.T, e *environment, clusters []string) string {
 	t.Helper()
 	var ready struct {
-		RefusedRemovals []struct{ ApplicationSet string }
+		RefusedRemovals []struct{ ApplicationSet, View, Group, Component, Message string }
 	}
 	e.ask(t, e.Plugin, http.MethodGet, "/readyz", nil, &ready)
-	for _, name := range applicationsOf(e, clusters) {
-		owner := e.owner(name)
-		if !slices.ContainsFunc(ready.RefusedRemovals, func(r struct{ ApplicationSet string }) bool { return r.ApplicationSet == owner }) {
-			return owner + " of " + name + " is not refused"
+	held := map[string]bool{}
+	for _, r := range ready.RefusedRemovals {
+		if r.ApplicationSet != "" {
+			return r.ApplicationSet + " is refused: " + r.Message
+		}
+		if r.View == "members" {
+			r.Group, r.Component = "fleet", "fleet-secret"
+		}
+		held[r.Group+"/"+r.Component] = true
+	}
+	for name, app := range e.ledger.all(hub.Name, "Application") {
+		l := app.GetLabels()
+		if slices.Contains(clusters, l["argosy.dev/cluster"]) && !held[l["argosy.dev/group"]+"/"+l["argosy.dev/component"]] {
+			return name + " is not held"
 		}
 	}
 	return ""

@@ -52,6 +52,37 @@ type ringStatus struct {
 	Passed, Newest                  bool
 }
 
+// heldByHand holds a member of the first ring by a file: the rings go on, it keeps its value, and
+// its Application names the reason. Without the file, it takes what its ring has. (HOLDS.md 10, 17)
+func heldByHand(t *testing.T, e *environment) {
+	const file = "fleet/holds/e2e.yaml"
+	until := time.Now().AddDate(0, 0, 7).Format(time.DateOnly)
+	e.write(t, file, "apiVersion: argosy.dev/v1alpha1\nkind: Hold\nclusters: ["+ringsDead+"]\ncomponents: [addons/"+ringsComponent+"]\nowner: e2e\nreason: a test\nuntil: "+until+"\n")
+	e.replace(t, ringsValues, "ring: three", "ring: four")
+	began := e.push(t, "Hold a component on a cluster, and change its value everywhere")
+	e.arrives(t, ringsComponent, "four", ringsCanary, ringsProd, hub.Spare)
+	e.timed("rings", "push to the last ring, one member held", began)
+	e.eventually(t, "the reason on the Application", func() string {
+		if reason := e.app(ringsComponent + "-" + ringsDead).GetAnnotations()["argosy.dev/hold"]; reason != "manual" {
+			return fmt.Sprintf("argosy.dev/hold is %q", reason)
+		}
+		return ""
+	})
+	if have := e.value(ringsDead, ringsComponent, "podLabels", "ring"); have != "three" {
+		t.Errorf("%s is held, and has %v", ringsDead, have)
+	}
+	must(t, e.Fleet.Remove(file))
+	began = e.push(t, "No hold any more")
+	e.arrives(t, ringsComponent, "four", ringsDead)
+	e.timed("rings", "push without the hold to the value", began)
+	e.eventually(t, "an Application without the reason", func() string {
+		if reason, is := e.app(ringsComponent + "-" + ringsDead).GetAnnotations()["argosy.dev/hold"]; is {
+			return "argosy.dev/hold is " + reason
+		}
+		return ""
+	})
+}
+
 // rings sends changes through two rings of a policy: no ring advances on health from before the
 // change, a member whose API server is dead blocks nobody within the budget, what is deleted in a
 // ring that waits is healed, and the page's canary that fails goes back. (G7, G8)
@@ -111,6 +142,8 @@ func rings(t *testing.T, e *environment) {
 		e.timed("rings", "API server back to up to date", began)
 	})
 	e.haveNewest(t)
+
+	t.Run("a manual hold", func(t *testing.T) { heldByHand(t, e) })
 
 	must(t, e.Fleet.Remove(ringsPolicy))
 	e.write(t, ringsValues, plain)

@@ -141,13 +141,13 @@ func teamRemoved(t *testing.T, e *environment, page *walk) {
 		t.Errorf("the plan is\n%s", printed)
 	}
 	e.follow(t)
-	e.eventually(t, "the removal is refused", func() string {
+	e.eventually(t, "the removal is held", func() string {
 		var ready struct {
-			RefusedRemovals []struct{ ApplicationSet, Message string }
+			RefusedRemovals []struct{ Group, Component, Message string }
 		}
 		e.ask(t, e.Plugin, http.MethodGet, "/readyz", nil, &ready)
 		for _, r := range ready.RefusedRemovals {
-			if strings.Contains(r.ApplicationSet, "team-ledger") && strings.Contains(r.Message, "removal budget") {
+			if r.Group+"/"+r.Component == "teams/team-ledger" && strings.Contains(r.Message, "removal budget") {
 				return ""
 			}
 		}
@@ -178,7 +178,7 @@ func teamRemoved(t *testing.T, e *environment, page *walk) {
 		}
 		return ""
 	})
-	// While the approval is there: a plan without it would refuse the removal.
+	// While the approval is there: a plan without it would hold the removal.
 	e.calm(t)
 	e.planCheck.CheckExcept(t, e.patiently(t), plancheck.Exceptions{Deleted: []string{"ApplicationSet " + set}})
 	must(t, e.Fleet.Remove("fleet/approvals/ledger.yaml"))

@@ -49,6 +49,7 @@ func Run(st *fleetstate.State, tools expand.Tools) []problem.Problem {
 	}
 	l.teams()
 	l.rollouts()
+	l.holds()
 	l.apps()
 	l.tenants()
 	l.deployment()

@@ -24,15 +24,7 @@ func (l *linter) rollouts() {
 			l.scopeWithoutEffect(p)
 		}
 	}
-	for _, file := range l.st.Resolver().Snapshot.Under(rollout.Folder) {
-		l.reachable[file] = true
-		if _, is := rollout.PolicyName(file); !is {
-			l.problems = append(l.problems, problem.Problem{
-				Reason: problem.UnreachableFile, Severity: problem.Warning, Pos: problem.Pos{File: file}, Subject: "file",
-				Found: "is in the folder of rollout policies but is not one", Expected: "files named " + rollout.Folder + "/<name>.yaml",
-			})
-		}
-	}
+	l.strays(rollout.Folder, "rollout policies", rollout.PolicyName)
 }
 
 // ringsWithoutEffect reports the rings of a policy whose members follow the newest commit. Agents

@@ -69,6 +69,11 @@ func (b Bounds) check(p planreport.Plan, base, head *fleetstate.State) (*planrep
 				beyond("%s %s changes beside Applications", o.Kind, o.Name)
 			}
 		}
+		for _, h := range hub.Holds {
+			if h.Action != "" {
+				out.Changes += h.Cells
+			}
+		}
 		if b.OnlyTeam != "" && len(hub.Secrets) > 0 {
 			beyond("other secrets are read or written on hub %s", hub.Name)
 		}

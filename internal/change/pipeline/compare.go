@@ -148,6 +148,7 @@ func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *s
 		func() { c.dryRun = guard.DryRun(base, head, time.Now()) },
 	}
 	run.Each(len(compare), func(i int) { compare[i]() })
+	c.plan.AddHolds(base, head, time.Now())
 	c.dryRun = slices.DeleteFunc(c.dryRun, func(f guard.Decision) bool { return slices.Contains(strange, f.Hub) })
 	c.head = slices.Concat(missingCatalogs(head, before, after, q.Hub), unknownCatalogs(c.plan, head, p.o.Remotes != nil), warnings)
 	c.head = append(c.head, missingFacts(base, head)...)

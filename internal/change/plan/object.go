@@ -32,6 +32,8 @@ type Object struct {
 	Left bool `json:"left,omitempty"`
 	// Cluster is the cluster to which it is deployed, as far as the object says so.
 	Cluster string `json:"cluster,omitempty"`
+	// HeldBy names the manual hold that keeps the object's Application as it is.
+	HeldBy string `json:"heldBy,omitempty"`
 	// From names the object that makes it. Position is where that is written.
 	From     string      `json:"from,omitempty"`
 	Position problem.Pos `json:"position,omitzero"`
@@ -106,7 +108,7 @@ func (x *objects) object(p expand.Pair) (Object, bool) {
 	k := o.Key()
 	out := Object{
 		Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Owner: k.Engine, Action: Change, Left: p.Left,
-		Cluster: clusterOf(o), From: from(o), Position: o.Pos, Differences: []Difference{},
+		Cluster: clusterOf(o), HeldBy: x.heldBy(o), From: from(o), Position: o.Pos, Differences: []Difference{},
 	}
 	known, isKnown := x.known(o)
 	// An Application that changes by its parameter set neither comes nor goes with it.
@@ -169,6 +171,16 @@ func (x *objects) known(o *object.Object) (Application, bool) {
 		}
 	}
 	return Application{}, false
+}
+
+// heldBy returns the hold that keeps an object's Application as it is.
+func (x *objects) heldBy(o *object.Object) string {
+	for above := o.Parent; above != nil; above = above.Parent {
+		if a, ok := x.changes[[2]string{above.Engine, above.Name()}]; ok && above.Deploys() {
+			return a.HeldBy
+		}
+	}
+	return ""
 }
 
 // ofHelmRelease reports whether an object is in an artifact for Flux, which depends only on

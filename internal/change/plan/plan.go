@@ -73,6 +73,9 @@ type Hub struct {
 	// Rings are the orders in which rollout policies let clusters take what changes; absent if
 	// there are none.
 	Rings []Rings `json:"rings,omitempty"`
+	// Holds are the manual holds that the change adds, changes or removes, or that keep something
+	// of it from happening, by name, removed ones last; absent if there are none.
+	Holds []Hold `json:"holds,omitempty"`
 	// Waiting are draining members for which something would change, by name; absent if there are
 	// none.
 	Waiting []Waiting `json:"waiting,omitempty"`
@@ -160,6 +163,9 @@ type Application struct {
 	// WaitsFor are the components of the cluster, as "group/component", that change in the same
 	// plan and that it waits for (dependsOn).
 	WaitsFor []string `json:"waitsFor,omitempty"`
+	// HeldBy names the manual hold that keeps the Application as it is: the change does not happen
+	// on merge.
+	HeldBy string `json:"heldBy,omitempty"`
 	// RenamedFrom and RenamedTo name the other Application of a rename: the same chart of the same
 	// group.
 	RenamedFrom string `json:"renamedFrom,omitempty"`

@@ -48,6 +48,11 @@ type Application struct {
 	// since 1970; 0 if it never was. Healthy says how it is now, Broken whether it was otherwise
 	// before.
 	Broken int64 `json:"broken,omitempty" is:"internal"`
+	// Report is what the member's service reports on the components of a grant's group, by
+	// FormatReport; empty for nothing.
+	Report string `json:"report,omitempty" is:"internal"`
+	// Unheard is why the report does not count, and since when; empty while it does.
+	Unheard string `json:"unheard,omitempty" is:"internal"`
 }
 
 // DigestAnnotation has the digest of an Application's parameter set.
@@ -168,7 +173,8 @@ func (s Set) ControlledBy(applicationSet string) []Application {
 }
 
 // ApplicationsDiffer calls f for every Application that is in only one of two sets; for a changed
-// one, twice: as it was and as it is. Unknown Applications count as none.
+// one, twice: as it was and as it is. Unknown Applications count as none. Reports do not count:
+// no parameter set depends on them.
 func ApplicationsDiffer(s, t Set, f func(Application)) {
 	if s.SharesApplications(t) {
 		return
@@ -184,7 +190,7 @@ func ApplicationsDiffer(s, t Set, f func(Application)) {
 			f(b[0])
 			b = b[1:]
 		default:
-			if a[0] != b[0] {
+			if a[0].withoutReport() != b[0].withoutReport() {
 				f(a[0])
 				f(b[0])
 			}
@@ -196,6 +202,11 @@ func ApplicationsDiffer(s, t Set, f func(Application)) {
 			f(x)
 		}
 	}
+}
+
+func (a Application) withoutReport() Application {
+	a.Report, a.Unheard = "", ""
+	return a
 }
 
 // compare orders Applications as Set.Applications does.

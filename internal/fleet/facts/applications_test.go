@@ -105,8 +105,8 @@ func TestEqual(t *testing.T) {
 
 func TestApplicationsDiffer(t *testing.T) {
 	a, b, c := Application{Name: "a", Cluster: "one"}, Application{Name: "b", Cluster: "one"}, Application{Name: "c", Cluster: "two"}
-	marked := b
-	marked.Cascade = true
+	marked, reported := b, b
+	marked.Cascade, reported.Report, reported.Unheard = true, "[]", "silent"
 	set := func(apps ...Application) Set { return NewSet(false).WithApplications(apps...) }
 	for name, tt := range map[string]struct {
 		old, updated Set
@@ -117,6 +117,7 @@ func TestApplicationsDiffer(t *testing.T) {
 		"one has gone":      {set(a, b, c), set(b, c), []Application{a}},
 		"the last has gone": {set(a, c), set(a), []Application{c}},
 		"one has changed":   {set(a, b), set(a, marked), []Application{b, marked}},
+		"one reports":       {set(a, b), set(a, reported), nil},
 		"all have come":     {set(), set(c, a), []Application{a, c}},
 		"not known before":  {NewSet(false), set(a), []Application{a}},
 	} {
@@ -155,8 +156,8 @@ func TestHelmReleases(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"clusters: []\n": "[] false", "helmReleases:\n": "[] false", "applications: [{name: x}]\n": "[] false", "helmReleases: []\n": "[] true",
-		"helmReleases: [{name: x, cluster: one, group: g, component: c, release: r, owner: hub/one, cascade: true, suspended: \"true\"}]\n": "[{x  one g c r hub/one true true  false  false false 0}] true",
-		"helmReleases: [{name: x, cluster: one}]\nkustomizations: [{name: x, cluster: one, owner: hub/one}, {name: a, cluster: one}]\n":     "[{a Kustomization one     false false  false  false false 0} {x  one     false false  false  false false 0} {x Kustomization one    hub/one false false  false  false false 0}] true",
+		"helmReleases: [{name: x, cluster: one, group: g, component: c, release: r, owner: hub/one, cascade: true, suspended: \"true\"}]\n": "[{x  one g c r hub/one true true  false  false false 0  }] true",
+		"helmReleases: [{name: x, cluster: one}]\nkustomizations: [{name: x, cluster: one, owner: hub/one}, {name: a, cluster: one}]\n":     "[{a Kustomization one     false false  false  false false 0  } {x  one     false false  false  false false 0  } {x Kustomization one    hub/one false false  false  false false 0  }] true",
 		"kustomizations: []\n": "[] true",
 	} {
 		s, err := Parse("f", []byte(text))

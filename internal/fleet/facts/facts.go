@@ -24,7 +24,8 @@
 //  5. A member's engine may run a group while it holds the group's ownership grant, and the hub's
 //     engine while there is none. The hub delivers a grant by an Application of its own
 //     (Application.Grant), which exists as long as the grant may. Where the member's service
-//     watches the grants, Set.Grants returns them.
+//     watches the grants, Set.Grants returns them. A report on the group's components
+//     (Application.Report) says only how they are, never who has them.
 package facts
 
 import (

@@ -26,7 +26,8 @@ const fileHead = `# What a hub knows of its clusters, for places that cannot ask
 `
 
 // File returns the set as a facts file, which Parse reads as the same set, except for Secrets' UIDs
-// and addresses, and for which Applications are or were broken. The same set gives the same bytes.
+// and addresses, for which Applications are or were broken, and for reports. The same set gives the
+// same bytes.
 func (s Set) File() ([]byte, error) {
 	d := document{APIVersion: "argosy.dev/v1alpha1", Kind: "Facts", Closed: s.Closed, Clusters: []Cluster{}}
 	for _, name := range s.Names() {
@@ -63,7 +64,7 @@ func (k *applications) inFile(kind string) []Application {
 	for _, a := range k.sorted {
 		if a.Kind == kind {
 			a.Kind, a.Degraded, a.Broken = "", false, 0
-			out = append(out, a)
+			out = append(out, a.withoutReport())
 		}
 	}
 	return out

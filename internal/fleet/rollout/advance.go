@@ -21,6 +21,8 @@ type Facts struct {
 	// an old revision.
 	Newest, Before string
 	ReadAt         time.Time
+	// Policy is the policy in the files of Newest, nil where its file is gone.
+	Policy *Policy
 	// Health is the health of each ring. It is ignored if it is missing, or of another train than
 	// the ring's.
 	Health map[string]RingHealth
@@ -44,7 +46,8 @@ type RingHealth struct {
 func Advance(p *Policy, log Log, f Facts, now time.Time) (Log, []Wait) {
 	a := advance{policy: p, log: log.clone(), facts: f, now: now, blocks: map[string]Wait{}}
 	a.depart()
-	a.addRings()
+	a.judge()
+	a.log = a.log.withRings(p, now)
 	for i := range p.Rings {
 		a.observe(&p.Rings[i])
 	}
@@ -74,24 +77,25 @@ func (a *advance) depart() {
 	a.log.Recent = a.log.Recent[max(0, len(a.log.Recent)-maxRecent):]
 }
 
-// addRings gives a ring that is new in the policy the oldest train of all rings. It forgets the
-// rings that are no longer in the policy.
-func (a *advance) addRings() {
+// withRings gives a ring that is new in a policy the oldest train of all rings. It forgets the
+// rings that the policy does not have.
+func (l Log) withRings(p *Policy, now time.Time) Log {
 	var oldest Record
-	for _, r := range a.log.Rings {
+	for _, r := range l.Rings {
 		if oldest.Train.Number == 0 || r.Train.Number < oldest.Train.Number {
 			oldest = r
 		}
 	}
 	known := map[string]Record{}
-	for _, ring := range a.policy.Rings {
-		r, ok := a.log.Rings[ring.Name]
+	for _, ring := range p.Rings {
+		r, ok := l.Rings[ring.Name]
 		if !ok {
-			r = Record{Train: oldest.Train, Since: a.now, Passed: oldest.Passed, Highest: max(oldest.Highest, oldest.Rejected)}
+			r = Record{Train: oldest.Train, Since: now, Passed: oldest.Passed, Highest: max(oldest.Highest, oldest.Rejected)}
 		}
 		known[ring.Name] = r
 	}
-	a.log.Rings = known
+	l.Rings = known
+	return l
 }
 
 // observe records the health of a ring at its train.
@@ -276,14 +280,14 @@ func (a *advance) candidate(i int, r Record) (Train, Wait) {
 	case !ring.NeedsApproval:
 		return newest, Wait{}
 	}
-	return newest, Wait{Reason: NeedsApproval, Detail: fmt.Sprintf("of ring %q and revision %s", ring.Name, short(newest.Revision))}
+	return newest, Wait{Reason: NeedsApproval, Detail: fmt.Sprintf("of ring %q and revision %s", ring.Name, Short(newest.Revision))}
 }
 
 // obstacle returns why a ring does not take a train now, without a Reason if it does.
 func (a *advance) obstacle(i int, r Record, t Train) Wait {
 	ring := &a.policy.Rings[i]
 	if !r.HasPassed() && r.Failure == "" {
-		return Wait{Reason: Busy, Since: r.Since, Detail: "its own train " + short(r.Train.Revision) + " has neither passed nor failed"}
+		return Wait{Reason: Busy, Since: r.Since, Detail: "its own train " + Short(r.Train.Revision) + " has neither passed nor failed"}
 	}
 	if i > 0 {
 		before := a.policy.Rings[i-1]
@@ -297,7 +301,7 @@ func (a *advance) obstacle(i int, r Record, t Train) Wait {
 	case !ring.IsOpen(a.now):
 		return Wait{Reason: Closed, Earliest: ring.NextOpen(a.now)}
 	case !a.isThere(t.Revision):
-		return Wait{Reason: Missing, Detail: short(t.Revision)}
+		return Wait{Reason: Missing, Detail: Short(t.Revision)}
 	}
 	return Wait{}
 }
@@ -329,7 +333,8 @@ func (a *advance) isApproved(ring string, t Train, overtakes bool) bool {
 	})
 }
 
-func short(revision string) string {
+// Short shortens a revision for people.
+func Short(revision string) string {
 	if kind, sum, ok := strings.Cut(revision, ":"); ok && len(sum) > 8 {
 		return kind + ":" + sum[:8]
 	}

@@ -10,6 +10,10 @@ import (
 // the agent is served from. It travels as text with the group's ownership grant.
 type Announcement map[string]string
 
+// Pending after a policy's name is a word of its own, such as "prod!": the policy's file has
+// changed or is gone, and the one before is still in force.
+const Pending = "!"
+
 // String returns the announcement as text: policy=revision, sorted, with spaces between.
 func (a Announcement) String() string {
 	var out []string

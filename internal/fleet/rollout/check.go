@@ -86,7 +86,7 @@ func (a *advance) checks(ring *Ring, r Record) CheckResult {
 	c, known := a.facts.Checks[ring.Name]
 	switch {
 	case !known || c.Train != r.Train.Number || c.Checks != ring.ChecksText() || !c.At.After(r.Since):
-		return CheckResult{Why: fmt.Sprintf("its checks have not run at %s yet", short(r.Train.Revision))}
+		return CheckResult{Why: fmt.Sprintf("its checks have not run at %s yet", Short(r.Train.Revision))}
 	case a.now.Sub(c.At) > maxCheckAge:
 		return CheckResult{Why: "its checks were carried out last at " + c.At.UTC().Format(time.RFC3339)}
 	}

@@ -1,6 +1,10 @@
 package rollout
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // ofAllGroups is the key of the record for an agent's groups that the hub has not announced.
 const ofAllGroups = ""
@@ -17,6 +21,7 @@ func BeginFollowing(revision string, now time.Time) Log {
 // are released: that engine deploys them meanwhile.
 func Follow(log Log, announced map[string]string, others []string, isThere func(revision string) bool, now time.Time) Log {
 	log = log.clone()
+	hasFollowed := slices.ContainsFunc(slices.Collect(maps.Keys(log.Rings)), func(group string) bool { return group != ofAllGroups && !log.Rings[group].Released })
 	for _, group := range others {
 		record, is := log.Rings[group]
 		if !is {
@@ -39,6 +44,9 @@ func Follow(log Log, announced map[string]string, others []string, isThere func(
 		}
 		log.Newest = train
 		log.Rings[group] = Record{Train: train, Since: now, Had: before.having(revision)}
+	}
+	if log.InForce != nil && !hasFollowed { // what comes first may be older than the policy
+		return log.Begins(log.InForce.Policy, log.InForce.From.Revision)
 	}
 	return log
 }

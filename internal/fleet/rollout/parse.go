@@ -19,10 +19,11 @@ const APIVersion = "argosy.dev/v1alpha1"
 // not be used.
 func Parse(file *snapshot.File, doc *yamldoc.Doc, err error) (*Policy, []problem.Problem) {
 	name, _ := PolicyName(file.Path)
-	p := &Policy{Name: name, Pos: problem.Pos{File: file.Path}, digest: file.Digest}
+	p := &Policy{Name: name, Pos: problem.Pos{File: file.Path}, digest: file.Digest, text: file.Data}
 	if err != nil {
 		return p, problem.From(err, problem.InvalidRollout, p.Pos)
 	}
+	p.shape = shapeOf(file, doc)
 	return p, yamldoc.NewReader(doc).Decode(doc.Root, "the rollout policy", problem.InvalidRollout, p).Problems()
 }
 
@@ -76,7 +77,7 @@ func (c *Check) Check(at yamldoc.At) {
 
 // Check reads the hours.
 func (w *Window) Check(at yamldoc.At) {
-	w.Zone, w.From, w.To = zone(at, w.TimeZone), clock(at, "from", w.Opens, 0), clock(at, "to", w.Closes, 24*60)
+	w.Zone, w.From, w.To = Zone(at, w.TimeZone), clock(at, "from", w.Opens, 0), clock(at, "to", w.Closes, 24*60)
 	if w.From == w.To {
 		at.Wrong("to", "the same as from", "another time; leave out both for the whole day")
 	}
@@ -96,7 +97,8 @@ func clock(at yamldoc.At, key, text string, fallback int) int {
 	return fallback
 }
 
-func zone(at yamldoc.At, name string) *time.Location {
+// Zone returns the time zone of the key timeZone, whose text is name; UTC if it is empty or wrong.
+func Zone(at yamldoc.At, name string) *time.Location {
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "Local" {
 		at.Wrong("timeZone", fmt.Sprintf("%q", name), "a time zone such as Europe/Berlin; without one, UTC")
@@ -107,7 +109,7 @@ func zone(at yamldoc.At, name string) *time.Location {
 
 // Check reads the moments. A last day ends at its midnight.
 func (f *Freeze) Check(at yamldoc.At) {
-	zone := zone(at, f.TimeZone)
+	zone := Zone(at, f.TimeZone)
 	var isDay bool
 	f.From, _ = moment(at, "from", f.First, zone)
 	if f.To, isDay = moment(at, "to", f.Last, zone); isDay {

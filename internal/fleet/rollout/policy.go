@@ -39,7 +39,8 @@ type Policy struct {
 	// ScopePos is the place of Scope, or where it would be.
 	ScopePos problem.Pos `json:"-"`
 
-	digest string // of the file
+	digest, shape string // of the file
+	text          []byte // of the file
 }
 
 // Scope is what a policy is about. An empty list names everything.

@@ -56,8 +56,14 @@ type Log struct {
 	// Draining has, for each draining member, the revision that it was served from when draining
 	// began.
 	Draining map[string]string `json:"draining,omitempty"`
+	// Frozen has the revision of each cell that a hold keeps. It is in a record of its own, which
+	// has no rings.
+	Frozen map[string]string `json:"frozen,omitempty"`
 	// Kept has the revisions at which members are served from their last known good snapshots.
 	Kept map[string]Kept `json:"kept,omitempty"`
+	// InForce is the policy that counts; nil in a record of an earlier version, and of an agent
+	// whose files have not had the policy yet.
+	InForce *InForce `json:"inForce,omitempty"`
 	// Ended reports that the fleet has had no such policy since: a policy of that name begins
 	// again.
 	Ended bool `json:"ended,omitempty"`
@@ -97,7 +103,7 @@ func (l Log) clone() Log {
 
 // Equal reports whether two logs are equal, except for when they were looked at.
 func (l Log) Equal(other Log) bool {
-	return l.Newest == other.Newest && l.Ended == other.Ended && maps.Equal(l.Draining, other.Draining) &&
+	return l.Newest == other.Newest && l.Ended == other.Ended && l.InForce.Equal(other.InForce) && maps.Equal(l.Draining, other.Draining) && maps.Equal(l.Frozen, other.Frozen) &&
 		maps.EqualFunc(l.Kept, other.Kept, func(a, b Kept) bool { return slices.Equal(a.Revisions, b.Revisions) && bytes.Equal(a.State, b.State) }) && slices.Equal(l.Recent, other.Recent) && maps.EqualFunc(l.Rings, other.Rings, func(a, b Record) bool {
 		return a.Train == b.Train && a.Since.Equal(b.Since) && a.HealthySince.Equal(b.HealthySince) && a.BrokenSince.Equal(b.BrokenSince) && slices.Equal(a.Passed, b.Passed) &&
 			a.Highest == b.Highest && slices.Equal(a.Had, b.Had) && a.Rejected == b.Rejected && a.Rejection == b.Rejection && a.Failure == b.Failure && a.Released == b.Released
@@ -159,6 +165,9 @@ func (l Log) Seen() (last time.Time) {
 // Revisions returns the revisions that the log needs: of all rings, and of the trains that they may
 // take or go back to.
 func (l Log) Revisions() map[string]bool {
+	if l.Ended {
+		return nil
+	}
 	out := map[string]bool{l.Newest.Revision: true}
 	var more []string
 	for _, r := range l.Rings {
@@ -168,6 +177,9 @@ func (l Log) Revisions() map[string]bool {
 		}
 	}
 	for _, revision := range l.Draining {
+		out[revision] = true
+	}
+	for _, revision := range l.Frozen {
 		out[revision] = true
 	}
 	for revision, kept := range l.Kept {

@@ -190,8 +190,9 @@ func TestRingIsBackByItsTrains(t *testing.T) {
 			t.Errorf("%s: %+v", name, c.r)
 		}
 	}
-	a := advance{policy: &Policy{Rings: []Ring{{Name: "old"}, {Name: "new"}}}, log: Log{Rings: map[string]Record{"old": one.take(at(2, "2"), time.Time{}).take(at(1, "1"), time.Time{})}}}
-	if a.addRings(); !a.log.Rings["new"].IsBack() {
+	p := &Policy{Rings: []Ring{{Name: "old"}, {Name: "new"}}}
+	log := Log{Rings: map[string]Record{"old": one.take(at(2, "2"), time.Time{}).take(at(1, "1"), time.Time{})}}
+	if !log.withRings(p, time.Time{}).Rings["new"].IsBack() {
 		t.Error("a ring that begins where another is back is not back")
 	}
 }

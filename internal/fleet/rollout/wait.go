@@ -84,7 +84,7 @@ func (a *advance) unhealthy(ring *Ring, r Record) Wait {
 	}
 	health, known := a.facts.Health[ring.Name]
 	if !known || health.Revision != r.Train.Revision {
-		w.Detail = "nothing is known of its members at " + short(r.Train.Revision)
+		w.Detail = "nothing is known of its members at " + Short(r.Train.Revision)
 		return w
 	}
 	worst := MemberHealth{Status: Healthy}

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/require"
@@ -235,7 +236,7 @@ func TestScopesOfListings(t *testing.T) {
 	full := caller{s, secret}
 	with := func(name string) caller { return caller{s, k.values[name]} }
 	type listing struct {
-		RestrictedTo *server.Restriction
+		RestrictedTo *hold.Restriction
 		Clusters     []struct{ Hub, Name, Tenant string }
 	}
 	for name, want := range map[string]string{

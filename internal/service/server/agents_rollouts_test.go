@@ -50,21 +50,21 @@ func withEachEngine(t *testing.T, test func(t *testing.T, engine string)) {
 	}
 }
 
-// reports are the grants of agent b, and what its service says of their health.
+// reports are the grants of agent b, and what its service reports on their groups.
 type reports struct {
 	cession
-	said map[string]string
+	said map[string]facts.GroupReport
 	lock sync.Mutex
 }
 
 func (*reports) Member() string { return "b" }
-func (r *reports) Report(health map[string]string) {
+func (r *reports) Report(said map[string]facts.GroupReport) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	r.said = health
+	r.said = said
 }
 
-func (r *reports) of(group string) string {
+func (r *reports) of(group string) facts.GroupReport {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	return r.said[group]
@@ -166,13 +166,14 @@ func (f *federation) deliver() {
 	f.show()
 }
 
-// show has the hub's Argo CD show what the agent says now.
+// show has the hub's Argo CD show what the agent says now, by the health check and by the link.
 func (f *federation) show() {
 	f.hub.Helper()
 	f.agent.LookAtRings(f.agent.Context())
 	a := f.hub.apps["grant-addons-b"]
 	said := f.says.of("addons")
-	a.Healthy, a.Degraded = said == "Healthy "+f.grant.Rings, said == "Degraded "+f.grant.Rings
+	a.Healthy, a.Degraded = f.grant.Rings == "" || said.Rings == "Healthy "+f.grant.Rings, said.Rings == "Degraded "+f.grant.Rings
+	a.Report = said.Components
 	f.hub.apps["grant-addons-b"] = a
 	f.hub.report()
 }
@@ -249,9 +250,14 @@ func agentFollowsItsRing(t *testing.T, engine string) {
 		t.Errorf("the agent is ahead of its ring:\n%s\n%s", before, now)
 	}
 	f.hub.ring("agents", first)
+	f.hub.dnsAtRing("b", first)
+	f.hub.dnsAtRing("hub-1", first)
+	f.agent.dnsAtRing("b", first)
+	f.agent.dnsAtRing("hub-1", "")
 	f.hub.healthy("dns-a")
 	f.hub.ring("agents", second)
 	f.hub.ring("last", first)
+	f.hub.dnsAtRing("b", "")
 	f.show() // the grant is healthy, from before
 	f.hub.ring("last", first)
 	f.deliver()
@@ -309,7 +315,13 @@ func agentThatHearsNothingHolds(t *testing.T, engine string) {
 	tolerant := strings.Replace(agentsInRings, "cluster: b}}", "cluster: b}}, maxUnavailable: 1", 1)
 	f, _ := steadyFederation(t, engine, stored)
 	first := f.say(agentWith(engine, map[string]string{policyFile: tolerant}))
+	f.hub.ring("agents", first)
+	f.deliver()
+	f.agent.until("follows", func(refresh.Status) bool { return f.revision() == first })
+	f.sync(healthy)
+	f.show()
 	f.hub.ring("last", first)
+	f.hub.until("the tolerant policy is in force", func(refresh.Status) bool { return f.hub.Rollouts().Rollouts[0].InForce == nil })
 	f.deliver()
 	f.agent.until("follows", func(refresh.Status) bool { return f.revision() == first })
 	before := f.body()

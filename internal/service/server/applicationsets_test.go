@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,26 @@ func TestApplicationSetsAreRefreshed(t *testing.T) {
 	if len(c.refreshed) > 0 {
 		t.Errorf("refreshed %s as well", <-c.refreshed)
 	}
+}
+
+// TestResponseIsReadyBeforeArgoCDAsks: after a commit the service has computed a changed response
+// before it refreshes the ApplicationSet, which then gets it from memory.
+func TestResponseIsReadyBeforeArgoCDAsks(t *testing.T) {
+	t.Parallel()
+	c := &controller{refreshed: make(chan string, 10)}
+	s := start(t, func(o *server.Options) { o.ApplicationSets = c })
+	c.ask = func() string {
+		before := s.count("argosy_responses_computed_total")
+		s.ask(`{"view":"components","group":"addons","component":"dns"}`).is(t, 200, "Argo CD's query")
+		return strconv.Itoa(s.count("argosy_responses_computed_total") - before)
+	}
+	s.say(repository(nil)) // the first state is compared with nothing: both are refreshed, and then computed
+	_, first := c.next(t)
+	_, second := c.next(t)
+	assert.Equal(t, "1 0", first+" "+second, "computed by Argo CD's queries after the start")
+	s.say(repository(map[string]string{"addons/defaults/addons/dns/values.yaml": "replicas: 2\n"}))
+	name, computed := c.next(t)
+	assert.Equal(t, "dns 0", name+" "+computed, "refreshed, and computed by its query")
 }
 
 // eventually asks until something is so.

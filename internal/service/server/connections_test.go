@@ -37,7 +37,7 @@ func (s *service) underWay(conn net.Conn, head, body string) (rest string) {
 const asked = `{"input":{"parameters":{"view":"members"}}}`
 
 // figure is a metric without labels.
-func figure(t *testing.T, metrics, name string) (n int) {
+func figure(t testing.TB, metrics, name string) (n int) {
 	t.Helper()
 	_, rest, found := strings.Cut(metrics, "\n"+name+" ")
 	if _, err := fmt.Sscan(rest, &n); err != nil || !found {

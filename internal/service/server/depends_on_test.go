@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/testkit/assert"
@@ -142,8 +143,8 @@ func (h *orderly) waits(want string) {
 		h.askAs(ofDNS, askDNS)
 		h.askAs(ofWeb, askWeb)
 		var got []string
-		for _, w := range h.Waits(st) {
-			got = append(got, w.String())
+		for _, w := range (hold.Query{Reason: hold.Dependency}).Of(h.Holds(st)) {
+			got = append(got, w.Subject()+" of "+w.Cluster+" "+w.Detail)
 		}
 		if h.Refresher().State() != st {
 			continue
@@ -364,6 +365,6 @@ func TestDependencyOfATemplatedQueryIsFound(t *testing.T) {
 	h.sets.mu.Unlock()
 	h.deploy()
 	if h.web() == nil {
-		t.Error("web waits for ever: ", h.Waits(h.Refresher().State()))
+		t.Error("web waits for ever: ", h.Holds(h.Refresher().State()))
 	}
 }

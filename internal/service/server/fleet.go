@@ -7,6 +7,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/order"
@@ -20,20 +21,13 @@ type Fleet struct {
 	Kind       string `json:"kind"`
 	Revision   string `json:"revision"`
 	// RestrictedTo is the scope that Clusters is complete for; absent if the token allows all.
-	RestrictedTo *Restriction `json:"restrictedTo,omitempty"`
+	RestrictedTo *hold.Restriction `json:"restrictedTo,omitempty"`
 	// Clusters lists all members by hub and name; with ?hub= only the members of one hub.
 	Clusters []inventory.Summary `json:"clusters"`
 	// RefusedRemovals lists the responses beyond the removal budget, with their removals.
 	RefusedRemovals []guard.RefusedRemoval `json:"refusedRemovals"`
 	// Waiting lists the components that wait for others of their cluster.
 	Waiting []order.Wait `json:"waiting"`
-}
-
-// Restriction is a token's scope; absent keys are not restricted.
-type Restriction struct {
-	Hubs    []string `json:"hubs,omitempty"`
-	Owners  []string `json:"owners,omitempty"`
-	Tenants []string `json:"tenants,omitempty"`
 }
 
 // fleet lists the members in the token's scope.
@@ -47,10 +41,7 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 	if f := httpserver.Denial(bearerOf(r).Hub(hub)); f != nil {
 		return f
 	}
-	body := Fleet{APIVersion: apiVersion, Kind: "Fleet", Revision: st.Revision, Clusters: []inventory.Summary{}, RefusedRemovals: []guard.RefusedRemoval{}, Waiting: []order.Wait{}}
-	if only := bearerOf(r).Restricted(); only != nil {
-		body.RestrictedTo = &Restriction{Hubs: only.Hubs, Owners: only.Owners, Tenants: only.Tenants}
-	}
+	body := Fleet{APIVersion: apiVersion, Kind: "Fleet", Revision: st.Revision, RestrictedTo: restriction(bearerOf(r)), Clusters: []inventory.Summary{}, RefusedRemovals: []guard.RefusedRemoval{}, Waiting: []order.Wait{}}
 	for _, c := range inventory.Summaries(st) {
 		if hub != "" && c.Hub != hub || !sees(r, st, c.Hub, c.Name) {
 			continue
@@ -85,6 +76,15 @@ func (s *Server) fleet(w http.ResponseWriter, r *http.Request) *failure {
 	}
 	respond(w, http.StatusOK, httpserver.Encode(body))
 	return nil
+}
+
+// restriction returns the scope of a restricted token, nil for a token that shows everything.
+func restriction(b *access.Bearer) *hold.Restriction {
+	only := b.Restricted()
+	if only == nil {
+		return nil
+	}
+	return &hold.Restriction{Hubs: only.Hubs, Owners: only.Owners, Tenants: only.Tenants}
 }
 
 // problemsFor returns problems; it withholds texts that name clusters that the token does not see.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -44,9 +45,11 @@ func (s *Server) fluxInputs(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
-	answer, err := s.guard.Inputs(st, request, limit)
-	if err != nil {
-		return s.failureFor(r, st, err)
+	answer, f := s.share(r, st, request, limit, func(context.Context) (*response.Response, error) {
+		return s.guard.Inputs(st, request, limit)
+	})
+	if f != nil {
+		return f
 	}
 	if answer.Sets() > limit {
 		f = &failure{Code: http.StatusServiceUnavailable, Message: fmt.Sprintf(

@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -106,6 +108,8 @@ func TestFluxHubMovesRingByRing(t *testing.T) {
 		t.Error("a later ring has changed:", now[ofDNSInFiles("b")])
 	}
 	assert.Contains(t, now[ofDNSInFiles("a")], "replicas: 7", "the first ring has not changed")
+	h.dnsAtRing("a", "")
+	h.dnsAtRing("b", first)
 	h.tell() // everything is green, from before
 	h.flux() // written, not healthy yet
 	h.ring("prod", first)
@@ -125,12 +129,45 @@ func TestFluxHubMovesRingByRing(t *testing.T) {
 	}
 }
 
+// TestFluxHoldsRemovals: what a commit may not remove stays in the artifact as it is. After a
+// restart with another commit that removes it, there is no artifact until an approval. (G3, K3)
+func TestFluxHoldsRemovals(t *testing.T) {
+	dir := t.TempDir()
+	h, _ := steadyFluxHub(t, atToday, storedIn(t, dir))
+	before := h.files()
+	h.say(onFlux(with(dnsOff, map[string]string{"addons/defaults/addons/web/values.yaml": "x: 1\n"})))
+	now := h.files()
+	for _, m := range []string{"a", "b"} {
+		if path := ofDNSInFiles(m); before[path] == "" || now[path] != before[path] {
+			t.Errorf("%s is not held: %s", path, now[path])
+		}
+	}
+	restarted := func(change ...func(*server.Options)) fluxHub {
+		h := newFluxHub(t, append(change, atToday)...)
+		h.say(onFlux(dnsOff))
+		h.LookAtRings(t.Context())
+		return h
+	}
+	require.NoError(t, h.Stop(t.Context()))
+	h = restarted(storedIn(t, dir))
+	h.until("answers", func(refresh.Status) bool { h.LookAtRings(t.Context()); return h.files() != nil })
+	if path := ofDNSInFiles("a"); h.files()[path] != before[path] {
+		t.Errorf("after a restart: %s", h.files()[path])
+	}
+	require.NoError(t, h.Stop(t.Context()))
+	require.NoError(t, os.Remove(filepath.Join(dir, "rollout-_holds-v1.record")))
+	h = restarted(storedIn(t, dir))
+	if files := h.files(); files != nil {
+		t.Errorf("without the record of holds: %v", files)
+	}
+}
+
 // TestFluxRemovesRingByRing: what a commit switches off is marked for removal where the ring has
 // the commit, and is there elsewhere until it is gone in the ring before. (D3, G7)
 func TestFluxRemovesRingByRing(t *testing.T) {
-	h, _ := steadyFluxHub(t)
+	h, _ := steadyFluxHub(t, atToday)
 	before := h.files()
-	off := onFlux(map[string]string{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {enabled: false}\n"})
+	off := onFlux(with(dnsOff, map[string]string{approval: approvalOf("- {clusters: [a, b], component: addons/dns, reason: r}")}))
 	second := h.say(off).Revision
 	h.ring("canary", second)
 	now := h.files()

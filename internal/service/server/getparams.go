@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
+	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/service/httpserver"
 )
 
@@ -33,9 +35,11 @@ func (s *Server) getparams(w http.ResponseWriter, r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
-	resp, err := s.guard.Response(st, request)
-	if err != nil {
-		return s.failureFor(r, st, err)
+	resp, f := s.share(r, st, request, 0, func(ctx context.Context) (*response.Response, error) {
+		return s.guard.Response(ctx, st, request)
+	})
+	if f != nil {
+		return f
 	}
 	s.order.Given(st, request, resp)
 	return s.respondWithin(w, r, st, resp, resp.Sets(), byteLimit{s.o.MaxResponseBytes, "--max-response-bytes"})

@@ -27,8 +27,8 @@ func (c *cession) Release(grants []facts.OwnershipGrant) {
 	defer c.mu.Unlock()
 	c.last = slices.Clone(grants)
 }
-func (c *cession) Report(map[string]string) {}
-func (c *cession) String() string           { c.mu.Lock(); defer c.mu.Unlock(); return fmt.Sprint(c.last) }
+func (c *cession) Report(map[string]facts.GroupReport) {}
+func (c *cession) String() string                      { c.mu.Lock(); defer c.mu.Unlock(); return fmt.Sprint(c.last) }
 
 // Two kinds of member a: its addons are its own, and are the hub's. With no removal allowed at all,
 // what waits for a grant is refused nowhere (G3): it moves.

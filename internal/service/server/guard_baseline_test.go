@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/require"
@@ -44,10 +45,25 @@ func TestBaselineSurvivesARestart(t *testing.T) {
 				s.gives(ofDNS, askDNS, dozen/2)
 				return
 			}
+			s.hasHolds() // nobody here has the rows
 			s.refuses(ofDNS, askDNS, refusedDNS)
 			s.refuses(ofMembers, askMembers, refusedMembers)
+			s.gives(ofWeb, askWeb, 1)
+			s.say(twelve(with(half(), map[string]string{"README.yaml": "x: 1\n"})))
+			s.refuses(ofDNS, askDNS, refusedDNS)
+			s.say(twelve(with(half(), approved("2026-11-30"))))
+			s.gives(ofDNS, askDNS, dozen/2)
 		})
 	}
+}
+
+// hasHolds waits until the service has read the record of holds.
+func (s *service) hasHolds() {
+	s.Helper()
+	s.until("the record of holds is read", func(refresh.Status) bool {
+		s.LookAtRings(s.Context())
+		return !strings.Contains(s.askAs(ofDNS, askDNS).body, "the record of holds has not been read")
+	})
 }
 
 // Rule G3: a record that is damaged or cut off is reported and not used.
@@ -131,9 +147,10 @@ func TestRequesterIsJudgedByAllItsQueries(t *testing.T) {
 			s.gives(ofDNS, some, 2)
 			s.gives(ofDNS, others, 10)
 		}
+		before := s.rows(ofDNS, others)
 		s.say(twelve(with(ring, half())))
-		refreshed("a refusal")
-		s.askAs(ofDNS, others).is(t, http.StatusServiceUnavailable, "")
+		refreshed("a hold")
+		s.holds(ofDNS, others, before, "m01", "m02", "m05", "m06")
 		s.say(twelve(with(ring, half(), approved("2026-11-30"))))
 		refreshed("an approval")
 		s.gives(ofDNS, some, 0)
@@ -171,7 +188,8 @@ func TestSelectorKeepsItsBaselineOverARestart(t *testing.T) {
 	s = run(func(o *server.Options) { o.ApplicationSets = unlisted{sets} })
 	s.say(twelve(with(ring, half())))
 	s.answered(ofDNS, some)
+	s.hasHolds()
 	for _, ask := range []string{some, others} {
-		s.askAs(ofDNS, ask).is(t, http.StatusServiceUnavailable, ask)
+		s.askAs(ofDNS, ask).is(t, http.StatusServiceUnavailable, ask, "members would lose addons/dns")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -164,29 +165,88 @@ func (s *service) refuses(applicationSet, parameters, message string) {
 	}
 }
 
+// rows are the parameter sets of a response as they are written, by member.
+func (s *service) rows(applicationSet, parameters string) map[string]string {
+	s.Helper()
+	r := s.askAs(applicationSet, parameters)
+	if r.code != http.StatusOK {
+		s.Fatalf("%d %s", r.code, r.body)
+	}
+	out := map[string]string{}
+	for text := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSuffix(r.body, "]}}\n"), `{"output":{"parameters":[`), `,{"name":`) {
+		text = strings.TrimPrefix(text, `{"name":`)
+		name, _, _ := strings.Cut(strings.TrimPrefix(text, `"`), `"`)
+		out[name] = text
+	}
+	return out
+}
+
+// holds checks that members have the parameter sets of before, byte for byte but for the hold, and
+// that all others are of the newest revision.
+func (s *service) holds(applicationSet, parameters string, before map[string]string, members ...string) {
+	s.Helper()
+	now, newest := s.rows(applicationSet, parameters), s.Refresher().Status().Revision
+	for _, m := range members {
+		if before[m] == "" || !strings.Contains(now[m], `"deletion":"orphan"`) || strings.Replace(now[m], `"hold":"removal",`, "", 1) != before[m] || now[m] == before[m] {
+			s.Errorf("%s of %s is not held as it was:\n%s\n%s", applicationSet, m, before[m], now[m])
+		}
+	}
+	for m, row := range now {
+		if !slices.Contains(members, m) && !strings.Contains(row, `"revision":"`+newest+`",`) || slices.Contains(members, m) == strings.Contains(row, newest) {
+			s.Errorf("%s of %s is not of %s alone: %s", applicationSet, m, newest, row)
+		}
+	}
+}
+
+// names are those of members of the dozen.
+func names(from, to int) (out []string) {
+	for i := from; i <= to; i++ {
+		out = append(out, member(i))
+	}
+	return out
+}
+
+// holding checks that a member set keeps dns and registrations as they are now.
+func (s *service) holding(members ...string) func() {
+	s.Helper()
+	dns, registrations := s.rows(ofDNS, askDNS), s.rows(ofMembers, askMembers)
+	return func() {
+		s.Helper()
+		s.holds(ofDNS, askDNS, dns, members...)
+		s.holds(ofMembers, askMembers, registrations, members...)
+	}
+}
+
 const (
+	heldText       = "removal budget: 6 of the hub's 12 members would lose something; 1 may without approval (docs/how-to/approve-a-removal.md)"
 	refusedDNS     = "removal budget: 6 of 12 members would lose addons/dns; 1 may go without approval (docs/how-to/approve-a-removal.md)"
 	refusedMembers = "removal budget: 6 of 12 members would lose their registration; 1 may go without approval (docs/how-to/approve-a-removal.md)"
 )
 
-// TestRemovalsBeyondTheBudgetAreRefused: what a commit would remove beyond the budget is refused,
-// whatever the baseline is; all else goes on, and an approval lets it pass until it expires. (G3)
-func TestRemovalsBeyondTheBudgetAreRefused(t *testing.T) {
+// TestRemovalsBeyondTheBudgetAreHeld: what a commit would remove beyond the budget stays as it is,
+// whatever the baseline is; all else goes on, also in the same response, and an approval lets it
+// pass until it expires. (G3; HOLDS.md 4)
+func TestRemovalsBeyondTheBudgetAreHeld(t *testing.T) {
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
 			var mu sync.Mutex
 			now := today
 			s := guarded(t, w.known, func(o *server.Options) { o.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now } })
+			held := s.holding(names(1, dozen/2)...)
 			s.say(twelve(half()))
-			s.refuses(ofDNS, askDNS, refusedDNS)
-			s.refuses(ofMembers, askMembers, refusedMembers)
+			held()
+			s.gives(ofDNS, askDNS, dozen)
+			s.gives(ofMembers, askMembers, dozen)
 			s.gives(ofWeb, askWeb, 1)
 			s.askAs("x", `{"view":"releases","group":"addons"}`).is(t, http.StatusOK, "the release, which stays")
 			s.say(twelve(with(half(), map[string]string{"addons/defaults/addons/dns/values.yaml": "replicas: 2\n"})))
-			s.refuses(ofDNS, askDNS, refusedDNS) // another commit changes no letter of it
+			held()
+			if row := s.rows(ofDNS, askDNS)[member(dozen)]; !strings.Contains(row, "replicas: 2") {
+				t.Error("the others do not go on:", row)
+			}
 
 			s.say(twelve(with(half(), approved("2026-11-20"))))
-			s.refuses(ofDNS, askDNS, refusedDNS) // expired yesterday
+			held() // expired yesterday
 			s.say(twelve(with(half(), approved("2026-11-21"))))
 			s.gives(ofDNS, askDNS, dozen/2) // today is its last day
 			s.gives(ofMembers, askMembers, dozen/2)
@@ -207,44 +267,47 @@ func TestMovedMembersDoNotCount(t *testing.T) {
 	lost := map[string]string{"addons/defaults/application-sets/addons.yaml": "dns: {chart: {repoURL: r, path: p, version: v1}}\n"}
 	next := each(1, 12, func(s string) string { return s + "labels: {addonsRelease: next}\n" })
 	for _, c := range []struct {
-		name    string
-		change  map[string]string
-		left    map[string]int // sets by world
-		refused string
+		name   string
+		change map[string]string
+		left   map[string]int // sets by world
+		held   []string
 	}{
-		{"moved to another release", next, map[string]int{}, ""},
-		{"moved to another release, and lost there", with(next, lost), nil, "12 of 12 members would lose addons/dns"},
-		{"moved to another release, and switched off", with(next, off), nil, "12 of 12 members would lose addons/dns"},
-		{"moved to another engine", each(1, 12, func(s string) string { return s + "use_remote_argo: true\nenable_remote_addons: true\n" }), map[string]int{}, ""},
-		{"switched off", off, nil, "12 of 12 members would lose addons/dns"},
-		{"lost from the catalog", lost, nil, "12 of 12 members would lose addons/dns"},
+		{"moved to another release", next, map[string]int{}, nil},
+		{"moved to another release, and lost there", with(next, lost), nil, names(1, dozen)},
+		{"moved to another release, and switched off", with(next, off), nil, names(1, dozen)},
+		{"moved to another engine", each(1, 12, func(s string) string { return s + "use_remote_argo: true\nenable_remote_addons: true\n" }), map[string]int{}, nil},
+		{"switched off", off, nil, names(1, dozen)},
+		{"lost from the catalog", lost, nil, names(1, dozen)},
 		{
 			"switched off, and approved", with(off, byName("addons/dns")),
 			map[string]int{"Applications": 12},
-			"",
+			nil,
 		},
 		{
 			"approved for some", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {clusters: [m01, m02], component: addons/*, reason: r}\n"}),
-			nil, "10 of 12 members would lose addons/dns",
+			map[string]int{"Applications": 12, "last answers": 10}, names(3, dozen),
 		},
 		{
 			"another component approved", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {cluster: \"*\", component: addons/web, reason: r}\n"}),
-			nil, "12 of 12 members would lose addons/dns",
+			nil, names(1, dozen),
 		},
 		{
 			"a broken approval", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {cluster: \"*\", component: \"*\", reazon: r}\n"}),
-			nil, "12 of 12 members would lose addons/dns",
+			nil, names(1, dozen),
 		},
 	} {
 		for _, w := range worlds {
 			t.Run(c.name+", "+w.name, func(t *testing.T) {
 				s := guarded(t, w.known)
+				before := s.rows(ofDNS, askDNS)
 				s.say(twelve(c.change))
-				if c.refused != "" {
-					s.refuses(ofDNS, askDNS, "removal budget: "+c.refused+"; 1 may go without approval (docs/how-to/approve-a-removal.md)")
-					return
+				if c.held != nil {
+					s.holds(ofDNS, askDNS, before, c.held...)
+					s.gives(ofNext, askNext, 0) // a parameter set is in one response
 				}
-				s.gives(ofDNS, askDNS, c.left[w.name])
+				if c.held == nil || c.left != nil {
+					s.gives(ofDNS, askDNS, c.left[w.name])
+				}
 			})
 		}
 	}
@@ -268,23 +331,27 @@ func TestCascadeAndRemovalCountOnce(t *testing.T) {
 	s.until("the finalizer has been seen", func(refresh.Status) bool { return len(s.deletions(s.askAs(ofDNS, askDNS))) == dozen-1 })
 }
 
-// TestRefusalIsReported: who is refused, what would be lost and why is in the log once, in /readyz,
-// /api/v1/fleet and a metric, until it is over. (G3)
-func TestRefusalIsReported(t *testing.T) {
-	s := guarded(t, ptr(running()))
+// TestHeldRemovalIsReported: what is held, what would be lost and why is in the log once, in
+// /readyz, /api/v1/fleet and a metric, until it is over, whoever asks. (G3, K5)
+func TestHeldRemovalIsReported(t *testing.T) {
+	var passed atomic.Int64
+	s := guarded(t, ptr(running()), func(o *server.Options) { o.Now = func() time.Time { return today.Add(time.Duration(passed.Load())) } })
 	refused := s.say(twelve(half()))
-	s.refuses(ofDNS, askDNS, refusedDNS)
-	const line = "a response is beyond the removal budget"
-	if log := s.log.String(); strings.Count(log, line) != 1 || !strings.Contains(log, "m01 addons/dns: lost, its member file is gone") {
+	s.gives(ofWeb, askWeb, 1)
+	const line, over = "they are held as they are until a commit approves them", "held removals have ended"
+	if log := s.log.String(); strings.Count(log, line) != 2 || !strings.Contains(log, "m01 addons/dns: lost, its member file is gone") {
 		t.Errorf("log: %s", log)
 	}
+	passed.Store(int64(time.Hour)) // it lasts as long as the judgement does
 	_, ready := s.readiness()
-	if len(ready.RefusedRemovals) != 1 || ready.RefusedRemovals[0].Message != refusedDNS || ready.RefusedRemovals[0].Revision != refused.Revision || !ready.Ready {
+	if len(ready.RefusedRemovals) != 2 || ready.RefusedRemovals[0].Message != heldText || ready.RefusedRemovals[0].Revision != refused.Revision ||
+		!ready.RefusedRemovals[0].Since.Equal(today) || ready.RefusedRemovals[1].View != "members" || !ready.Ready {
 		t.Errorf("readyz: %+v", ready)
 	}
 	var fleet server.Fleet
 	require.NoError(t, json.Unmarshal([]byte(s.get("/api/v1/fleet").body), &fleet))
-	if len(fleet.RefusedRemovals) != 1 || len(fleet.RefusedRemovals[0].Removals) != 6 || fleet.RefusedRemovals[0].Removals[5].Cluster != "m06" {
+	if x := fleet.RefusedRemovals; len(x) != 2 || x[0].Group+"/"+x[0].Component != "addons/dns" || x[0].Losing != 6 || x[0].Members != 12 || x[0].Allowed != 1 ||
+		len(x[0].Removals) != 6 || x[0].Removals[5].Cluster != "m06" || len(x[1].Removals) != 6 {
 		t.Errorf("fleet: %+v", fleet.RefusedRemovals)
 	}
 	metric := func(n string) {
@@ -293,15 +360,31 @@ func TestRefusalIsReported(t *testing.T) {
 	}
 	metric("1")
 	s.say(twelve(with(half(), map[string]string{"README.yaml": "x: 1\n"})))
-	s.refuses(ofDNS, askDNS, refusedDNS)
-	if _, ready := s.readiness(); len(ready.RefusedRemovals) != 1 || ready.RefusedRemovals[0].Revision != refused.Revision {
-		t.Errorf("after another commit: %+v, want the first revision that was refused", ready.RefusedRemovals)
+	s.gives(ofWeb, askWeb, 1)
+	if _, ready := s.readiness(); len(ready.RefusedRemovals) != 2 || ready.RefusedRemovals[0].Revision != refused.Revision {
+		t.Errorf("after another commit: %+v, want the first revision that was held", ready.RefusedRemovals)
 	}
 	s.say(twelve(nil))
+	s.gives(ofWeb, askWeb, 1)
+	if log := s.log.String(); strings.Count(log, line) != 2 || strings.Count(log, over) != 2 {
+		t.Errorf("log: %s", log)
+	}
 	s.gives(ofDNS, askDNS, dozen)
 	metric("0")
 	if _, ready := s.readiness(); len(ready.RefusedRemovals) != 0 {
 		t.Errorf("after the files are back: %+v", ready.RefusedRemovals)
+	}
+}
+
+// heldFor checks that a text is in each reason of a held removal.
+func (s *service) heldFor(text string) {
+	s.Helper()
+	_, ready := s.readiness()
+	if len(ready.RefusedRemovals) == 0 {
+		s.Error("nothing is held")
+	}
+	for _, x := range ready.RefusedRemovals {
+		assert.Contains(s, x.Message, text)
 	}
 }
 
@@ -313,10 +396,32 @@ func TestFluxInputsHaveTheRemovalBudget(t *testing.T) {
 	if r := s.get(path); r.code != http.StatusOK {
 		t.Fatal(r.code, r.body)
 	}
-	s.say(twelve(half()))
-	if r := s.get(path); r.code != http.StatusServiceUnavailable || r.message() != refusedDNS {
-		t.Errorf("%d %s", r.code, r.body)
+	before := s.inputTexts(path)
+	now := s.say(twelve(half()))
+	after := s.inputTexts(path)
+	if len(before) != dozen || len(after) != dozen {
+		t.Fatalf("%d inputs, then %d", len(before), len(after))
 	}
+	for i, text := range after {
+		want := before[i]
+		if i < dozen/2 {
+			text = strings.Replace(text, `"hold":"removal",`, "", 1)
+		} else {
+			want = regexp.MustCompile(`"revision":"[^"]*"`).ReplaceAllString(want, `"revision":"`+now.Revision+`"`)
+		}
+		assert.Equal(t, want, text)
+	}
+}
+
+// inputTexts are the inputs of a response to Flux Operator, as they are written.
+func (s *service) inputTexts(path string) (out []string) {
+	s.Helper()
+	r := s.get(path)
+	r.is(s, http.StatusOK, path)
+	for text := range strings.SplitSeq(strings.TrimSuffix(r.body, "]}\n"), `{"id":`) {
+		out = append(out, strings.TrimSuffix(text, ","))
+	}
+	return out[1:]
 }
 
 // TestCommitsShareTheBudgetOfAWindow: without Applications known, commits each within the budget
@@ -383,8 +488,8 @@ func TestWindowCountsATenantsDeletedMembers(t *testing.T) {
 	s.gives(ofDNS, askDNS, dozen)
 	s.say(twelve(with(small, layout, map[string]string{memberPath(1): ""})))
 	s.gives(ofDNS, askDNS, dozen-1)
+	before := s.rows(ofDNS, askDNS)
 	s.say(twelve(with(small, layout, map[string]string{memberPath(1): "", memberPath(2): ""})))
-	if r := s.askAs(ofDNS, askDNS); r.code != http.StatusServiceUnavailable || !strings.Contains(r.message(), `of tenant "small" would lose something, with 1 that did a short time ago`) {
-		t.Errorf("%d %s", r.code, r.body)
-	}
+	s.holds(ofDNS, askDNS, before, "m02")
+	s.heldFor(`of tenant "small" would lose something, with 1 that did a short time ago`)
 }

@@ -50,10 +50,15 @@ func bothAsk() *asking {
 }
 
 // Rules D4 and G3: what moves to a release whose own answer is beyond the budget stays with the old
-// one until that is approved, whichever requesters are known.
+// one until that is approved, whichever requesters are known. It does not wait for what is held.
 func TestMovedSetWaitsForARefusedResponse(t *testing.T) {
 	const waits = `handover: addons/dns of 1 members moves, but release "next" has no answer: removal budget: 3 of 6 members would lose addons/dns; 1 may go without approval (docs/how-to/approve-a-removal.md)`
+	const selected = `{"view":"components","group":"addons","component":"dns","release":"next","selector":{"matchLabels":{"ring":"a"}}}`
 	gone := map[string]string{memberPath(8): "", memberPath(9): "", memberPath(10): ""}
+	ring := func(from, to int) map[string]string {
+		return each(from, to, func(s string) string { return s + "labels: {addonsRelease: next, ring: a}\n" })
+	}
+	rings, unlabelled, first := ring(dozen/2+1, dozen), moving(8, 10), ring(1, 1)
 	allow := map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {clusters: [m08, m09, m10], component: \"*\", reason: r}\n"}
 	for _, w := range []struct {
 		name string
@@ -62,27 +67,36 @@ func TestMovedSetWaitsForARefusedResponse(t *testing.T) {
 		{"Applications", func(o *server.Options) {
 			o.Facts = &changingFacts{running: make(chan struct{}), set: facts.NewSet(false).WithApplications(twoOwners()...)}
 			o.ApplicationSets = bothAsk()
+			o.ApplicationSets.(*asking).sets[1].Requests[0] = []byte(selected)
 		}},
 		{"last answers", func(*server.Options) {}},
 	} {
 		t.Run(w.name, func(t *testing.T) {
 			s := start(t, w.set, func(o *server.Options) { o.Now = func() time.Time { return today } })
-			s.say(twoReleases())
+			s.say(twoReleases(rings))
 			s.gives(ofDNS, askDNS, dozen/2)
-			s.gives(ofNext, askNext, dozen/2)
+			s.gives(ofNext, selected, dozen/2)
 
-			s.say(twoReleases(gone, moving(1, 1)))
-			if r := s.askAs(ofNext, askNext); r.code != http.StatusServiceUnavailable {
+			s.say(twoReleases(rings, unlabelled, first))
+			if r := s.askAs(ofNext, selected); r.code != http.StatusServiceUnavailable {
 				t.Fatalf("the new release: %d %s", r.code, r.body)
 			}
 			s.refuses(ofDNS, askDNS, waits)
 			if _, ready := s.readiness(); len(ready.RefusedRemovals) != 2 {
 				t.Errorf("readyz: %+v", ready.RefusedRemovals)
 			}
-			s.say(twoReleases(gone))
+			s.say(twoReleases(rings, unlabelled))
 			s.gives(ofDNS, askDNS, dozen/2) // nothing moves: it does not wait for anybody
 
-			s.say(twoReleases(gone, moving(1, 1), allow))
+			s.say(twoReleases(rings, unlabelled, first, allow))
+			s.gives(ofDNS, askDNS, dozen/2-1)
+
+			s.say(twoReleases(rings))
+			s.gives(ofDNS, askDNS, dozen/2)
+			s.gives(ofNext, selected, dozen/2)
+			before := s.rows(ofNext, selected)
+			s.say(twoReleases(rings, gone, first))
+			s.holds(ofNext, selected, before, names(8, 10)...)
 			s.gives(ofDNS, askDNS, dozen/2-1)
 		})
 	}
@@ -222,18 +236,19 @@ func TestMoveToAnotherHubIsNoRemoval(t *testing.T) {
 		t.Run(w.name+", called the same", func(t *testing.T) {
 			s := guarded(t, w.known)
 			s.say(twelve(there(dozen / 2)))
+			held := s.holding(names(1, dozen/2)...)
 			s.say(twelve(with(half(), there(dozen/2))))
-			s.refuses(ofDNS, askDNS, refusedDNS)
-			s.refuses(ofMembers, askMembers, refusedMembers)
+			held()
 		})
 		t.Run(w.name+", in two commits", func(t *testing.T) {
 			s := guarded(t, w.known)
+			held := s.holding(names(1, dozen/2)...)
 			s.say(twelve(half()))
-			s.refuses(ofDNS, askDNS, refusedDNS)
+			held()
 			listing := func() string { return s.get("/api/v1/fleet").body }
 			assert.Contains(t, listing(), `"detail":"its member file is gone"`)
 			s.say(twelve(with(half(), there(dozen/2))))
-			s.refuses(ofDNS, askDNS, refusedDNS)
+			held()
 			if got := listing(); !strings.Contains(got, `"detail":"its member file is gone, and hub \"hub-2\" has one of that name"`) || !strings.Contains(got, "fleet/fleet-members/hub-2/m01.yaml") {
 				t.Error(got)
 			}
@@ -246,14 +261,17 @@ func TestMoveToAnotherHubIsNoRemoval(t *testing.T) {
 			for path := range moved {
 				moved[path] += "label: {}\n"
 			}
+			held := s.holding(names(1, dozen/2)...)
 			s.say(twelve(with(half(), moved)))
-			s.refuses(ofDNS, askDNS, refusedDNS)
+			held()
 		})
 		t.Run(w.name+", and switched off there", func(t *testing.T) {
 			s := guarded(t, w.known)
 			off := map[string]string{"addons/tenants/defaults/application-sets/addons.yaml": "dns: {enabled: false}\n"}
+			before := s.rows(ofDNS, askDNS)
 			s.say(twelve(with(half(), there(dozen/2), off)))
-			s.refuses(ofDNS, askDNS, "removal budget: 12 of 12 members would lose addons/dns; 1 may go without approval (docs/how-to/approve-a-removal.md)")
+			s.holds(ofDNS, askDNS, before, names(1, dozen)...)
+			s.gives(ofMembers, askMembers, dozen/2)
 		})
 	}
 }
@@ -267,9 +285,9 @@ func TestMoveToNoHubIsALoss(t *testing.T) {
 	for _, w := range worlds {
 		t.Run(w.name, func(t *testing.T) {
 			s := guarded(t, w.known)
+			held := s.holding(names(1, dozen/2)...)
 			s.say(twelve(with(half(), moved)))
-			s.refuses(ofDNS, askDNS, refusedDNS)
-			s.refuses(ofMembers, askMembers, refusedMembers)
+			held()
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/access"
@@ -42,6 +43,8 @@ type Probe struct {
 	RefusedResponses int `json:"refusedResponses"`
 	StaleMounts      int `json:"staleMounts"`
 	StateProblems    int `json:"stateProblems"`
+	// Holds counts what the hub holds, by reason; reasons without a hold are left out.
+	Holds map[hold.Reason]int `json:"holds"`
 	// ReplacedLabels counts the labels and annotations of the hub's live cluster Secrets that
 	// differ in responses.
 	ReplacedLabels int `json:"replacedLabels"`
@@ -137,8 +140,8 @@ func (s *Server) readiness() (body Readiness) {
 	st := s.refresher.Status()
 	body = Readiness{
 		Probe: Probe{
-			Ready: st.Ready(), Revision: st.Revision, Since: known(st.Since), LastRefresh: known(st.LastSuccess), ComputingSince: known(st.Computing),
-			Refused: []Refused{}, QuarantinedMembers: len(st.Quarantined),
+			Revision: st.Revision, Since: known(st.Since), LastRefresh: known(st.LastSuccess), ComputingSince: known(st.Computing),
+			Refused: []Refused{}, QuarantinedMembers: len(st.Quarantined), Holds: map[hold.Reason]int{},
 		},
 		Source: st.Source, Hub: s.o.Hub, Refused: append([]refresh.Refusal{}, st.Refused...), Mounts: st.Mounts,
 		Quarantined: append([]refresh.Quarantined{}, st.Quarantined[:min(len(st.Quarantined), maxListed)]...), RefusedRemovals: s.refusedRemovals(false),
@@ -164,22 +167,28 @@ func (s *Server) readiness() (body Readiness) {
 		for _, r := range replaced[:min(len(replaced), maxListed)] {
 			body.Replaced = append(body.Replaced, fmt.Sprintf("%s: %s %q: %s", r.Cluster, r.Kind, r.Key, r))
 		}
-		if s.o.Hub != "" && len(now.Fleet.Members(s.o.Hub)) == 0 {
-			body.unready(noMembers, fmt.Sprintf("hub %q has no member files; the repository has the member files of %s", s.o.Hub, strings.Join(now.Fleet.Hubs(), ", ")))
+		for _, h := range hold.Summarize(s.holdsOfHub(now)) {
+			body.Holds[h.Reason] = h.Holds
 		}
 	}
-	if err := st.Err(); err != nil {
-		body.unready(notReady, err.Error())
-	}
-	if s.draining.Load() {
-		body.unready(stopping, stopping)
-	}
+	body.Probe.Message, body.Message = s.unready()
+	body.Ready = body.Message == ""
 	return body
 }
 
-// unready sets the messages: open for every client, why for a client with a token.
-func (b *Readiness) unready(open, why string) {
-	b.Ready, b.Probe.Message, b.Message = false, open, why
+// unready says why clients should not send requests here: open for every client, why for a client
+// with a token. Both are empty for a service that is ready.
+func (s *Server) unready() (open, why string) {
+	if s.draining.Load() {
+		return stopping, stopping
+	}
+	if err := s.refresher.Status().Err(); err != nil {
+		return notReady, err.Error()
+	}
+	if f := s.refresher.State().Fleet; s.o.Hub != "" && len(f.Members(s.o.Hub)) == 0 {
+		return noMembers, fmt.Sprintf("hub %q has no member files; the repository has the member files of %s", s.o.Hub, strings.Join(f.Hubs(), ", "))
+	}
+	return "", ""
 }
 
 // storedState describes the stored state; nil without a store.

@@ -195,8 +195,8 @@ func TestHeldTenantGoesOnWithItsFilesBack(t *testing.T) {
 	a.losesNothing(running, "")
 }
 
-// TestFleetWideLossHoldsNobody: a loss that the platform's files cause for all tenants is refused
-// as a whole, as if there were no tenants; one that was held before stays. (G10, G11)
+// TestFleetWideLossHoldsNobody: a loss that the platform's files cause for all tenants is held
+// alone, as if there were no tenants; one that was held before stays. (G10, G11)
 func TestFleetWideLossHoldsNobody(t *testing.T) {
 	t.Parallel()
 	const platforms = "addons/defaults/application-sets/addons.yaml"
@@ -219,6 +219,8 @@ func TestFleetWideLossHoldsNobody(t *testing.T) {
 			if held != first || len(ready.RefusedRemovals) == 0 {
 				t.Errorf("quarantined %+v, refused %d", ready.Quarantined, len(ready.RefusedRemovals))
 			}
+			a.setsOf() // all are given
+			a.losesNothing(running, "")
 			// Back to the tenant's loss alone, the tenant is held from before both.
 			a.say(emptyOne(t, "two"))
 			a.reconcile()
@@ -227,8 +229,8 @@ func TestFleetWideLossHoldsNobody(t *testing.T) {
 	}
 }
 
-// TestDeletedMemberOfATenantIsNotHeld: a member whose file is gone has no files to be served from;
-// what would lose it is refused, and all other responses are given. (G3, G11)
+// TestDeletedMemberOfATenantIsNotHeld: a member whose file is gone has no files to be served from
+// with its tenant; what it has is held by itself. (G3, G11)
 func TestDeletedMemberOfATenantIsNotHeld(t *testing.T) {
 	t.Parallel()
 	a := newSmallArgoCD(t, false)
@@ -238,6 +240,7 @@ func TestDeletedMemberOfATenantIsNotHeld(t *testing.T) {
 	a.say(files)
 	a.reconcile()
 	a.losesNothing(running, "")
+	a.setsOf() // all are given
 	_, ready := a.readiness()
 	if len(ready.Quarantined) != 1 || ready.Quarantined[0].Member != "analytics-prod-eu-1" || len(ready.RefusedRemovals) == 0 {
 		t.Errorf("quarantined %+v, refused %+v", ready.Quarantined, ready.RefusedRemovals)

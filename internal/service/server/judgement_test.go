@@ -10,6 +10,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
+	"github.com/argosy-hub/argosy/internal/testkit/assert"
+	"github.com/argosy-hub/argosy/internal/testkit/querytest"
 	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
@@ -308,5 +310,80 @@ func TestHubKeepsAGroupUntilTheAgentsEngineIsThere(t *testing.T) {
 	lost := a.lost(before)
 	if len(lost) == 0 || slices.ContainsFunc(lost, func(app string) bool { return !strings.HasSuffix(app, "-"+first) }) {
 		t.Errorf("the engine of %s is there; lost %q", first, lost)
+	}
+}
+
+// namespaces returns the namespace of dns on each member, with its hold.
+func (s *service) namespaces() map[string]string {
+	s.Helper()
+	r := s.askAs(ofDNS, askDNS)
+	if r.code != http.StatusOK {
+		s.Fatalf("%d %s", r.code, r.body)
+	}
+	out := map[string]string{}
+	for _, set := range querytest.Sets(s, []byte(r.body)) {
+		out[set.Text("name")] = strings.TrimSpace(set.Text("namespace") + " " + set.Text("hold"))
+	}
+	return out
+}
+
+// allOf is the same text for every member of the dozen.
+func allOf(text string) map[string]string {
+	out := map[string]string{}
+	for i := range dozen {
+		out[member(i+1)] = text
+	}
+	return out
+}
+
+// inNamespace has dns in another namespace, everywhere or on some members.
+func inNamespace(namespace string, members ...int) map[string]string {
+	if len(members) == 0 {
+		all := repository(nil)["addons/defaults/application-sets/addons.yaml"] + "web: {enabled: false, chart: {repoURL: r, path: p, version: v1}}\n"
+		return map[string]string{"addons/defaults/application-sets/addons.yaml": strings.Replace(all, "namespace: dns", "namespace: "+namespace, 1)}
+	}
+	out := map[string]string{}
+	for _, i := range members {
+		out["addons/tenants/retail/clusters/"+member(i)+"/application-sets/addons.yaml"] = "dns: {namespace: " + namespace + "}\n"
+	}
+	return out
+}
+
+// TestReplacedComponentsAreHeld: another namespace replaces what runs. On one member it happens at
+// once; beyond the budget the components stay as they are, and nothing else does, until an approval
+// names them or the namespace is what it was. (HOLDS.md 31)
+func TestReplacedComponentsAreHeld(t *testing.T) {
+	for _, w := range worlds {
+		t.Run(w.name, func(t *testing.T) {
+			dir := t.TempDir()
+			keep := func(o *server.Options) { o.Store = folderStore(t, dir) }
+			s := guarded(t, w.known, keep)
+			s.say(twelve(inNamespace("other", 1)))
+			want := allOf("dns")
+			want[member(1)] = "other"
+			assert.Equal(t, want, s.namespaces(), "on one member")
+			s.say(twelve(nil))
+			webValues := map[string]string{"addons/defaults/addons/web/values.yaml": "colour: blue\n"}
+			s.say(twelve(with(inNamespace("other"), webValues)))
+			assert.Equal(t, allOf("dns removal"), s.namespaces(), "on all")
+			s.askAs(ofWeb, askWeb).is(t, http.StatusOK, "web goes on", "colour: blue")
+			s.say(twelve(with(inNamespace("other"), webValues, layoutOf("{maxRemovals: 100%}"))))
+			s.say(twelve(with(inNamespace("other"), webValues, layoutOf("{maxRemovals: 100%}"), map[string]string{"README.yaml": "x: 1\n"})))
+			assert.Equal(t, allOf("dns removal"), s.namespaces(), "by later commits")
+			s.LookAtRings(t.Context())
+			require.NoError(t, s.Stop(t.Context()))
+			s = goingOn(t, w.known, keep)
+			s.say(twelve(with(inNamespace("other"), webValues)))
+			s.until("answers", func(refresh.Status) bool {
+				s.LookAtRings(t.Context())
+				return s.askAs(ofDNS, askDNS).code == http.StatusOK
+			})
+			assert.Equal(t, allOf("dns removal"), s.namespaces(), "after a restart")
+			s.say(twelve(webValues))
+			assert.Equal(t, allOf("dns"), s.namespaces(), "as it was")
+			s.say(twelve(with(inNamespace("other"), webValues)))
+			s.say(twelve(with(inNamespace("other"), webValues, byName("addons/dns"))))
+			assert.Equal(t, allOf("other"), s.namespaces(), "approved by name")
+		})
 	}
 }

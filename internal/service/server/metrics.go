@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/labels"
 	"github.com/argosy-hub/argosy/internal/refresh"
@@ -121,10 +122,21 @@ func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(name, help string, v float64, labels ...string) {
 		send(prometheus.GaugeValue, name, help, v, labels...)
 	}
+	computed, abandoned := c.s.responses.Stats()
+	for name, m := range map[string]struct {
+		help string
+		n    int64
+	}{
+		"argosy_responses_computed_total":  {"Responses that were computed; the others were in memory.", computed},
+		"argosy_responses_abandoned_total": {"Computations of responses that ended early, as no client waited any more.", abandoned},
+		"argosy_requests_shared_total":     {"Requests that shared the computation of an equal request.", c.s.shared.Joined.Load()},
+	} {
+		send(prometheus.CounterValue, name, m.help, float64(m.n))
+	}
 	gauge("argosy_http_connections", "Open connections.", float64(c.s.http.Connections()))
 	removals := c.s.guard.Stats()
 	for view, n := range removals.Refused {
-		gauge("argosy_removals_refused", "Queries without a response now, as it is beyond the removal budget.", float64(n), "view", string(view))
+		gauge("argosy_removals_refused", "Components that are held now, and queries without a response, as their removal is beyond the budget.", float64(n), "view", string(view))
 	}
 	gauge("argosy_removal_baselines", "Responses that are remembered to compare the next ones with.", float64(removals.Baselines))
 	for failure, n := range map[string]int{"damaged": removals.Damaged, "unwritten": removals.Failures, "evicted": removals.Evicted} {
@@ -187,6 +199,19 @@ func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 		if labels.IsName(hub) { // a folder may be called anything
 			gauge("argosy_members", "Members in the served revision.", float64(len(state.Fleet.Members(hub))), "hub", hub)
 		}
+	}
+	for _, h := range state.Fleet.Holds {
+		if left := h.Ends().Sub(c.s.o.Now()); left > 0 {
+			gauge("argosy_hold_days_left", "Days to the end of a manual hold.", left.Hours()/24, "hold", h.Name)
+		}
+	}
+	counts := map[hold.Reason]hold.Summary{}
+	for _, h := range hold.Summarize(c.s.holdsOfHub(state)) {
+		counts[h.Reason] = h
+	}
+	for _, reason := range hold.Reasons {
+		gauge("argosy_holds", "Holds of the hub: cells, groups or members that keep an older row, by reason.", float64(counts[reason].Holds), "reason", string(reason))
+		gauge("argosy_hold_oldest_since_timestamp_seconds", "Since when the oldest hold of the reason is there, 0 without one.", seconds(counts[reason].Oldest), "reason", string(reason))
 	}
 	for _, x := range c.s.rings.Report().Rollouts {
 		for _, ring := range x.Rings {

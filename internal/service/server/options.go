@@ -125,9 +125,8 @@ type Grants interface {
 	// Release gives back grants whose groups have no parameter sets and no workloads any more. It
 	// does not wait.
 	Release(grants []facts.OwnershipGrant)
-	// Report publishes the health of groups in rollouts (facts.RingsHealthAnnotation). It does not
-	// wait.
-	Report(health map[string]string)
+	// Report publishes what the engine runs of each group, by group. It does not wait.
+	Report(reports map[string]facts.GroupReport)
 }
 
 // Defaults returns Options with all defaults. By default Argo CD gives up after 30 seconds; GitHub

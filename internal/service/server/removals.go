@@ -56,7 +56,8 @@ func queriesOf(o Options, s facts.ApplicationSet, complete bool) guard.Queries {
 	return out
 }
 
-// refusedRemovals returns the responses beyond the removal budget, with their removals if detailed.
+// refusedRemovals returns what is held or refused as beyond the removal budget, with the removals
+// if detailed.
 func (s *Server) refusedRemovals(detailed bool) []guard.RefusedRemoval {
 	out := s.guard.Refusals()
 	if out == nil {

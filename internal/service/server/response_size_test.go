@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/service/server"
 	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/require"
@@ -63,6 +64,9 @@ func TestTenantsValuesRefuseNobodysResponse(t *testing.T) {
 		}
 		if _, ready := s.readiness(); held != "" && (len(ready.Quarantined) != 1 || ready.Quarantined[0].Reason != "tenant-budget" || ready.Quarantined[0].Standing != "kept") {
 			t.Errorf("quarantined: %+v", ready.Quarantined)
+		}
+		if all := s.listHolds("").Items; held != "" && (len(all) != 1 || all[0].Reason != hold.Limits || all[0].Cluster != held) || held == "" && len(all) > 0 {
+			t.Errorf("held: %+v", all)
 		}
 	}
 	s.say(files(20_000, 5_000, "one"))

@@ -2,9 +2,11 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
@@ -14,21 +16,21 @@ import (
 
 // desired returns the response to a query by the revision of each ring.
 func (s *Server) desired(st *fleetstate.State, q query.Query) (*response.Response, error) {
-	return s.rings.Respond(st, q)
+	return s.rings.Respond(context.Background(), st, q)
 }
 
 // composed returns the response to serve now: by the revision of each ring, but with the previous
 // parameter sets of components that wait for another component.
-func (s *Server) composed(st *fleetstate.State, q query.Query) (*response.Response, error) {
-	desired, err := s.desired(st, q)
+func (s *Server) composed(ctx context.Context, st *fleetstate.State, q query.Query) (*response.Response, error) {
+	desired, err := s.rings.Respond(ctx, st, q)
 	if err != nil {
 		return nil, err
 	}
 	return s.order.Compose(st, q, desired)
 }
 
-// reporter returns the function that publishes the health of an agent's groups, nil without grants.
-func reporter(to Grants) func(map[string]string) {
+// reporter returns the function that publishes reports on an agent's groups, nil without grants.
+func reporter(to Grants) func(map[string]facts.GroupReport) {
 	if to == nil {
 		return nil
 	}

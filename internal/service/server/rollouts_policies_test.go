@@ -22,10 +22,10 @@ import (
 func TestPolicyThatComesBackBeginsAnew(t *testing.T) {
 	folder, err := store.NewFolder(t.TempDir())
 	require.NoError(t, err)
-	h, first := steady(t, nil, func(o *server.Options) { o.Store = store.New(folder) })
-	h.ring("canary", h.say(inRings(map[string]string{valuesOfAll: "replicas: 7\n"})).Revision)
-	h.ring("prod", first)
+	h, _ := steady(t, nil, func(o *server.Options) { o.Store = store.New(folder) })
 	var last string
+	h.say(repository(nil))
+	h.until("the policy is gone", func(refresh.Status) bool { return len(h.Rollouts().Rollouts) == 0 })
 	for n := range 20 {
 		last = h.say(repository(map[string]string{valuesOfAll: "replicas: 2" + strconv.Itoa(n) + "\n"})).Revision
 		h.looks()

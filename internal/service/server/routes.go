@@ -25,6 +25,7 @@ func (s *Server) handler() http.Handler {
 	route(http.MethodPost, "/api/v1/getparams.execute", "getparams", s.withToken(access.GetParams, access.BearerToken, s.getparams))
 	route(http.MethodPost, "/api/v1/webhook", "webhook", handle(s.webhook))
 	route(http.MethodGet, "/api/v1/fleet", "fleet", s.withToken(access.FleetRoute, access.BearerToken, s.fleet))
+	route(http.MethodGet, "/api/v1/holds", "holds", s.withToken(access.FleetRoute, access.BearerToken, s.holds))
 	route(http.MethodGet, "/api/v1/rollouts", "rollouts", s.withToken(access.FleetRoute, access.BearerToken, s.rollouts))
 	route(http.MethodGet, "/api/v1/explain", "explain", s.withToken(access.Explain, access.BearerToken, s.explain))
 	route(http.MethodGet, "/api/v1/flux/inputs", "flux-inputs", s.withToken(access.FluxInputs, tokenOrPassword, s.fluxInputs))

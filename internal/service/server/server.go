@@ -14,11 +14,14 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/argosy-hub/argosy/internal/base/run"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/guard"
+	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
 	"github.com/argosy-hub/argosy/internal/order"
 	"github.com/argosy-hub/argosy/internal/refresh"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/responsesize"
 	"github.com/argosy-hub/argosy/internal/rings"
@@ -34,6 +37,7 @@ type Server struct {
 	refresher      *refresh.Refresher
 	guard          *guard.Guard
 	responses      *response.Cache
+	shared         run.Shared[sharedKey, *response.Response]
 	order          *order.Order
 	rings          *rings.Rings
 	notifier       *notify.Notifier        // nil without ApplicationSets
@@ -51,6 +55,7 @@ type Server struct {
 	http           *httpserver.Server
 	address        net.Addr // Start sets it
 	draining       atomic.Bool
+	seen           hold.Seen
 	failed         chan error
 	stop           sync.Once
 	stopped        error
@@ -69,6 +74,9 @@ func New(o Options) (*Server, error) {
 		o.Registerer, o.Gatherer = registry, registry
 	}
 	s := &Server{o: o, webhooks: semaphore.NewWeighted(maxWebhooks), audit: newAuditLog(o.Audit), failed: make(chan error, 1), notifying: func() {}, guarding: func() {}}
+	if s.o.Now == nil {
+		s.o.Now = time.Now
+	}
 	s.gate = httpserver.NewGate(o.Limits, " (--max-concurrent)")
 	var err error
 	s.tokens, err = access.Open(access.Options{
@@ -85,15 +93,18 @@ func New(o Options) (*Server, error) {
 	s.rings = rings.New(rings.Options{
 		Hub: o.Hub, Responses: s.responses, Queries: knownQueries(o, true), Store: o.Store, Now: o.Now, Logger: o.Logger, Check: o.RolloutCheck, CheckInterval: o.RolloutCheckInterval,
 		Fetch: o.Revision, Report: reporter(o.Grants), Silent: o.Silent, GrantHealth: o.GrantHealth,
+		Kept:  func(st *fleetstate.State) []lifecycle.Item { return s.guard.Kept(st) },
 		State: func() *fleetstate.State { return s.refresher.State() }, ReadAt: func(revision string) time.Time { return s.refresher.ReadAt(revision) }, Reconsider: func() { s.refresher.Reconsider() },
 	})
 	s.artifacts = registry.New(s.rings.Artifact, o.MaxResponseBytes, o.Logger)
-	s.order = order.New(order.Options{Desired: s.desired, Queries: knownQueries(o, false), Store: o.Store, Now: o.Now, Logger: o.Logger})
+	s.order = order.New(order.Options{Desired: s.desired, Newest: func(st *fleetstate.State, q query.Query) (*response.Response, error) {
+		return s.responses.Get(context.Background(), st, q)
+	}, Queries: knownQueries(o, false), Store: o.Store, Now: o.Now, Logger: o.Logger})
 	s.guard, err = guard.New(guard.Options{
 		Hub: o.Hub, Responses: s.responses, Store: o.Store, Now: o.Now, Logger: o.Logger,
 		Queries:    func(name string) guard.Queries { return requesters(o, name)[name] },
 		Requesters: func() map[string]guard.Queries { return requesters(o, "") },
-		Approved:   s.auditApproval, Respond: s.composed, Desired: s.desired,
+		Approved:   s.auditApproval, Respond: s.composed, Desired: s.desired, InRings: s.rings.HasPolicies,
 	})
 	if err != nil {
 		return nil, err
@@ -111,7 +122,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.refresher, err = refresh.New(refresh.Options{
 		Source: o.Source, Mounts: o.Mounts, Facts: o.Facts, Hub: o.Hub, Store: o.Store, Patience: o.SourcePatience, Logger: o.Logger, Observe: s.refreshed,
-		Judge: responsesize.After(s.guard, responsesize.Options{Hub: o.Hub, Queries: s.knownQueries, Responses: s.responses, Logger: o.Logger}),
+		Judge: responsesize.After(judge{s.guard, s.rings}, responsesize.Options{Hub: o.Hub, Queries: s.knownQueries, Responses: s.responses, Logger: o.Logger}),
 	})
 	if err != nil {
 		return nil, err
@@ -122,6 +133,15 @@ func New(o Options) (*Server, error) {
 	s.http = httpserver.New(s.handler(), s.tlsConfig, o.Limits, o.Logger)
 	return s, nil
 }
+
+// judge is the guard, which waits until the records of rollouts are known, too.
+type judge struct {
+	*guard.Guard
+	rings *rings.Rings
+}
+
+// Await waits until both can decide. It returns false if the context ends before.
+func (j judge) Await(ctx context.Context) bool { return j.Guard.Await(ctx) && j.rings.Await(ctx) }
 
 // TLS returns the configuration of the listener, nil without a certificate, and a function that
 // verifies a client's certificate, nil if clients need none. Another listener may use both.
@@ -217,12 +237,6 @@ func (s *Server) Refresher() *refresh.Refresher { return s.refresher }
 
 // Tokens returns the tokens that admit requests.
 func (s *Server) Tokens() *access.Tokens { return s.tokens }
-
-// RefusedRemovals returns the responses beyond the removal budget, with their removals.
-func (s *Server) RefusedRemovals() []guard.RefusedRemoval { return s.refusedRemovals(true) }
-
-// Waits returns the components of a state that wait for others.
-func (s *Server) Waits(st *fleetstate.State) []order.Wait { return s.order.Waits(st) }
 
 // state returns the served state, or 503 before there is one. A restricted token does not get the
 // cause, which may be in files of others.

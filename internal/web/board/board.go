@@ -31,6 +31,8 @@ type Board struct {
 	Scope   rollout.Scope `json:"scope"`
 	Paused  bool          `json:"paused,omitempty"`
 	Problem string        `json:"problem,omitempty"`
+	// InForce says that an earlier policy counts than the one in the newest files, and until when.
+	InForce string `json:"inForce,omitempty"`
 	// Revisions are the revisions that rings have or wait for, the newest first.
 	Revisions []string        `json:"revisions"`
 	Rings     []BoardRing     `json:"rings"`
@@ -96,11 +98,14 @@ func (x Reader) Rollouts(report rings.Report) Rollouts {
 		}, x.Scope.SeesGroup)
 	}
 	for _, one := range report.Rollouts {
-		p := x.policy(one.Name)
+		p := one.Policy
 		if p == nil || !x.Scope.SeesEverything() && !access.SeesRollout(x.Scope, x.State.Fleet, p) {
 			continue
 		}
 		b := Board{Name: one.Name, Position: p.Pos, Scope: one.Scope, Paused: one.Paused, Problem: one.Problem, Revisions: revisionsOf(report.Revision, one)}
+		if one.InForce != nil {
+			b.InForce = one.InForce.Text
+		}
 		for i, r := range one.Rings[:min(len(one.Rings), len(p.Rings))] {
 			if !x.Scope.SeesEverything() && !x.Scope.SeesGroup("") { // a ring may wait for a component of any group
 				r = r.Hidden(func(string) bool { return false })
@@ -117,15 +122,6 @@ func (x Reader) Rollouts(report rings.Report) Rollouts {
 		out.Rollouts = append(out.Rollouts, b)
 	}
 	return out
-}
-
-// policy returns a rollout policy of the state, nil for none.
-func (x Reader) policy(name string) *rollout.Policy {
-	i := slices.IndexFunc(x.State.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return x.State.Fleet.Rollouts[i]
 }
 
 // revisionsOf returns the revisions that rings have or wait for, the newest first.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleet/rollout"
+	"github.com/argosy-hub/argosy/internal/rings"
 	"github.com/argosy-hub/argosy/internal/service/access"
 )
 
@@ -51,15 +52,16 @@ const (
 )
 
 // Calendar returns the windows and freezes of the rings that concern a cluster of the reader's.
-func (x Reader) Calendar(hub string) Calendar {
+func (x Reader) Calendar(report rings.Report) Calendar {
 	out := Calendar{Rings: []CalendarRing{}}
 	for i := range calendarDays {
 		out.Days = append(out.Days, x.Now.UTC().AddDate(0, 0, i).Format(time.DateOnly))
 	}
-	for _, p := range x.State.Fleet.Rollouts {
+	for _, one := range report.Rollouts {
+		p := one.Policy
 		hasMembers := make([]bool, len(p.Rings)) // that the reader sees
 		for m, c := range x.State.Clusters() {
-			if m.Hub == hub && access.Visible(x.Scope, c) && p.Covers(m.InRollout()) {
+			if m.Hub == report.Hub && access.Visible(x.Scope, c) && p.Covers(m.InRollout()) {
 				hasMembers[p.RingOf(m.InRollout())] = access.SeesRollout(x.Scope, x.State.Fleet, p)
 			}
 		}

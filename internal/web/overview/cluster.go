@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
-	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/resolve/explain"
 	"github.com/argosy-hub/argosy/internal/service/access"
 )
@@ -22,9 +22,8 @@ type ClusterPage struct {
 	// APIServer says whether the member's API server responds, as far as the service knows.
 	APIServer string      `json:"apiServer"`
 	File      problem.Pos `json:"position"`
-	// Problem says why it does not follow the newest commit.
-	Problem    string          `json:"problem,omitempty"`
-	Position   problem.Pos     `json:"problemPosition,omitzero"`
+	// Holds say why it, or a component of it, does not follow the newest commit.
+	Holds      []hold.Hold     `json:"holds"`
 	Components []ComponentCell `json:"components"`
 	Labels     []explain.Label `json:"labels"`
 }
@@ -48,11 +47,6 @@ func (x *Index) Cluster(scope access.Reader, live Live, hub, name string) (Clust
 	}
 	if !m.Remote {
 		out.Engine = x.st.HubEngine(m.Hub)
-	}
-	if q, is := x.st.QuarantineOf(c); is {
-		out.Problem, out.Position = access.Text(x.st, scope, q.First().Message()), q.First().Pos
-	} else if out.Held == HeldDraining {
-		out.Problem, out.Position = "lifecycle: "+fleet.Draining, c.Desired().Member.KeyPos("lifecycle")
 	}
 	r := x.rowOf(c)
 	usual := majorities(x.visible(scope))
@@ -90,6 +84,8 @@ type Why struct {
 	Explanation explain.Explanation `json:"explanation"`
 	Running     Running             `json:"running"`
 	Cluster     Cluster             `json:"cluster"`
+	// Holds say why the component does not follow the newest commit there.
+	Holds []hold.Hold `json:"holds"`
 	// Changes are the newest commits that changed a value, by its path.
 	Changes map[string]LastChange `json:"changes,omitempty"`
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/service/access"
 
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -70,8 +71,8 @@ type Cluster struct {
 	Tenant      string `json:"tenant"`
 	Environment string `json:"environment"`
 	IsHub       bool   `json:"isHub,omitempty"`
-	// Held says why the cluster does not follow the newest commit; empty if it does.
-	Held string `json:"held,omitempty"`
+	// Held is the reason that holds the cluster as a whole; empty for none.
+	Held hold.Reason `json:"held,omitempty"`
 }
 
 // Cell is one component on one cluster.
@@ -195,7 +196,11 @@ func sectionOf(by string) func(*fleetstate.Cluster) string {
 // cluster describes a member.
 func (x *Index) cluster(c *fleetstate.Cluster) Cluster {
 	m := c.Member
-	return Cluster{Hub: m.Hub, Name: m.Name, Tenant: m.Tenant, Environment: m.Environment, IsHub: m.IsHub, Held: heldBecause(x.st, c)}
+	out := Cluster{Hub: m.Hub, Name: m.Name, Tenant: m.Tenant, Environment: m.Environment, IsHub: m.IsHub}
+	if holds := hold.OfMember(x.st, c); len(holds) > 0 {
+		out.Held = holds[0].Reason
+	}
+	return out
 }
 
 // ringsOf returns the rings that a cluster is in, of the rollouts that a scope sees. It adds the

@@ -77,9 +77,6 @@ func (r Running) Bad() bool {
 
 // running returns the running state of a component on a cluster.
 func (x *Index) running(live Live, c *fleetstate.Cluster, group, component string) Running {
-	if c.Member.Owner(group) != fleet.OwnerHub {
-		return Running{State: RunningUnknown, Detail: "the member's own engine runs it, and does not report to this service"}
-	}
 	if !live.isOf(c) {
 		return Running{State: RunningUnknown, Detail: "the engine of hub " + c.Member.Hub + " runs it, and does not report to this service"}
 	}
@@ -90,6 +87,9 @@ func (x *Index) running(live Live, c *fleetstate.Cluster, group, component strin
 		if since, why := live.Unreachable(c.Member.Name); why != "" {
 			return Running{State: RunningUnknown, Detail: unreachable + ": " + why, Since: Known(since)}
 		}
+	}
+	if c.Member.Owner(group) != fleet.OwnerHub {
+		return x.reported(c, group, component)
 	}
 	f, name := x.st.Facts(), catalog.ApplicationName(component, c.Member.Name)
 	_, watched := f.Applications()
@@ -119,6 +119,32 @@ func (x *Index) running(live Live, c *fleetstate.Cluster, group, component strin
 	}
 	if out.Sync == "Unknown" || out.Health == "Unknown" {
 		out.State, out.Detail = RunningUnknown, "the engine cannot see the cluster, or cannot compare it with Git"
+	}
+	return out
+}
+
+// reported returns what the service of an agent reports on a component.
+func (x *Index) reported(c *fleetstate.Cluster, group, component string) Running {
+	grant, _ := x.st.Facts().Application(catalog.ApplicationName(catalog.GrantPrefix+"-"+group, c.Member.Name))
+	is, isListed := grant.Reported(component)
+	switch {
+	case !grant.IsReported():
+		return Running{State: RunningUnknown, Detail: "the member's own engine runs it, and does not report to this service"}
+	case grant.Unheard != "":
+		return Running{State: RunningUnknown, Detail: "the member's own engine runs it: " + grant.Unheard}
+	case !isListed:
+		return Running{State: RunningUnknown, Detail: "the member's own engine runs it, and its service does not report on it"}
+	case is.Health == "Missing":
+		return Running{State: RunningAbsent}
+	case is.Health == "Unknown":
+		return Running{State: RunningUnknown, Detail: "the member's own engine has not taken what it is answered"}
+	}
+	out := Running{State: RunningPresent, Version: is.Version, Health: is.Health}
+	if is.Health == "Healthy" {
+		out.Sync = "Synced"
+	}
+	if isCommit(out.Version) {
+		out.Version = Short(out.Version)
 	}
 	return out
 }

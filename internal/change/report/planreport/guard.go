@@ -14,7 +14,7 @@ import (
 
 // Guard holds the guard's decisions on responses that remove something.
 type Guard struct {
-	// Commits lists why the change as a whole is refused, by hub; absent if it is not.
+	// Commits lists why removals of the change would be held, by hub; absent if none would.
 	Commits []CommitRefusal `json:"commits,omitempty"`
 	// Refused lists the refused responses, by hub and query.
 	Refused []Refusal `json:"refused"`
@@ -30,8 +30,8 @@ type Guard struct {
 	Undecided []string `json:"undecided,omitempty"`
 }
 
-// CommitRefusal is a reason for which a hub's service removes nothing, or nothing of one tenant or
-// of the hub itself, whichever ApplicationSet queries.
+// CommitRefusal is a reason for which a hub's service holds what a commit removes, of all members,
+// of one tenant, or of the hub itself, whichever ApplicationSet queries. All else goes on.
 type CommitRefusal struct {
 	Hub string `json:"hub"`
 	// Tenant is set if its members keep their last known good snapshots while other tenants are
@@ -177,8 +177,9 @@ var lifted = []struct {
 	{guard.OverBudget, "removal budget: the service would refuse %s, and nothing of it is removed, until a commit approves"},
 }
 
-// refusals returns what the service would refuse, with at most so many lines of a kind: the tenants
-// that it holds, each counted once whatever the number of its hubs, and then responses by reason.
+// refusals returns what the service would hold or refuse, with at most so many lines of a kind: the
+// tenants that it holds, each counted once whatever the number of its hubs, other removals that it
+// holds, and then responses by reason.
 func (g Guard) refusals(most int) (out []planpage.Refused) {
 	add := func(headline string, lines []string) {
 		if len(lines) > 0 {
@@ -186,7 +187,7 @@ func (g Guard) refusals(most int) (out []planpage.Refused) {
 		}
 	}
 	tenants := map[string]bool{}
-	var held, whole []string // whole are the hubs of which the change as a whole is refused
+	var held, whole []string
 	for _, c := range g.Commits {
 		if line := c.Hub + ": " + c.Message; c.Tenant != "" {
 			tenants[c.Tenant], held = true, append(held, line)
@@ -195,16 +196,12 @@ func (g Guard) refusals(most int) (out []planpage.Refused) {
 		}
 	}
 	add(fmt.Sprintf("removal budget: the service would hold %s on the last known good snapshot, and go on with all others, until a commit approves", report.Count(len(tenants), "tenant")), held)
+	add("removal budget: the service would hold what would be removed as it is, and go on with all else, until a commit approves", whole)
 	for _, l := range lifted {
 		var lines []string
-		if l.reason == guard.OverBudget {
-			lines = slices.Clone(whole)
-		}
 		all := g.refused(l.reason)
 		for _, r := range all {
-			if l.reason != guard.OverBudget || !slices.Contains(whole, r.Hub+": "+r.Message) {
-				lines = append(lines, r.text())
-			}
+			lines = append(lines, r.text())
 		}
 		add(fmt.Sprintf(l.text, report.Count(len(all), "response")), lines)
 	}

@@ -31,8 +31,8 @@ func (p Plan) loud() []string {
 	return append(out, fmt.Sprintf("incomplete: %s cannot be computed: %s", report.Count(len(names), "cluster"), Named(names)))
 }
 
-// removed names the removed Applications and counts them. Lost ones come first. For a removed
-// cluster, it names the cluster instead of its Applications.
+// removed names the removed Applications and counts them, without what a hold keeps. Lost ones come
+// first. For a removed cluster, it names the cluster instead of its Applications.
 func (p Plan) removed() string {
 	var names []string
 	all := 0
@@ -41,7 +41,7 @@ func (p Plan) removed() string {
 			for _, c := range h.Clusters {
 				n := 0
 				for _, a := range c.Applications {
-					if a.Cause != cause || a.RenamedTo != "" {
+					if a.Cause != cause || a.RenamedTo != "" || a.HeldBy != "" {
 						continue
 					}
 					n++

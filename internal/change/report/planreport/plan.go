@@ -44,7 +44,8 @@ type Bounds struct {
 	Classes []string `json:"classes,omitempty"`
 	// MaxChanges is how many changes there may be; absent for any number.
 	MaxChanges *int `json:"maxChanges,omitempty"`
-	// Changes are the clusters, Applications and objects that change.
+	// Changes are the clusters, Applications and objects that change, and the components that a
+	// hold covers which the change adds, changes or removes.
 	Changes int `json:"changes"`
 	// Beyond says what is beyond the bounds; absent if nothing is.
 	Beyond []string `json:"beyond,omitempty"`

@@ -73,7 +73,7 @@ func changes(h plan.Hub) (out []change) {
 		}
 		for _, a := range c.Applications {
 			l := line(a.Action, "Application", applicationTitle(a), a.Differences, about(a, c.Name), why(a.Cause, a.Detail, a.Deletion), at(a.Position))
-			l.Why = why(a.Cause, "", a.Deletion)
+			l.Why = strings.Join(notEmpty(held(a.HeldBy), why(a.Cause, "", a.Deletion)), "; ")
 			out = append(out, change{cluster: c.Name, line: l})
 		}
 	}
@@ -206,6 +206,7 @@ func about(a plan.Application, cluster string) string {
 	if a.Action == plan.Change && len(a.Differences) == 0 {
 		parts = append(parts, "with its cluster")
 	}
+	parts = append(parts, notEmpty(held(a.HeldBy))...)
 	if len(a.WaitsFor) > 0 {
 		parts = append(parts, "waits for "+Named(a.WaitsFor))
 	}
@@ -226,6 +227,14 @@ func about(a plan.Application, cluster string) string {
 		parts = append(parts, "by "+a.Engine+" of "+a.Owner)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// held says that a hold keeps something as it is; empty without one.
+func held(by string) string {
+	if by == "" {
+		return ""
+	}
+	return "held by " + by
 }
 
 // other returns the title of another Application of the same cluster and group, as applicationTitle
@@ -276,7 +285,7 @@ func objectLine(o plan.Object, cluster string) planpage.Line {
 	if o.Owner != fleet.OwnerHub && o.Owner != cluster {
 		about = strings.TrimPrefix(about+", on "+o.Owner, ", ")
 	}
-	l := line(o.Action, "object", o.Kind+" "+name, o.Differences, about, position)
+	l := line(o.Action, "object", o.Kind+" "+name, o.Differences, held(o.HeldBy), about, position)
 	l.Why, l.More = left, o.More
 	return l
 }

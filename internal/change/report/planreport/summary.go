@@ -16,6 +16,9 @@ type Summary struct {
 	Applications Counts `json:"applications"`
 	// Removals counts the removed Applications by cause.
 	Removals Removals `json:"removals"`
+	// Held counts the Applications above that a manual hold keeps as they are; absent if there are
+	// none.
+	Held int `json:"held,omitempty"`
 	// Objects is how many further objects change at the end of the pipeline, beside the
 	// Applications above; absent if there are none.
 	Objects int `json:"objects,omitempty"`
@@ -67,6 +70,9 @@ func summaryOf(hubs []plan.Hub) Summary {
 			for _, a := range cluster.Applications {
 				s.Applications.add(a.Action)
 				s.Removals.add(a.Cause)
+				if a.HeldBy != "" {
+					s.Held++
+				}
 			}
 		}
 	}
@@ -118,14 +124,15 @@ func (s Summary) applications() []planpage.Count {
 // String formats a plan's counts in one line.
 func (s Summary) String() string {
 	clusters, applications := phrase(s.clusters()), phrase(s.applications())
-	removals := phrase([]planpage.Count{
+	details := phrase([]planpage.Count{
 		{Number: s.Removals.Moved, What: "moved"},
 		{Number: s.Removals.Disabled, What: "disabled"},
 		{Number: s.Removals.Retired, What: "retired"},
 		{Number: s.Removals.Lost, What: "lost"},
+		{Number: s.Held, What: "held"},
 	})
-	if removals != "" {
-		applications += " (" + removals + ")"
+	if details != "" {
+		applications += " (" + details + ")"
 	}
 	if clusters == "" && applications == "" && s.Objects == 0 {
 		return "no changes: " + report.Count(s.Clusters.Unchanged, "cluster") + ", " + report.Count(s.Applications.Unchanged, "Application") + s.notFollowed()

@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/report/planreport"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleet/rollout"
+	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/migrate/verify"
 	"github.com/argosy-hub/argosy/internal/resolve/explain"
 	"github.com/argosy-hub/argosy/internal/rings"
@@ -24,6 +25,8 @@ const base = "https://argosy.dev/schemas/v1alpha1/"
 // envelopes by the names of their files.
 var envelopes = map[string]any{
 	"explanation.json":      explain.Explanation{},
+	"hold.json":             fleet.Hold{},
+	"hold-list.json":        hold.List{},
 	"layout.json":           fleet.LayoutDocument{},
 	"lint-report.json":      lintreport.Report{},
 	"plan.json":             planreport.Plan{},
@@ -35,7 +38,7 @@ var envelopes = map[string]any{
 }
 
 // sources are the packages of the envelopes' types, whose comments become descriptions.
-var sources = []string{"base/problem", "hierarchy", "fleet", "change/plan", "resolve/explain", "base/report", "change/report", "rings", "fleet/rollout", "migrate/verify"}
+var sources = []string{"base/problem", "hierarchy", "fleet", "change/plan", "resolve/explain", "base/report", "change/report", "hold", "rings", "fleet/rollout", "migrate/verify"}
 
 // Generate returns the schemas by the names of their files. Internal is the module's folder of that
 // name, relative to this package.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	jsonschema "github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/report/schema"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/resolve/explain"
 	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/require"
@@ -63,6 +65,7 @@ func TestOutputsAreValid(t *testing.T) {
 		"explanation of one value":                {"explanation.json", explanation(t, "web", "replicas")},
 		"explanation of a component switched off": {"explanation.json", explanation(t, "idle")},
 		"explanation of the registration":         {"explanation.json", explanation(t, "fleet-secret")},
+		"holds":                                   {"hold-list.json", holds(t)},
 		"plan":                                    {"plan.json", planned(t, "r2")},
 		"plan without changes":                    {"plan.json", planned(t, "r1")},
 		"version":                                 {"version.json", report.Version{APIVersion: report.APIVersion, Kind: report.KindVersion, Version: "v1", Go: runtime.Version(), Platform: "x/y"}},
@@ -78,6 +81,18 @@ func TestOutputsAreValid(t *testing.T) {
 			t.Error("another kind is accepted")
 		}
 	})
+}
+
+// holds is a list with a hold of each reason.
+func holds(t *testing.T) hold.List {
+	t.Helper()
+	l := hold.List{APIVersion: report.APIVersion, Kind: hold.Kind, Revision: "r1", Since: time.Now(), RestrictedTo: &hold.Restriction{Hubs: []string{"h"}}, Stale: []hold.Stale{{Cause: "facts", Since: time.Now(), Detail: "d"}}}
+	for _, reason := range hold.Reasons {
+		l.Items = append(l.Items, hold.Hold{Reason: reason, Cluster: "c", Detail: "d", Position: problem.Pos{File: "f", Line: 1}, Since: time.Now()})
+	}
+	l.Items = hold.Sorted(l.Items)
+	l.Summary = hold.Summarize(l.Items)
+	return l
 }
 
 // planned is a plan from r1 to r1, or to r2 which has every kind of change.

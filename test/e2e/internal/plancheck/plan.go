@@ -11,6 +11,7 @@ import (
 // planned is the part of `argosy plan -o json` that a check compares.
 type planned struct {
 	Hubs []struct {
+		Name     string
 		Clusters []struct {
 			Applications []plannedApplication
 		}
@@ -19,7 +20,10 @@ type planned struct {
 			Left                            bool
 		}
 	}
-	Guard    struct{ Refused []plannedRefusal }
+	Guard struct {
+		Refused []plannedRefusal
+		Commits []plannedHold
+	}
 	Problems []map[string]any
 	Broken   []map[string]any
 }
@@ -52,6 +56,8 @@ func (a plannedApplication) hands() (from, to string) {
 }
 
 type plannedRefusal struct{ View, Owner, Group, Component, Release string }
+
+type plannedHold struct{ Hub, Tenant string }
 
 // effects returns what happens to each Application of an engine, by name, without those that the
 // removal budget keeps. A moved Application keeps its name under another ApplicationSet.
@@ -94,13 +100,20 @@ func (p *planned) held(owner string) map[string]bool {
 		return out
 	}
 	for _, h := range p.Hubs {
+		// A commit beyond its hub's budget keeps all that it removes without approval.
+		isKept := slices.ContainsFunc(p.Guard.Commits, func(c plannedHold) bool { return c.Hub == h.Name && c.Tenant == "" })
+		for _, o := range h.Objects {
+			if isKept && o.Kind == "Application" && o.Owner == owner && o.Action == "remove" {
+				out[o.Name] = true
+			}
+		}
 		for _, c := range h.Clusters {
 			for _, a := range c.Applications {
 				refused := func(r plannedRefusal) bool {
 					return r.View == a.View && r.Owner == a.Owner && cmp.Or(r.Group, a.Group) == a.Group &&
 						cmp.Or(r.Component, a.Component) == a.Component && cmp.Or(r.Release, a.Release) == a.Release
 				}
-				if a.Owner == owner && a.Action == "remove" && slices.ContainsFunc(p.Guard.Refused, refused) {
+				if a.Owner == owner && a.Action == "remove" && (isKept || slices.ContainsFunc(p.Guard.Refused, refused)) {
 					out[a.Name] = true
 				}
 			}

@@ -1,0 +1,390 @@
+package rings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/argosy-hub/argosy/internal/base/store"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/hold"
+	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/roster"
+)
+
+// A hold freezes cells: each stays at the revision that it is served from when the first hold of it
+// begins, until the last one ends. A cell that is not served then stays absent. The record of
+// frozen cells names these revisions, so that a restart and replicas keep them. Files in
+// fleet/holds hold cells, and so does the guard, which does not let them go.
+
+// cell is a component of a member. Component fleet.Any stands for all components of the group that
+// have no cell of their own.
+type cell struct{ cluster, group, component string }
+
+func (c cell) String() string { return c.cluster + " " + c.group + "/" + c.component }
+
+// frozenCells has the revision of each frozen cell; absent for one that nothing is served of.
+type frozenCells map[cell]string
+
+const (
+	// absent is the revision of a cell that was not served when its hold began.
+	absent = ""
+	// unknownRevision is that of a cell that may not be removed and was served before a restart:
+	// nobody here knows from where. No record has it.
+	unknownRevision = "?"
+)
+
+// find returns the revision of a component of a member, and whether it is frozen.
+func find[T any](cells map[cell]T, cluster, group, component string) (T, bool) {
+	if out, is := cells[cell{cluster, group, component}]; is {
+		return out, true
+	}
+	out, is := cells[cell{cluster, group, fleet.Any}]
+	return out, is
+}
+
+// holdsRecord is the name of the record of frozen cells beside those of policies. No policy has it.
+const holdsRecord = "_holds"
+
+// frozenView is what holds keep while a state is served.
+type frozenView struct {
+	cells frozenCells
+	// reasons are those of the cells, and places where their parameter sets come from.
+	reasons map[cell]string
+	places  map[cell]int
+	// groups have frozen cells; split are those of them in which components differ.
+	groups, split map[string]bool
+	// lacks is why there is no response about anything that may be frozen; empty if there is one.
+	lacks string
+	// lacksRows reports that something is to stay that there is no parameter set of.
+	lacksRows bool
+}
+
+// activeHolds returns the holds of a state that have not ended.
+func activeHolds(st *fleetstate.State, now time.Time) []*fleet.Hold {
+	return slices.DeleteFunc(slices.Clone(st.Fleet.Holds), func(h *fleet.Hold) bool { return h.EndedAt(now) })
+}
+
+// freeze decides which cells are frozen in a view, and takes their revisions in. The caller holds
+// the lock.
+func (r *Rings) freeze(v *view) {
+	v.holds = activeHolds(v.st, r.o.Now())
+	kept := r.o.Kept(v.st)
+	if len(v.holds)+len(kept) == 0 {
+		return
+	}
+	f := &v.frozen
+	f.groups, f.split, f.places, f.reasons = map[string]bool{}, map[string]bool{}, map[cell]int{}, map[cell]string{}
+	f.cells = r.frozenBy(v, kept)
+	for at := range f.cells {
+		f.groups[at.group] = true
+		f.split[at.group] = f.split[at.group] || at.component != fleet.Any
+	}
+	if !r.holdsRead {
+		f.lacks = "the record of holds has not been read yet"
+		return
+	}
+	for at, revision := range f.cells {
+		place := r.placeFrozen(v, revision, f.reasons[at])
+		if place == lost {
+			f.lacks = fmt.Sprintf("no replica has the files of revision %s, which a hold (%s) keeps for %s: end the hold", revision, f.reasons[at], at)
+			return
+		}
+		f.places[at] = place
+	}
+}
+
+// frozenBy returns the cells that the holds of a view and the guard keep, each with the revision
+// that it is served from. It notes their reasons in the view.
+func (r *Rings) frozenBy(v *view, kept []lifecycle.Item) frozenCells {
+	out := frozenCells{}
+	freeze := func(reason string, at cell) {
+		if _, is := v.frozen.reasons[at]; !is {
+			r.freezeCell(v, out, at, reason)
+		}
+	}
+	for _, i := range kept {
+		freeze(string(hold.Removal), cell{i.Cluster, i.Group, i.Component})
+	}
+	add := func(h *fleet.Hold, cluster string) {
+		for _, pattern := range h.Components {
+			for _, at := range cellsOf(v.st, cluster, pattern) {
+				freeze(string(hold.Manual), at)
+			}
+		}
+	}
+	members := roster.Served(v.st, v.hub)
+	if len(v.holds) > 0 { // what a member's file says now does not end a hold
+		members = slices.Concat(members, r.frozenMembers())
+	}
+	for _, h := range v.holds {
+		for _, m := range members {
+			if h.CoversMember(m) {
+				add(h, m.Name)
+			}
+		}
+	}
+	for known, revision := range r.cells {
+		all := cell{known.cluster, known.group, fleet.Any}
+		if others, is := out[all]; is && others != revision && v.frozen.reasons[known] == "" {
+			out[known], v.frozen.reasons[known] = revision, v.frozen.reasons[all]
+		}
+	}
+	return out
+}
+
+// frozenMembers returns the members of frozen cells, by their files at the revisions that the cells
+// are served from.
+func (r *Rings) frozenMembers() (out []*fleet.Member) {
+	seen := map[*fleet.Member]bool{}
+	for at, revision := range r.cells {
+		if known := r.revisions[revision]; known != nil {
+			if m := known.state.Fleet.Member(r.o.Hub, at.cluster); m != nil && !seen[m] {
+				seen[m] = true
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// cellsOf returns the cells of a member that an element of a hold's components names.
+func cellsOf(st *fleetstate.State, cluster, pattern string) []cell {
+	if pattern != fleet.Any {
+		group, component, _ := strings.Cut(pattern, "/")
+		return []cell{{cluster, group, component}}
+	}
+	out := []cell{{cluster, fleetstate.FleetGroup, fleet.Any}}
+	for _, group := range st.Groups() {
+		if group != fleetstate.FleetGroup {
+			out = append(out, cell{cluster, group, fleet.Any})
+		}
+	}
+	return out
+}
+
+// freezeCell adds a cell with the revision that it is served from. Where components of a group are
+// served from different revisions, it adds them one by one as well.
+func (r *Rings) freezeCell(v *view, out frozenCells, at cell, reason string) {
+	newest := v.st
+	out[at], v.frozen.reasons[at] = r.servedFrom(newest, at), reason
+	if _, was := find(r.cells, at.cluster, at.group, at.component); !was && reason == string(hold.Removal) && r.served == nil {
+		out[at] = unknownRevision
+	}
+	if at.component != fleet.Any {
+		return
+	}
+	if r.served == nil || r.served == newest || !r.viewBy(r.served).splits(at.group) {
+		return
+	}
+	for _, st := range r.viewBy(r.served).states() {
+		for _, component := range st.ComponentsOf(r.o.Hub, at.cluster, at.group) {
+			its := cell{at.cluster, at.group, component}
+			if revision := r.servedFrom(newest, its); revision != out[at] && v.frozen.reasons[its] == "" {
+				out[its], v.frozen.reasons[its] = revision, reason
+			}
+		}
+	}
+}
+
+// servedFrom returns the revision that a cell is served from before a state: the one that it is
+// frozen at, or that of the state that is served.
+func (r *Rings) servedFrom(newest *fleetstate.State, at cell) string {
+	if revision, is := find(r.cells, at.cluster, at.group, at.component); is {
+		return revision
+	}
+	component := at.component
+	if component == fleet.Any {
+		component = ""
+	}
+	if r.served == nil || r.served == newest { // nothing has been served since the start
+		return newest.Revision
+	}
+	v := r.viewBy(r.served)
+	if i, is := v.roster.Index(at.cluster); is {
+		return v.revision(v.placesOf(at.group, component)[i])
+	}
+	return absent
+}
+
+// placeFrozen is the place of a revision in a view for cells that a hold keeps, which has a place
+// of its own: their parameter sets name the hold. It is lost if no replica has the files. The
+// caller holds the lock.
+func (r *Rings) placeFrozen(v *view, name, reason string) int {
+	key := reason + " " + name
+	if place, known := v.at[key]; known {
+		return place
+	}
+	held := &revision{state: v.st, responses: r.o.Responses}
+	if name != v.st.Revision && name != absent && name != unknownRevision {
+		if held = r.at(name, v.st); held == nil {
+			return lost
+		}
+	}
+	held.hold, held.isAbsent = reason, name == absent || name == unknownRevision
+	v.frozen.lacksRows = v.frozen.lacksRows || name == unknownRevision
+	v.held = append(v.held, held)
+	v.at[key] = len(v.held)
+	return len(v.held)
+}
+
+// placeOfFrozen returns the place of a frozen component of a member. A group that changes hands is
+// not frozen, as one engine has it at any moment (M1); nor is a member that moves to another hub.
+func (v *view) placeOfFrozen(cluster, group, component string) (int, bool) {
+	place, is := find(v.frozen.places, cluster, group, component)
+	if !is || v.held[place-1].isAbsent {
+		return place, is
+	}
+	then, now := v.held[place-1].state.Cluster(v.hub, cluster), v.st.Cluster(v.hub, cluster)
+	if now == nil { // the guard keeps nothing that moves
+		return place, v.held[place-1].hold == string(hold.Removal) || v.st.MovedCluster(v.hub, cluster) == nil
+	}
+	return place, then == nil || then.Member.Owner(group) == now.Member.Owner(group)
+}
+
+// lookAtHolds brings the record of frozen cells up to date with the served state. It reports
+// whether what is frozen is different now.
+func (r *Rings) lookAtHolds(ctx context.Context, st *fleetstate.State) (changed bool) {
+	keeps := r.keepsCells(st)
+	if r.o.Store == nil || r.hasNoFrozen && !keeps {
+		return r.holdsEnded(st)
+	}
+	ctx, cancel := context.WithTimeout(ctx, store.Timeout)
+	defer cancel()
+	log, isNew, err := r.holds.Read(ctx)
+	isNew = isNew || !r.holdsRead
+	if err == nil && log != nil && isNew && keeps {
+		changed = r.takeFrozen(log.Frozen)
+		err = r.restore(ctx, *log)
+	}
+	if err != nil && !store.IsDamaged(err) {
+		r.o.Logger.Warn("the record of holds cannot be read yet", "error", err)
+		return false
+	}
+	if err != nil {
+		r.o.Logger.Error("the record of holds cannot be used: their cells stay at the revision that is served now", "error", err)
+	}
+	r.locked(func() { changed, r.holdsRead = changed || !r.holdsRead, true })
+	if changed && keeps {
+		return true
+	}
+	return r.writeHolds(ctx, log) || r.holdsEnded(st)
+}
+
+// takeFrozen takes in the cells of the record, and reports whether any was not known: what a
+// replica has frozen first counts.
+func (r *Rings) takeFrozen(cells map[string]string) (changed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := maps.Clone(r.cells)
+	if all == nil {
+		all = frozenCells{}
+	}
+	for text, revision := range cells {
+		at := parseCell(text)
+		if known, is := all[at]; !is || known != revision {
+			all[at], changed = revision, true
+		}
+	}
+	r.cells = all
+	return changed
+}
+
+// writeHolds writes the frozen cells, if the record has others. It reports whether a replica has
+// written it meanwhile.
+func (r *Rings) writeHolds(ctx context.Context, before *rollout.Log) bool {
+	next := rollout.Log{Frozen: map[string]string{}}
+	r.locked(func() {
+		for at, revision := range r.cells {
+			if revision != unknownRevision {
+				next.Frozen[at.String()] = revision
+			}
+		}
+	})
+	if before != nil {
+		next.Kept = before.Kept
+	}
+	next = next.Keep(r.kept)
+	r.hasNoFrozen = false
+	if before == nil && len(next.Frozen) == 0 || before != nil && next.Equal(*before) {
+		r.hasNoFrozen = len(next.Frozen) == 0
+		return false
+	}
+	err := r.write(ctx, holdsRecord, r.holds, next)
+	if err != nil && !errors.Is(err, store.ErrConflict) {
+		r.o.Logger.Error("the store does not take the record of holds", "error", err)
+	}
+	if errors.Is(err, store.ErrConflict) {
+		r.trigger.Fire()
+	}
+	return false
+}
+
+// holdsEnded reports whether a hold has ended since the view of a state was made.
+func (r *Rings) holdsEnded(st *fleetstate.State) bool {
+	if len(st.Fleet.Holds) == 0 {
+		return false
+	}
+	return len(r.viewOf(st).holds) != len(activeHolds(st, r.o.Now()))
+}
+
+// parseCell reads the text of a cell.
+func parseCell(text string) cell {
+	cluster, rest, _ := strings.Cut(text, " ")
+	group, component, _ := strings.Cut(rest, "/")
+	return cell{cluster, group, component}
+}
+
+// frozenHolds returns the holds of frozen cells: one for each file that keeps a cell.
+func (v *view) frozenHolds() (out []hold.Hold) {
+	for at, revision := range v.frozen.cells {
+		if v.frozen.reasons[at] != string(hold.Manual) {
+			continue // the guard says why
+		}
+		one := hold.Hold{Reason: hold.Manual, Hub: v.hub, Cluster: at.cluster, Group: at.group, Component: at.component, Revision: revision}
+		if at.component == fleet.Any {
+			one.Component = ""
+		}
+		if m := roster.ServedMember(v.st, v.hub, at.cluster); m != nil {
+			one.Tenant = m.Tenant
+		}
+		for _, h := range v.holds {
+			if v.isKeptBy(h, at, revision) {
+				one.Detail, one.Position, one.Until = fmt.Sprintf("%s (%s)", h.Reason, h.Owner), h.Pos, h.Ends()
+				out = append(out, one)
+			}
+		}
+	}
+	return out
+}
+
+// isKeptBy reports whether a hold covers a frozen cell, by the member's file of now or by that of
+// the revision that the cell is served from.
+func (v *view) isKeptBy(h *fleet.Hold, at cell, revision string) bool {
+	states := []*fleetstate.State{v.st}
+	if place, is := v.at[string(hold.Manual)+" "+revision]; is {
+		states = append(states, v.held[place-1].state)
+	}
+	return slices.ContainsFunc(states, func(st *fleetstate.State) bool {
+		m := st.Fleet.Member(v.hub, at.cluster)
+		return m != nil && h.Covers(m, at.group, at.component)
+	})
+}
+
+// note is a text that differs where other cells of a query are frozen: Argo CD has to ask again.
+func (f frozenView) note(group, component string) string {
+	var out []string
+	for at := range f.places {
+		if at.group == group && (component == "" || at.component == component || at.component == fleet.Any) {
+			out = append(out, at.String())
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, "\n")
+}
