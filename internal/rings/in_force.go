@@ -15,18 +15,20 @@ import (
 // in force, and not those of the newest files.
 
 // newest returns the policies in a state's files that take part. On an agent, a policy that the hub
-// announces and no file has covers the whole groups that it is announced for.
+// announces covers the whole groups that it is announced for, if no file has it or the hub has
+// another one of its name in force.
 func newest(st *fleetstate.State) []*rollout.Policy {
-	out := slices.DeleteFunc(slices.Clone(st.Fleet.Rollouts), func(p *rollout.Policy) bool { return !takesPart(st, p) })
 	groups := map[string][]string{}
 	grants, _ := st.Facts().Grants(agentOf(st))
 	for _, g := range grants {
 		for name := range rollout.ParseAnnouncement(g.Rings) {
-			if g.Held && !g.IsDeleted && !slices.ContainsFunc(out, func(p *rollout.Policy) bool { return p.Name == name }) {
+			isFile := slices.ContainsFunc(st.Fleet.Rollouts, func(p *rollout.Policy) bool { return p.Name == name && takesPart(st, p) })
+			if g.Held && !g.IsDeleted && (!isFile || isPending(st, name, g.Group)) {
 				groups[name] = append(groups[name], g.Group)
 			}
 		}
 	}
+	out := slices.DeleteFunc(slices.Clone(st.Fleet.Rollouts), func(p *rollout.Policy) bool { return !takesPart(st, p) || groups[p.Name] != nil })
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		out = append(out, unknown(name, rollout.Scope{Groups: groups[name]}))
 	}
@@ -124,9 +126,9 @@ func (r *Rings) findNext(st *fleetstate.State, p *policyState, c *change) {
 		return
 	}
 	if agentOf(st) != "" {
-		for group, revision := range announced(st, f.Name) {
+		for _, revision := range announced(st, f.Name) {
 			known := r.revisions[revision]
-			if known == nil || !is.HasShape(newestOf(known.state, f.Name)) || isPending(st, f.Name, group) {
+			if known == nil || !is.HasShape(newestOf(known.state, f.Name)) {
 				return
 			}
 		}

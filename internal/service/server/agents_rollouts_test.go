@@ -436,3 +436,62 @@ func TestAgentThatHasLostItsRecordsCatchesUp(t *testing.T) {
 		f.agent.until("catches up", func(refresh.Status) bool { return f.revision() == second })
 	})
 }
+
+// TestAgentKeepsThePolicyInForce: a commit deletes a policy, or takes an agent's component or all
+// agents out of it, and changes a value. The agent keeps what it has as long as its hub announces
+// the policy, also when its service starts again without records. (K7)
+func TestAgentKeepsThePolicyInForce(t *testing.T) {
+	for name, policy := range map[string]string{
+		"deleted":        "",
+		"narrower":       strings.Replace(agentsInRings, "rings:", "scope: {components: [addons/web]}\nrings:", 1),
+		"without agents": strings.Replace(agentsInRings, "agents: true", "agents: false", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			withEachEngine(t, func(t *testing.T, engine string) { agentKeepsThePolicy(t, engine, policy) })
+		})
+	}
+}
+
+func agentKeepsThePolicy(t *testing.T, engine, policy string) {
+	t.Helper()
+	f, first := steadyFederation(t, engine)
+	files := func(replicas string) map[string]string {
+		out := agentWith(engine, map[string]string{valuesOfAll: "replicas: " + replicas + "\n", policyFile: policy})
+		if policy == "" {
+			delete(out, policyFile)
+		}
+		return out
+	}
+	before := f.body()
+	second := f.say(files("7"))
+	f.hub.ring("first", second)
+	f.deliver()
+	f.agent.looks()
+	assert.Equal(t, before, f.body(), "the agent's own commit takes it out of its rings")
+	assert.Equal(t, "all="+first+" all!", f.grant.Rings, "the hub announces")
+
+	apps := f.agent.apps
+	require.NoError(t, f.agent.Stop(t.Context()))
+	f.startAgent(t) // an emptyDir
+	f.agent.apps = apps
+	f.agent.say(files("7"))
+	f.agent.looks()
+	if now := f.body(); strings.Contains(now, "replicas: 7") {
+		t.Errorf("without records, the agent follows its newest commit: %s", now)
+	}
+
+	f.hub.healthy("dns-a")
+	f.hub.ring("agents", second)
+	f.deliver()
+	f.agent.until("follows", func(refresh.Status) bool { return strings.Contains(f.body(), "replicas: 7") })
+	f.sync(healthy)
+	f.show()
+	f.hub.until("the change is in force", func(refresh.Status) bool { return f.hub.inForce() == "" })
+	f.deliver()
+	f.agent.looks()
+	if want := map[bool]string{true: "all=" + second}[strings.Contains(policy, "web")]; f.grant.Rings != want {
+		t.Errorf("the hub announces %q; expected %q", f.grant.Rings, want)
+	}
+	f.say(files("8"))
+	f.agent.until("follows no ring any more", func(refresh.Status) bool { return strings.Contains(f.body(), "replicas: 8") })
+}

@@ -49,8 +49,8 @@ func heldFleet(hold, replicas string, more map[string]string) map[string]string 
 	return repository(with(files, more))
 }
 
-// has fails the test unless a member's parameter set has all texts.
-func (h *orderly) has(member string, want ...string) {
+// hasTexts fails the test unless a member's parameter set has all texts.
+func (h *orderly) hasTexts(member string, want ...string) {
 	h.Helper()
 	got := h.texts()[member]
 	for _, text := range want {
@@ -76,19 +76,19 @@ func TestManualHold(t *testing.T) {
 			h.apply(ofDNS, askDNS)
 			before := h.texts()["b"]
 			second := h.say(heldFleet(hold, "2", nil)).Revision
-			h.has("a", "replicas: 2", second)
-			h.has("b", "replicas: 1", `"revision":"`+first+`","hold":"manual"`)
+			h.hasTexts("a", "replicas: 2", second)
+			h.hasTexts("b", "replicas: 1", `"revision":"`+first+`","hold":"manual"`)
 			if strings.Replace(h.texts()["b"], `"hold":"manual",`, "", 1) != before {
 				t.Errorf("b has changed:\n%s\n%s", before, h.texts()["b"])
 			}
 			h.get("/api/v1/holds?cluster=b&component=addons/dns").is(t, http.StatusOK, "holds", `"reason":"manual"`, `"detail":"CHG-1 (platform)"`, `"file":"fleet/holds/chg-1.yaml"`, `"until":"2026-12-25T00:00:00Z"`, first)
 			h.get("/metrics").is(t, http.StatusOK, "metrics", `argosy_hold_days_left{hold="chg-1"} 23.5`)
 			h.say(heldFleet(hold, "3", nil))
-			h.has("a", "replicas: 3")
-			h.has("b", "replicas: 1")
+			h.hasTexts("a", "replicas: 3")
+			h.hasTexts("b", "replicas: 1")
 			now.set("2026-12-24T23:59:59Z")
 			h.LookAtRings(t.Context())
-			h.has("b", "replicas: 1")
+			h.hasTexts("b", "replicas: 1")
 			now.set("2026-12-25T00:00:00Z")
 			h.until("the hold has ended", func(refresh.Status) bool {
 				h.LookAtRings(t.Context())
@@ -99,9 +99,9 @@ func TestManualHold(t *testing.T) {
 			}
 			now.set("2026-12-01T12:00:00Z")
 			h.say(heldFleet(hold, "4", nil))
-			h.has("b", "replicas: 3")
+			h.hasTexts("b", "replicas: 3")
 			h.say(heldFleet("", "5", nil))
-			h.has("b", "replicas: 5")
+			h.hasTexts("b", "replicas: 5")
 		})
 	}
 }
@@ -122,8 +122,8 @@ func TestManualHoldKeepsWhatGoes(t *testing.T) {
 			h.say(heldFleet(hold, "1", nil))
 			h.apply(ofDNS, askDNS)
 			h.say(heldFleet(hold, "2", more))
-			h.has("b", "replicas: 1", `"deletion":"orphan"`)
-			h.has("a", "replicas: 2")
+			h.hasTexts("b", "replicas: 1", `"deletion":"orphan"`)
+			h.hasTexts("a", "replicas: 2")
 			now.set("2026-12-25T00:00:00Z")
 			h.until("the hold has ended", func(refresh.Status) bool {
 				h.LookAtRings(t.Context())
@@ -141,7 +141,7 @@ func TestManualHoldKeepsWhatGoes(t *testing.T) {
 			t.Error("c does not wait:", c)
 		}
 		h.say(heldFleet("", "2", joined))
-		h.has("c", "replicas: 2")
+		h.hasTexts("c", "replicas: 2")
 	})
 }
 
@@ -155,10 +155,10 @@ func TestManualHoldIsNotLeft(t *testing.T) {
 	h.apply(ofDNS, askDNS)
 	h.say(heldFleet(hold, "1", nil))
 	h.say(heldFleet(hold, "2", map[string]string{"fleet/fleet-members/hub-1/b.yaml": strings.Replace(memberB, "prod", "dev", 1)}))
-	h.has("b", "replicas: 1")
+	h.hasTexts("b", "replicas: 1")
 	second := strings.Replace(hold, "CHG-1", "CHG-2", 1)
 	h.say(heldFleet("", "3", map[string]string{"fleet/holds/chg-2.yaml": second}))
-	h.has("b", "replicas: 1")
+	h.hasTexts("b", "replicas: 1")
 }
 
 // TestManualHoldAndRings: a held member does not take what its ring takes, and the ring does not
@@ -168,12 +168,12 @@ func TestManualHoldAndRings(t *testing.T) {
 	h, first := steady(t, nil, now.option)
 	hold := map[string]string{holdFile: holdOf("clusters: [a]\ncomponents: [addons/dns]\n")}
 	second := h.say(inRings(with(hold, map[string]string{valuesOfAll: "replicas: 7\n"}))).Revision
-	h.has("a", first, "replicas: 1")
+	h.hasTexts("a", first, "replicas: 1")
 	h.ring("prod", second)
-	h.has("a", first, "replicas: 1")
-	h.has("b", second, "replicas: 7")
+	h.hasTexts("a", first, "replicas: 1")
+	h.hasTexts("b", second, "replicas: 7")
 	h.say(inRings(map[string]string{valuesOfAll: "replicas: 7\n"}))
-	h.has("a", "replicas: 7")
+	h.hasTexts("a", "replicas: 7")
 }
 
 // TestManualHoldKeepsTheBudget: what a hold keeps is not lost, so it counts for no budget. When the
