@@ -150,11 +150,8 @@ func (g *Guard) Fingerprint(st *fleetstate.State, r query.Query) string {
 func (g *Guard) allow(p proposal) error {
 	v := g.judge(p)
 	var refused *Refusal
-	if errors.As(v.err, &refused) {
-		if !g.commits.isEarlier(p.st) {
-			g.report(p, refused)
-		}
-		return v.err
+	if errors.As(v.err, &refused) && !g.commits.isEarlier(p.st) {
+		g.report(p, refused)
 	}
 	if v.err != nil {
 		return v.err

@@ -79,13 +79,13 @@ func compare(a, b Hold) int {
 		strings.Compare(a.Component, b.Component), strings.Compare(a.Detail, b.Detail), a.Position.Compare(b.Position), strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Tenant, b.Tenant))
 }
 
-// Sorted returns holds in their order, each once, with what ends them.
+// Sorted returns holds in their order, each once at its oldest, with what ends them.
 func Sorted(holds []Hold) []Hold {
 	out := slices.Clone(holds)
 	for i := range out {
 		out[i].Ends = ends[out[i].Reason]
 	}
-	slices.SortStableFunc(out, compare)
+	slices.SortFunc(out, func(a, b Hold) int { return cmp.Or(compare(a, b), a.Since.Compare(b.Since)) })
 	return slices.CompactFunc(out, func(a, b Hold) bool { return compare(a, b) == 0 })
 }
 

@@ -79,17 +79,19 @@ const (
 	reportLimit    = time.Hour
 )
 
-// unheard returns why a report does not count, and else how long it counts without another one. A
-// report from the future is from a wrong clock.
+// unheard returns why a report does not count, and else how long it counts without another one.
 func (l live) unheard(answers bool, now time.Time) (why string, left time.Duration) {
-	age := now.Sub(time.Unix(l.reportAt, 0))
+	at := time.Unix(l.reportAt, 0).UTC()
+	age := now.Sub(at)
 	switch {
 	case l.reportAt == 0:
 		return l.fact.Unheard, 0
 	case !answers:
 		return "the hub's API server does not respond", 0
-	case age.Abs() >= reportLimit:
-		return "its service has reported nothing since " + time.Unix(l.reportAt, 0).UTC().Format(time.DateTime) + " UTC", 0
+	case age <= -reportLimit:
+		return "its clock is wrong: its report is of " + at.Format(time.DateTime) + " UTC", 0
+	case age >= reportLimit:
+		return "its service has reported nothing since " + at.Format(time.DateTime) + " UTC", 0
 	}
 	return "", reportLimit - age
 }

@@ -68,6 +68,9 @@ func (c *Cache) Get(ctx context.Context, st *fleetstate.State, r query.Query) (*
 		}
 		like, twin := g.previousOf(key)
 		response, failure := respond(ctx, st, r, like, twin)
+		if failure == errAbandoned {
+			g.keep(key, response)
+		}
 		if failure != nil {
 			return nil, failure
 		}
@@ -158,10 +161,11 @@ type generation struct {
 	mu        sync.Mutex
 	responses map[queryKey]remembered[*Response]
 	size      int // of the responses, in bytes
+	kept      int // of all abandoned responses so far, in bytes
 	// fingerprints are small: they are there still when the responses of a large fleet have been
 	// too many to be kept.
 	fingerprints map[queryKey]remembered[string]
-	// previous are responses of the state before, each until this one has its own.
+	// previous are responses of the state before, and abandoned ones, until this one has its own.
 	previous map[queryKey]*Response
 	// twins are responses of states with other facts, which may say the same.
 	twins map[queryKey]*Response
@@ -224,6 +228,21 @@ func (g *generation) put(key queryKey, r remembered[*Response]) {
 	g.size += size
 }
 
+// keep remembers what there is of an abandoned response for the next query: a client that gives up
+// again and again gets it in the end.
+func (g *generation) keep(key queryKey, r *Response) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.size+g.kept+r.Len() > maxResponseBytes {
+		return
+	}
+	if g.previous == nil {
+		g.previous = map[queryKey]*Response{}
+	}
+	g.previous[key] = r
+	g.kept += r.Len()
+}
+
 func (g *generation) fingerprint(key queryKey) (string, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -240,8 +259,8 @@ func (g *generation) putFingerprint(key queryKey, f remembered[string]) {
 	g.fingerprints[key] = f
 }
 
-// previousOf returns the previous state's response to a query, and one of other facts; nil for
-// none.
+// previousOf returns the previous state's response to a query, or an abandoned one, and one of
+// other facts; nil for none.
 func (g *generation) previousOf(key queryKey) (response, twin *Response) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

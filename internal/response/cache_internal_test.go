@@ -5,9 +5,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -202,7 +204,7 @@ func TestAbandonedResponses(t *testing.T) {
 
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if got, failure := respond(ended, after, q, nil, nil); failure != errAbandoned {
+	if got, failure := respond(ended, after, q, nil, nil); failure != errAbandoned || got.Sets() > 0 {
 		t.Errorf("computed %v, %v", got, failure)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -216,6 +218,55 @@ func TestAbandonedResponses(t *testing.T) {
 			t.Error("the parts of the previous state are computed again")
 		}
 	})
+}
+
+// countdown is a context that ends after a number of looks at it.
+type countdown struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (c *countdown) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestAbandonedResponsesGoOn: a query that is given up again and again is computed in the end. Each
+// attempt goes on where the last one ended, within the limit of what is remembered.
+func TestAbandonedResponsesGoOn(t *testing.T) {
+	files := fleettest.Small()
+	for i := range 4 * partSize {
+		name := fmt.Sprintf("m%03d", i)
+		files[fleettest.Member(name)] = fleettest.Spoke(name, "")
+	}
+	st, err := fleetstate.Build(nil, fleettest.Snapshot("rev", files), facts.Set{})
+	require.NoError(t, err)
+	q := request(t, `{"view":"components","group":"addons"}`)
+	g, key := newGeneration(st), queryKey{1}
+	var last []*part
+	for attempt := range 4 {
+		ctx := &countdown{Context: t.Context()}
+		ctx.left.Store(int64(attempt) + 1) // the parts of before, and another one
+		like, _ := g.previousOf(key)
+		got, failure := respond(ctx, st, q, like, nil)
+		if failure != errAbandoned || len(got.parts) != attempt+1 || !slices.Equal(got.parts[:attempt], last) {
+			t.Fatalf("attempt %d: %d parts, %v", attempt, len(got.parts), failure)
+		}
+		last = got.parts
+		g.keep(key, got)
+	}
+	want, err := Bytes(st, q)
+	require.NoError(t, err)
+	like, _ := g.previousOf(key)
+	g.kept = maxResponseBytes
+	if g.keep(queryKey{2}, like); len(g.previous) > 1 {
+		t.Error("more is kept than the limit")
+	}
+	if got, failure := respond(t.Context(), st, q, like, nil); failure != nil || !bytes.Equal(got.Bytes(), want) {
+		t.Error("the whole response differs", failure)
+	}
 }
 
 // TestComputationsShareTheirMemory: many large responses at a time take no more than two limits,

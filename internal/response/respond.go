@@ -53,8 +53,8 @@ func respondLike(st *fleetstate.State, r query.Query, like *Response) (*Response
 }
 
 // respond computes a response. Previous is that of another state with the same facts, whose parts
-// it may share; nil for none. What it computes that a twin says, too, it shares with that. The end
-// of the context ends it early.
+// it may share; nil for none. What it computes that a twin says, too, it shares with that. When the
+// context ends, it returns errAbandoned with the response so far, which a later call may share.
 func respond(ctx context.Context, st *fleetstate.State, r query.Query, previous, twin *Response) (*Response, *problem.QueryError) {
 	q, failure := query.Check(st, r)
 	if failure != nil {
@@ -66,12 +66,12 @@ func respond(ctx context.Context, st *fleetstate.State, r query.Query, previous,
 	} else {
 		parts, failure = onePart(st, q)
 	}
-	if failure != nil {
+	if failure != nil && failure != errAbandoned {
 		return nil, failure
 	}
 	out := newResponse(st, opening, parts, closing)
 	out.to = requesterOf(st, q)
-	return out, nil
+	return out, failure
 }
 
 // onePart is a response of a view whose sets are not of single members.
@@ -89,8 +89,8 @@ func onePart(st *fleetstate.State, q query.Checked) ([]*part, *problem.QueryErro
 	return []*part{newPart(nil, []*encodedCluster{all}, nil, nil)}, nil
 }
 
-// errAbandoned is for nobody: the context ends when no one waits.
-var errAbandoned = &problem.QueryError{Kind: problem.KindUnavailable, Message: "nobody waits for the response"}
+// errAbandoned is the error of a response that is not computed to its end.
+var errAbandoned = &problem.QueryError{Kind: problem.KindUnavailable, Message: "no client waits for the response"}
 
 // partsByCluster is a response of a view that has sets of single members.
 func partsByCluster(ctx context.Context, st *fleetstate.State, q query.Checked, previous, twin *Response) ([]*part, *problem.QueryError) {
@@ -136,7 +136,7 @@ func partsByCluster(ctx context.Context, st *fleetstate.State, q query.Checked, 
 		}
 	})
 	if ctx.Err() != nil {
-		return nil, errAbandoned
+		return finished(parts, problems, old), errAbandoned
 	}
 	if i := slices.IndexFunc(errs, func(e *problem.QueryError) bool { return e != nil }); i >= 0 {
 		return nil, errs[i]
@@ -151,4 +151,18 @@ func partsByCluster(ctx context.Context, st *fleetstate.State, q query.Checked, 
 		return nil, failure
 	}
 	return parts, nil
+}
+
+// finished returns the parts that need not be computed again, in their order: those without
+// problems, and old ones in the place of the others.
+func finished(parts []*part, problems [][]problem.Problem, old []*part) (out []*part) {
+	for i, p := range parts {
+		switch {
+		case p != nil && len(problems[i]) == 0:
+			out = append(out, p)
+		case i < len(old):
+			out = append(out, old[i])
+		}
+	}
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ func (r *Rings) Holds(st *fleetstate.State) (out []hold.Hold) {
 		clear(cells)
 	}
 	for _, x := range v.rings {
+		if x.lacks == "" && x.groups == nil && slices.Max(x.places) == 0 {
+			continue // all at the newest
+		}
 		for _, part := range partsOf(st, x.policy.Scope) {
 			if x.lacks != "" {
 				out = append(out, hold.Hold{Reason: hold.Ring, Hub: v.hub, Group: part.group, Component: part.component, Detail: x.lacks})
@@ -43,15 +47,21 @@ func (r *Rings) Holds(st *fleetstate.State) (out []hold.Hold) {
 			}
 		}
 	}
+	like := map[[2]int]hold.Hold{} // by policy and ring
 	for c := range cells {
 		policy, ring, place := v.ringOver(c)
 		if place == 0 {
 			continue
 		}
-		h := hold.Hold{Reason: hold.Ring, Hub: v.hub, Cluster: c.cluster, Group: c.group, Component: c.component, Revision: v.revision(place)}
-		h.Detail, h.Until = report.says(v.rings[policy].policy.Name, ring)
-		if m := roster.ServedMember(st, v.hub, c.cluster); m != nil {
-			h.Tenant = m.Tenant
+		h, known := like[[2]int{policy, ring}]
+		if !known {
+			h = hold.Hold{Reason: hold.Ring, Hub: v.hub}
+			h.Detail, h.Until = report.says(v.rings[policy].policy.Name, ring)
+			like[[2]int{policy, ring}] = h
+		}
+		h.Cluster, h.Group, h.Component, h.Revision = c.cluster, c.group, c.component, v.revision(place)
+		if i, is := v.roster.Index(c.cluster); is {
+			h.Tenant = v.roster.Members[i].Tenant
 		}
 		out = append(out, h)
 	}

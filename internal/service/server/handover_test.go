@@ -82,6 +82,9 @@ func TestMovedSetWaitsForARefusedResponse(t *testing.T) {
 				t.Fatalf("the new release: %d %s", r.code, r.body)
 			}
 			s.refuses(ofDNS, askDNS, waits)
+			if all := inLines(s.listHolds("reason=handover&cluster=m01")); !strings.Contains(all, `handover retail m01 addons/dns: `) || !strings.Contains(all, `: moves (moved: it is on release "next"); `+waits) {
+				t.Error(all)
+			}
 			if _, ready := s.readiness(); len(ready.RefusedRemovals) != 2 {
 				t.Errorf("readyz: %+v", ready.RefusedRemovals)
 			}

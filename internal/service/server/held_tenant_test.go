@@ -108,6 +108,9 @@ func (a *smallArgoCD) expectHeld(before map[string]map[string]map[string]any, va
 	if len(ready.Quarantined) != 2 || len(ready.RefusedRemovals) != 0 {
 		a.Fatalf("quarantined %+v, refused %+v", ready.Quarantined, ready.RefusedRemovals)
 	}
+	if l := a.listHolds("reason=removal&tenant=analytics"); len(l.Items) != 2 || l.Items[0].Revision == "" {
+		a.Errorf("held: %+v", l.Items)
+	}
 	for _, q := range ready.Quarantined {
 		if !strings.HasPrefix(q.Member, "analytics-") || q.Reason != "removal-refused" || q.Standing != "kept" || !strings.Contains(q.Problem, losses) {
 			a.Errorf("%+v", q)

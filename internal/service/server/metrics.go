@@ -127,8 +127,8 @@ func (c stateMetrics) Collect(ch chan<- prometheus.Metric) {
 		help string
 		n    int64
 	}{
-		"argosy_responses_computed_total":  {"Responses that were computed; the others were in memory.", computed},
-		"argosy_responses_abandoned_total": {"Computations of responses that ended early, as no client waited any more.", abandoned},
+		"argosy_responses_computed_total":  {"Responses that were not in memory.", computed},
+		"argosy_responses_abandoned_total": {"Computations of responses that ended early, because no client waited for them any more.", abandoned},
 		"argosy_requests_shared_total":     {"Requests that shared the computation of an equal request.", c.s.shared.Joined.Load()},
 	} {
 		send(prometheus.CounterValue, name, m.help, float64(m.n))

@@ -57,9 +57,9 @@ func (h *orderly) has(a, b, why string) {
 	})
 }
 
-// TestChangedPolicyStaysInForce: one commit changes or deletes a policy, and a value of all. It goes
-// through the rings as they were before, over a restart, and says so. Once the last ring has taken
-// it, the policy of the commit counts for the next one. (K7)
+// TestChangedPolicyStaysInForce: one commit changes or deletes a policy, and a value of all. It
+// goes through the rings as they were before, over a restart, and says so. Once the last ring has
+// taken it, the policy of the commit counts for the next one. (K7)
 func TestChangedPolicyStaysInForce(t *testing.T) {
 	for name, c := range map[string]struct {
 		policies map[string]string // of the commit

@@ -21,6 +21,7 @@ import (
 // stopped is a clock that stops whoever reads it: the guard does before each response.
 type stopped struct {
 	armed   atomic.Bool
+	panics  atomic.Bool // after the release
 	readers atomic.Int32
 	release chan struct{}
 }
@@ -29,6 +30,9 @@ func (c *stopped) now() time.Time {
 	if c.armed.Load() {
 		c.readers.Add(1)
 		<-c.release
+		if c.panics.Load() {
+			panic("the clock is broken")
+		}
 	}
 	return time.Now()
 }
@@ -106,6 +110,22 @@ func TestEqualRequestsShareOneResponse(t *testing.T) {
 	assert.Equal(t, 11, s.count("argosy_requests_shared_total"), "requests that shared")
 	assert.Equal(t, 2, s.count("argosy_responses_computed_total"), "computed for members and agents")
 	assert.Equal(t, 0, s.count("argosy_responses_abandoned_total"), "abandoned")
+}
+
+// TestPanicEndsNothingElse: equal requests share a panic; the service and other requests go on.
+func TestPanicEndsNothingElse(t *testing.T) {
+	t.Parallel()
+	s, clock := shares(t)
+	clock.panics.Store(true)
+	first, second := s.begin(`{"view":"members"}`), s.begin(`{"view":"members"}`)
+	s.eventually("both wait", func() bool { return s.Joined() == 1 })
+	clock.armed.Store(false)
+	close(clock.release)
+	for _, r := range []reading{first, second} {
+		(<-r.done).is(t, http.StatusInternalServerError, "after the panic", "internal error")
+	}
+	assert.Contains(t, s.log.String(), "the clock is broken")
+	s.ask(`{"view":"members"}`).is(t, http.StatusOK, "the next request")
 }
 
 // TestAnotherQueryIsNotShared: what a response depends on tells requests apart.
