@@ -44,10 +44,12 @@ func holdingsOf(st *fleetstate.State, hub string, before *holdings) *holdings {
 	}
 	for _, c := range st.ClustersOf(hub) {
 		name := c.Member.Name
-		all, known := []lifecycle.Holding(nil), before != nil && before.computed[name] == c
-		if known {
-			all = before.byCluster[name]
-		} else if all, known = lifecycle.Holdings(st, c); !known && before != nil {
+		var all []lifecycle.Holding
+		known := before != nil && before.computed[name] == c
+		if !known {
+			all, known = lifecycle.Holdings(st, c)
+		}
+		if before != nil && (!known || before.computed[name] == c) {
 			all = before.byCluster[name]
 		}
 		if known {

@@ -274,7 +274,8 @@ func (r *Rings) lookAtHolds(ctx context.Context, st *fleetstate.State) (changed 
 	if changed && keeps {
 		return true
 	}
-	return r.writeHolds(ctx, log) || r.holdsEnded(st)
+	r.writeHolds(ctx, log)
+	return r.holdsEnded(st)
 }
 
 // takeFrozen takes in the cells of the record, and reports whether any was not known: what a
@@ -296,9 +297,9 @@ func (r *Rings) takeFrozen(cells map[string]string) (changed bool) {
 	return changed
 }
 
-// writeHolds writes the frozen cells, if the record has others. It reports whether a replica has
-// written it meanwhile.
-func (r *Rings) writeHolds(ctx context.Context, before *rollout.Log) bool {
+// writeHolds writes the frozen cells, if the record has others. Where a replica has written it
+// meanwhile, the next look takes in what that froze.
+func (r *Rings) writeHolds(ctx context.Context, before *rollout.Log) {
 	next := rollout.Log{Frozen: map[string]string{}}
 	r.locked(func() {
 		for at, revision := range r.cells {
@@ -314,7 +315,7 @@ func (r *Rings) writeHolds(ctx context.Context, before *rollout.Log) bool {
 	r.hasNoFrozen = false
 	if before == nil && len(next.Frozen) == 0 || before != nil && next.Equal(*before) {
 		r.hasNoFrozen = len(next.Frozen) == 0
-		return false
+		return
 	}
 	err := r.write(ctx, holdsRecord, r.holds, next)
 	if err != nil && !errors.Is(err, store.ErrConflict) {
@@ -323,7 +324,6 @@ func (r *Rings) writeHolds(ctx context.Context, before *rollout.Log) bool {
 	if errors.Is(err, store.ErrConflict) {
 		r.trigger.Fire()
 	}
-	return false
 }
 
 // holdsEnded reports whether a hold has ended since the view of a state was made.

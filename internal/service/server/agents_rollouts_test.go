@@ -447,7 +447,10 @@ func TestAgentKeepsThePolicyInForce(t *testing.T) {
 		"without agents": strings.Replace(agentsInRings, "agents: true", "agents: false", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
-			withEachEngine(t, func(t *testing.T, engine string) { agentKeepsThePolicy(t, engine, policy) })
+			withEachEngine(t, func(t *testing.T, engine string) {
+				t.Helper()
+				agentKeepsThePolicy(t, engine, policy)
+			})
 		})
 	}
 }

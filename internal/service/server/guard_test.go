@@ -285,7 +285,8 @@ func TestMovedMembersDoNotCount(t *testing.T) {
 		},
 		{
 			"approved for some", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {clusters: [m01, m02], component: addons/*, reason: r}\n"}),
-			map[string]int{"Applications": 12, "last answers": 10}, names(3, dozen),
+			map[string]int{"Applications": 12, "last answers": 10},
+			names(3, dozen),
 		},
 		{
 			"another component approved", with(off, map[string]string{approval: "kind: RemovalApproval\nexpires: 2026-11-30\nremovals:\n- {cluster: \"*\", component: addons/web, reason: r}\n"}),

@@ -161,4 +161,3 @@ func TestSteeringCountsAtOnce(t *testing.T) {
 	say(steer(twoRings, `pins: [{ring: prod, revision: "`+first+`"}]`))
 	h.ring("prod", first)
 }
-
