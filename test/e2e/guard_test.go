@@ -123,7 +123,11 @@ func unheld(t *testing.T, e *environment, clusters []string) string {
 	}
 	for name, app := range e.ledger.all(hub.Name, "Application") {
 		l := app.GetLabels()
-		if slices.Contains(clusters, l["argosy.dev/cluster"]) && !held[l["argosy.dev/group"]+"/"+l["argosy.dev/component"]] {
+		component := l["argosy.dev/group"] + "/" + l["argosy.dev/component"]
+		if l["argosy.dev/component"] == "" { // what registers a member
+			component = "fleet/fleet-secret"
+		}
+		if slices.Contains(clusters, l["argosy.dev/cluster"]) && !held[component] {
 			return name + " is not held"
 		}
 	}
