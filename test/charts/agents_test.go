@@ -10,9 +10,11 @@ import (
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	esv1 "github.com/external-secrets/external-secrets/apis/externalsecrets/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/argosy-hub/argosy/internal/fleet/rollout"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/paramset"
 	"github.com/argosy-hub/argosy/internal/testkit/assert"
@@ -129,5 +131,15 @@ func TestServiceOfAMemberMayHoldAllGrants(t *testing.T) {
 	}
 	if services < 5 {
 		t.Errorf("%d services", services)
+	}
+}
+
+// TestGrantTakesAnnouncements: the grant of a group takes all that a hub announces, also of a policy
+// whose change is pending.
+func TestGrantTakesAnnouncements(t *testing.T) {
+	for _, rings := range []string{rollout.Announcement{"prod": "8b1e0d2c4f"}.String(), "prod=8b1e0d2c4f prod" + rollout.Pending, "prod" + rollout.Pending} {
+		values := "{hub: hub, member: a, group: addons, rings: '" + rings + "'}\n"
+		granted := one[*corev1.ConfigMap](t, rendering{Namespace: "argocd"}.objects(t, filepath.Join(repo, "charts/agent-grant"), values), "")
+		assert.Equal(t, rings, granted.Annotations["argosy.dev/rings"])
 	}
 }
