@@ -134,8 +134,8 @@ func TestServiceOfAMemberMayHoldAllGrants(t *testing.T) {
 	}
 }
 
-// TestGrantTakesAnnouncements: the grant of a group takes all that a hub announces, also of a policy
-// whose change is pending.
+// TestGrantTakesAnnouncements: the grant of a group takes all that a hub announces, also of a
+// policy whose change is pending.
 func TestGrantTakesAnnouncements(t *testing.T) {
 	for _, rings := range []string{rollout.Announcement{"prod": "8b1e0d2c4f"}.String(), "prod=8b1e0d2c4f prod" + rollout.Pending, "prod" + rollout.Pending} {
 		values := "{hub: hub, member: a, group: addons, rings: '" + rings + "'}\n"

@@ -3,7 +3,6 @@ package charts_test
 import (
 	"encoding/json"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 
 	"github.com/argosy-hub/argosy/internal/testkit/assert"
-	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
 
 // TestHoldIsAnAnnotation: an Application says why its member cannot be computed, and why it is
@@ -87,30 +85,4 @@ func quarantined(parameters map[string]any, application, why string) ([]byte, er
 		}
 	}
 	return json.Marshal(answer)
-}
-
-// TestQuarantineAsAnAnnotation: the field is in the sets of members that cannot be computed alone,
-// and a template with missingkey=error takes it as docs/reference/api.md shows.
-func TestQuarantineAsAnAnnotation(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(repo, "docs", "reference", "api.md"))
-	require.NoError(t, err)
-	_, patch, _ := strings.Cut(string(text), "templatePatch: |\n")
-	patch, _, found := strings.Cut(patch, "```")
-	if !found {
-		t.Fatal("the page has no template")
-	}
-	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"output":{"parameters":[{"name":"a","applicationName":"app-a"},{"name":"b","applicationName":"app-b","quarantine":"unknown-key: b.yaml"}]}}`))
-	})
-	set := minimalSet(t)
-	set.Spec.Template = v1alpha1.ApplicationSetTemplate{ApplicationSetTemplateMeta: v1alpha1.ApplicationSetTemplateMeta{Name: "{{ .applicationName }}"}}
-	set.Spec.TemplatePatch = &patch
-	apps, err := newArgoCD(t, url).applications(set)
-	require.NoError(t, err)
-	got := map[string]map[string]string{}
-	for _, app := range apps {
-		got[app.Name] = app.Annotations
-	}
-	want := map[string]map[string]string{"app-a": nil, "app-b": {"argosy.dev/quarantine": "unknown-key: b.yaml"}}
-	assert.Equal(t, want, got, "annotations")
 }
