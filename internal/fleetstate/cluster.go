@@ -42,11 +42,11 @@ type Cluster struct {
 	Problems, HubProblems []problem.Problem
 
 	// attempt is the member as the snapshot has it, where it cannot be computed and this cluster
-	// stands in for it: home is what this one has been computed upon, quarantine says so in its
-	// sets (rule 5).
+	// stands in for it: home is what this one has been computed upon, and Hold the reason in
+	// its sets (rule 5).
 	desired       *Cluster
 	LastKnownGood *Resolver
-	Quarantine    string
+	Hold          string
 	// IsOverBudget reports that its tenant takes more than its budget: it has not been computed.
 	IsOverBudget bool
 	// isHeld reports that the guard holds the member, although it can be computed (rule 8).

@@ -35,8 +35,8 @@ type Component struct {
 	// where no catalog has one.
 	EntryTree *hierarchy.Tree
 	Entry     *catalog.Entry
-	// Quarantine tells why a tenant's part of the entry is left out: it does not fit the query's.
-	Quarantine string
+	// IsBroken reports that a tenant's part of the entry is left out: it does not fit the query's.
+	IsBroken bool
 	// Companions are the further charts, computed as Values is.
 	Companions []companion.Companion
 	// Values is the merged tree; only computed when the component is enabled, or by Complete.
@@ -70,15 +70,13 @@ func (b *Resolver) Resolve(c *Cluster, g *Group, component string, base *yamldoc
 	if r, ok := c.resolveSpare(g, component, func(b *Resolver, c *Cluster, g *Group) (Component, []problem.Problem) {
 		return b.resolve(c, g, component, base, budget.NewAccount(c.Member.Name))
 	}); ok && r.Enabled == out.Enabled {
-		r.Quarantine = quarantineText(problems[0])
+		r.IsBroken = true
 		return r, nil
 	}
-	for without := range b.withoutTenant(c, g, component) {
-		r, faults := b.resolve(without.cluster, without.group, component, base, budget.NewAccount(c.Member.Name))
+	for c, g := range b.withoutTenant(c, g, component) {
+		r, faults := b.resolve(c, g, component, base, budget.NewAccount(c.Member.Name))
 		if len(faults) == 0 && r.Enabled == out.Enabled {
-			p := problems[0]
-			p.Pos.File = cmp.Or(without.file, p.Pos.File)
-			r.Quarantine = quarantineText(p)
+			r.IsBroken = true
 			return r, nil
 		}
 	}
@@ -216,7 +214,7 @@ func (b *Resolver) mergeLayers(r *renderer, base *yamldoc.Node, layers []hierarc
 			if base == nil || len(catalog.UnexpectedValues(component, tenancy.PlatformLayers(b.Fleet.Layout, layers))) > 0 {
 				return c.Attribute(problems)
 			}
-			layers, out.Quarantine = nil, quarantineText(problems[0])
+			layers, out.IsBroken = nil, true
 		}
 	}
 	out.Values = r.memo.Merge(layers, b.names.Rules(b.Fleet.Layout.Merge, g.Name, component), g.Name+"/"+component)

@@ -21,14 +21,14 @@
 //     outlive a State. A State reuses the clusters of the previous one that depend on nothing that
 //     changed.
 //  5. A member with any error is served as a whole from its last known good snapshot (G2), with the
-//     facts of now, and each of its sets has a `quarantine`. An error in the hub's own member file
+//     facts of now, and each of its sets has a `hold`. An error in the hub's own member file
 //     is one of all its members. Without such a snapshot, a member without Applications is left
 //     out; otherwise there is no response. Of a release, what the State's own snapshot says wins. A
 //     component that a query's entry alone enables is served so by itself.
 //  6. A member file that moves from one hub's folder to another's between two States has moved
 //     (D2).
 //  7. A draining member is served from the last snapshot before it drained, or the first one with
-//     it, without a `quarantine`. It takes all changes when it is active again, or retired.
+//     it. It takes all changes when it is active again, or retired.
 //  8. Hold serves members of a tenant from their last known good snapshots, as rule 5 does, because
 //     the guard refuses what the snapshot removes of them (G11), or too many such snapshots are
 //     kept for the tenant (W2). Each Build decides anew.

@@ -6,11 +6,6 @@ import "github.com/argosy-hub/argosy/internal/fleet"
 // be computed does, on the last snapshot before it was draining (rule 7). Its sets are byte for
 // byte what they were.
 
-// isDraining reports whether a member, as the snapshot has it, is to keep what runs.
-func (c *Cluster) isDraining() bool {
-	return c.Member.Lifecycle == fleet.Draining && len(c.Errors()) == 0
-}
-
 // drained is what a draining member is answered from: what it was answered from last. Of one of
 // which nothing is known from before, or that had been retired, that is this snapshot, and stays
 // so. If its home cannot be computed with the facts of now, these are what is wrong with it.
@@ -27,7 +22,7 @@ func (p *history) drained(attempt *Cluster) *Cluster {
 	}
 	c := *last
 	c.desired, c.LastKnownGood, c.isHeld = attempt, home, false
-	c.Problems, c.HubProblems, c.Quarantine = nil, nil, ""
+	c.Problems, c.HubProblems, c.Hold = nil, nil, Draining
 	return &c
 }
 

@@ -87,7 +87,7 @@ func (p *history) held(attempt *Cluster, h Hold) *Cluster {
 	c.Problems = attempt.Attribute([]problem.Problem{{
 		Reason: cmp.Or(h.Reason, problem.RemovalRefused), Severity: problem.Error, Found: h.Message, Expected: expected,
 	}})
-	c.Quarantine = quarantineText(c.Problems[0])
+	c.Hold = HeldFor(c.Problems[0].Reason)
 	if was := p.previous(ID{h.Hub, attempt.Member.Name}); was != nil && was.isHeld && was.desired == attempt && problem.Same(was.Problems, c.Problems) {
 		return was
 	}

@@ -1,7 +1,6 @@
 package fleetstate
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
@@ -33,6 +32,16 @@ func (st *State) LastKnownGood() LastKnownGood {
 			if out[componentID(x.cluster, key)] = nil; s.resolver != nil {
 				out[componentID(x.cluster, key)] = s.resolver.Snapshot
 			}
+		}
+	}
+	return out
+}
+
+// HeldMembers are the members of a hub that are served from their last known good snapshots.
+func (st *State) HeldMembers(hub string) (out []*Cluster) {
+	for _, x := range st.exceptions {
+		if x.cluster.LastKnownGood != nil && x.member.Hub == hub {
+			out = append(out, x.cluster)
 		}
 	}
 	return out
@@ -171,7 +180,7 @@ func (p *history) settle(attempt *Cluster) *Cluster {
 	}
 	wrong := attempt.Errors()
 	switch {
-	case attempt.isDraining():
+	case len(wrong) == 0 && attempt.Member.Lifecycle == fleet.Draining:
 		return p.drained(attempt)
 	case len(wrong) == 0:
 		attempt.spares = p.spares(attempt)
@@ -185,15 +194,25 @@ func (p *history) settle(attempt *Cluster) *Cluster {
 	c := *last
 	c.desired, c.LastKnownGood, c.isHeld = attempt, home, false
 	c.Problems, c.HubProblems = attempt.Problems, attempt.HubProblems
-	c.Quarantine = quarantineText(wrong[0])
+	c.Hold = HeldFor(wrong[0].Reason)
 	return &c
 }
 
-// quarantineText is the text of a quarantine in parameter sets: without lines, which move while the
-// cause is the same (G5).
-func quarantineText(p problem.Problem) string {
-	if p.Pos.File == "" {
-		return string(p.Reason)
+// Reasons of holds, as parameter sets have them.
+const (
+	Broken   = "broken"
+	Draining = "draining"
+	Limits   = "limits"
+	Removal  = "removal"
+)
+
+// HeldFor is the reason of the hold that an error makes.
+func HeldFor(r problem.Reason) string {
+	switch r {
+	case problem.RemovalRefused:
+		return Removal
+	case problem.TenantBudget:
+		return Limits
 	}
-	return fmt.Sprintf("%s: %s", p.Reason, p.Pos.File)
+	return Broken
 }

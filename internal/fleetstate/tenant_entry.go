@@ -2,6 +2,7 @@ package fleetstate
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/argosy-hub/argosy/internal/fleet/tenancy"
 	"github.com/argosy-hub/argosy/internal/hierarchy"
@@ -14,29 +15,22 @@ import (
 // build can know. Such a part is left out for the tenant's member alone, whose set says so. The
 // query goes on for all others, and nothing is removed.
 
-// withoutTenant is a cluster's group without a part of what its tenant's levels say.
-type withoutTenant struct {
-	cluster *Cluster
-	group   *Group
-	// file is the tenant's that is left out, where a problem does not say it.
-	file string
-}
-
-// withoutTenant are ways to leave out a part of what a tenant's levels say: of a component's form,
-// of the cluster's labels and annotations as the query's entry sees them, and of both.
-func (b *Resolver) withoutTenant(c *Cluster, g *Group, component string) iter.Seq[withoutTenant] {
-	return func(yield func(withoutTenant) bool) {
+// withoutTenant are a cluster and its group without a part of what the tenant's levels say: of a
+// component's form, of the cluster's labels and annotations as the query's entry sees them, and of
+// both.
+func (b *Resolver) withoutTenant(c *Cluster, g *Group, component string) iter.Seq2[*Cluster, *Group] {
+	return func(yield func(*Cluster, *Group) bool) {
 		for _, form := range tenancy.Forms {
-			if !yield(withoutTenant{c, b.withoutForm(g, component, form), ""}) {
+			if !yield(c, b.withoutForm(g, component, form)) {
 				return
 			}
 		}
-		labelled, file := b.withoutTenantLabels(c)
-		if file == "" || !yield(withoutTenant{labelled, g, file}) {
+		labelled := b.withoutTenantLabels(c)
+		if labelled == c || !yield(labelled, g) {
 			return
 		}
 		for _, form := range tenancy.Forms {
-			if !yield(withoutTenant{labelled, b.withoutForm(g, component, form), file}) {
+			if !yield(labelled, b.withoutForm(g, component, form)) {
 				return
 			}
 		}
@@ -44,21 +38,17 @@ func (b *Resolver) withoutTenant(c *Cluster, g *Group, component string) iter.Se
 }
 
 // withoutTenantLabels is a cluster of which the entry of a query sees the labels and annotations
-// without those that the tenant's levels declare. The file declares some; it is empty where none
-// does.
-func (b *Resolver) withoutTenantLabels(c *Cluster) (_ *Cluster, file string) {
-	g := c.Groups[FleetGroup]
-	if g == nil || c.Member.IsHub {
-		return c, ""
+// without those that the tenant's levels declare; the same where they declare none.
+func (b *Resolver) withoutTenantLabels(c *Cluster) *Cluster {
+	if c.Groups[FleetGroup] == nil || c.Member.IsHub {
+		return c
 	}
 	layers := c.Registration.Layers()
-	for _, l := range layers {
-		if secret := l.Root.Get("externalSecret"); b.Fleet.Layout.OfTenant(l.Level) && (secret.Get("labels") != nil || secret.Get("annotations") != nil) {
-			file = l.Path
-		}
-	}
-	if file == "" {
-		return c, ""
+	if !slices.ContainsFunc(layers, func(l hierarchy.Layer) bool {
+		secret := l.Root.Get("externalSecret")
+		return b.Fleet.Layout.OfTenant(l.Level) && (secret.Get("labels") != nil || secret.Get("annotations") != nil)
+	}) {
+		return c
 	}
 	out := *c
 	secret := hierarchy.Merge(tenancy.PlatformLayers(b.Fleet.Layout, layers), b.names.Rules(b.Fleet.Layout.Merge, FleetGroup, Registration)).At([]string{"externalSecret"})
@@ -66,7 +56,7 @@ func (b *Resolver) withoutTenantLabels(c *Cluster) (_ *Cluster, file string) {
 	declaredAnnotations, _ := labels.FromNode(labels.Annotation, secret.Get("annotations"))
 	l, a, _ := placement.Labels(b.Fleet, c.Member, c.Facts, declaredLabels, declaredAnnotations)
 	out.entryFacts = c.templateFacts.WithLabels(l.All, a.All)
-	return &out, file
+	return &out
 }
 
 // withoutForm is a group whose tenant's levels say nothing of some keys of a component, or of its

@@ -151,8 +151,9 @@ type spent struct {
 
 // judgeCommit compares what a state gives the members of a hub with what the last accepted one did.
 // Without one, only members that retire are compared, by the facts. Previous is the state that is
-// served until now, nil if the judged one is: then the tenants cannot be distinguished.
-func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, earlier []spent, now time.Time) *commit {
+// served until now, nil if the judged one is: then the tenants cannot be distinguished. What is not
+// served, as a ring does not have it yet, is not lost.
+func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, earlier []spent, isServed func(lifecycle.Item) bool, now time.Time) *commit {
 	after := holdingsOf(st, hub, before)
 	c := &commit{before: before, accepted: after, tenants: map[string]string{}, named: map[holdingKey]string{}, ownDoing: map[string]bool{}, retiring: map[string]bool{}, terms: after.terms, stays: map[holdingKey]bool{}, refused: map[holdingKey]bool{}}
 	c.approvals = c.terms.approvals(st)
@@ -164,6 +165,9 @@ func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, e
 	}
 	c.own = sync.OnceValue(func() map[holdingKey]bool { return c.ownLosses(st, previous, hub) })
 	lost, replaced := lostHoldings(before, after)
+	lost = slices.DeleteFunc(lost, func(h lifecycle.Holding) bool {
+		return !isServed(lifecycle.Item{Cluster: h.Cluster, Group: h.Group, Component: h.Component})
+	})
 	lost, held := heldByHand(st, hub, lost, now)
 	after.restore(held)
 	removals := make([]lifecycle.Removal, len(lost))

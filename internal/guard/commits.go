@@ -52,7 +52,7 @@ func (g *Guard) commit(st *fleetstate.State, hub string) *commit {
 	if c := x.judged[at]; c != nil {
 		return c
 	}
-	c := judgeCommit(st, nil, hub, before, earlier, g.o.Now())
+	c := judgeCommit(st, nil, hub, before, earlier, g.o.IsServed, g.o.Now())
 	x.judged[at] = c
 	if !x.isNewest(st) {
 		return c

@@ -73,7 +73,7 @@ func DryRun(before, after *fleetstate.State, now time.Time) []Decision {
 		for pattern := range baseline[hub].terms.Patterns {
 			baseline[hub].terms.Patterns[pattern] = "a commit before"
 		}
-		c := judgeCommit(after, before, hub, baseline[hub], nil, now)
+		c := judgeCommit(after, before, hub, baseline[hub], nil, everything, now)
 		held := c.holds(after, before, hub)
 		holds = append(holds, held...)
 		out = append(out, c.decisions(hub, held)...)
@@ -81,7 +81,7 @@ func DryRun(before, after *fleetstate.State, now time.Time) []Decision {
 	after = after.Hold(before, holds) // as a service serves it
 	x := dryRun{before, after, now, map[wideQuery]*contentIndex{}, map[string]*commit{}}
 	for _, hub := range before.Fleet.Hubs() {
-		x.commits[hub] = judgeCommit(after, nil, hub, baseline[hub], nil, now)
+		x.commits[hub] = judgeCommit(after, nil, hub, baseline[hub], nil, everything, now)
 		for _, owner := range owners(before.Fleet, hub) {
 			for _, q := range x.queries(hub, owner) {
 				if d := x.decide(owner, q); d.Verdict != "" || len(d.Unapproved)+len(d.Approved) > 0 {
@@ -240,7 +240,7 @@ func (x dryRun) loss(q dryQuery) (loss, Verdict, error) {
 	}
 	whole := x.commits[q.query.Hub]
 	if q.query.View != query.Agents && q.query.View != query.Grants { // of these, nothing is held
-		removals = slices.DeleteFunc(removals, whole.keeps)
+		removals = slices.DeleteFunc(removals, func(r lifecycle.Removal) bool { return whole.refused[keyOfRemoval(r)] })
 	}
 	found := whole.lossOf(x.after.Fleet, q.query.Hub, removals, x.now)
 	return found.count(before, whole.terms.budget), "", nil

@@ -42,6 +42,9 @@ type Options struct {
 	// InRings reports whether a rollout policy counts while a state is served; required with
 	// Desired.
 	InRings func(st *fleetstate.State) bool
+	// IsServed reports whether a component of a member is served now that the accepted state gives
+	// it; default it is.
+	IsServed func(lifecycle.Item) bool
 	// Respond returns a response as it may be given now: with what waits for something else as it
 	// was. Default: that of Responses.
 	Respond func(ctx context.Context, st *fleetstate.State, r query.Query) (*response.Response, error)
@@ -84,6 +87,9 @@ func New(o Options) (*Guard, error) {
 	if o.Respond == nil {
 		o.Respond = o.Responses.Get
 	}
+	if o.IsServed == nil {
+		o.IsServed = everything
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -92,6 +98,8 @@ func New(o Options) (*Guard, error) {
 	}
 	return &Guard{o: o, baselines: newBaselines(o), refusals: map[queryKey]*RefusedRemoval{}}, nil
 }
+
+func everything(lifecycle.Item) bool { return true }
 
 // Response returns the state's response to a query of Argo CD. The error is the state's own
 // *problem.QueryError, a *Refusal, or that of the context.

@@ -27,7 +27,7 @@ func (g *Guard) Holds(previous, desired *fleetstate.State) []fleetstate.Hold {
 	g.commits.mu.Lock()
 	_, before, earlier := g.commitBaseline(g.o.Hub)
 	g.commits.mu.Unlock()
-	c := judgeCommit(desired, previous, g.o.Hub, before, earlier, g.o.Now())
+	c := judgeCommit(desired, previous, g.o.Hub, before, earlier, g.o.IsServed, g.o.Now())
 	holds := c.holds(desired, previous, g.o.Hub)
 	for _, h := range holds {
 		if !slices.ContainsFunc(previous.Holds(h.Hub), h.Equal) {

@@ -44,11 +44,6 @@ func (c *commit) keep() {
 	}
 }
 
-// keeps reports whether the commit may not make a removal.
-func (c *commit) keeps(r lifecycle.Removal) bool {
-	return c.refused[keyOfRemoval(r)]
-}
-
 // reportKept lists what a judged state may not remove, by view and component, as long as the
 // judgement says so.
 func (g *Guard) reportKept(st *fleetstate.State, c *commit) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
 )
 
 // Reason is a stable code for why a cell is held.
@@ -14,10 +15,10 @@ type Reason string
 
 // The reasons.
 const (
-	Broken     Reason = "broken"
-	Draining   Reason = "draining"
-	Removal    Reason = "removal"
-	Limits     Reason = "limits"
+	Broken     Reason = fleetstate.Broken
+	Draining   Reason = fleetstate.Draining
+	Removal    Reason = fleetstate.Removal
+	Limits     Reason = fleetstate.Limits
 	Ring       Reason = "ring"
 	Dependency Reason = "dependency"
 	Handover   Reason = "handover"

@@ -3,7 +3,6 @@ package hold
 import (
 	"fmt"
 
-	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleet/mount"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -41,14 +40,7 @@ func OfMember(st *fleetstate.State, c *fleetstate.Cluster) (out []Hold) {
 func quarantine(h Hold, q fleetstate.Quarantined) Hold {
 	first := q.First()
 	h.Detail, h.Position, h.Revision = string(first.Reason)+": "+first.Message(), first.Pos, q.Revision
-	switch first.Reason {
-	case problem.RemovalRefused:
-		h.Reason = Removal
-	case problem.TenantBudget:
-		h.Reason = Limits
-	default:
-		h.Reason = Broken
-	}
+	h.Reason = Reason(fleetstate.HeldFor(first.Reason))
 	if n := len(q.Problems) - 1; n > 0 {
 		h.Detail += fmt.Sprintf(" (and %d more)", n)
 	}

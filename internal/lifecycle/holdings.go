@@ -45,19 +45,42 @@ func Holdings(st *fleetstate.State, c *fleetstate.Cluster) (out []Holding, known
 	for _, g := range c.Groups {
 		g = g.WithoutOwnChart()
 		for _, component := range resolver.WithBrought(c, g) {
-			r, problems := resolver.MergeEntry(g.Catalogs, component)
-			switch isBrought := c.Brings(g.Name, component) == placement.Brought; {
-			case len(problems) > 0:
-			case r.Known && c.Enables(g.Name, component, r):
-				source := r.EntryTree.At([]string{catalog.KeyEnabled}).Pos().File
-				out = append(out, Holding{m.Name, g.Name, component, source, resolver.Identity(c, g, component, r)})
-			case !r.Known && isBrought:
-				out = append(out, Holding{Cluster: m.Name, Group: g.Name, Component: component, Source: m.Pos.File})
+			if h, is := holding(resolver, c, g, component); is {
+				out = append(out, h)
 			}
 		}
 	}
 	slices.SortFunc(out, Holding.Compare)
 	return out, true
+}
+
+// holding is a component of a member; false for one that the state does not give it.
+func holding(resolver *fleetstate.Resolver, c *fleetstate.Cluster, g *fleetstate.Group, component string) (Holding, bool) {
+	r, problems := resolver.MergeEntry(g.Catalogs, component)
+	switch isBrought := c.Brings(g.Name, component) == placement.Brought; {
+	case len(problems) > 0:
+	case r.Known && c.Enables(g.Name, component, r):
+		source := r.EntryTree.At([]string{catalog.KeyEnabled}).Pos().File
+		return Holding{c.Member.Name, g.Name, component, source, resolver.Identity(c, g, component, r)}, true
+	case !r.Known && isBrought:
+		return Holding{Cluster: c.Member.Name, Group: g.Name, Component: component, Source: c.Member.Pos.File}, true
+	}
+	return Holding{}, false
+}
+
+// Has reports whether a state gives a member a component; true where that is not known.
+func Has(st *fleetstate.State, hub string, i Item) bool {
+	c := st.Cluster(hub, i.Cluster)
+	switch {
+	case c == nil || c.IsRetired():
+		return false
+	case c.LastKnownGood == nil && len(c.Errors()) > 0 || i.Component == fleetstate.Registration || i.Component == fleetstate.Agent:
+		return true
+	case c.Groups[i.Group] == nil:
+		return false
+	}
+	_, is := holding(st.ResolverOf(c), c, c.Groups[i.Group].WithoutOwnChart(), i.Component)
+	return is
 }
 
 // Compare orders holdings by cluster, group and component.

@@ -7,7 +7,7 @@ func commonOf(c *fleetstate.Cluster, application string) Common {
 	out := Common{
 		Name: c.Member.Name, NameNormalized: c.Member.Name, Server: c.Facts.Server,
 		Tenant: c.Member.Tenant, Environment: c.Member.Environment, Hub: c.Member.Hub, Model: c.Member.Model(),
-		Metadata: c.Metadata, ApplicationName: application, Quarantine: c.Quarantine,
+		Metadata: c.Metadata, ApplicationName: application, Hold: c.Hold,
 	}
 	if c.LastKnownGood != nil {
 		out.Revision = c.LastKnownGood.Snapshot.Revision

@@ -1,7 +1,6 @@
 package paramset
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 
@@ -156,7 +155,9 @@ func NewComponentSet(b *fleetstate.Resolver, c *fleetstate.Cluster, g *fleetstat
 		}})
 	}
 	e, common := r.Entry, commonOf(c, catalog.ApplicationName(component, c.Member.Name))
-	common.Quarantine = cmp.Or(common.Quarantine, r.Quarantine)
+	if r.IsBroken && common.Hold == "" {
+		common.Hold, common.Revision = fleetstate.Broken, b.Snapshot.Revision
+	}
 	return &ComponentSet{
 		Common: common, Component: component, Group: g.Name, Release: g.Release.Type,
 		Chart: r.Chart, Namespace: r.Namespace, ReleaseName: r.ReleaseName, HelmValues: text, ValueFiles: valueFiles(r.Values), Deletion: deletion,

@@ -22,7 +22,7 @@ type ReleaseUse struct {
 	Enabled  map[string]bool            // the components that the hierarchy of any of them switches on, or that are being removed
 	own      map[string]map[string]bool // by tenant: those that only its own catalogs have
 	// A release that only members at home are on is as it was at the home of the first of them.
-	revision, quarantine string
+	revision, hold string
 }
 
 // releaseUses are the releases of the group that the requester's clusters are on, by type (R4, R7).
@@ -119,7 +119,7 @@ func newReleaseUse(st *fleetstate.State, c *fleetstate.Cluster, g *fleetstate.Gr
 	}
 	rel, err := st.Fleet.Versions.Of(g.Name).Choose(map[string]string{release.LabelOf(g.Name): g.Release.Type})
 	if err != nil {
-		u.revision, u.quarantine = c.LastKnownGood.Snapshot.Revision, c.Quarantine
+		u.revision, u.hold = c.LastKnownGood.Snapshot.Revision, c.Hold
 		return u
 	}
 	u.Release = rel
@@ -155,10 +155,7 @@ func releaseSets(st *fleetstate.State, q query.Checked) ([]Set, []problem.Proble
 			continue
 		}
 		common := common
-		common.Revision = u.revision
-		if u.quarantine != "" {
-			common.Quarantine = u.quarantine
-		}
+		common.Revision, common.Hold = u.revision, u.hold
 		s := &ReleaseSet{Common: common, Group: q.Group, Release: u.Release.Keys, Source: u.Release.Source, Clusters: u.Clusters, HelmValues: string(text)}
 		s.ApplicationName = catalog.ReleaseApplicationName(q.Group, name)
 		sets = append(sets, s)

@@ -20,12 +20,10 @@ type Common struct {
 	Model           string          `json:"model"`
 	Metadata        json.RawMessage `json:"metadata"`
 	ApplicationName string          `json:"applicationName"`
-	// Quarantine tells why the set is the last good one of a member that cannot be computed; absent
-	// from all others (fleetstate, rule 5).
-	Quarantine string `json:"quarantine,omitempty"`
-	// Revision is what the set is computed from, where that is not the State's; the encoding adds
-	// it.
+	// Revision is what the set is computed from, where that is not the State's, and Hold the
+	// reason; the encoding adds them.
 	Revision string `json:"-"`
+	Hold     string `json:"-"`
 }
 
 // MemberSet is one element of the answer to view members.

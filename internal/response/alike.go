@@ -43,10 +43,10 @@ type outlined struct {
 // outlineKey is the same for sets without companions that differ at most in what all sets of a
 // cluster share, and in the name of the Application, which is made of it.
 type outlineKey struct {
-	values                                                                  *hierarchy.Tree
-	entry                                                                   *catalog.Entry
-	chart                                                                   catalog.Chart
-	namespace, releaseName, quarantine, group, component, release, deletion string
+	values                                                      *hierarchy.Tree
+	entry                                                       *catalog.Entry
+	chart                                                       catalog.Chart
+	namespace, releaseName, group, component, release, deletion string
 }
 
 // NewOutlines compares two states. Look reports whether it finds something in an outline; it is
@@ -127,9 +127,9 @@ func Differing(was, is *Response) (*Response, *Response) { return was.without(is
 func (t *Response) without(other *Response) *Response {
 	known := make(map[string]bool, other.Tally.Sets)
 	for e := range other.all() {
-		known[string(e.digest())] = true
+		known[string(e.content())] = true
 	}
-	return t.Compose(func(s ParameterSet) (ParameterSet, bool) { return s, !known[s.Digest()] })
+	return t.Compose(func(s ParameterSet) (ParameterSet, bool) { return s, !known[string(s.encoded.content())] })
 }
 
 // component looks into a set by what it shares with others.
@@ -143,7 +143,7 @@ func (o *Outlines) component(r *paramset.ResolvedComponent) (outlined, []problem
 	}
 	key := outlineKey{
 		values: r.Values, entry: r.Entry, chart: r.Chart, namespace: r.Namespace, releaseName: r.ReleaseName,
-		quarantine: r.Quarantine, group: r.Group.Name, component: r.Name, release: r.Group.Release.Type, deletion: r.Deletion,
+		group: r.Group.Name, component: r.Name, release: r.Group.Release.Type, deletion: r.Deletion,
 	}
 	o.mu.RLock()
 	shared, known := o.sets[key]

@@ -98,11 +98,11 @@ func (s ParameterSet) Kept() (ParameterSet, error) {
 	}
 	set.Deletion = fleet.Orphan
 	if s.encoded.hole == 0 {
-		own := struct{ Revision string }{}
+		own := struct{ Revision, Hold string }{}
 		if err := json.Unmarshal(s.encoded.text, &own); err != nil {
 			return s, err
 		}
-		set.Revision = own.Revision
+		set.Revision, set.Hold = own.Revision, own.Hold
 	}
 	e, failure := encode(&set)
 	if failure != nil {

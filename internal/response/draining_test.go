@@ -30,7 +30,7 @@ func of(t testing.TB, st *fleetstate.State, cluster, parameters string) string {
 	var out []string
 	for i, s := range querytest.Sets(t, b) {
 		if s.Text("name") == cluster {
-			out = append(out, string(texts.Output.Parameters[i]))
+			out = append(out, strings.Replace(string(texts.Output.Parameters[i]), `"hold":"draining",`, "", 1))
 		}
 	}
 	return strings.Join(out, "\n")

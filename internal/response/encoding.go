@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/paramset"
@@ -24,6 +25,14 @@ type encodedSet struct {
 
 // digestSize is the length of a digest.
 const digestSize = 32
+
+// holdField says why a set is not of the newest revision.
+func holdField(reason string) []byte {
+	if reason == "" {
+		return nil
+	}
+	return []byte(`"hold":` + strconv.Quote(reason) + `,`)
+}
 
 // revisionField is what belongs into holes.
 func revisionField(revision string) []byte {
@@ -45,7 +54,8 @@ func encodeJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// encode is a set as JSON, followed by its revision and by the digest of all that is before it.
+// encode is a set as JSON, followed by its revision, a hold's reason, and the digest of all that is
+// before them.
 func encode(s paramset.Set) (encodedSet, *problem.QueryError) {
 	text, err := encodeJSON(s)
 	if err != nil {
@@ -54,7 +64,7 @@ func encode(s paramset.Set) (encodedSet, *problem.QueryError) {
 	end := `"digest":"` + digest(text) + `"}`
 	text[len(text)-1] = ','
 	if revision := s.Shared().Revision; revision != "" {
-		return encodedSet{text: slices.Concat(text, revisionField(revision), []byte(end)), subject: subjectOf(s)}, nil
+		return encodedSet{text: slices.Concat(text, revisionField(revision), holdField(s.Shared().Hold), []byte(end)), subject: subjectOf(s)}, nil
 	}
 	return encodedSet{text: slices.Concat(text, []byte(end)), hole: len(text), subject: subjectOf(s)}, nil
 }
@@ -71,6 +81,19 @@ func (e encodedSet) total() total {
 		t.ordered = 1
 	}
 	return t
+}
+
+// content is the digest with the hold's reason: all of the set but the revision. Only a set of
+// another revision has a hold.
+func (e encodedSet) content() []byte {
+	end := e.digest()
+	if e.hole > 0 {
+		return end
+	}
+	if i := bytes.LastIndex(e.text, []byte(`,"hold":`)); i > 0 && i > len(e.text)-len(end)-64 {
+		return e.text[i : len(e.text)-len(`"}`)]
+	}
+	return end
 }
 
 // digest is the set's.

@@ -36,12 +36,12 @@ func setsOf(t testing.TB, response []byte) (sets map[string][]string, flags map[
 	sets, flags = map[string][]string{}, map[string]string{}
 	for _, out := range querytest.Sets(t, response) {
 		name := out.Text("name")
-		flags[name], _ = out["quarantine"].(string)
-		delete(out, "quarantine")
+		flags[name], _ = out["hold"].(string)
+		delete(out, "hold")
 		delete(out, "digest")
 		if components, ok := out["components"].([]any); ok {
 			for _, c := range components {
-				delete(c.(map[string]any), "quarantine")
+				delete(c.(map[string]any), "hold")
 			}
 		}
 		text, err := json.Marshal(out)
@@ -200,15 +200,15 @@ func TestReleaseOfAQuarantinedMemberStays(t *testing.T) {
 	second := querytest.Next(t, first, fleettest.Snapshot("second", broken), facts.Set{})
 	after := querytest.Ask(t, second, releases)
 	canary := after["application-sets-addons-canary"]
-	if canary.Text("revision") != "first" || canary.Text("quarantine") != "invalid-yaml: "+fleettest.Member("two") {
+	if canary.Text("revision") != "first" || canary.Text("hold") != "broken" {
 		t.Errorf("canary: %v", canary)
 	}
-	for _, key := range []string{"quarantine", "digest"} {
+	for _, key := range []string{"hold", "digest"} {
 		delete(canary, key)
 		delete(before["application-sets-addons-canary"], key)
 	}
 	assert.Equal(t, before["application-sets-addons-canary"], canary)
-	if d := after["application-sets-addons-default"]; d["quarantine"] != nil || d.Text("revision") != "second" {
+	if d := after["application-sets-addons-default"]; d["hold"] != nil || d.Text("revision") != "second" {
 		t.Errorf("default: %v", d)
 	}
 	// It changes: so it does for those at home, with the components that their home switches on
@@ -219,7 +219,7 @@ func TestReleaseOfAQuarantinedMemberStays(t *testing.T) {
 	})
 	third := querytest.Next(t, second, fleettest.Snapshot("third", changed), facts.Set{})
 	canary = querytest.Ask(t, third, releases)["application-sets-addons-canary"]
-	if canary["quarantine"] != nil || canary.Text("revision") != "third" || canary["release"].(map[string]any)["chartRepoRevision"] != "v3" ||
+	if canary["hold"] != nil || canary.Text("revision") != "third" || canary["release"].(map[string]any)["chartRepoRevision"] != "v3" ||
 		!strings.Contains(canary.Text("helmValues"), "cert:") || !slices.Equal(canary["clusters"].([]any), []any{"two"}) {
 		t.Errorf("canary: %v", canary)
 	}
@@ -235,7 +235,7 @@ func TestBrokenHubFileQuarantinesItsMembers(t *testing.T) {
 		broken := fleettest.Snapshot("second", files.With(fleettest.Tree{fleettest.Member("hub"): text, fleettest.Member("one"): fleettest.Spoke("one", "labels: {ring: b}\n")}))
 		second := querytest.Next(t, first, broken, facts.Set{})
 		for name, s := range querytest.Ask(t, second, querytest.Addons) {
-			if s.Text("revision") != "first" || s.Annotation("addons_repo_url") != "u" || !strings.HasSuffix(s.Text("quarantine"), ": "+fleettest.Member("hub")) {
+			if s.Text("revision") != "first" || s.Annotation("addons_repo_url") != "u" || s.Text("hold") != "broken" {
 				t.Errorf("%s: %s: %v", what, name, s)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -137,7 +136,7 @@ func (t *Response) Texts() iter.Seq[[]byte] {
 // a set's digest.
 func (t *Response) WithHold(reason string) *Response {
 	out := &Response{opening: t.opening, closing: t.closing, parts: t.parts, to: t.to}
-	out.revision = slices.Concat(t.revision, []byte(`"hold":`+strconv.Quote(reason)+`,`))
+	out.revision = slices.Concat(t.revision, holdField(reason))
 	out.total = t.total
 	return out
 }

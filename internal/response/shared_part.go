@@ -28,7 +28,7 @@ type part struct {
 	// response's.
 	revisions [][]byte
 	total
-	digests []byte // of all sets, in order
+	digests []byte // of all sets, in order, with their holds
 }
 
 // total sums up what a response says.
@@ -70,7 +70,7 @@ func newPart(of []*fleetstate.Cluster, all []*encodedCluster, revisions [][]byte
 	p.digests = make([]byte, 0, p.Sets*digestSize)
 	for _, c := range all {
 		for _, s := range c.sets {
-			p.digests = append(p.digests, s.digest()...)
+			p.digests = append(p.digests, s.content()...)
 		}
 	}
 	return p

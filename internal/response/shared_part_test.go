@@ -212,10 +212,14 @@ func sameOutline(t *testing.T, before, after *fleetstate.State, r query.Query, w
 // onlyIn is a response without the sets that another one has, but for the revision.
 func onlyIn(a, b *response.Response) string {
 	known := map[string]bool{}
-	b.ParameterSets(func(s response.ParameterSet) { known[s.Digest()] = true })
+	content := func(s response.ParameterSet) string {
+		_, hold, _ := strings.Cut(s.Save().Text, `","hold":`)
+		return s.Digest() + hold
+	}
+	b.ParameterSets(func(s response.ParameterSet) { known[content(s)] = true })
 	var sets []string
 	a.ParameterSets(func(s response.ParameterSet) {
-		if !known[s.Digest()] {
+		if !known[content(s)] {
 			sets = append(sets, s.Save().Text)
 		}
 	})
@@ -244,7 +248,7 @@ func leaves(t *testing.T, text []byte, into map[string]bool) {
 			}
 		case nil:
 		default:
-			if text := fmt.Sprint(v); text != "" && key != "applicationName" && key != "digest" && key != "revision" {
+			if text := fmt.Sprint(v); text != "" && key != "applicationName" && key != "digest" && key != "revision" && key != "hold" {
 				into[key+"="+text] = true
 			}
 		}

@@ -46,7 +46,7 @@ func teamSets(t *testing.T, st *fleetstate.State) map[string]string {
 	out := map[string]string{}
 	for _, set := range querytest.List(t, st, querytest.Query(t, `{"view":"components","group":"teams"}`)) {
 		chart, _ := set["chart"].(map[string]any)
-		out[set.Text("applicationName")] = fmt.Sprint(chart["path"]) + "\n" + set.Text("helmValues") + set.Text("quarantine")
+		out[set.Text("applicationName")] = fmt.Sprint(chart["path"]) + "\n" + set.Text("helmValues") + set.Text("hold")
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package rings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func activeHolds(st *fleetstate.State, now time.Time) []*fleet.Hold {
 func (r *Rings) freeze(v *view) {
 	v.holds = activeHolds(v.st, r.o.Now())
 	kept := r.o.Kept(v.st)
-	if len(v.holds)+len(kept) == 0 {
+	if !r.keepsCells(v.st) {
 		return
 	}
 	f := &v.frozen
@@ -112,6 +113,7 @@ func (r *Rings) frozenBy(v *view, kept []lifecycle.Item) frozenCells {
 	for _, i := range kept {
 		freeze(string(hold.Removal), cell{i.Cluster, i.Group, i.Component})
 	}
+	r.freezeMembers(v, freeze)
 	add := func(h *fleet.Hold, cluster string) {
 		for _, pattern := range h.Components {
 			for _, at := range cellsOf(v.st, cluster, pattern) {
@@ -137,6 +139,33 @@ func (r *Rings) frozenBy(v *view, kept []lifecycle.Item) frozenCells {
 		}
 	}
 	return out
+}
+
+// freezeMembers freezes what rings have of members that are held as a whole. Elsewhere the state
+// itself has them as they were.
+func (r *Rings) freezeMembers(v *view, freeze func(reason string, at cell)) {
+	members := v.st.HeldMembers(v.hub)
+	if len(members) == 0 {
+		return
+	}
+	parts := map[cell]bool{}
+	for _, x := range v.rings {
+		for _, part := range partsOf(v.st, x.policy.Scope) {
+			parts[cell{"", part.group, cmp.Or(part.component, fleet.Any)}] = true
+		}
+	}
+	held := map[string]string{}
+	for _, c := range members {
+		held[c.Member.Name] = string(hold.OfMember(v.st, c)[0].Reason)
+		for part := range parts {
+			freeze(held[c.Member.Name], cell{c.Member.Name, part.group, part.component})
+		}
+	}
+	for at := range r.cells { // their policy may be gone
+		if reason, is := held[at.cluster]; is {
+			freeze(reason, at)
+		}
+	}
 }
 
 // frozenMembers returns the members of frozen cells, by their files at the revisions that the cells

@@ -101,13 +101,12 @@ func partsOf(st *fleetstate.State, s rollout.Scope) (out []cell) {
 }
 
 // ringOver returns the ring that decides about a cell, with its place. The place is 0 for a cell
-// that follows the newest revision or drains.
+// that follows the newest revision or is frozen.
 func (v *view) ringOver(c cell) (policy, ring, place int) {
 	for n, x := range v.rings {
 		ring := v.ringOf(n, c.cluster)
-		_, drains := x.draining[c.cluster]
 		_, isFrozen := v.placeOfFrozen(c.cluster, c.group, c.component)
-		if drains || isFrozen || ring == roster.None || !x.policy.Scope.Covers(c.group, c.component) || x.groups != nil && c.cluster != agentOf(v.st) {
+		if isFrozen || ring == roster.None || !x.policy.Scope.Covers(c.group, c.component) || x.groups != nil && c.cluster != agentOf(v.st) {
 			continue
 		}
 		if place := v.place(lifecycle.Item{Cluster: c.cluster, Group: c.group, Component: c.component}); place > 0 {

@@ -303,5 +303,10 @@ func (r *Rings) counting(st *fleetstate.State) []*rollout.Policy {
 func (r *Rings) HasPolicies(st *fleetstate.State) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.hasPolicies(st)
+}
+
+// hasPolicies is HasPolicies for a caller that holds the lock.
+func (r *Rings) hasPolicies(st *fleetstate.State) bool {
 	return len(r.policies) > 0 || len(st.Fleet.Rollouts) > 0 || agentOf(st) != "" && len(newest(st)) > 0
 }

@@ -115,10 +115,10 @@ func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
 	return changed
 }
 
-// haveSame reports whether rings, agents' groups and draining members have the same by two logs,
-// and the same policy is in force.
+// haveSame reports whether rings and agents' groups have the same by two logs, and the same policy
+// is in force.
 func haveSame(a, b rollout.Log) bool {
-	return a.InForce.Equal(b.InForce) && maps.Equal(a.Draining, b.Draining) && maps.EqualFunc(a.Rings, b.Rings, func(x, y rollout.Record) bool {
+	return a.InForce.Equal(b.InForce) && maps.EqualFunc(a.Rings, b.Rings, func(x, y rollout.Record) bool {
 		return x.Train == y.Train && x.Released == y.Released
 	})
 }
@@ -150,7 +150,7 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 	r.mu.Unlock()
 	defer r.locked(func() { p.needs = needs })
 	now := r.o.Now()
-	next, waits := rollout.Advance(policy, before.Drain(v.draining(policy, before.Draining)), rollout.Facts{
+	next, waits := rollout.Advance(policy, before, rollout.Facts{
 		Newest: v.st.Revision, Before: p.advanced, ReadAt: r.o.ReadAt(v.st.Revision), Policy: newestOf(v.st, policy.Name), Health: health, Checks: checks, IsThere: func(rev string) bool { return there[rev] },
 		MayFollow: func(ring, from, to string) bool {
 			return v.mayFollow(policy, ring, r.knownState(from), r.knownState(to))
@@ -173,7 +173,7 @@ func (r *Rings) advance(ctx context.Context, v *view, policy *rollout.Policy, he
 	defer r.mu.Unlock()
 	r.noteChange(policy.Name, p, next, c)
 	p.log, p.waits, p.advanced = next, waits, v.st.Revision
-	hasMoved := c != nil || !maps.Equal(before.Draining, next.Draining)
+	hasMoved := c != nil
 	for _, ring := range policy.Rings {
 		from, to := before.Rings[ring.Name].Train, next.Rings[ring.Name].Train
 		if from.Number > 0 && from == to || to.Number == 0 {
@@ -225,20 +225,4 @@ func (v *view) mayFollow(p *rollout.Policy, ring string, from, to *fleetstate.St
 		}
 	}
 	return true
-}
-
-// draining are the members of a policy that drain, with the names of their rings. One that drained
-// before, and whose newest file has an error, drains still.
-func (v *view) draining(policy *rollout.Policy, before map[string]string) map[string]string {
-	out := map[string]string{}
-	for i, m := range v.st.Fleet.Members(v.hub) {
-		c := v.st.ClustersOf(v.hub)[i]
-		if c.LastKnownGood == nil || v.st.DrainingRevision(m) == "" && before[m.Name] == "" {
-			continue
-		}
-		if i := roster.RingIn(policy, v.roster.Members[i]); i != roster.None {
-			out[m.Name] = policy.Rings[i].Name
-		}
-	}
-	return out
 }

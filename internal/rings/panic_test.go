@@ -34,10 +34,13 @@ func TestPanicEndsOneLookAlone(t *testing.T) {
 			}
 			return map[string][]query.Query{"all": {ofAll}}
 		}
-		st, err := fleetstate.Build(nil, snapshot.FromMap(fleettest.TwoHubs().With(map[string]string{"fleet/rollouts/all.yaml": policyOfAll})), facts.NewSet(false).WithApplications().WithHealth())
-		require.NoError(t, err)
-		h.st = st
-		h.Serving(st)
+		h.o.Reconsider = func() {
+			next, err := fleetstate.Build(h.st, snapshot.FromMap(fleettest.TwoHubs().With(map[string]string{"fleet/rollouts/all.yaml": policyOfAll})), facts.NewSet(false).WithApplications().WithHealth())
+			require.NoError(t, err)
+			h.st = next
+			h.Serving(next)
+		}
+		h.o.Reconsider()
 		done := make(chan struct{})
 		go func() {
 			h.Rings.Run(ctx)
@@ -48,7 +51,7 @@ func TestPanicEndsOneLookAlone(t *testing.T) {
 		time.Sleep(2 * interval)
 		end()
 		<-done
-		if _, err := h.Respond(context.Background(), st, ofAll); err != nil {
+		if _, err := h.Respond(context.Background(), h.st, ofAll); err != nil {
 			t.Error(err)
 		}
 	})

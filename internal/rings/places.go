@@ -124,7 +124,7 @@ func (v *view) placeOf(policy, member int, group string) int {
 	if ring == roster.None {
 		return none
 	}
-	place := v.placeIn(policy, ring, name, group)
+	place := v.placeIn(policy, ring, group)
 	if place <= 0 {
 		return place
 	}
@@ -165,7 +165,7 @@ func (v *view) placeOfGone(i *lifecycle.Item) int {
 			continue
 		}
 		if ring := v.ringOf(n, i.Cluster); ring != roster.None {
-			if place := v.placeIn(n, ring, i.Cluster, i.Group); place != none {
+			if place := v.placeIn(n, ring, i.Group); place != none {
 				return place
 			}
 		}
@@ -173,15 +173,11 @@ func (v *view) placeOfGone(i *lifecycle.Item) int {
 	return 0
 }
 
-// placeIn is the place of a ring, or what a member has that drains or follows its hub; none where
-// it is lost.
-func (v *view) placeIn(policy, ring int, cluster, group string) int {
+// placeIn is the place of a ring, or what a member has that follows its hub; none where it is lost.
+func (v *view) placeIn(policy, ring int, group string) int {
 	x := v.rings[policy]
 	if x.groups != nil {
 		return x.groups[group]
-	}
-	if kept, drains := x.draining[cluster]; drains {
-		return kept
 	}
 	return x.places[ring]
 }

@@ -16,32 +16,50 @@ import (
 
 // What follows says the same as the package, remembers nothing, and shares nothing.
 
-// plainHolds has the revision of each frozen cell, and the holds; nothing of groups or patterns.
-type plainHolds map[cell]string
+// plainHolds has the revision of each frozen cell, and why it is; nothing of groups or patterns.
+type plainHolds map[cell]plainHold
 
-// next is what is frozen in a state: each covered cell stays as it was served before, in a view.
-func (h plainHolds) next(st *fleetstate.State, before *view, revisions map[string]*fleetstate.State, cells []cell) plainHolds {
-	out := plainHolds{}
+type plainHold struct{ revision, reason string }
+
+// next is what is frozen in a view: each covered cell stays as it was served in the one before.
+func (h plainHolds) next(now, before *view, revisions map[string]*fleetstate.State, cells []cell) plainHolds {
+	out, st := plainHolds{}, now.st
+	freeze := func(at cell, reason string) {
+		known, isFrozen := h[at]
+		switch _, is := out[at]; {
+		case is:
+		case isFrozen:
+			out[at] = plainHold{known.revision, reason}
+		case before.st.Fleet.Member(before.hub, at.cluster) == nil:
+			out[at] = plainHold{"absent", reason}
+		default:
+			out[at] = plainHold{before.revision(plainPlace(before, h, lifecycle.Item{Cluster: at.cluster, Group: at.group, Component: at.component})), reason}
+		}
+	}
+	for _, at := range cells {
+		m := st.Fleet.Member(now.hub, at.cluster)
+		_, isFrozen := h[at]
+		if m == nil || st.ClusterOf(m).LastKnownGood == nil || !isFrozen && !slices.ContainsFunc(now.rings, func(x ringView) bool { return x.policy.Scope.Covers(at.group, at.component) }) {
+			continue
+		}
+		if m.Lifecycle == fleet.Draining && len(st.ClusterOf(m).Errors()) == 0 {
+			freeze(at, "draining")
+		} else {
+			freeze(at, "broken")
+		}
+	}
 	for _, hold := range st.Fleet.Holds {
 		for _, at := range cells {
 			known, isFrozen := h[at]
 			files := []*fleetstate.State{st}
-			if isFrozen && revisions[known] != nil {
-				files = append(files, revisions[known])
+			if isFrozen && revisions[known.revision] != nil {
+				files = append(files, revisions[known.revision])
 			}
-			if !slices.ContainsFunc(files, func(st *fleetstate.State) bool {
+			if slices.ContainsFunc(files, func(st *fleetstate.State) bool {
 				m := st.Fleet.Member(before.hub, at.cluster)
 				return m != nil && hold.Covers(m, at.group, at.component)
 			}) {
-				continue
-			}
-			switch {
-			case isFrozen:
-				out[at] = known
-			case before.st.Fleet.Member(before.hub, at.cluster) == nil:
-				out[at] = "absent"
-			default:
-				out[at] = before.revision(plainPlace(before, h, lifecycle.Item{Cluster: at.cluster, Group: at.group, Component: at.component}))
+				freeze(at, "manual")
 			}
 		}
 	}
@@ -50,7 +68,8 @@ func (h plainHolds) next(st *fleetstate.State, before *view, revisions map[strin
 
 // place is where a frozen cell comes from; false for one that no hold keeps, and -1 for none.
 func (h plainHolds) place(v *view, i lifecycle.Item) (int, bool) {
-	revision, is := h[cell{i.Cluster, i.Group, i.Component}]
+	hold, is := h[cell{i.Cluster, i.Group, i.Component}]
+	revision := hold.revision
 	if !is || revision == "absent" {
 		return -1, is
 	}
@@ -78,9 +97,6 @@ func plainPlace(v *view, holds plainHolds, i lifecycle.Item) int {
 			continue
 		}
 		place := x.places[ring]
-		if kept, drains := x.draining[i.Cluster]; drains {
-			place = kept
-		}
 		if place <= 0 || now == nil {
 			return max(place, 0)
 		}
@@ -149,7 +165,8 @@ func plainText(v *view, holds plainHolds, sets []response.ParameterSet) string {
 	for _, s := range sets {
 		text := s.Save().Text
 		if _, is := holds.place(v, s.Item()); is {
-			text = strings.Replace(text, `,"digest":"`, `,"hold":"manual","digest":"`, 1)
+			reason := holds[cell{s.Item().Cluster, s.Item().Group, s.Item().Component}].reason
+			text = strings.Replace(text, `,"digest":"`, `,"hold":"`+reason+`","digest":"`, 1)
 		}
 		texts = append(texts, text)
 	}

@@ -139,9 +139,10 @@ func (p *program) publish(s *snapshot.Snapshot) {
 	for p.reconsiders = true; p.reconsiders; {
 		p.reconsiders = false
 		p.st = p.build(s)
-		holds := p.holdsOf(p.st)
 		p.states[p.st.Revision] = p.st
-		if p.rings.Serving(p.st); p.random.IntN(4) == 0 {
+		p.rings.Serving(p.st)
+		holds := p.holdsOf(p.st)
+		if p.random.IntN(4) == 0 {
 			p.compare(p.st) // before the look
 		}
 		if v := p.rings.viewOf(p.st); v.frozen.lacks == "" {
@@ -164,7 +165,7 @@ func (p *program) holdsOf(st *fleetstate.State) plainHolds {
 			cells = append(cells, cell{fleettest.Cluster(i), fleettest.Group, fleettest.Component(c)})
 		}
 	}
-	return p.holds.next(st, p.served, p.states, cells)
+	return p.holds.next(p.rings.viewOf(st), p.served, p.states, cells)
 }
 
 // compare compares what a state is answered, and how healthy the rings are, with the plain
@@ -303,7 +304,7 @@ func (p *program) change() string {
 		return name + " joins"
 	case 7:
 		p.put(member, text+stages[p.random.IntN(len(stages))])
-		return name + " drains, is handed over, retires or is as before"
+		return name + " drains, is handed over, retires, breaks or is as before"
 	}
 	const policy = "fleet/rollouts/policy-0.yaml"
 	text = string(p.files[policy].Data)
@@ -407,7 +408,7 @@ func TestComponentArrivesWithItsRing(t *testing.T) {
 }
 
 // stages are what a member file ends with.
-var stages = []string{"lifecycle: draining\n", "use_remote_argo: true\nenable_remote_addons: true\n", "lifecycle: retired\n", ""}
+var stages = []string{"lifecycle: draining\n", "use_remote_argo: true\nenable_remote_addons: true\n", "lifecycle: retired\n", "tenannt: x\n", ""}
 
 // TestComponentLeavesWithItsRing: a commit takes all that a policy is about from the first ring. It
 // has nothing to wait for then, and the later rings take the commit.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/argosy-hub/argosy/internal/base/run"
@@ -87,8 +88,10 @@ type Rings struct {
 	holdsRead bool
 	// hasNoFrozen reports that the record is there without any cell, or not there.
 	hasNoFrozen bool
-	views       []*view              // of the newest states, newest first
-	tried       map[string]time.Time // when the files of announced revisions were asked for last
+	views       []*view // of the newest states, newest first
+	// serving is the view of the served state; nil where nothing is kept.
+	serving atomic.Pointer[view]
+	tried   map[string]time.Time // when the files of announced revisions were asked for last
 }
 
 // policyState is what is known of one policy.
@@ -185,13 +188,31 @@ func New(o Options) *Rings {
 func (r *Rings) Serving(st *fleetstate.State) {
 	r.locked(func() {
 		r.learn(st)
+		var v *view
 		var cells frozenCells
-		if r.keepsCells(st) {
-			cells = r.viewBy(st).frozen.cells
+		if r.keepsCells(st) || r.hasPolicies(st) {
+			v = r.viewBy(st)
+			cells = v.frozen.cells
 		}
 		r.served, r.cells = st, cells
+		r.serving.Store(v)
 	})
 	r.trigger.Fire()
+}
+
+// Serves reports whether a component of a member is served that the served state gives it: a ring
+// or a hold may not have it yet.
+func (r *Rings) Serves(i lifecycle.Item) bool {
+	v := r.serving.Load()
+	if v == nil {
+		return true
+	}
+	place := v.place(i)
+	if revision, _ := find(v.frozen.cells, i.Cluster, i.Group, i.Component); place <= 0 || revision == unknownRevision {
+		return true
+	}
+	held := v.held[place-1]
+	return !held.isAbsent && lifecycle.Has(held.state, r.o.Hub, i)
 }
 
 // locked calls a function with the lock, which a panic gives back.

@@ -69,8 +69,6 @@ type ringView struct {
 	// isBack names the rings, of an agent the groups, whose revision is older than one they had, or
 	// that have taken it since the policy is in force.
 	isBack map[string]bool
-	// draining are the places of members that drain: they keep what they had.
-	draining map[string]int
 	// groups are the places of an agent's groups; nil on a hub.
 	groups map[string]int
 	// lacks says why there is no response in the scope; empty if there is one.
@@ -118,7 +116,7 @@ func (r *Rings) viewBy(st *fleetstate.State) *view {
 	}
 	v := &view{st: st, hub: r.o.Hub, composed: map[string]*response.Response{}, behind: map[string][2]*response.Response{}, cells: map[cell]bool{}, places: map[placeKey][]int{}, idle: map[[2]int]bool{}, at: map[string]int{st.Revision: 0}}
 	for _, p := range r.policiesOf(st) {
-		ring := ringView{policy: p, places: make([]int, len(p.Rings)), draining: map[string]int{}, isBack: map[string]bool{}}
+		ring := ringView{policy: p, places: make([]int, len(p.Rings)), isBack: map[string]bool{}}
 		known := r.policies[p.Name]
 		if known == nil {
 			ring.lacks = fmt.Sprintf("the fleet does not have rollout %q any more", p.Name)
@@ -162,11 +160,6 @@ func (r *Rings) viewBy(st *fleetstate.State) *view {
 		for i, place := range ring.places {
 			if place == lost {
 				ring.places[i], ring.isBack[p.Rings[i].Name] = oldest, isBack
-			}
-		}
-		for _, cluster := range slices.Sorted(maps.Keys(known.log.Draining)) {
-			if place := r.place(v, known.log.Draining[cluster]); place != lost {
-				ring.draining[cluster] = place
 			}
 		}
 		v.rings = append(v.rings, ring)
@@ -288,7 +281,7 @@ func (v *view) isHeld(group string) bool {
 		if r.lacksFor(group) != "" || r.groups[group] > 0 {
 			return true
 		}
-		if slices.Max(r.places) > 0 || len(r.draining) > 0 {
+		if slices.Max(r.places) > 0 {
 			return true
 		}
 	}
@@ -302,7 +295,7 @@ func (r *Rings) keepsAnything(st *fleetstate.State) bool {
 
 // keepsCells reports whether a hold may keep a cell of a state.
 func (r *Rings) keepsCells(st *fleetstate.State) bool {
-	return len(st.Fleet.Holds) > 0 || len(r.o.Kept(st)) > 0
+	return len(st.Fleet.Holds) > 0 || len(st.HeldMembers(r.o.Hub)) > 0 || len(r.o.Kept(st)) > 0
 }
 
 // Respond returns the response to a query in which later rings keep what their revisions answer.

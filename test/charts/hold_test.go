@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
-// TestHoldIsAnAnnotation: an Application says why its member cannot be computed, and why it is
-// held. No other changes: not those that go, nor one whose component brings a patch along.
+// TestHoldIsAnAnnotation: an Application says why it is held. No other changes: not those that go,
+// nor one whose component brings a patch along.
 func TestHoldIsAnAnnotation(t *testing.T) {
 	sets := map[string]v1alpha1.ApplicationSet{}
 	for name, patch := range map[string]string{
@@ -28,7 +28,7 @@ func TestHoldIsAnAnnotation(t *testing.T) {
 	for _, name := range []string{"members", "agents", "agents-flux", "grants", "grants-flux"} {
 		sets[name] = rootSets(t, filepath.Join(repo, "fleet/bootstrap/hub-eu", name+".yaml"))[0]
 	}
-	const why = `failed-template: addons/a "b"/ü: {{ .x }}.yaml`
+	const reason = "broken"
 	for name, set := range sets {
 		t.Run(name, func(t *testing.T) {
 			healthy := generate(t, newArgoCD(t, newPlugin(t).URL), set)
@@ -40,14 +40,14 @@ func TestHoldIsAnAnnotation(t *testing.T) {
 						if app.Annotations == nil {
 							app.Annotations = map[string]string{}
 						}
-						app.Annotations["argosy.dev/quarantine"], app.Annotations["argosy.dev/hold"] = why, "manual"
+						app.Annotations["argosy.dev/hold"] = reason
 					}
 					broken = append(broken, app)
 				}
 				url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 					var q request
 					assert.NoError(t, json.NewDecoder(r.Body).Decode(&q))
-					answer, err := quarantined(q.Input.Parameters, healthy[i].Name, why)
+					answer, err := held(q.Input.Parameters, healthy[i].Name, reason)
 					assert.NoError(t, err)
 					_, _ = w.Write(answer)
 				})
@@ -58,15 +58,14 @@ func TestHoldIsAnAnnotation(t *testing.T) {
 			}
 		})
 	}
-	own := renderSets(t, catalog("addons"), valuesFile(t, "group: addons\ncomponents: {metrics-server: {enabled: true, templatePatch: {metadata: {annotations: {argosy.dev/quarantine: '{{ .name }}'}}}}}\n"))[0]
-	if n := strings.Count(*own.Spec.TemplatePatch, "argosy.dev/quarantine"); n != 1 {
+	own := renderSets(t, catalog("addons"), valuesFile(t, "group: addons\ncomponents: {metrics-server: {enabled: true, templatePatch: {metadata: {annotations: {argosy.dev/hold: '{{ .name }}'}}}}}\n"))[0]
+	if n := strings.Count(*own.Spec.TemplatePatch, "argosy.dev/hold"); n != 1 {
 		t.Errorf("an annotation of one's own is there %d times:\n%s", n, *own.Spec.TemplatePatch)
 	}
 }
 
-// quarantined is the answer to a request from testdata, with one Application's set of a member that
-// cannot be computed.
-func quarantined(parameters map[string]any, application, why string) ([]byte, error) {
+// held is the answer to a request from testdata, with one Application's set held.
+func held(parameters map[string]any, application, reason string) ([]byte, error) {
 	data, err := fixture(parameters)
 	if err != nil {
 		return nil, err
@@ -81,7 +80,7 @@ func quarantined(parameters map[string]any, application, why string) ([]byte, er
 	}
 	for _, set := range answer.Output.Parameters {
 		if set["applicationName"] == application {
-			set["quarantine"], set["hold"] = why, "manual"
+			set["hold"] = reason
 		}
 	}
 	return json.Marshal(answer)

@@ -33,7 +33,7 @@ func restored(t *testing.T, o *operated) {
 	b.agree(t, func(body string) bool { return strings.Contains(body, `"name":"a"`) })
 	o.write(t, memberA, "clusterName: [\n")
 	o.push(t)
-	b.agree(t, func(body string) bool { return strings.Contains(body, `"quarantine"`) })
+	b.agree(t, func(body string) bool { return strings.Contains(body, `"hold":"broken"`) })
 	_, before := ask(b.all[0].URL, b.token)
 	for _, p := range b.all {
 		must(t, p.Process.Stop()) // which writes what it has

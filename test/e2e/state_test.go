@@ -162,7 +162,7 @@ func sharedState(t *testing.T, cluster *testcluster.Cluster) {
 		return strings.Contains(first.ask(t), "replicas: 2") && strings.Contains(second.ask(t), "replicas: 2")
 	})
 	write(member, "clusterName: [\n")
-	until("the member broken", func() bool { return strings.Contains(first.ask(t), `"quarantine"`) && first.ask(t) == second.ask(t) })
+	until("the member broken", func() bool { return strings.Contains(first.ask(t), `"hold":"broken"`) && first.ask(t) == second.ask(t) })
 	want := first.ask(t)
 	if !strings.Contains(want, `"name":"a"`) {
 		t.Fatalf("the member is left out: %s", want)

@@ -41,7 +41,7 @@ func rollingUpgrade(t *testing.T, o *operated) {
 	o.write(t, memberA, "clusterName: [\n")
 	o.push(t)
 	b.agree(t, func(body string) bool {
-		return strings.Contains(body, `"quarantine"`) && strings.Contains(body, `"name":"a"`)
+		return strings.Contains(body, `"hold":"broken"`) && strings.Contains(body, `"name":"a"`)
 	})
 	b.under(t, "another version, while a member is broken", func() {
 		b.replace(t, "next", next)
@@ -59,7 +59,7 @@ func rollingUpgrade(t *testing.T, o *operated) {
 	must(t, refusing.Process.Stop())
 
 	o.restore(t)
-	b.agree(t, func(body string) bool { return !strings.Contains(body, `"quarantine"`) })
+	b.agree(t, func(body string) bool { return !strings.Contains(body, `"hold":"broken"`) })
 	b.under(t, "another format of the state", func() {
 		b.replace(t, "other", other)
 		b.replace(t, "again", o.build())

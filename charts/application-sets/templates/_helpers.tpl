@@ -77,10 +77,9 @@ parameter set the plugin knows which one an Application has, and whether it is h
 
 {{/*
 application-sets.metadata: the Application's metadata from its parameter set: `deletion: cascade`
-brings the cascading finalizer (D1), `quarantine` the reason why its member is quarantined, and `hold`
-the reason of a hold (both absent from all other sets). Takes {metadata}: the metadata of the component's own patch, nothing if it has
-none. A key without a value would remove the template's, so each is written only where something
-follows.
+brings the cascading finalizer (D1), and `hold` an annotation with the reason of a hold. Takes
+{metadata}: the metadata of the component's own patch, nothing if it has none. A key without a value
+would remove the template's, so each is written only where something follows.
 */}}
 {{- define "application-sets.metadata" -}}
 {{- $own := .metadata | default dict -}}
@@ -95,21 +94,17 @@ metadata:
     {{- toYaml . | nindent 4 }}
 {{- end }}
 {{- else -}}
-{{ `{{- if or (eq .deletion "cascade") (get . "quarantine") (get . "hold") }}` }}
+{{ `{{- if or (eq .deletion "cascade") (get . "hold") }}` }}
 metadata:
 {{ `{{- end }}` }}
 {{- end }}
+{{- if not (hasKey $annotations "argosy.dev/hold") }}
+{{ `{{- with get . "hold" }}` }}
 {{- if not $annotations }}
-{{ `{{- if or (get . "quarantine") (get . "hold") }}` }}
   annotations:
-{{ `{{- end }}` }}
 {{- end }}
-{{- range list "quarantine" "hold" }}
-{{- if not (hasKey $annotations (print "argosy.dev/" .)) }}
-{{ printf "{{- with get . %q }}" . }}
-    argosy.dev/{{ . }}: {{ `{{ quote . }}` }}
+    argosy.dev/hold: {{ `{{ quote . }}` }}
 {{ `{{- end }}` }}
-{{- end }}
 {{- end }}
 {{ `{{- if eq .deletion "cascade" }}` }}
   finalizers:

@@ -50,19 +50,14 @@ plugin:
       {{- merge (dict "view" .view "hub" .root.Values.service.hub) (.more | default dict) | toYaml | nindent 6 }}
 {{- end -}}
 
-{{/* hub.removal: the Application's metadata from its parameter set: the reasons why its member is quarantined or held, and
-with `deletion: cascade` the cascading finalizer. A key without a value would remove the template's. */}}
+{{/* hub.removal: the Application's metadata from its parameter set: the reason of a hold, and with `deletion: cascade` the
+cascading finalizer. A key without a value would remove the template's. */}}
 {{- define "hub.removal" -}}
-{{ `{{- if or (eq .deletion "cascade") (get . "quarantine") (get . "hold") }}` }}
+{{ `{{- if or (eq .deletion "cascade") (get . "hold") }}` }}
 metadata:
 {{ `{{- end }}` }}
-{{ `{{- if or (get . "quarantine") (get . "hold") }}` }}
-  annotations:
-{{ `{{- end }}` }}
-{{ `{{- with get . "quarantine" }}` }}
-    argosy.dev/quarantine: {{ `{{ quote . }}` }}
-{{ `{{- end }}` }}
 {{ `{{- with get . "hold" }}` }}
+  annotations:
     argosy.dev/hold: {{ `{{ quote . }}` }}
 {{ `{{- end }}` }}
 {{ `{{- if eq .deletion "cascade" }}` }}

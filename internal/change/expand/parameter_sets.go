@@ -45,10 +45,10 @@ func (h *Hub) setsOf(o *object.Object, plugin Query) (out []set, ok bool) {
 	run.Each(len(parameters), func(i int) {
 		p := parameters[i]
 		s := set{name: manifest.Text(p.Values, "name"), parameters: p}
-		// The resolver's digest covers a whole set but the revision; the object's digest covers the
-		// generator and the template.
+		// The resolver's digest covers a whole set but the revision and the hold; the object's
+		// digest covers the generator and the template.
 		if d := manifest.Text(p.Values, "digest"); d != "" && !revision && onlyPlugin(o) {
-			s.key = strings.Join([]string{digest, d, fmt.Sprint(p.Index)}, " ")
+			s.key = strings.Join([]string{digest, d, manifest.Text(p.Values, "hold"), fmt.Sprint(p.Index)}, " ")
 		} else {
 			s.key = manifest.Digest(digest, p.Index, p.Values)
 		}

@@ -42,7 +42,7 @@ func TestProblemsAreNamed(t *testing.T) {
 		},
 		"a root that is no YAML": {
 			func(f map[string]string) { f["fleet/bootstrap/hub-us/members.yaml"] += "\n---\na: [\n" }, 10,
-			`error: fleet/bootstrap/hub-us/members.yaml:70: did not find expected node content; expected a YAML document`,
+			`error: fleet/bootstrap/hub-us/members.yaml:65: did not find expected node content; expected a YAML document`,
 		},
 		"no roots": {
 			func(f map[string]string) {

@@ -24,7 +24,7 @@ import (
 var ofCluster = []string{"metadata", "tenant", "environment", "model", "server"}
 
 // saysNothing are the fields of a parameter set that no engine does anything by.
-var saysNothing = []string{"digest", "revision", "valueFiles", "clusters", "quarantine"}
+var saysNothing = []string{"digest", "revision", "valueFiles", "clusters", "hold"}
 
 // answered is all that a hub's engines get at one revision.
 type answered struct {

@@ -15,9 +15,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
-// quarantineMark is the annotation by which this repository's templates say why an Application does
-// not change.
-const quarantineMark = `metadata.annotations["argosy.dev/quarantine"]`
+// holdMark is the annotation by which this repository's templates say why an Application does not
+// change.
+const holdMark = `metadata.annotations["argosy.dev/hold"]`
 
 // Object is a changed object at the end of the pipeline that the changed Applications do not imply:
 // another root, or another template of a chart in this repository.

@@ -19,8 +19,8 @@ import (
 // cause fills in where a difference comes from: the object's own text, its ApplicationSet's
 // template, or the chart that makes either.
 func (x *objects) cause(d *Difference, p expand.Pair) {
-	if d.Name == quarantineMark {
-		return // the text names the file; the template is not the cause
+	if d.Name == holdMark {
+		return // the template is not the cause
 	}
 	path, err := hierarchy.ParsePath(d.Name)
 	if err != nil {

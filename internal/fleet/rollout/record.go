@@ -53,9 +53,6 @@ type Log struct {
 	// Recent are the last trains, the newest last: approvals name them.
 	Recent []Train           `json:"recent,omitempty"`
 	Rings  map[string]Record `json:"rings"`
-	// Draining has, for each draining member, the revision that it was served from when draining
-	// began.
-	Draining map[string]string `json:"draining,omitempty"`
 	// Frozen has the revision of each cell that a hold keeps. It is in a record of its own, which
 	// has no rings.
 	Frozen map[string]string `json:"frozen,omitempty"`
@@ -103,7 +100,7 @@ func (l Log) clone() Log {
 
 // Equal reports whether two logs are equal, except for when they were looked at.
 func (l Log) Equal(other Log) bool {
-	return l.Newest == other.Newest && l.Ended == other.Ended && l.InForce.Equal(other.InForce) && maps.Equal(l.Draining, other.Draining) && maps.Equal(l.Frozen, other.Frozen) &&
+	return l.Newest == other.Newest && l.Ended == other.Ended && l.InForce.Equal(other.InForce) && maps.Equal(l.Frozen, other.Frozen) &&
 		maps.EqualFunc(l.Kept, other.Kept, func(a, b Kept) bool { return slices.Equal(a.Revisions, b.Revisions) && bytes.Equal(a.State, b.State) }) && slices.Equal(l.Recent, other.Recent) && maps.EqualFunc(l.Rings, other.Rings, func(a, b Record) bool {
 		return a.Train == b.Train && a.Since.Equal(b.Since) && a.HealthySince.Equal(b.HealthySince) && a.BrokenSince.Equal(b.BrokenSince) && slices.Equal(a.Passed, b.Passed) &&
 			a.Highest == b.Highest && slices.Equal(a.Had, b.Had) && a.Rejected == b.Rejected && a.Rejection == b.Rejection && a.Failure == b.Failure && a.Released == b.Released
@@ -176,9 +173,6 @@ func (l Log) Revisions() map[string]bool {
 			out[t.Revision] = true
 		}
 	}
-	for _, revision := range l.Draining {
-		out[revision] = true
-	}
 	for _, revision := range l.Frozen {
 		out[revision] = true
 	}
@@ -210,23 +204,6 @@ func (l Log) Keep(kept func(revision string) (Kept, bool)) Log {
 	}
 	if len(now) > 0 {
 		l.Kept = now
-	}
-	return l
-}
-
-// Drain records which members drain, each with its ring: they keep the ring's current revision,
-// whatever the ring takes later.
-func (l Log) Drain(ringOf map[string]string) Log {
-	now := map[string]string{}
-	for member, ring := range ringOf {
-		if revision := l.Draining[member]; revision != "" {
-			now[member] = revision
-		} else if train := l.Rings[ring].Train; train.Number > 0 {
-			now[member] = train.Revision
-		}
-	}
-	if l.Draining = nil; len(now) > 0 {
-		l.Draining = now
 	}
 	return l
 }

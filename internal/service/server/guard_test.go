@@ -460,6 +460,7 @@ func TestCommitsShareTheBudgetOfAWindow(t *testing.T) {
 	require.NoError(t, s.Stop(t.Context()))
 	restarted := start(t, keep(dir))
 	restarted.say(twelve(with(lose(1, 2), hour)))
+	restarted.answered(ofDNS, askDNS)
 	held(restarted)
 	restarted.say(twelve(hour)) // all are back
 	restarted.say(twelve(with(lose(2), hour)))

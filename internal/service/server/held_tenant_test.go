@@ -89,12 +89,12 @@ func (a *smallArgoCD) expectHeld(before map[string]map[string]map[string]any, va
 		a.Errorf("%d sets of the held tenant, then %d", len(before["analytics"]), len(after["analytics"]))
 	}
 	for id, set := range after["analytics"] {
-		assert.Equal(a, "removal-refused", set["quarantine"], "%s: quarantine", id)
+		assert.Equal(a, "removal", set["hold"], "%s: hold", id)
 		assert.Equal(a, withoutFlags(before["analytics"][id]), withoutFlags(set), "%s has changed", id)
 	}
 	n := 0
 	for id, set := range after["retail"] {
-		if _, flagged := set["quarantine"]; flagged {
+		if _, flagged := set["hold"]; flagged {
 			a.Errorf("%s is flagged", id)
 		}
 		if values, _ := set["helmValues"].(string); strings.Contains(values, "bumped: "+value+"\n") {
@@ -190,7 +190,7 @@ func TestHeldTenantGoesOnWithItsFilesBack(t *testing.T) {
 	next := a.say(exampleFleet(t))
 	a.reconcile()
 	for id, set := range a.setsOf("analytics")["analytics"] {
-		if diff := cmp.Diff(withoutFlags(before["analytics"][id]), withoutFlags(set)); diff != "" || set["quarantine"] != nil {
+		if diff := cmp.Diff(withoutFlags(before["analytics"][id]), withoutFlags(set)); diff != "" || set["hold"] != nil {
 			t.Errorf("%s is not as it was: %s", id, diff)
 		}
 	}

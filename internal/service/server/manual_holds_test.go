@@ -9,7 +9,6 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/refresh"
 	"github.com/argosy-hub/argosy/internal/service/server"
-	"github.com/argosy-hub/argosy/internal/testkit/assert"
 	"github.com/argosy-hub/argosy/internal/testkit/require"
 	"github.com/argosy-hub/argosy/internal/testkit/storetest"
 )
@@ -159,61 +158,6 @@ func TestManualHoldIsNotLeft(t *testing.T) {
 	second := strings.Replace(hold, "CHG-1", "CHG-2", 1)
 	h.say(heldFleet("", "3", map[string]string{"fleet/holds/chg-2.yaml": second}))
 	h.hasTexts("b", "replicas: 1")
-}
-
-// TestManualHoldAndRings: a held member does not take what its ring takes, and the ring does not
-// wait for it; it takes what its ring has when the hold ends. (HOLDS.md 10)
-func TestManualHoldAndRings(t *testing.T) {
-	now := newClock("2026-12-01T12:00:00Z")
-	h, first := steady(t, nil, now.option)
-	hold := map[string]string{holdFile: holdOf("clusters: [a]\ncomponents: [addons/dns]\n")}
-	second := h.say(inRings(with(hold, map[string]string{valuesOfAll: "replicas: 7\n"}))).Revision
-	h.hasTexts("a", first, "replicas: 1")
-	h.ring("prod", second)
-	h.hasTexts("a", first, "replicas: 1")
-	h.hasTexts("b", second, "replicas: 7")
-	h.say(inRings(map[string]string{valuesOfAll: "replicas: 7\n"}))
-	h.hasTexts("a", "replicas: 7")
-}
-
-// TestManualHoldKeepsTheBudget: what a hold keeps is not lost, so it counts for no budget. When the
-// hold ends, what then goes is judged.
-func TestManualHoldKeepsTheBudget(t *testing.T) {
-	s := guarded(t, nil)
-	hold := map[string]string{holdFile: holdOf("selector: {matchLabels: {tenant: retail}}\ncomponents: [addons/dns]\n")}
-	s.say(twelve(hold))
-	s.say(twelve(with(hold, dnsOff)))
-	assert.Equal(t, allOf("dns manual"), s.namespaces(), "held")
-	s.say(twelve(with(hold, dnsOff, webOff)))
-	if got := s.deletions(s.askAs(ofWeb, askWeb)); got[member(dozen)] == "orphan" {
-		t.Errorf("web does not go within the budget: %v", got)
-	}
-	s.say(twelve(with(dnsOff, webOff)))
-	assert.Equal(t, allOf("dns removal"), s.namespaces(), "the hold has ended")
-	s.heldFor("12 of the hub's 12 members would lose something")
-}
-
-// TestDependentWaitsForAHeldComponent: a component does not take a commit while a hold keeps what
-// it depends on at an earlier revision, though that is healthy. (HOLDS.md 14)
-func TestDependentWaitsForAHeldComponent(t *testing.T) {
-	now := newClock("2026-12-01T12:00:00Z")
-	h := newOrderly(t, now.option)
-	h.deploy()
-	h.health(true, "dns-a", "web-a")
-	hold := map[string]string{holdFile: holdOf("clusters: [a]\ncomponents: [addons/dns]\n")}
-	changed := with(map[string]string{valuesOfAll: "replicas: 7\n", "addons/defaults/addons/web/values.yaml": "colour: blue\n"}, hold)
-	h.say(ordered(changed))
-	h.waits("addons/web of a waits for addons/dns: a ring or a hold keeps it at an earlier revision")
-	if text := h.web().Text("helmValues"); strings.Contains(text, "blue") {
-		t.Error("web does not wait:", text)
-	}
-	delete(changed, holdFile)
-	h.say(ordered(changed))
-	h.apply(ofDNS, askDNS)
-	h.health(true, "dns-a")
-	if text := h.web().Text("helmValues"); !strings.Contains(text, "blue") {
-		t.Error("web still waits:", text)
-	}
 }
 
 // TestManualHoldOutlivesARestart: a restart and another replica keep the revision of the record; a

@@ -120,7 +120,7 @@ func TestTenantCannotTakeADeclaredHub(t *testing.T) {
 		t.Errorf("%d sets, were %d", len(after), len(before))
 	}
 	for name, set := range before {
-		if got, want := after[name]["digest"], set["digest"]; got != want || after[name]["quarantine"] != nil {
+		if got, want := after[name]["digest"], set["digest"]; got != want || after[name]["hold"] != nil {
 			t.Errorf("%s: %s, was %s", name, text(t, after[name]), text(t, set))
 		}
 	}

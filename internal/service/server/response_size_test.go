@@ -55,7 +55,7 @@ func TestTenantsValuesRefuseNobodysResponse(t *testing.T) {
 			} else {
 				got[name] = fmt.Sprint(strings.Count(values, "b"), " ", strings.Count(values, "g"))
 			}
-			if set["quarantine"] != nil {
+			if set["hold"] != nil {
 				got["held"] += name
 			}
 		}
@@ -79,6 +79,7 @@ func TestTenantsValuesRefuseNobodysResponse(t *testing.T) {
 	require.NoError(t, s.Stop(t.Context()))
 	s = start(t, limited)
 	s.say(files(22_000, 45_000, "four"))
+	s.answered("try", askAddons)
 	expect(22_000, 5_000, "green", "four")
 
 	s.say(files(22_000, 20_000, "five"))
@@ -137,10 +138,10 @@ func TestTenantsInputsRefuseNobodys(t *testing.T) {
 					switch {
 					case tenant == "red" && was["component"] == "dns" && !strings.Contains(values, "step: "+step+"\n"):
 						t.Errorf("%s: %.200s; expected step %s", id, values, step)
-					case tenant == "green" && held && (now["quarantine"] != "tenant-budget" || values != fmt.Sprint(was["helmValues"])):
-						t.Errorf("%s: %v %.200s", id, now["quarantine"], values)
-					case (tenant != "green" || !held) && now["quarantine"] != nil:
-						t.Errorf("%s is held: %v", id, now["quarantine"])
+					case tenant == "green" && held && (now["hold"] != "limits" || values != fmt.Sprint(was["helmValues"])):
+						t.Errorf("%s: %v %.200s", id, now["hold"], values)
+					case (tenant != "green" || !held) && now["hold"] != nil:
+						t.Errorf("%s is held: %v", id, now["hold"])
 					}
 				}
 				if n := len(got); held && n != len(before) {

@@ -90,28 +90,6 @@ func TestBrokenMemberKeepsItsApplications(t *testing.T) {
 	}
 }
 
-// TestBrokenMemberThatDrainsKeepsWhatItHas: a member of the later ring drains, and its ring goes on
-// without it. An error in its file gives it nothing that its ring has taken meanwhile. (D2, G2, G7)
-func TestBrokenMemberThatDrainsKeepsWhatItHas(t *testing.T) {
-	h, _ := steady(t, nil)
-	change := map[string]string{valuesOfAll: "replicas: 7\n"}
-	h.ring("canary", h.say(inRings(change)).Revision)
-	drains := with(change, map[string]string{fileB: memberB + "lifecycle: draining\n"})
-	third := h.say(inRings(drains)).Revision
-	h.looks() // the later ring has the first commit still
-	for range 5 {
-		h.healthy("dns-a", "dns-b", "dns-hub-1")
-		h.looks()
-	}
-	h.ring("prod", third)
-	h.answers()
-	require.Contains(t, h.texts()["b"], "replicas: 1", "b drains, and changes")
-	h.say(inRings(with(drains, map[string]string{fileB: strings.ReplaceAll(noYAML, ": a", ": b")})))
-	h.looks()
-	h.answers()
-	assert.Contains(t, h.texts()["b"], "replicas: 1", "b drains, its file breaks, and it changes")
-}
-
 // TestRemovedMemberHoldsNoRing: a member of the first ring never becomes healthy at a commit, and
 // is removed. The ring waits for the others alone.
 func TestRemovedMemberHoldsNoRing(t *testing.T) {

@@ -37,7 +37,7 @@ var memberFiles = map[string]struct{ file, text string }{"a": {fileA, memberA}, 
 
 // notes are what a set says of where it comes from: a refused removal adds a note, and another
 // revision, to what a cluster keeps.
-var notes = regexp.MustCompile(`"(quarantine|revision|digest)":"[^"]*",?`)
+var notes = regexp.MustCompile(`"(hold|revision|digest)":"[^"]*",?`)
 
 func newProgram(t *testing.T, seed uint64) *program {
 	t.Helper()
@@ -108,7 +108,7 @@ func (p *program) look(step string) {
 			p.Errorf("%v: %s is removed beyond the budget (G3)", p.steps, name)
 		case isDraining && notes.ReplaceAllString(is, "") != notes.ReplaceAllString(p.drained[name], ""):
 			p.Errorf("%v: %s drains, and changes (D2)\n%s\n%s", p.steps, name, p.drained[name], is)
-		case name != "a" && p.prod == prod && isDraining == wasDraining && is != was && !strings.Contains(is, `"quarantine"`) && !strings.Contains(was, `"quarantine"`):
+		case name != "a" && p.prod == prod && isDraining == wasDraining && is != was && !strings.Contains(is, `"hold"`) && !strings.Contains(was, `"hold"`):
 			p.Errorf("%v: %s changes while its ring stays at %s (G7)\n%s\n%s", p.steps, name, prod, was, is)
 		case strings.Contains(is, "broken-value"):
 			p.Errorf("%v: %s is answered from a broken file (G2)\n%s", p.steps, name, is)

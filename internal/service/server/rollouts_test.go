@@ -53,6 +53,7 @@ func (h *orderly) ring(name, revision string) (out rings.Ring) {
 func (h *orderly) ringSays(name, revision, text string) (out rings.Ring) {
 	h.Helper()
 	h.until("ring "+name+" has "+revision+" and says "+text, func(refresh.Status) bool {
+		h.looks()
 		for _, x := range h.Rollouts().Rollouts {
 			for _, r := range x.Rings {
 				if r.Name == name {

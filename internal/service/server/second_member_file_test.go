@@ -104,7 +104,7 @@ func TestTwinThatCameLaterStopsNobody(t *testing.T) {
 	check := func(what, n string) {
 		t.Helper()
 		set := s.sets(`{"view":"components","group":"addons"}`)["dns-a"]
-		if set["quarantine"] != nil || !strings.Contains(set["helmValues"].(string), n) {
+		if set["hold"] != nil || !strings.Contains(set["helmValues"].(string), n) {
 			t.Errorf("%s: %v", what, set)
 		}
 	}

@@ -104,7 +104,7 @@ func New(o Options) (*Server, error) {
 		Hub: o.Hub, Responses: s.responses, Store: o.Store, Now: o.Now, Logger: o.Logger,
 		Queries:    func(name string) guard.Queries { return requesters(o, name)[name] },
 		Requesters: func() map[string]guard.Queries { return requesters(o, "") },
-		Approved:   s.auditApproval, Respond: s.composed, Desired: s.desired, InRings: s.rings.HasPolicies,
+		Approved:   s.auditApproval, Respond: s.composed, Desired: s.desired, InRings: s.rings.HasPolicies, IsServed: s.rings.Serves,
 	})
 	if err != nil {
 		return nil, err

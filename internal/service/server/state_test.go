@@ -60,7 +60,7 @@ func (s *service) answered(applicationSet, parameters string) reply {
 	deadline := time.Now().Add(patient)
 	for {
 		r := s.askAs(applicationSet, parameters)
-		if !strings.Contains(r.body, "have not been read from the state yet") || time.Now().After(deadline) {
+		if !strings.Contains(r.body, "not been read") || time.Now().After(deadline) {
 			return r
 		}
 	}
