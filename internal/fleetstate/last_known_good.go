@@ -199,12 +199,7 @@ func (p *history) settle(attempt *Cluster) *Cluster {
 }
 
 // Reasons of holds, as parameter sets have them.
-const (
-	Broken   = "broken"
-	Draining = "draining"
-	Limits   = "limits"
-	Removal  = "removal"
-)
+const Broken, Draining, Limits, Removal = "broken", "draining", "limits", "removal"
 
 // HeldFor is the reason of the hold that an error makes.
 func HeldFor(r problem.Reason) string {

@@ -166,7 +166,7 @@ func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, e
 	c.own = sync.OnceValue(func() map[holdingKey]bool { return c.ownLosses(st, previous, hub) })
 	lost, replaced := lostHoldings(before, after)
 	lost = slices.DeleteFunc(lost, func(h lifecycle.Holding) bool {
-		return !isServed(lifecycle.Item{Cluster: h.Cluster, Group: h.Group, Component: h.Component})
+		return isServed != nil && !isServed(lifecycle.Item{Cluster: h.Cluster, Group: h.Group, Component: h.Component})
 	})
 	lost, held := heldByHand(st, hub, lost, now)
 	after.restore(held)
@@ -474,9 +474,14 @@ func (c *commit) refusal(l loss) string {
 		}
 	}
 	for _, r := range l.unapproved {
-		if text := c.refuses(r, false); text != "" {
+		if text := c.refuses(r, false); text != "" && !c.isLeaving(r) {
 			return text
 		}
 	}
 	return ""
+}
+
+// isLeaving reports whether an earlier commit has removed something, and nothing wants it again.
+func (c *commit) isLeaving(r lifecycle.Removal) bool {
+	return !c.refused[keyOfRemoval(r)] && slices.ContainsFunc(c.spent, func(x spent) bool { return holdingKey{x.Cluster, x.Group, x.Component} == keyOfRemoval(r) })
 }

@@ -73,7 +73,7 @@ func DryRun(before, after *fleetstate.State, now time.Time) []Decision {
 		for pattern := range baseline[hub].terms.Patterns {
 			baseline[hub].terms.Patterns[pattern] = "a commit before"
 		}
-		c := judgeCommit(after, before, hub, baseline[hub], nil, everything, now)
+		c := judgeCommit(after, before, hub, baseline[hub], nil, nil, now)
 		held := c.holds(after, before, hub)
 		holds = append(holds, held...)
 		out = append(out, c.decisions(hub, held)...)
@@ -81,7 +81,7 @@ func DryRun(before, after *fleetstate.State, now time.Time) []Decision {
 	after = after.Hold(before, holds) // as a service serves it
 	x := dryRun{before, after, now, map[wideQuery]*contentIndex{}, map[string]*commit{}}
 	for _, hub := range before.Fleet.Hubs() {
-		x.commits[hub] = judgeCommit(after, nil, hub, baseline[hub], nil, everything, now)
+		x.commits[hub] = judgeCommit(after, nil, hub, baseline[hub], nil, nil, now)
 		for _, owner := range owners(before.Fleet, hub) {
 			for _, q := range x.queries(hub, owner) {
 				if d := x.decide(owner, q); d.Verdict != "" || len(d.Unapproved)+len(d.Approved) > 0 {

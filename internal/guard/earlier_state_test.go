@@ -15,7 +15,7 @@ import (
 // without is a hub with ten members of which some have switched dns off.
 func without(t *testing.T, members ...int) *fleetstate.State {
 	t.Helper()
-	files := map[string]string{}
+	files := map[string]string{"fleet/layout.yaml": "guard: {window: 0s}\n"}
 	for _, i := range members {
 		files["addons/tenants/t/clusters/"+cluster(i)+"/application-sets/addons.yaml"] = "dns: {enabled: false}\n"
 	}

@@ -87,9 +87,6 @@ func New(o Options) (*Guard, error) {
 	if o.Respond == nil {
 		o.Respond = o.Responses.Get
 	}
-	if o.IsServed == nil {
-		o.IsServed = everything
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -98,8 +95,6 @@ func New(o Options) (*Guard, error) {
 	}
 	return &Guard{o: o, baselines: newBaselines(o), refusals: map[queryKey]*RefusedRemoval{}}, nil
 }
-
-func everything(lifecycle.Item) bool { return true }
 
 // Response returns the state's response to a query of Argo CD. The error is the state's own
 // *problem.QueryError, a *Refusal, or that of the context.

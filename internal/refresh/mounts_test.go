@@ -30,7 +30,7 @@ import (
 func mounting(revision string, more map[string]string) *snapshot.Snapshot {
 	const chart = "chart: {repoURL: https://git.example.com/x, path: web, version: main}"
 	files := fleettest.Tree{
-		"fleet/layout.yaml": "groups:\n  workloads: {catalog: [catalogs/workloads.yaml]}\n  teams: {root: addons, catalog: [catalogs/teams.yaml]}\n" +
+		"fleet/layout.yaml": "guard: {window: 0s}\ngroups:\n  workloads: {catalog: [catalogs/workloads.yaml]}\n  teams: {root: addons, catalog: [catalogs/teams.yaml]}\n" +
 			"mounts:\n  apps/cart: {url: \"https://git.example.com/cart\", team: cart}\n  apps/card: {url: \"https://git.example.com/card\", team: card}\n",
 		"versions/applicationSets.yaml": "releases: {}\n",
 		"versions/fleetSecrets.yaml":    "releases: [{type: default, chartRepo: r, ecrChartName: c, version: '1'}]\n",

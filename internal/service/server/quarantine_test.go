@@ -245,7 +245,8 @@ func TestDrainingMemberTakesNoChanges(t *testing.T) {
 	good := s.Refresher().State().Revision
 	before := s.sets(question)["dns-a"]
 	draining := map[string]string{
-		fileA: memberA + "lifecycle: draining\nlabels: {ring: slow}\n", dnsValues: "replicas: 2\n",
+		"fleet/layout.yaml": "guard: {window: 0s}\n",
+		fileA:               memberA + "lifecycle: draining\nlabels: {ring: slow}\n", dnsValues: "replicas: 2\n",
 		"addons/tenants/defaults/application-sets/addons.yaml": "dns: {enabled: false}\n",
 	}
 	check := func(s *service, when string) {

@@ -35,6 +35,7 @@ rings:
 func (h *orderly) ofTenant(ring, what string, ok func(rings.Ring) bool) (out rings.Ring) {
 	h.Helper()
 	h.until(ring+" "+what, func(refresh.Status) bool {
+		h.looks()
 		for _, x := range h.Rollouts().Rollouts {
 			for _, r := range x.Rings {
 				if r.Name == ring {
