@@ -26,6 +26,7 @@
 //  8. The teams' repositories (https://git.example.com/TEAM/NAME) are on the Git server of the
 //     demonstration. What they hold is in a checkout's examples/repositories (NewTeam).
 //  9. Git's configuration of user and system is neither read nor written (package gitcmd).
+//  10. Removals count for their own commit alone: a demonstration removes several within an hour.
 //
 // A Repo is not for concurrent use.
 package fleetrepo

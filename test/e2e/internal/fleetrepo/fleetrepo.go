@@ -61,6 +61,7 @@ func New(ctx context.Context, o Options) (*Repo, error) {
 	}
 	onTrial(files)
 	onPush(files)
+	inSteps(files)
 	fleet, err := newFleet(files)
 	if err != nil {
 		return nil, fmt.Errorf("fleet repository: %w", err)
@@ -92,6 +93,11 @@ func onPush(files map[string][]byte) {
 	for path, text := range files {
 		files[path] = bytes.ReplaceAll(text, []byte("requeueAfterSeconds: 600\n"), []byte("requeueAfterSeconds: 36000\n"))
 	}
+}
+
+// inSteps has what one commit removes count for no other (10).
+func inSteps(files map[string][]byte) {
+	files[layoutFile] = append(files[layoutFile], "\nguard: {maxRemovals: 10%, window: 0s}\n"...)
 }
 
 // create makes the clone and its first commit, and pushes it.
