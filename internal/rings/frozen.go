@@ -309,17 +309,22 @@ func (r *Rings) lookAtHolds(ctx context.Context, st *fleetstate.State) (changed 
 
 // takeFrozen takes in the cells of the record, and reports whether any was not known: what a
 // replica has frozen first counts.
-func (r *Rings) takeFrozen(cells map[string]string) (changed bool) {
+func (r *Rings) takeFrozen(cells map[string]map[string][]string) (changed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := maps.Clone(r.cells)
 	if all == nil {
 		all = frozenCells{}
 	}
-	for text, revision := range cells {
-		at := parseCell(text)
-		if known, is := all[at]; !is || known != revision {
-			all[at], changed = revision, true
+	for revision, parts := range cells {
+		for part, clusters := range parts {
+			group, component, _ := strings.Cut(part, "/")
+			for _, cluster := range clusters {
+				at := cell{cluster, group, component}
+				if known, is := all[at]; !is || known != revision {
+					all[at], changed = revision, true
+				}
+			}
 		}
 	}
 	r.cells = all
@@ -329,14 +334,24 @@ func (r *Rings) takeFrozen(cells map[string]string) (changed bool) {
 // writeHolds writes the frozen cells, if the record has others. Where a replica has written it
 // meanwhile, the next look takes in what that froze.
 func (r *Rings) writeHolds(ctx context.Context, before *rollout.Log) {
-	next := rollout.Log{Frozen: map[string]string{}}
+	next := rollout.Log{Frozen: map[string]map[string][]string{}}
 	r.locked(func() {
 		for at, revision := range r.cells {
-			if revision != unknownRevision {
-				next.Frozen[at.String()] = revision
+			if revision == unknownRevision {
+				continue
 			}
+			if next.Frozen[revision] == nil {
+				next.Frozen[revision] = map[string][]string{}
+			}
+			part := at.group + "/" + at.component
+			next.Frozen[revision][part] = append(next.Frozen[revision][part], at.cluster)
 		}
 	})
+	for _, parts := range next.Frozen {
+		for _, clusters := range parts {
+			slices.Sort(clusters)
+		}
+	}
 	if before != nil {
 		next.Kept = before.Kept
 	}
@@ -361,13 +376,6 @@ func (r *Rings) holdsEnded(st *fleetstate.State) bool {
 		return false
 	}
 	return len(r.viewOf(st).holds) != len(activeHolds(st, r.o.Now()))
-}
-
-// parseCell reads the text of a cell.
-func parseCell(text string) cell {
-	cluster, rest, _ := strings.Cut(text, " ")
-	group, component, _ := strings.Cut(rest, "/")
-	return cell{cluster, group, component}
 }
 
 // frozenHolds returns the holds of frozen cells: one for each file that keeps a cell.

@@ -53,9 +53,9 @@ type Log struct {
 	// Recent are the last trains, the newest last: approvals name them.
 	Recent []Train           `json:"recent,omitempty"`
 	Rings  map[string]Record `json:"rings"`
-	// Frozen has the revision of each cell that a hold keeps. It is in a record of its own, which
-	// has no rings.
-	Frozen map[string]string `json:"frozen,omitempty"`
+	// Frozen has the cells that a hold keeps: by revision and GROUP/COMPONENT the clusters, sorted.
+	// It is in a record of its own, which has no rings.
+	Frozen map[string]map[string][]string `json:"frozen,omitempty"`
 	// Kept has the revisions at which members are served from their last known good snapshots.
 	Kept map[string]Kept `json:"kept,omitempty"`
 	// InForce is the policy that counts; nil in a record of an earlier version, and of an agent
@@ -100,7 +100,7 @@ func (l Log) clone() Log {
 
 // Equal reports whether two logs are equal, except for when they were looked at.
 func (l Log) Equal(other Log) bool {
-	return l.Newest == other.Newest && l.Ended == other.Ended && l.InForce.Equal(other.InForce) && maps.Equal(l.Frozen, other.Frozen) &&
+	return l.Newest == other.Newest && l.Ended == other.Ended && l.InForce.Equal(other.InForce) && maps.EqualFunc(l.Frozen, other.Frozen, func(a, b map[string][]string) bool { return maps.EqualFunc(a, b, slices.Equal[[]string]) }) &&
 		maps.EqualFunc(l.Kept, other.Kept, func(a, b Kept) bool { return slices.Equal(a.Revisions, b.Revisions) && bytes.Equal(a.State, b.State) }) && slices.Equal(l.Recent, other.Recent) && maps.EqualFunc(l.Rings, other.Rings, func(a, b Record) bool {
 		return a.Train == b.Train && a.Since.Equal(b.Since) && a.HealthySince.Equal(b.HealthySince) && a.BrokenSince.Equal(b.BrokenSince) && slices.Equal(a.Passed, b.Passed) &&
 			a.Highest == b.Highest && slices.Equal(a.Had, b.Had) && a.Rejected == b.Rejected && a.Rejection == b.Rejection && a.Failure == b.Failure && a.Released == b.Released
@@ -173,7 +173,7 @@ func (l Log) Revisions() map[string]bool {
 			out[t.Revision] = true
 		}
 	}
-	for _, revision := range l.Frozen {
+	for revision := range l.Frozen {
 		out[revision] = true
 	}
 	for revision, kept := range l.Kept {
