@@ -41,9 +41,8 @@ type Cluster struct {
 	// member file, which every member of the hub depends on.
 	Problems, HubProblems []problem.Problem
 
-	// attempt is the member as the snapshot has it, where it cannot be computed and this cluster
-	// stands in for it: home is what this one has been computed upon, and Hold the reason in
-	// its sets (rule 5).
+	// desired is the member as the snapshot has it, where this cluster stands in for it, computed
+	// from LastKnownGood, and Hold is why (rule 5).
 	desired       *Cluster
 	LastKnownGood *Resolver
 	Hold          string

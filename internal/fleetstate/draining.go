@@ -2,9 +2,8 @@ package fleetstate
 
 import "github.com/argosy-hub/argosy/internal/fleet"
 
-// A draining member keeps what runs and takes no changes: it stays at home, as a member that cannot
-// be computed does, on the last snapshot before it was draining (rule 7). Its sets are byte for
-// byte what they were.
+// A draining member keeps what runs and takes no changes: it stays on the last snapshot before it
+// was draining, as a member that cannot be computed does (rule 7).
 
 // drained is what a draining member is answered from: what it was answered from last. Of one of
 // which nothing is known from before, or that had been retired, that is this snapshot, and stays
@@ -29,7 +28,7 @@ func (p *history) drained(attempt *Cluster) *Cluster {
 // DrainingRevision is the revision whose sets a draining member keeps, empty for one that is not
 // draining.
 func (st *State) DrainingRevision(m *fleet.Member) string {
-	if c := st.ClusterOf(m); c.LastKnownGood != nil && st.ClusterOf(m).Desired().Member.Lifecycle == fleet.Draining {
+	if c := st.ClusterOf(m); c.LastKnownGood != nil && c.Desired().Member.Lifecycle == fleet.Draining {
 		return c.LastKnownGood.Snapshot.Revision
 	}
 	return ""

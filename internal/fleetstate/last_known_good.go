@@ -199,7 +199,12 @@ func (p *history) settle(attempt *Cluster) *Cluster {
 }
 
 // Reasons of holds, as parameter sets have them.
-const Broken, Draining, Limits, Removal = "broken", "draining", "limits", "removal"
+const (
+	Broken   = "broken"
+	Draining = "draining"
+	Limits   = "limits"
+	Removal  = "removal"
+)
 
 // HeldFor is the reason of the hold that an error makes.
 func HeldFor(r problem.Reason) string {

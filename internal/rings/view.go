@@ -293,6 +293,14 @@ func (r *Rings) keepsAnything(st *fleetstate.State) bool {
 	return r.HasPolicies(st) || r.keepsCells(st)
 }
 
+// hasView reports whether a state has a view: one of before keeps what it kept, whatever has ended
+// since, so that a comparison with it tells the difference.
+func (r *Rings) hasView(st *fleetstate.State) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.views, func(v *view) bool { return v.st == st })
+}
+
 // keepsCells reports whether a hold may keep a cell of a state.
 func (r *Rings) keepsCells(st *fleetstate.State) bool {
 	return len(st.Fleet.Holds) > 0 || len(st.HeldMembers(r.o.Hub)) > 0 || len(r.o.Kept(st)) > 0
@@ -302,7 +310,7 @@ func (r *Rings) keepsCells(st *fleetstate.State) bool {
 // What stays as it was is shared with the responses of the state before, however many of these are
 // remembered. The error is a *problem.QueryError, or that of the context.
 func (r *Rings) Respond(ctx context.Context, st *fleetstate.State, q query.Query) (*response.Response, error) {
-	if !r.keepsAnything(st) || q.Hub != r.o.Hub || st.OwnerName(q.Hub, q.Owner) != engineOf(st) {
+	if q.Hub != r.o.Hub || st.OwnerName(q.Hub, q.Owner) != engineOf(st) || !r.hasView(st) && !r.keepsAnything(st) {
 		return r.o.Responses.Get(ctx, st, q)
 	}
 	v := r.viewOf(st)

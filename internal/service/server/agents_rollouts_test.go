@@ -75,6 +75,7 @@ type federation struct {
 	engine     string // the agent's
 	hub, agent *orderly
 	says       *reports
+	asking     *asking              // the agent's ApplicationSet
 	grant      facts.OwnershipGrant // as it is on the agent
 	// noHealthCheck says that the hub's Argo CD has no health check of grants.
 	noHealthCheck string
@@ -102,7 +103,8 @@ func (f *federation) startAgent(t *testing.T, change ...func(*server.Options)) {
 	}
 	f.agent = newOrderly(t, append([]func(*server.Options){func(o *server.Options) {
 		o.Grants = f.says
-		o.ApplicationSets = &asking{refreshed: make(chan string, 1000), sets: []facts.ApplicationSet{{Name: ofDNS, Requests: []json.RawMessage{[]byte(dnsOfB)}}}}
+		f.asking = &asking{refreshed: make(chan string, 1000), sets: []facts.ApplicationSet{{Name: ofDNS, Requests: []json.RawMessage{[]byte(dnsOfB)}}}}
+		o.ApplicationSets = f.asking
 		o.Facts.(*changingFacts).set = f.onAgent(apps)
 	}}, change...)...)
 	f.agent.apps = apps
@@ -452,6 +454,41 @@ func TestAgentKeepsThePolicyInForce(t *testing.T) {
 				agentKeepsThePolicy(t, engine, policy)
 			})
 		})
+	}
+}
+
+// TestEndOfAPolicyReachesTheLastRing: a commit deletes a policy and changes a value. When the
+// agent's ring, the last one, takes it, the policy ends; the agent follows the newest commit then,
+// and its Argo CD is made to ask.
+func TestEndOfAPolicyReachesTheLastRing(t *testing.T) {
+	f := newFederation(t, fleet.EngineArgoCD)
+	order := strings.Replace(agentsInRings, "  - {name: last, selector: {matchLabels: {cluster: hub-1}}}\n", "", 1)
+	first := f.say(agentWith(f.engine, map[string]string{policyFile: order}))
+	f.hub.answers()
+	f.hub.healthy("dns-a", "dns-hub-1")
+	f.deliver()
+	f.agent.until("answers", func(refresh.Status) bool { return f.revision() == first })
+	f.sync(healthy)
+	f.show()
+	f.hub.ring("agents", first)
+	files := agentWith(f.engine, map[string]string{valuesOfAll: "replicas: 7\n"})
+	delete(files, policyFile)
+	second := f.say(files)
+	f.hub.ring("first", second)
+	f.deliver()
+	for len(f.asking.refreshed) > 0 {
+		<-f.asking.refreshed
+	}
+	f.hub.healthy("dns-a")
+	f.hub.until("the policy ends", func(refresh.Status) bool {
+		f.hub.looks()
+		return len(f.hub.Rollouts().Rollouts) == 0
+	})
+	f.deliver()
+	f.agent.looks()
+	assert.Contains(t, f.body(), "replicas: 7")
+	if name := <-f.asking.refreshed; name != ofDNS {
+		t.Errorf("%s is refreshed", name)
 	}
 }
 

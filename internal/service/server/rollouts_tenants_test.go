@@ -45,6 +45,7 @@ func (h *orderly) ofTenant(ring, what string, ok func(rings.Ring) bool) (out rin
 		}
 		return ok(out)
 	})
+	h.published()
 	return out
 }
 

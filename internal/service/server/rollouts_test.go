@@ -63,7 +63,16 @@ func (h *orderly) ringSays(name, revision, text string) (out rings.Ring) {
 		}
 		return out.Revision == revision && strings.Contains(out.Text, text)
 	})
+	h.published()
 	return out
+}
+
+// published waits until what the rings have is served.
+func (h *orderly) published() {
+	h.Helper()
+	before := h.Refresher().State()
+	h.Refresher().Reconsider()
+	h.until("is published anew", func(refresh.Status) bool { return h.Refresher().State() != before })
 }
 
 // answers waits until there is a response.

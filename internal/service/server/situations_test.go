@@ -237,6 +237,7 @@ const aTypo = "tenannt: x\n"
 
 // TestSituations: the situations of docs/holds.md with the right answer. Everything is at 1 before.
 func TestSituations(t *testing.T) {
+	t.Parallel()
 	ringsOfAC := strings.Replace(ringsOfA, "addons/a]", "addons/a, addons/c]", 1)
 	approved := strings.Replace(ringsOfAC, "environment: prod}}", "environment: prod}}, approval: required", 1)
 	back := strings.Replace(ringsOfAC, "environment: dev}}", "environment: dev}}, onFailure: back", 1)
