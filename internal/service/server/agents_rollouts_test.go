@@ -485,8 +485,10 @@ func TestEndOfAPolicyReachesTheLastRing(t *testing.T) {
 		return len(f.hub.Rollouts().Rollouts) == 0
 	})
 	f.deliver()
-	f.agent.looks()
-	assert.Contains(t, f.body(), "replicas: 7")
+	f.agent.until("follows", func(refresh.Status) bool {
+		f.agent.looks()
+		return strings.Contains(f.body(), "replicas: 7")
+	})
 	if name := <-f.asking.refreshed; name != ofDNS {
 		t.Errorf("%s is refreshed", name)
 	}
