@@ -111,7 +111,11 @@ func (r *Rings) frozenBy(v *view, kept []lifecycle.Item) frozenCells {
 		}
 	}
 	for _, i := range kept {
-		freeze(string(hold.Removal), cell{i.Cluster, i.Group, i.Component})
+		at := cell{i.Cluster, i.Group, i.Component}
+		freeze(string(hold.Removal), at)
+		if _, was := find(r.cells, at.cluster, at.group, at.component); !was && r.served == nil {
+			out[at] = unknownRevision
+		}
 	}
 	r.freezeMembers(v, freeze)
 	add := func(h *fleet.Hold, cluster string) {
@@ -203,9 +207,6 @@ func cellsOf(st *fleetstate.State, cluster, pattern string) []cell {
 func (r *Rings) freezeCell(v *view, out frozenCells, at cell, reason string) {
 	newest := v.st
 	out[at], v.frozen.reasons[at] = r.servedFrom(newest, at), reason
-	if _, was := find(r.cells, at.cluster, at.group, at.component); !was && reason == string(hold.Removal) && r.served == nil {
-		out[at] = unknownRevision
-	}
 	if at.component != fleet.Any {
 		return
 	}
