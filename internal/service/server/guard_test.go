@@ -168,7 +168,7 @@ func (s *service) refuses(applicationSet, parameters, message string) {
 // rows are the parameter sets of a response as they are written, by member.
 func (s *service) rows(applicationSet, parameters string) map[string]string {
 	s.Helper()
-	r := s.askAs(applicationSet, parameters)
+	r := s.answered(applicationSet, parameters)
 	if r.code != http.StatusOK {
 		s.Fatalf("%d %s", r.code, r.body)
 	}

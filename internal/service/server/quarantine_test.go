@@ -26,7 +26,7 @@ const dnsValues = "addons/defaults/addons/dns/values.yaml"
 // sets are the parameter sets of an answer, by cluster and name.
 func (s *service) sets(parameters string) map[string]map[string]any {
 	s.Helper()
-	r := s.ask(parameters)
+	r := s.answered("try", parameters)
 	if r.code != 200 {
 		s.Fatalf("%s: %d %s", parameters, r.code, r.body)
 	}
