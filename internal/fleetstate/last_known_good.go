@@ -37,7 +37,7 @@ func (st *State) LastKnownGood() LastKnownGood {
 	return out
 }
 
-// HeldMembers are the members of a hub that are served from their last known good snapshots.
+// HeldMembers returns the members of a hub that are served from their last known good snapshots.
 func (st *State) HeldMembers(hub string) (out []*Cluster) {
 	for _, x := range st.exceptions {
 		if x.cluster.LastKnownGood != nil && x.member.Hub == hub {

@@ -37,8 +37,8 @@ func (b *Resolver) withoutTenant(c *Cluster, g *Group, component string) iter.Se
 	}
 }
 
-// withoutTenantLabels is a cluster of which the entry of a query sees the labels and annotations
-// without those that the tenant's levels declare; the same where they declare none.
+// withoutTenantLabels returns the cluster with the labels and annotations that a query's entry
+// sees, without the tenant's own. It returns c itself if the tenant declares none.
 func (b *Resolver) withoutTenantLabels(c *Cluster) *Cluster {
 	if c.Groups[FleetGroup] == nil || c.Member.IsHub {
 		return c

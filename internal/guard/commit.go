@@ -151,8 +151,8 @@ type spent struct {
 
 // judgeCommit compares what a state gives the members of a hub with what the last accepted one did.
 // Without one, only members that retire are compared, by the facts. Previous is the state that is
-// served until now, nil if the judged one is: then the tenants cannot be distinguished. What is not
-// served, as a ring does not have it yet, is not lost.
+// served until now, nil if the judged one is: then the tenants cannot be distinguished. A component
+// that a ring does not serve yet is not lost.
 func judgeCommit(st, previous *fleetstate.State, hub string, before *holdings, earlier []spent, isServed func(lifecycle.Item) bool, now time.Time) *commit {
 	after := holdingsOf(st, hub, before)
 	c := &commit{before: before, accepted: after, tenants: map[string]string{}, named: map[holdingKey]string{}, ownDoing: map[string]bool{}, retiring: map[string]bool{}, terms: after.terms, stays: map[holdingKey]bool{}, refused: map[holdingKey]bool{}}
@@ -481,7 +481,7 @@ func (c *commit) refusal(l loss) string {
 	return ""
 }
 
-// isLeaving reports whether an earlier commit has removed something, and nothing wants it again.
+// isLeaving reports whether an earlier commit of the window began the removal.
 func (c *commit) isLeaving(r lifecycle.Removal) bool {
 	return !c.refused[keyOfRemoval(r)] && slices.ContainsFunc(c.spent, func(x spent) bool { return holdingKey{x.Cluster, x.Group, x.Component} == keyOfRemoval(r) })
 }

@@ -42,8 +42,8 @@ type Options struct {
 	// InRings reports whether a rollout policy counts while a state is served; required with
 	// Desired.
 	InRings func(st *fleetstate.State) bool
-	// IsServed reports whether a component of a member is served now that the accepted state gives
-	// it; default it is.
+	// IsServed reports whether a component that the accepted state gives a member is served now. By
+	// default every one is.
 	IsServed func(lifecycle.Item) bool
 	// Respond returns a response as it may be given now: with what waits for something else as it
 	// was. Default: that of Responses.

@@ -54,7 +54,8 @@ func Holdings(st *fleetstate.State, c *fleetstate.Cluster) (out []Holding, known
 	return out, true
 }
 
-// holding is a component of a member; false for one that the state does not give it.
+// holding returns what a member has of a component, and false if the state does not give it the
+// component.
 func holding(resolver *fleetstate.Resolver, c *fleetstate.Cluster, g *fleetstate.Group, component string) (Holding, bool) {
 	r, problems := resolver.MergeEntry(g.Catalogs, component)
 	switch isBrought := c.Brings(g.Name, component) == placement.Brought; {
@@ -68,7 +69,8 @@ func holding(resolver *fleetstate.Resolver, c *fleetstate.Cluster, g *fleetstate
 	return Holding{}, false
 }
 
-// Has reports whether a state gives a member a component; true where that is not known.
+// Has reports whether a state gives a member a component. It returns true if the member cannot be
+// computed.
 func Has(st *fleetstate.State, hub string, i Item) bool {
 	c := st.Cluster(hub, i.Cluster)
 	switch {

@@ -83,8 +83,8 @@ func (e encodedSet) total() total {
 	return t
 }
 
-// content is the digest with the hold's reason: all of the set but the revision. Only a set of
-// another revision has a hold.
+// content returns the digest and the hold's reason, which together tell two sets apart except for
+// their revisions. Only a set with a revision of its own has a hold.
 func (e encodedSet) content() []byte {
 	end := e.digest()
 	if e.hole > 0 {

@@ -56,8 +56,10 @@ const holdsRecord = "_holds"
 // frozenView is what holds keep while a state is served.
 type frozenView struct {
 	cells frozenCells
-	// reasons are those of the cells, and places where their parameter sets come from.
+	// reasons are those of the cells, manual the files that cover them, and places where their
+	// parameter sets come from.
 	reasons map[cell]string
+	manual  map[cell][]*fleet.Hold
 	places  map[cell]int
 	// groups have frozen cells; split are those of them in which components differ.
 	groups, split map[string]bool
@@ -81,7 +83,7 @@ func (r *Rings) freeze(v *view) {
 		return
 	}
 	f := &v.frozen
-	f.groups, f.split, f.places, f.reasons = map[string]bool{}, map[string]bool{}, map[cell]int{}, map[cell]string{}
+	f.groups, f.split, f.places, f.reasons, f.manual = map[string]bool{}, map[string]bool{}, map[cell]int{}, map[cell]string{}, map[cell][]*fleet.Hold{}
 	f.cells = r.frozenBy(v, kept)
 	for at := range f.cells {
 		f.groups[at.group] = true
@@ -106,7 +108,7 @@ func (r *Rings) freeze(v *view) {
 func (r *Rings) frozenBy(v *view, kept []lifecycle.Item) frozenCells {
 	out := frozenCells{}
 	freeze := func(reason string, at cell) {
-		if _, is := v.frozen.reasons[at]; !is {
+		if _, is := find(v.frozen.reasons, at.cluster, at.group, at.component); !is {
 			r.freezeCell(v, out, at, reason)
 		}
 	}
@@ -117,11 +119,13 @@ func (r *Rings) frozenBy(v *view, kept []lifecycle.Item) frozenCells {
 			out[at] = unknownRevision
 		}
 	}
-	r.freezeMembers(v, freeze)
+	held := freezeMembers(v, freeze)
 	add := func(h *fleet.Hold, cluster string) {
 		for _, pattern := range h.Components {
 			for _, at := range cellsOf(v.st, cluster, pattern) {
-				freeze(string(hold.Manual), at)
+				if freeze(string(hold.Manual), at); !slices.Contains(v.frozen.manual[at], h) {
+					v.frozen.manual[at] = append(v.frozen.manual[at], h)
+				}
 			}
 		}
 	}
@@ -136,6 +140,11 @@ func (r *Rings) frozenBy(v *view, kept []lifecycle.Item) frozenCells {
 			}
 		}
 	}
+	for at := range r.cells { // the policy of a member that is held may be gone
+		if reason, is := held[at.cluster]; is {
+			freeze(reason, at)
+		}
+	}
 	for known, revision := range r.cells {
 		all := cell{known.cluster, known.group, fleet.Any}
 		if others, is := out[all]; is && others != revision && v.frozen.reasons[known] == "" {
@@ -145,12 +154,12 @@ func (r *Rings) frozenBy(v *view, kept []lifecycle.Item) frozenCells {
 	return out
 }
 
-// freezeMembers freezes what rings have of members that are held as a whole. Elsewhere the state
-// itself has them as they were.
-func (r *Rings) freezeMembers(v *view, freeze func(reason string, at cell)) {
+// freezeMembers freezes what rings have of members that are held as a whole, and returns why each
+// is held. Outside of rings the state itself has them as they were.
+func freezeMembers(v *view, freeze func(reason string, at cell)) (held map[string]string) {
 	members := v.st.HeldMembers(v.hub)
 	if len(members) == 0 {
-		return
+		return nil
 	}
 	parts := map[cell]bool{}
 	for _, x := range v.rings {
@@ -158,18 +167,14 @@ func (r *Rings) freezeMembers(v *view, freeze func(reason string, at cell)) {
 			parts[cell{"", part.group, cmp.Or(part.component, fleet.Any)}] = true
 		}
 	}
-	held := map[string]string{}
+	held = map[string]string{}
 	for _, c := range members {
-		held[c.Member.Name] = string(hold.OfMember(v.st, c)[0].Reason)
+		held[c.Member.Name] = c.Hold
 		for part := range parts {
-			freeze(held[c.Member.Name], cell{c.Member.Name, part.group, part.component})
+			freeze(c.Hold, cell{c.Member.Name, part.group, part.component})
 		}
 	}
-	for at := range r.cells { // their policy may be gone
-		if reason, is := held[at.cluster]; is {
-			freeze(reason, at)
-		}
-	}
+	return held
 }
 
 // frozenMembers returns the members of frozen cells, by their files at the revisions that the cells
@@ -379,40 +384,24 @@ func (r *Rings) holdsEnded(st *fleetstate.State) bool {
 	return len(r.viewOf(st).holds) != len(activeHolds(st, r.o.Now()))
 }
 
-// frozenHolds returns the holds of frozen cells: one for each file that keeps a cell.
+// frozenHolds returns the holds of frozen cells: one for each file that covers a cell. The state
+// and the guard list the others.
 func (v *view) frozenHolds() (out []hold.Hold) {
-	for at, revision := range v.frozen.cells {
-		if v.frozen.reasons[at] != string(hold.Manual) {
-			continue // the guard says why
-		}
-		one := hold.Hold{Reason: hold.Manual, Hub: v.hub, Cluster: at.cluster, Group: at.group, Component: at.component, Revision: revision}
+	for at, files := range v.frozen.manual {
+		one := hold.Hold{Reason: hold.Manual, Hub: v.hub, Cluster: at.cluster, Group: at.group, Component: at.component}
+		one.Revision, _ = find(v.frozen.cells, at.cluster, at.group, at.component)
 		if at.component == fleet.Any {
 			one.Component = ""
 		}
 		if m := roster.ServedMember(v.st, v.hub, at.cluster); m != nil {
 			one.Tenant = m.Tenant
 		}
-		for _, h := range v.holds {
-			if v.isKeptBy(h, at, revision) {
-				one.Detail, one.Position, one.Until = fmt.Sprintf("%s (%s)", h.Reason, h.Owner), h.Pos, h.Ends()
-				out = append(out, one)
-			}
+		for _, h := range files {
+			one.Detail, one.Position, one.Until = fmt.Sprintf("%s (%s)", h.Reason, h.Owner), h.Pos, h.Ends()
+			out = append(out, one)
 		}
 	}
 	return out
-}
-
-// isKeptBy reports whether a hold covers a frozen cell, by the member's file of now or by that of
-// the revision that the cell is served from.
-func (v *view) isKeptBy(h *fleet.Hold, at cell, revision string) bool {
-	states := []*fleetstate.State{v.st}
-	if place, is := v.at[string(hold.Manual)+" "+revision]; is {
-		states = append(states, v.held[place-1].state)
-	}
-	return slices.ContainsFunc(states, func(st *fleetstate.State) bool {
-		m := st.Fleet.Member(v.hub, at.cluster)
-		return m != nil && h.Covers(m, at.group, at.component)
-	})
 }
 
 // note is a text that differs where other cells of a query are frozen: Argo CD has to ask again.

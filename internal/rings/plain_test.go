@@ -36,17 +36,18 @@ func (h plainHolds) next(now, before *view, revisions map[string]*fleetstate.Sta
 			out[at] = plainHold{before.revision(plainPlace(before, h, lifecycle.Item{Cluster: at.cluster, Group: at.group, Component: at.component})), reason}
 		}
 	}
-	for _, at := range cells {
+	whole := func(at cell, isHeld bool) { // the member is held
 		m := st.Fleet.Member(now.hub, at.cluster)
-		_, isFrozen := h[at]
-		if m == nil || st.ClusterOf(m).LastKnownGood == nil || !isFrozen && !slices.ContainsFunc(now.rings, func(x ringView) bool { return x.policy.Scope.Covers(at.group, at.component) }) {
-			continue
-		}
-		if m.Lifecycle == fleet.Draining && len(st.ClusterOf(m).Errors()) == 0 {
+		switch {
+		case m == nil || !isHeld || st.ClusterOf(m).LastKnownGood == nil:
+		case m.Lifecycle == fleet.Draining && len(st.ClusterOf(m).Errors()) == 0:
 			freeze(at, "draining")
-		} else {
+		default:
 			freeze(at, "broken")
 		}
+	}
+	for _, at := range cells {
+		whole(at, slices.ContainsFunc(now.rings, func(x ringView) bool { return x.policy.Scope.Covers(at.group, at.component) }))
 	}
 	for _, hold := range st.Fleet.Holds {
 		for _, at := range cells {
@@ -62,6 +63,10 @@ func (h plainHolds) next(now, before *view, revisions map[string]*fleetstate.Sta
 				freeze(at, "manual")
 			}
 		}
+	}
+	for _, at := range cells {
+		_, isFrozen := h[at]
+		whole(at, isFrozen)
 	}
 	return out
 }

@@ -200,8 +200,8 @@ func (r *Rings) Serving(st *fleetstate.State) {
 	r.trigger.Fire()
 }
 
-// Serves reports whether a component of a member is served that the served state gives it: a ring
-// or a hold may not have it yet.
+// Serves reports whether a component that the served state gives a member is in the responses. A
+// ring may not have taken it yet.
 func (r *Rings) Serves(i lifecycle.Item) bool {
 	v := r.serving.Load()
 	if v == nil {

@@ -293,8 +293,8 @@ func (r *Rings) keepsAnything(st *fleetstate.State) bool {
 	return r.HasPolicies(st) || r.keepsCells(st)
 }
 
-// hasView reports whether a state has a view: one of before keeps what it kept, whatever has ended
-// since, so that a comparison with it tells the difference.
+// hasView reports whether a view of a state is remembered. An earlier state keeps its view after a
+// policy or a hold has ended, so that its responses can be compared with those of now.
 func (r *Rings) hasView(st *fleetstate.State) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

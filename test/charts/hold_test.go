@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/testkit/assert"
 )
 
-// TestHoldIsAnAnnotation: an Application says why it is held. No other changes: not those that go,
-// nor one whose component brings a patch along.
+// TestHoldIsAnAnnotation: an Application that is held has the reason in an annotation, and no other
+// Application changes.
 func TestHoldIsAnAnnotation(t *testing.T) {
 	sets := map[string]v1alpha1.ApplicationSet{}
 	for name, patch := range map[string]string{

@@ -454,12 +454,12 @@ func (m *fluxEngine) calm(t *testing.T) {
 // only fails for everything that happened since a mark and that allowed does not take.
 func (m *fluxEngine) only(t *testing.T, mark int, allowed func(change) bool) {
 	t.Helper()
-	// Every ten minutes Flux looks at Git by itself, and releases the fleet's own charts anew, with
-	// the commit in their labels.
-	isReleased := func(c change) bool {
+	// Flux polls Git every ten minutes and upgrades the fleet's own charts. Their labels name the
+	// commit.
+	isUpgraded := func(c change) bool {
 		return c.what == "changed" && (c.kind == "NodePool" || c.kind == "StorageClass")
 	}
-	if wrong := slices.DeleteFunc(slices.DeleteFunc(m.ledger.since(mark), allowed), isReleased); len(wrong) > 0 {
+	if wrong := slices.DeleteFunc(slices.DeleteFunc(m.ledger.since(mark), allowed), isUpgraded); len(wrong) > 0 {
 		t.Errorf("these should not have happened:\n%s", lines(wrong))
 	}
 }

@@ -225,14 +225,20 @@ func (f *federation) revision() string {
 func steadyFederation(t *testing.T, engine string, change ...func(*server.Options)) (*federation, string) {
 	t.Helper()
 	f := newFederation(t, engine, change...)
-	first := f.say(agentWith(engine, nil))
+	return f, f.settle(agentWith(engine, nil))
+}
+
+// settle pushes a commit, and waits until everything runs it and is healthy.
+func (f *federation) settle(files map[string]string) (revision string) {
+	f.hub.Helper()
+	revision = f.say(files)
 	f.hub.answers()
 	f.hub.healthy("dns-a", "dns-hub-1")
 	f.deliver()
-	f.agent.until("answers", func(refresh.Status) bool { return f.revision() == first })
+	f.agent.until("answers", func(refresh.Status) bool { return f.revision() == revision })
 	f.sync(healthy)
 	f.show()
-	return f, first
+	return revision
 }
 
 // TestAgentFollowsItsRing: one policy orders a member of the hub, an agent and the hub itself. The
@@ -463,13 +469,7 @@ func TestAgentKeepsThePolicyInForce(t *testing.T) {
 func TestEndOfAPolicyReachesTheLastRing(t *testing.T) {
 	f := newFederation(t, fleet.EngineArgoCD)
 	order := strings.Replace(agentsInRings, "  - {name: last, selector: {matchLabels: {cluster: hub-1}}}\n", "", 1)
-	first := f.say(agentWith(f.engine, map[string]string{policyFile: order}))
-	f.hub.answers()
-	f.hub.healthy("dns-a", "dns-hub-1")
-	f.deliver()
-	f.agent.until("answers", func(refresh.Status) bool { return f.revision() == first })
-	f.sync(healthy)
-	f.show()
+	first := f.settle(agentWith(f.engine, map[string]string{policyFile: order}))
 	f.hub.ring("agents", first)
 	files := agentWith(f.engine, map[string]string{valuesOfAll: "replicas: 7\n"})
 	delete(files, policyFile)

@@ -67,12 +67,12 @@ func (h *orderly) ringSays(name, revision, text string) (out rings.Ring) {
 	return out
 }
 
-// published waits until what the rings have is served.
+// published waits until the service answers from the revisions that the rings have.
 func (h *orderly) published() {
 	h.Helper()
 	before := h.Refresher().State()
 	h.Refresher().Reconsider()
-	h.until("is published anew", func(refresh.Status) bool { return h.Refresher().State() != before })
+	h.until("publishes the state again", func(refresh.Status) bool { return h.Refresher().State() != before })
 }
 
 // answers waits until there is a response.

@@ -86,7 +86,7 @@ func own(member, path string) string {
 // ownCatalog switches components of a member on or off.
 func ownCatalog(member string) string { return own(member, "application-sets/addons.yaml") }
 
-// put writes files, and removes those that are empty.
+// put writes files by path. An empty text removes the file.
 func put(pairs ...string) step {
 	return func(s *situation) {
 		for i := 0; i < len(pairs); i += 2 {
@@ -122,7 +122,7 @@ func switched(component string, is bool) step {
 	}
 }
 
-// adds adds keys to members' files.
+// adds appends keys to members' files.
 func adds(text string, members ...string) step {
 	return func(s *situation) {
 		for _, m := range members {
@@ -202,15 +202,17 @@ func (s *situation) served() string {
 	return strings.Join(out, ", ")
 }
 
-// settles waits until this is served: rings move after the facts have been taken in.
+// settles waits until this is served, and checks that it stays: rings move after the service has
+// taken in the facts.
 func (s *situation) settles(want string, step int) {
 	s.Helper()
 	for range 20 {
 		if s.served() == want {
-			return
+			break
 		}
 		s.looks()
 	}
+	s.published()
 	assert.Equal(s, want, s.served(), "step %d", step)
 }
 
