@@ -52,9 +52,9 @@ func (r *renderedCharts) check() error {
 
 // pipelines returns the pipelines of a planner with these charts. They are valid until done is
 // called.
-func (r *renderedCharts) pipelines(ctx context.Context, shared *options, instead []string) (p *pipeline.Pipelines, done func(), err error) {
+func (r *renderedCharts) pipelines(ctx context.Context, shared *options, instead []string, clusters []expand.Cluster) (p *pipeline.Pipelines, done func(), err error) {
 	o := pipeline.Options{
-		Repository: shared.repo, Tools: shared.tools(), Secrets: externalsecrets.Read, KubeVersion: r.kubeVersion, APIVersions: r.apiVersions, Instead: instead,
+		Repository: shared.repo, Tools: shared.tools(), Secrets: externalsecrets.Read, KubeVersion: r.kubeVersion, APIVersions: r.apiVersions, Instead: instead, Clusters: clusters,
 	}
 	done = func() {}
 	if r.render {

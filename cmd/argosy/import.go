@@ -22,11 +22,16 @@ func existingFlags(cmd *cobra.Command, s *existing.Source) {
 	flags.StringVar(&s.Ref, "from-ref", "", "of a Git URL: branch, tag or commit; default: main")
 	flags.StringVar(&s.URL, "from-url", "", "the `URL` by which ApplicationSets name the repository of --from; default: the one in them")
 	flags.StringArrayVar(&s.Repositories, "repository", nil, "another repository to read: `URL=DIR`; may be repeated")
-	flags.StringArrayVar(&s.Clusters, "clusters", nil, "a `file` of cluster Secrets (kubectl get secrets -o yaml), without reading their credentials; may be repeated")
+	clustersFlag(cmd, &s.Clusters)
 	factsFlag(cmd, &s.Facts)
 	flags.StringVar(&s.Context, "context", "", "the kubeconfig's context of a live hub, for its cluster Secrets")
 	flags.StringVar(&s.Kubeconfig, "kubeconfig", "", "with --context: the `file`; default: KUBECONFIG, or ~/.kube/config")
 	flags.StringVarP(&s.Namespace, "namespace", "n", "argocd", "with --context: the `namespace` of Argo CD")
+}
+
+// clustersFlag adds --clusters.
+func clustersFlag(cmd *cobra.Command, to *[]string) {
+	cmd.Flags().StringArrayVar(to, "clusters", nil, "a `file` of cluster Secrets (kubectl get secrets -o yaml), without reading their credentials; may be repeated")
 }
 
 func newImport(o *options) *cobra.Command {
@@ -37,7 +42,7 @@ func newImport(o *options) *cobra.Command {
 	var live bool
 	cmd := &cobra.Command{
 		Use:   "import --from DIR --hub HUB --out DIR",
-		Short: "Make a fleet of existing ApplicationSets",
+		Short: "Make a fleet of existing ApplicationSets and Applications",
 		Long: `Import runs the ApplicationSets of a repository by Argo CD's own code, and writes a fleet that makes the
 same Applications. The fleet has members, a catalog, and each value once, at its level. Import changes
 nothing that it reads.
@@ -102,7 +107,7 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 			_, err = fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "%s: %s, %s, %s\n%d of %d Applications are equal in spec\n%s\n",
 				out, planpage.Plural(result.Members, "member"), planpage.Plural(result.Components, "component"), planpage.Plural(len(result.Files), "file"), result.Equal, result.Applications, values)
 			if err == nil && len(result.Left) > 0 {
-				_, err = fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "no ApplicationSet makes these, which stay as they are: %s\n", strings.Join(result.Left, ", "))
+				_, err = fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "these deploy Applications of before, and stay as they are; remove them without what they deploy when the fleet has taken over: %s\n", strings.Join(result.Left, ", "))
 			}
 			if err == nil && len(result.Problems) > 0 {
 				return &quiet{exitFindings}

@@ -25,6 +25,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/migrate/existing"
 	"github.com/argosy-hub/argosy/internal/migrate/importer"
 	"github.com/argosy-hub/argosy/internal/migrate/verify"
 	"github.com/argosy-hub/argosy/internal/testkit/assert"
@@ -58,7 +59,7 @@ func optionsOf(a *txtar.Archive) (importer.Options, error) {
 		case strings.HasPrefix(f.Name, "other/"):
 			other[strings.TrimPrefix(f.Name, "other/")] = string(f.Data)
 		case f.Name == "clusters.yaml":
-			clusters, err := importer.Secrets(snapshot.NewFile(f.Name, f.Data, 1<<20))
+			clusters, err := existing.Secrets(snapshot.NewFile(f.Name, f.Data, 1<<20))
 			if err != nil {
 				return o, err
 			}
@@ -222,7 +223,13 @@ func lintFleet(t *testing.T, r *importer.Result) *fleetstate.State {
 // and the problems.
 func summaryOf(r *importer.Result) string {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%d members, %d components; %d of %d Applications equal; %d lines of values, which were %d\n", r.Members, r.Components, r.Equal, r.Applications, r.LinesAfter, r.LinesBefore)
+	sets := 0
+	for name := range r.Files {
+		if strings.HasPrefix(name, "fleet/bootstrap/") {
+			sets++
+		}
+	}
+	fmt.Fprintf(&b, "%d members, %d components, %d ApplicationSets; %d of %d Applications equal; %d lines of values, which were %d\n", r.Members, r.Components, sets, r.Equal, r.Applications, r.LinesAfter, r.LinesBefore)
 	for _, p := range r.Problems {
 		fmt.Fprintln(&b, p.Error())
 	}

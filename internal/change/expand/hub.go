@@ -38,6 +38,10 @@ type Options struct {
 	// to Helm's own.
 	KubeVersion string
 	APIVersions []string
+	// IsFound says that the repository has no fleet: its roots are those that are found in its
+	// files. Clusters are the clusters that cluster generators list; nil if they are not followed.
+	IsFound  bool
+	Clusters []Cluster
 }
 
 // Hub is the expansion of a hub at one revision. It may be used by several goroutines.
@@ -62,6 +66,10 @@ func New(o Options) *Hub {
 	if o.State.HubEngine(o.Hub) == fleet.EngineFlux {
 		h.roots = []*object.Object{h.pulls()}
 		h.adoptDeclared()
+		return h
+	}
+	if o.IsFound {
+		h.roots = h.found()
 		return h
 	}
 	file, dir := path.Join(Bootstrap, o.Hub+".yaml"), path.Join(Bootstrap, o.Hub)

@@ -26,11 +26,15 @@ func (h *Hub) sets(o *object.Object) (out []set, ok bool) { return h.setsOf(o, h
 
 // setsOf is sets with other responses of the plugin.
 func (h *Hub) setsOf(o *object.Object, plugin Query) (out []set, ok bool) {
-	if kind := unsupported(o); kind != "" {
-		h.reportAt(o, o.Pos, problem.Warning, fmt.Sprintf("generator %s is not followed", kind), alternatives[kind]...)
+	if kind := h.unsupported(o); kind != "" {
+		hints := alternatives[kind]
+		if h.o.IsFound && kind == "clusters" {
+			hints = []string{"--clusters FILE has the cluster Secrets"}
+		}
+		h.reportAt(o, o.Pos, problem.Warning, fmt.Sprintf("generator %s is not followed", kind), hints...)
 		return nil, false
 	}
-	parameters, err := h.o.Tools.ApplicationSets.Parameters(o.Tree, Inputs{Plugin: plugin, Git: h.openRepository})
+	parameters, err := h.o.Tools.ApplicationSets.Parameters(o.Tree, Inputs{Plugin: plugin, Git: h.openRepository, Clusters: h.o.Clusters})
 	var beyond source.NotFollowed
 	switch {
 	case errors.As(err, &beyond):
@@ -64,20 +68,20 @@ var followedGenerators = map[string]bool{"plugin": true, "list": true, "git": tr
 var alternatives = map[string][]string{"clusters": {"the plugin's view members has a set for each cluster that this repository registers"}}
 
 // unsupported returns the first generator of an ApplicationSet that is not followed.
-func unsupported(o *object.Object) string {
-	return unsupportedIn(manifest.At(o.Tree, "spec", "generators"))
+func (h *Hub) unsupported(o *object.Object) string {
+	return h.unsupportedIn(manifest.At(o.Tree, "spec", "generators"))
 }
 
-func unsupportedIn(v any) string {
+func (h *Hub) unsupportedIn(v any) string {
 	generators, _ := v.([]any)
 	for _, g := range generators {
 		m, _ := g.(manifest.Tree)
 		for kind, body := range m {
-			if !followedGenerators[kind] && body != nil {
+			if !followedGenerators[kind] && body != nil && (kind != "clusters" || h.o.Clusters == nil) {
 				return kind
 			}
 			if kind == "matrix" || kind == "merge" {
-				if found := unsupportedIn(manifest.At(body, "generators")); found != "" {
+				if found := h.unsupportedIn(manifest.At(body, "generators")); found != "" {
 					return found
 				}
 			}

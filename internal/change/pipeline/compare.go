@@ -47,6 +47,9 @@ func (p *Pipelines) Plan(ctx context.Context, q Question) (planreport.Plan, erro
 	if err != nil {
 		return planreport.Plan{}, err
 	}
+	if isFound(after) {
+		q.Facts = facts.Set{} // its clusters are for generators alone
+	}
 	base := planreport.Revision{Name: q.Base, Revision: before.Revision}
 	head := planreport.Revision{Name: q.Head, Revision: after.Revision}
 	c, err := p.compare(before, after, q)
@@ -93,7 +96,11 @@ func (p *Pipelines) snapshots(ctx context.Context, q *Question) (before, after *
 			warn(w)
 		}
 	}
-	return before, after, cmp.Or(errs[0], errs[1])
+	if err := cmp.Or(errs[0], errs[1]); err != nil {
+		return before, after, err
+	}
+	both := found(before, after)
+	return both[0], both[1], nil
 }
 
 // comparison is a plan, what the guard would decide, and the problems of both revisions.

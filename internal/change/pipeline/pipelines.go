@@ -39,6 +39,9 @@ type Options struct {
 	// Instead names revisions to read in place of the revisions that charts and catalogs name:
 	// NAME=REV.
 	Instead []string
+	// Clusters are those that cluster generators list, where the repository has no fleet; nil where
+	// they are not known.
+	Clusters []expand.Cluster
 }
 
 // Remotes fetches for two revisions. The base may fetch what it names, and the head only what the
@@ -82,9 +85,13 @@ func New(ctx context.Context, o Options) (*Pipelines, error) {
 func (p *Pipelines) hub(st *fleetstate.State, s *snapshot.Snapshot, hub string, cache *expand.RenderCache, remote source.Remote) *expand.Hub {
 	tools := p.o.Tools
 	tools.Remote = remote
-	return expand.New(expand.Options{
+	o := expand.Options{
 		State: st, Snapshot: s, Hub: hub, Tools: tools, Cache: cache, At: p.at, KubeVersion: p.o.KubeVersion, APIVersions: p.o.APIVersions,
-	})
+	}
+	if o.IsFound = isFound(s); o.IsFound {
+		o.Clusters = p.o.Clusters
+	}
+	return expand.New(o)
 }
 
 // hubs returns the expansions of all hubs of a state, by name, or only of one. They follow nothing

@@ -63,6 +63,7 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 	if err != nil {
 		return nil, nil, err
 	}
+	snap = found(snap)[0]
 	st, err := fleetstate.Build(nil, snap, q.Facts)
 	if err == nil && len(st.Problems) > 0 {
 		err = problem.List(st.Problems)
@@ -97,7 +98,14 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 	}
 	objects := map[string]func(string) []*object.Object{FormApplications: h.Static, FormLists: h.Lists, FormPipeline: h.Pipeline}
 	found := objects[q.Form](q.Owner)
-	if problems := h.Problems(); len(problems) > 0 {
+	problems := h.Problems()
+	if warn := p.o.Repository.Warn; h.IsFound() && warn != nil {
+		for _, w := range problems {
+			warn(w) // everything else is followed
+		}
+		problems = problem.Errors(problems)
+	}
+	if len(problems) > 0 {
 		return nil, nil, &problem.Failure{Findings: true, Err: problems[0], Problems: problems, Hints: hints}
 	}
 	return st, found, nil

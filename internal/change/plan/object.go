@@ -43,7 +43,7 @@ type Object struct {
 	// A long text is listed by its first differing line, a Secret's content is hidden, and a random
 	// text of a chart is "(random)".
 	More int `json:"more,omitempty"`
-	// Counted means that it is one of the Applications that are counted as unchanged.
+	// Counted means that it is one of the Applications that are counted.
 	Counted bool `json:"-"`
 }
 
@@ -64,6 +64,9 @@ func (p *Plan) Expand(before, after *expand.Hub, with ExpandOptions) {
 		return
 	}
 	hub := &p.Hubs[i]
+	if after.IsFound() { // no fleet has counted them
+		hub.UnchangedClusters, hub.UnchangedApplications = 0, before.Applications()
+	}
 	x := &objects{before: before, after: after, changes: changesOf(*hub), components: componentsOf(hub.Clusters)}
 	steps, visited := rollouts{}, 0
 	secrets := secrets{with.Secrets, x, map[secretKey]secretSite{}, map[secretKey]secretSite{}}
@@ -107,7 +110,8 @@ func (x *objects) object(p expand.Pair) (Object, bool) {
 	o := p.Any()
 	k := o.Key()
 	out := Object{
-		Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Owner: k.Engine, Action: Change, Left: p.Left,
+		Counted: x.after.IsFound() && o.Application(),
+		Kind:    k.Kind, Namespace: k.Namespace, Name: k.Name, Owner: k.Engine, Action: Change, Left: p.Left,
 		Cluster: clusterOf(o), HeldBy: x.heldBy(o), From: from(o), Position: o.Pos, Differences: []Difference{},
 	}
 	known, isKnown := x.known(o)
@@ -127,7 +131,7 @@ func (x *objects) object(p expand.Pair) (Object, bool) {
 	if ofHelmRelease(o) || !o.Application() && !o.ApplicationSet() && !x.after.Renders() && !x.chartChanged(p) {
 		return out, false // its Application lists the changed values
 	}
-	out.Counted = !isKnown && o.Application() && o.Parent.IsSet()
+	out.Counted = out.Counted || !isKnown && o.Application() && o.Parent.IsSet()
 	isBaseSaid := o.ApplicationSet() && (isKnown || x.asksForChanged(o))
 	differences, more := bounded(o, slices.DeleteFunc(fieldsOf(p.Before, p.After), func(d Difference) bool {
 		return isBaseSaid && isOfBase(d) || isImplied(d, o, known, isKnown)

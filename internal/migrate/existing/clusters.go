@@ -9,7 +9,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/factsfile"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/hub"
-	"github.com/argosy-hub/argosy/internal/migrate/importer"
 )
 
 // ReadClusters reads the clusters of files of Secrets, of facts, and of a live hub; nil if none are
@@ -21,7 +20,7 @@ func (s *Source) ReadClusters(ctx context.Context) ([]expand.Cluster, error) {
 	}
 	var out []expand.Cluster
 	for _, file := range files {
-		found, err := importer.Secrets(file)
+		found, err := Secrets(file)
 		if err != nil {
 			return nil, problem.Usage(nil, "--clusters: %w", err)
 		}
@@ -35,7 +34,7 @@ func (s *Source) ReadClusters(ctx context.Context) ([]expand.Cluster, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, importer.FromFacts(known)...)
+		out = append(out, FromFacts(known)...)
 	}
 	if s.Context == "" {
 		return out, nil
@@ -48,7 +47,7 @@ func (s *Source) ReadClusters(ctx context.Context) ([]expand.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range importer.FromFacts(known) {
+	for _, c := range FromFacts(known) {
 		if !slices.ContainsFunc(out, func(given expand.Cluster) bool { return given.Name == c.Name }) {
 			out = append(out, c) // a file says more of a cluster than the hub's metadata
 		}

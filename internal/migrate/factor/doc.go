@@ -20,5 +20,12 @@ package factor
 // Clusters holds the facts that templates may name, by cluster.
 type Clusters map[string]Facts
 
-// Facts are the facts of one cluster.
-type Facts struct{ Name, Environment, Tenant string }
+// Facts are the facts of one cluster. Own are further words of it, each with the template that
+// stands for it: in the same order for all clusters.
+type Facts struct {
+	Name, Environment, Tenant string
+	Own                       []Word
+}
+
+// Word is a word of a cluster; empty where the cluster has none.
+type Word struct{ Text, Template string }

@@ -20,14 +20,23 @@ func EscapedAll(v any) any { return verify.WithTexts(v, Escaped) }
 // cluster has another name.
 func (c Clusters) Phrase(texts map[string]string) (out string, ok bool) {
 	combinations := []string{"", "n", "e", "t", "ne", "nt", "et", "net"}
+	own := 0
 	if len(texts) == 1 {
 		combinations = []string{"n"}
+	} else {
+		for cluster := range texts {
+			own = len(c[cluster].Own)
+		}
 	}
-	for _, facts := range combinations {
+	for i := range (own + 1) * len(combinations) { // at first without own words
+		facts, word := combinations[i%len(combinations)], i/len(combinations)-1
 		seen := map[string]bool{}
 		for cluster, text := range texts {
 			member := c[cluster]
 			text = Escaped(text)
+			if word >= 0 {
+				text = ReplaceWord(text, member.Own[word].Text, member.Own[word].Template)
+			}
 			for _, fact := range []struct{ letter, word, template string }{
 				{"n", member.Name, "{{ .name }}"}, {"e", member.Environment, "{{ .environment }}"}, {"t", member.Tenant, "{{ .tenant }}"},
 			} {

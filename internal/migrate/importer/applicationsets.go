@@ -3,26 +3,34 @@ package importer
 import (
 	"bytes"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
-	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// applicationSet is an ApplicationSet of the repository.
+// applicationSet is an ApplicationSet of the repository, or a plain Application: the set of it
+// alone, whose tree is empty.
 type applicationSet struct {
 	name, namespace string
-	tree            tree
+	tree, plain     tree
 	pos             problem.Pos
 }
 
-// applicationSets finds the ApplicationSets of the repository and of the given files, in order of
-// place.
+// subject is what findings call it.
+func (s *applicationSet) subject() string {
+	if s.plain != nil {
+		return fmt.Sprintf("Application %q", s.name)
+	}
+	return fmt.Sprintf("ApplicationSet %q", s.name)
+}
+
+// applicationSets finds the ApplicationSets and plain Applications of the repository, or of the
+// given files, in order of place.
 func (m *importer) applicationSets() []applicationSet {
 	var out []applicationSet
 	seen := map[string]problem.Pos{}
@@ -40,27 +48,35 @@ func (m *importer) applicationSets() []applicationSet {
 		if !isNamed && !manifest.IsFile(f.Path) || !bytes.Contains(f.Data, []byte("argoproj.io/")) {
 			continue
 		}
-		if line := kindLine(f.Data); line > 0 && m.isTemplate(f) {
+		if line := kindLine(f.Data); line > 0 && source.IsTemplate(m.o.Repositories.Own.Snapshot, f) {
 			m.report(problem.Pos{File: f.Path, Line: line}, "the file", "is a template of a chart", renderHint)
 			continue
 		}
 		docs, err := manifest.Documents(f)
 		for _, doc := range docs {
 			root, _ := doc.Root.Any().(tree)
+			found := len(out)
 			for _, t := range objects(root) {
 				s := applicationSet{name: manifest.Text(t, "metadata", "name"), namespace: manifest.Text(t, "metadata", "namespace"), tree: t, pos: doc.Pos(doc.Root)}
-				switch first, twice := seen[s.namespace+"/"+s.name]; {
-				case manifest.Text(t, "kind") == "Application" && strings.HasPrefix(manifest.Text(t, "apiVersion"), "argoproj.io/"):
-					m.left = append(m.left, fmt.Sprintf("%s (%s)", s.name, s.pos))
-				case manifest.Text(t, "kind") != "ApplicationSet" || !strings.HasPrefix(manifest.Text(t, "apiVersion"), "argoproj.io/"):
-				case manifest.At(t, "spec", "generators") == nil:
-					m.report(s.pos, fmt.Sprintf("ApplicationSet %q", s.name), "has no generators: as a patch of another one, it is left out")
+				kind := manifest.Text(t, "kind")
+				if kind == "Application" {
+					s.plain, s.tree = t, tree{}
+				}
+				switch first, twice := seen[s.subject()+s.namespace]; {
+				case !strings.HasPrefix(manifest.Text(t, "apiVersion"), "argoproj.io/"), kind != "ApplicationSet" && (kind != "Application" || isMade(t)):
+				case s.plain == nil && manifest.At(t, "spec", "generators") == nil:
+					m.report(s.pos, s.subject(), "has no generators: as a patch of another one, it is left out")
 				case twice:
-					m.report(s.pos, fmt.Sprintf("ApplicationSet %q", s.name), "is there twice, the first counts: "+first.String(),
+					m.report(s.pos, s.subject(), "is there twice, the first counts: "+first.String(),
 						"where they belong to several hubs, --applicationsets FILE takes one hub's")
 				default:
-					seen[s.namespace+"/"+s.name] = s.pos
+					seen[s.subject()+s.namespace] = s.pos
 					out = append(out, s)
+				}
+			}
+			for i := range doc.Duplicates {
+				if doc.Duplicates[i].Expected = "nothing: the last one counts, as in Argo CD"; len(out) > found {
+					m.problems = append(m.problems, doc.Duplicates[i])
 				}
 			}
 		}
@@ -75,44 +91,33 @@ func (m *importer) applicationSets() []applicationSet {
 	return out
 }
 
-const renderHint = "render it (helm template), and give the output: --applicationsets FILE"
-
-// isTemplate reports whether Helm renders a file.
-func (m *importer) isTemplate(f *snapshot.File) bool {
-	for dir := path.Dir(f.Path); dir != path.Dir(dir); dir = path.Dir(dir) {
-		if path.Base(dir) == "templates" && m.o.Repositories.Own.Snapshot.File(path.Join(path.Dir(dir), "Chart.yaml")) != nil {
-			return bytes.Contains(f.Data, []byte("{{"))
-		}
-	}
-	return false
+// isMade reports whether an ApplicationSet has made an Application.
+func isMade(app tree) bool {
+	owners, _ := manifest.At(app, "metadata", "ownerReferences").([]any)
+	return slices.ContainsFunc(owners, func(owner any) bool { return manifest.Text(owner, "kind") == "ApplicationSet" })
 }
+
+const renderHint = "render it (helm template), and give the output: --applicationsets FILE"
 
 // transformers lists the keys of a kustomization that change the ApplicationSets below it.
 var transformers = []string{"patches", "patchesStrategicMerge", "patchesJson6902", "namePrefix", "nameSuffix", "replacements", "vars", "transformers", "components"}
 
 // reportKustomized reports kustomizations that change ApplicationSets, which are read as they are.
 func (m *importer) reportKustomized(sets []applicationSet) {
-	for _, p := range m.o.Repositories.Own.Snapshot.Paths() {
-		if !slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, path.Base(p)) {
+	for _, f := range m.o.Repositories.Own.Snapshot.FilesUnder("") {
+		below := source.Resources(f)
+		if len(below) == 0 {
 			continue
 		}
-		doc, err := yamldoc.ParseLenient(p, m.o.Repositories.Own.Snapshot.File(p).Data, nil)
-		if err != nil {
-			continue
-		}
-		t, _ := doc.Root.Any().(tree)
-		resources := append(manifest.Strings(t["resources"]), manifest.Strings(t["bases"])...)
+		doc, _ := yamldoc.ParseLenient(f.Path, f.Data, nil)
 		for _, key := range transformers {
 			n := doc.Root.Get(key)
 			if n.IsNull() {
 				continue
 			}
 			for _, s := range sets {
-				if slices.ContainsFunc(resources, func(r string) bool {
-					below := path.Join(path.Dir(p), r)
-					return s.pos.File == below || strings.HasPrefix(s.pos.File, below+"/")
-				}) {
-					m.report(doc.Pos(n), fmt.Sprintf("ApplicationSet %q", s.name), fmt.Sprintf("is changed by %s of a kustomization, and read without it", key),
+				if slices.ContainsFunc(below, func(r string) bool { return s.pos.File == r || strings.HasPrefix(s.pos.File, r+"/") }) {
+					m.report(doc.Pos(n), s.subject(), fmt.Sprintf("is changed by %s of a kustomization, and read without it", key),
 						"build it (kustomize build), and give the output: --applicationsets FILE")
 				}
 			}
@@ -131,5 +136,36 @@ func kindLine(data []byte) int {
 	}
 	return 0
 }
+
+// root returns the folder that an Application deploys other Applications or ApplicationSets from;
+// empty if it deploys none. They are in files there, or in the folders of its kustomization.
+func (m *importer) root(app tree) string {
+	for _, s := range source.Of(app) {
+		if snap := m.o.Repositories.Known(s.RepoURL, s.Revision); snap != nil && s.Chart == "" && s.Path != "" && len(source.ApplicationFiles(snap, s.Path)) > 0 {
+			return s.Path
+		}
+	}
+	return ""
+}
+
+// flux returns what a repository has of Flux; empty for nothing.
+func (m *importer) flux() string {
+	var files []string
+	for _, f := range m.o.Repositories.Own.Snapshot.FilesUnder("") {
+		if manifest.IsFile(f.Path) && fluxKind.Match(f.Data) {
+			files = append(files, f.Path)
+		}
+	}
+	if len(files) == 0 {
+		return ""
+	}
+	have := "1 file has"
+	if len(files) > 1 {
+		have = fmt.Sprintf("%d files have", len(files))
+	}
+	return fmt.Sprintf("%s Kustomizations or HelmReleases of Flux, as %s: import reads Argo CD's Applications and ApplicationSets; argosy init --engine flux begins a fleet for Flux", have, files[0])
+}
+
+var fluxKind = regexp.MustCompile(`(?m)^apiVersion:\s*["']?(?:kustomize|helm)\.toolkit\.fluxcd\.io/`)
 
 func oneLine(text string) string { return problem.OneLine(text, 300) }

@@ -2,11 +2,13 @@ package importer
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/migrate/verify"
@@ -28,16 +30,20 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 		return 0, m.invalid(st.Problems)
 	}
 	m.noteReplaced(st)
-	made := map[string]verify.Application{}
+	type result struct {
+		verify.Application
+		metadata tree
+	}
+	made := map[string]result{}
 	hub := expand.New(expand.Options{State: st, Snapshot: snap, Hub: m.o.Hub, Tools: m.o.Tools})
 	var failed error
 	hub.Walk(false, func(o *object.Object) bool {
 		if !o.Application() {
 			return true
 		}
-		var a verify.Application
+		a := result{metadata: metadataOf(o.Tree)}
 		// As in its template, like the original: with progressive syncs, neither syncs by itself.
-		if a, failed = m.reader.Read(o.Unsteered().Tree); failed != nil {
+		if a.Application, failed = m.reader.Read(o.Unsteered().Tree); failed != nil {
 			return false
 		}
 		made[o.Label("argosy.dev/cluster")+"\n"+o.Label("argosy.dev/component")] = a
@@ -58,7 +64,16 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 			m.report(a.set.pos, subject, fmt.Sprintf("the fleet does not make component %q on cluster %q", a.component, a.Cluster))
 			continue
 		}
-		found := verify.Differences(ours, a.Application)
+		found := verify.Differences(ours.Application, a.Application)
+		for _, key := range []string{"labels", "annotations"} {
+			own := manifest.Copy(ours.metadata[key])
+			maps.DeleteFunc(own, func(key string, _ any) bool { return strings.HasPrefix(key, "argosy.dev/") })
+			was := manifest.Copy(a.metadata[key])
+			maps.DeleteFunc(was, func(key string, _ any) bool { return strings.HasPrefix(key, "argosy.dev/") })
+			if !verify.Equal(own, was) {
+				found = append(found, verify.Difference{Path: []string{"metadata", key}, Ours: own, Live: was})
+			}
+		}
 		for _, d := range found {
 			m.report(a.set.pos, subject, fmt.Sprintf("%s is %s, and was %s", strings.Join(d.Path, "."), verify.Shown(d.Ours, 200), verify.Shown(d.Live, 200)))
 		}

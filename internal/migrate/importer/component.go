@@ -177,7 +177,7 @@ func (m *importer) distinguish(apps []*application) error {
 		if !rename[a.component] {
 			continue
 		}
-		if own := nameOf(a.set.name); strings.Contains(own, a.component) {
+		if own := nameOf(a.set.name); strings.Contains(own, a.component) || a.set.plain != nil {
 			a.component = own
 		} else {
 			a.component = nameOf(own + "-" + a.component)

@@ -130,15 +130,16 @@ func (m *importer) layout() string {
 // blueprint.
 func (m *importer) applicationSetFiles(w *writer, components map[string][]*application) error {
 	sharing := map[string][]string{}
+	templates := m.templates(components)
 	blueprints, stepped := map[string]blueprint{}, map[*applicationSet]map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(components)) {
-		b, err := m.blueprintOf(components[name])
+		b, err := m.blueprintOf(components[name], templates)
 		if err != nil {
 			return err
 		}
 		for _, a := range components[name] {
 			if !verify.Equal(policyOf(a.set.tree), b.policy) || !verify.Equal(wavesOf(a.set.tree), b.waves) {
-				m.report(a.set.pos, fmt.Sprintf("ApplicationSet %q", a.set.name), fmt.Sprintf("its strategy, policy or sync wave differs from that of ApplicationSet %q, which counts for component %q", components[name][0].set.name, name))
+				m.report(a.set.pos, a.set.subject(), fmt.Sprintf("its strategy, policy or sync wave differs from that of %s, which counts for component %q", components[name][0].set.subject(), name))
 				break
 			}
 		}
@@ -155,7 +156,7 @@ func (m *importer) applicationSetFiles(w *writer, components map[string][]*appli
 	}
 	for set, keys := range stepped {
 		if len(keys) > 1 {
-			m.report(set.pos, fmt.Sprintf("ApplicationSet %q", set.name), "its rollout steps order components, which the fleet has in several ApplicationSets: they hold only within each one",
+			m.report(set.pos, set.subject(), "its rollout steps order components, which the fleet has in several ApplicationSets: they hold only within each one",
 				"dependsOn of a catalog entry orders components")
 		}
 	}

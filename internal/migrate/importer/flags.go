@@ -3,6 +3,8 @@ package importer
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleet/release"
@@ -11,14 +13,18 @@ import (
 	"github.com/argosy-hub/argosy/internal/placement"
 )
 
+// memberFlags are flags of member files, beside enable_remote_<group>.
+var memberFlags = []string{placement.FlagRemote, "use_external_secrets", "push_argo_secrets", "githubSecret", "use_fleet_ack", "use_argocd_ingress"}
+
 // withoutFlags returns a cluster's labels without the labels that a member file has as flags. As
 // flags they would hand the group to an engine of the cluster, away from the imported
-// ApplicationSets. They stay on the cluster's Secret, where selectors read them.
+// ApplicationSets, or need components that no ApplicationSet has. They stay on the cluster's
+// Secret, where selectors read them.
 func (m *importer) withoutFlags(cluster string, of map[string]string) map[string]string {
 	of = maps.Clone(of)
-	for _, flag := range []string{placement.FlagRemote, "enable_remote_" + m.o.Group, "githubSecret"} {
-		value, is := of[flag]
-		if !is || value == "false" {
+	for _, flag := range slices.Sorted(maps.Keys(of)) {
+		value := of[flag]
+		if value == "false" || !strings.HasPrefix(flag, "enable_remote_") && !slices.Contains(memberFlags, flag) {
 			continue
 		}
 		delete(of, flag)

@@ -100,7 +100,12 @@ func listIn(generator tree, kind string, elements []any) tree {
 // run creates the Applications of an ApplicationSet, as Argo CD does. It reports what it cannot
 // create. An error means that the import as a whole is pointless.
 func (m *importer) run(s *applicationSet) ([]*application, error) {
-	subject := fmt.Sprintf("ApplicationSet %q", s.name)
+	if s.plain != nil {
+		m.all++
+		a, err := m.read(s, withoutTracking(s.plain), nil)
+		return slices.DeleteFunc([]*application{a}, func(a *application) bool { return a == nil }), err
+	}
+	subject := s.subject()
 	if kind := unfollowed(manifest.At(s.tree, "spec", "generators")); kind != "" {
 		elements, ok := m.o.Generated[s.name]
 		if !ok {
@@ -120,7 +125,7 @@ func (m *importer) run(s *applicationSet) ([]*application, error) {
 	var away *verify.Away
 	switch {
 	case errors.As(err, &away):
-		m.reportAway(s.pos, subject, away)
+		m.reportAway(s, away)
 		return nil, nil
 	case err != nil:
 		m.report(s.pos, subject, "its generators fail, as in Argo CD: "+oneLine(err.Error()))
@@ -135,39 +140,75 @@ func (m *importer) run(s *applicationSet) ([]*application, error) {
 			m.report(s.pos, subject, "its template fails, as in Argo CD: "+oneLine(failed[i].Error()))
 			continue
 		}
-		if found := m.secretIn(t); found != nil {
-			m.report(s.pos, fmt.Sprintf("Application %q", manifest.Text(t, "metadata", "name")), fmt.Sprintf("has the text of %s, which looks like %s: it is not written", found.at, found.looks),
-				"keep it in a Secret that the component reads")
-			continue
-		}
-		normal, err := m.reader.Read(t)
-		var unreadable *verify.Unreadable
-		switch {
-		case errors.As(err, &away):
-			m.reportAway(s.pos, subject, away)
-			continue
-		case errors.As(err, &unreadable):
-			m.report(s.pos, fmt.Sprintf("Application %q", manifest.Text(t, "metadata", "name")), unreadable.Text, unreadable.Hint)
-			continue
-		case err != nil:
+		a, err := m.read(s, t, sets[i].Values)
+		if err != nil {
 			return nil, err
 		}
-		a := &application{Application: normal, set: s, parameters: sets[i].Values, metadata: tree{}}
-		for _, key := range []string{"labels", "annotations"} {
-			if v, ok := manifest.At(t, "metadata", key).(tree); ok && len(v) > 0 {
-				a.metadata[key] = v
-			}
+		if a != nil {
+			out = append(out, a)
 		}
-		if a.main, err = mainSource(a); err != nil {
-			m.report(s.pos, fmt.Sprintf("Application %q", a.Name), err.Error())
-			continue
-		}
-		out = append(out, a)
 	}
+	return out, nil
+}
+
+// read returns an Application that is to be part of the fleet; nil for a root, and for one that
+// cannot be, which it reports.
+func (m *importer) read(s *applicationSet, t tree, parameters map[string]any) (*application, error) {
+	name := manifest.Text(t, "metadata", "name")
+	subject := fmt.Sprintf("Application %q", name)
+	if found := m.secretIn(t); found != nil {
+		m.report(s.pos, subject, fmt.Sprintf("has the text of %s, which looks like %s: it is not written", found.at, found.looks), "keep it in a Secret that the component reads")
+		return nil, nil
+	}
+	if m.root(t) != "" {
+		m.all--
+		m.left = append(m.left, fmt.Sprintf("%s (%s)", name, s.pos))
+		return nil, nil
+	}
+	normal, err := m.reader.Read(t)
 	if m.doubted == nil && m.reader.Doubt() != nil {
 		m.doubted = s
 	}
-	return out, nil
+	var away *verify.Away
+	var unreadable *verify.Unreadable
+	switch {
+	case errors.As(err, &away):
+		m.reportAway(s, away)
+		return nil, nil
+	case errors.As(err, &unreadable):
+		m.report(s.pos, subject, unreadable.Text, unreadable.Hint)
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	a := &application{Application: normal, set: s, parameters: parameters, metadata: metadataOf(t)}
+	if a.main, err = mainSource(a); err != nil {
+		m.report(s.pos, subject, err.Error())
+		return nil, nil
+	}
+	return a, nil
+}
+
+// metadataOf returns an Application's labels and annotations.
+func metadataOf(app tree) tree {
+	out := tree{}
+	for _, key := range []string{"labels", "annotations"} {
+		if v, ok := manifest.At(app, "metadata", key).(tree); ok && len(v) > 0 {
+			out[key] = v
+		}
+	}
+	return out
+}
+
+// withoutTracking returns an Application without the annotations that kubectl and Argo CD write.
+func withoutTracking(app tree) tree {
+	annotations := manifest.Copy(manifest.At(app, "metadata", "annotations"))
+	maps.DeleteFunc(annotations, func(key string, _ any) bool {
+		return slices.Contains([]string{"kubectl.kubernetes.io/last-applied-configuration", "argocd.argoproj.io/tracking-id", "argocd.argoproj.io/refresh", "notified.notifications.argoproj.io"}, key)
+	})
+	out, metadata := maps.Clone(app), manifest.Copy(app["metadata"])
+	out["metadata"], metadata["annotations"] = metadata, annotations
+	return out
 }
 
 // mainSource returns the first source that deploys something.

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -57,7 +58,7 @@ type Result struct {
 	Unkept string
 	// Names are the fleet's names of Applications by their names in the ApplicationSets.
 	Names map[string]string
-	// Left are Applications that no ApplicationSet creates, with their places: they stay as they
+	// Left are the roots, with their places: Applications that deploy others, which stay as they
 	// are.
 	Left []string
 	// Notes say where the fleet differs from the clusters' Secrets.
@@ -84,7 +85,7 @@ type importer struct {
 	all          int
 	left         []string
 	problems     []problem.Problem
-	away         []problem.Problem // repositories and revisions that cannot be read, each once
+	away         []problem.Problem // repositories and revisions that cannot be read
 	doubted      *applicationSet   // the first one that reads a repository which may be another one
 	kept         *valueHierarchy   // nil if values are factored
 }
@@ -105,10 +106,8 @@ func Import(o Options) (*Result, error) {
 	m.reader = &verify.Reader{Normalize: o.Tools.ApplicationSets.Normalize, SetParameters: o.SetParameters, Repositories: o.Repositories, Clusters: m.known, Hub: o.Hub}
 	sets := m.applicationSets()
 	if len(sets) == 0 {
-		return nil, &problem.Failure{
-			Err: errors.New("no ApplicationSet found"), Problems: m.problems,
-			Hints: []string{"--from names the repository that has them, --applicationsets a file (kubectl get applicationsets -o yaml)"},
-		}
+		hint := cmp.Or(m.flux(), "--from names the repository that has them, --applicationsets a file (kubectl get applicationsets,applications -o yaml)")
+		return nil, &problem.Failure{Err: errors.New("no ApplicationSet or Application found"), Problems: m.problems, Hints: []string{hint}}
 	}
 	m.findNamespace(sets)
 	var apps []*application
@@ -119,12 +118,21 @@ func Import(o Options) (*Result, error) {
 		}
 		apps = append(apps, made...)
 	}
-	if away := m.reader.Doubt(); away != nil {
-		m.reportAway(m.doubted.pos, fmt.Sprintf("ApplicationSet %q", m.doubted.name), away)
+	away := m.reader.Doubt()
+	if away != nil {
+		m.reportAway(m.doubted, away)
 	}
-	if len(m.away) > 0 {
-		return nil, ended(m.away)
+	if len(m.away) > 0 && (away != nil || o.Repositories.Own.URL != "" && o.Repositories.IsGuess(o.Repositories.Own.URL)) { // it may be the other one
+		err := ended(m.away)
+		if away == nil {
+			err.Hints = slices.Insert(err.Hints, 0, "--from-url URL says which one --from is; what reads another one is then left out")
+		}
+		return nil, err
 	}
+	for i := range m.away {
+		m.away[i].Found += ": what reads it is left out"
+	}
+	m.problems = append(m.problems, m.away...)
 	if apps = m.possible(apps); len(apps) == 0 {
 		return nil, m.nothing()
 	}
@@ -160,18 +168,19 @@ func (m *importer) fail(pos problem.Pos, subject, found string, hints ...string)
 }
 
 // ended returns the error of an import that ends with findings.
-func ended(found []problem.Problem) error {
+func ended(found []problem.Problem) *problem.Failure {
 	for i := range found {
 		found[i].Severity = problem.Error
 	}
 	return &problem.Failure{Err: found[0], Problems: found, Hints: []string{"nothing was written"}}
 }
 
-// reportAway records a repository that cannot be read. Such findings end the import once all are
-// known.
-func (m *importer) reportAway(pos problem.Pos, subject string, away *verify.Away) {
-	if !slices.ContainsFunc(m.away, func(p problem.Problem) bool { return p.Found == away.Text }) {
-		m.away = append(m.away, problemAt(pos, subject, away.Text, away.Hint))
+// reportAway records a repository that cannot be read. What reads it is left out. Where it may be
+// that of --from, all such findings end the import.
+func (m *importer) reportAway(s *applicationSet, away *verify.Away) {
+	p := problemAt(s.pos, s.subject(), away.Text, away.Hint)
+	if !slices.ContainsFunc(m.away, func(q problem.Problem) bool { return q.Found == p.Found && q.Subject == p.Subject && q.Pos == p.Pos }) {
+		m.away = append(m.away, p)
 	}
 }
 
@@ -184,7 +193,10 @@ func (m *importer) components(sets []applicationSet, apps []*application) (map[s
 				own = append(own, a)
 			}
 		}
-		if len(own) > 0 {
+		switch {
+		case sets[i].plain != nil && len(own) > 0:
+			own[0].component = m.stem(own[0])
+		case len(own) > 0:
 			m.nameComponents(&sets[i], own)
 		}
 	}

@@ -49,12 +49,12 @@ func (m *importer) possible(apps []*application) []*application {
 			m.report(a.set.pos, subject, fmt.Sprintf("is made twice, for clusters %q and %q: Argo CD makes the first", other.Cluster, a.Cluster))
 			continue
 		case other != nil:
-			m.report(a.set.pos, subject, fmt.Sprintf("is made by ApplicationSet %q, too (%s): one Application has one owner, and this one is left out", other.set.name, other.set.pos))
+			m.report(a.set.pos, subject, fmt.Sprintf("is made by %s, too (%s): one Application has one owner, and this one is left out", other.set.subject(), other.set.pos))
 			continue
 		}
 		if namespace != m.namespace && !elsewhere[a.set] {
 			elsewhere[a.set] = true
-			m.report(a.set.pos, fmt.Sprintf("ApplicationSet %q", a.set.name), fmt.Sprintf("its Applications are in namespace %q, and the fleet's in %q", namespace, m.namespace))
+			m.report(a.set.pos, a.set.subject(), fmt.Sprintf("its Applications are in namespace %q, and the fleet's in %q", namespace, m.namespace))
 		}
 		first[key] = a
 		out = append(out, a)

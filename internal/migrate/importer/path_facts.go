@@ -64,7 +64,7 @@ func (r recognition) templated(l list, i int) (dir, file string, err error) {
 	for n, a := range l.apps {
 		p := a.valueFiles()[i].Path
 		if parts[n] = strings.Split(p, "/"); len(parts[n]) != len(parts[0]) || strings.Contains(p, "{{") {
-			return "", "", unkept(fmt.Sprintf("value files %s and %s of ApplicationSet %q are not at the same depth", one, p, a.set.name))
+			return "", "", unkept(fmt.Sprintf("value files %s and %s of %s are not at the same depth", one, p, a.set.subject()))
 		}
 	}
 	var before, after []string
@@ -76,7 +76,7 @@ func (r recognition) templated(l list, i int) (dir, file string, err error) {
 		text, ok := r.part(l.apps, texts, parts[0][:j])
 		switch {
 		case !ok:
-			return "", "", unkept(fmt.Sprintf("no fact of the clusters says why ApplicationSet %q reads %s", l.apps[0].set.name, one))
+			return "", "", unkept(fmt.Sprintf("no fact of the clusters says why %s reads %s", l.apps[0].set.subject(), one))
 		case len(after) > 0, strings.Contains(text, r.facts[0].template):
 			after = append(after, text)
 		default:

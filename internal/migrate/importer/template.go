@@ -1,9 +1,9 @@
 package importer
 
 import (
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
@@ -28,47 +28,91 @@ metadata:
 {{- end }}
 `
 
+// templates returns the template of each Application. Texts by which the components of one
+// ApplicationSet differ become templates over what their parameter sets say of them.
+func (m *importer) templates(components map[string][]*application) map[*application]tree {
+	out, bySet, namespaced, name := map[*application]tree{}, map[*applicationSet][]*application{}, map[string]bool{}, m.destinationName()
+	for component, apps := range components {
+		namespaced[component] = hasNamespaces(apps)
+		for _, a := range apps {
+			out[a] = m.templateOf(a, name, namespaced[component])
+			bySet[a.set] = append(bySet[a.set], a)
+		}
+	}
+	for _, apps := range bySet {
+		if !slices.ContainsFunc(apps, func(a *application) bool { return a.component != apps[0].component }) {
+			continue
+		}
+		phrases, of := factor.Clusters{}, map[string]any{}
+		for i, a := range apps {
+			facts := m.phrases[a.Cluster]
+			facts.Own = []factor.Word{
+				{Text: manifest.Text(a.source(), "path"), Template: "{{ .chart.path }}"}, {Text: a.component, Template: "{{ .component }}"},
+				{Text: manifest.Text(a.source(), "helm", "releaseName"), Template: "{{ .releaseName }}"}, {},
+			}
+			if namespaced[a.component] {
+				facts.Own[3] = factor.Word{Text: manifest.Text(a.Spec, "destination", "namespace"), Template: "{{ .namespace }}"}
+			}
+			phrases[strconv.Itoa(i)], of[strconv.Itoa(i)] = facts, out[a]
+		}
+		shared, rest := phrases.Unify(of, func([]string) bool { return false })
+		common, _ := shared.(tree)
+		for i, a := range apps {
+			own, _ := rest[strconv.Itoa(i)].(tree)
+			out[a] = factor.Overlay(common, own)
+		}
+	}
+	return out
+}
+
 // blueprintOf returns the template of a component: what all of its Applications have in common, and
 // a patch for the rest.
-func (m *importer) blueprintOf(apps []*application) (blueprint, error) {
-	namespaced, name := hasNamespaces(apps), m.destinationName()
+func (m *importer) blueprintOf(apps []*application, templates map[*application]tree) (blueprint, error) {
 	trees := map[string]any{}
 	for _, a := range apps {
-		trees[a.Cluster] = m.templateOf(a, name, namespaced)
+		trees[a.Cluster] = templates[a]
 	}
 	shared, rest := m.phrases.Unify(trees, isOneTemplate)
 	out := blueprint{policy: policyOf(apps[0].set.tree), waves: wavesOf(apps[0].set.tree)}
 	out.template, _ = shared.(tree)
-	patches := map[string]string{}
-	for cluster, left := range rest {
-		t, _ := left.(tree)
-		if metadata, ok := t["metadata"]; ok {
-			m.report(apps[0].set.pos, fmt.Sprintf("component %q", apps[0].component), "labels or annotations that only some of its Applications have are left out: "+oneLine(string(manifest.Canonical(metadata))))
-			t = maps.Clone(t)
-			delete(t, "metadata")
+	patches, metadata := map[string]string{}, map[string]string{}
+	for _, a := range apps {
+		left, _ := rest[a.Cluster].(tree)
+		left = maps.Clone(left)
+		own := manifest.Copy(left["metadata"])
+		delete(left, "metadata")
+		if len(own) == 0 {
+			own["annotations"] = tree{}
 		}
-		patches[cluster] = ""
-		if len(t) > 0 {
-			text, err := yamldoc.FromAny(nil, t).YAML()
-			if err != nil {
-				return blueprint{}, err
-			}
-			patches[cluster] = string(text)
+		var err error
+		if metadata[a.Cluster], err = yamlOf(own); err != nil {
+			return blueprint{}, err
+		}
+		metadata[a.Cluster] = "  " + strings.ReplaceAll(strings.TrimSuffix(metadata[a.Cluster], "\n"), "\n", "\n  ") + "\n"
+		if patches[a.Cluster], err = yamlOf(left); err != nil {
+			return blueprint{}, err
 		}
 	}
-	if len(patches) > 0 {
-		for _, a := range apps {
-			if _, ok := patches[a.Cluster]; !ok {
-				patches[a.Cluster] = ""
-			}
-		}
-		out.patch = m.phrases.Conditional(patches, func(condition string) string { return "{{-" + strings.TrimPrefix(condition, "{{") + "\n" })
-	}
+	lines := func(condition string) string { return "{{-" + strings.TrimPrefix(condition, "{{") + "\n" }
+	out.patch = m.phrases.Conditional(patches, lines)
 	if out.patch != "" {
 		out.patch = strings.TrimSuffix(out.patch, "\n") + "\n"
 	}
-	out.patch += cascade
+	if len(slices.Compact(slices.Sorted(maps.Values(metadata)))) > 1 { // all have none if they are equal
+		out.patch += "metadata:\n" + m.phrases.Conditional(metadata, lines) + strings.Replace(cascade, "metadata:\n", "", 1)
+	} else {
+		out.patch += cascade
+	}
 	return out, nil
+}
+
+// yamlOf returns a tree as YAML; empty for an empty one.
+func yamlOf(t tree) (string, error) {
+	if len(t) == 0 {
+		return "", nil
+	}
+	text, err := yamldoc.FromAny(nil, t).YAML()
+	return string(text), err
 }
 
 // isOneTemplate reports whether a patch may not set a path.

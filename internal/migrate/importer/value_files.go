@@ -91,7 +91,7 @@ func (m *importer) hierarchyOf(lists []list, called string) (*valueHierarchy, er
 				at++
 				order = slices.Insert(order, at, dir)
 			case found < at:
-				return nil, unkept(fmt.Sprintf("ApplicationSet %q lists the files of %s in another order than others", l.apps[0].set.name, dir))
+				return nil, unkept(fmt.Sprintf("%s lists the files of %s in another order than others", l.apps[0].set.subject(), dir))
 			default:
 				at = found
 			}

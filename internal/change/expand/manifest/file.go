@@ -69,8 +69,8 @@ func Items(tree Tree) (out []Tree, list bool) {
 	return out, list
 }
 
-// Documents returns the documents of a file, each at its lines. With an error, it returns the
-// documents before the invalid one.
+// Documents returns the documents of a file, each at its lines. The last of two equal keys counts,
+// as in Argo CD and kubectl. With an error, it returns the documents before the invalid one.
 func Documents(f *snapshot.File) ([]*yamldoc.Doc, error) {
 	var out []*yamldoc.Doc
 	var from int
@@ -84,7 +84,7 @@ func Documents(f *snapshot.File) ([]*yamldoc.Doc, error) {
 		for i := range numbers {
 			numbers[i] = from + i + 1
 		}
-		doc, err := yamldoc.ParseLines(f.Path, []byte(body), numbers)
+		doc, err := yamldoc.ParseLenient(f.Path, []byte(body), numbers)
 		if err != nil {
 			return err
 		}

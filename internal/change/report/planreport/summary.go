@@ -53,11 +53,12 @@ func summaryOf(hubs []plan.Hub) Summary {
 	for _, hub := range hubs {
 		unchanged := hub.UnchangedApplications
 		for _, o := range hub.Objects {
-			if o.Counted && o.Action == plan.Change {
-				s.Applications.Change++
-				unchanged = max(0, unchanged-1) // not all of them have been counted
-			} else {
+			if !o.Counted {
 				s.Objects++
+				continue
+			}
+			if s.Applications.add(o.Action); o.Action != plan.Create {
+				unchanged = max(0, unchanged-1) // not all of them have been counted
 			}
 		}
 		for _, a := range hub.Secrets {
@@ -134,11 +135,18 @@ func (s Summary) String() string {
 	if details != "" {
 		applications += " (" + details + ")"
 	}
+	hasClusters := s.Clusters != Counts{}
 	if clusters == "" && applications == "" && s.Objects == 0 {
-		return "no changes: " + report.Count(s.Clusters.Unchanged, "cluster") + ", " + report.Count(s.Applications.Unchanged, "Application") + s.notFollowed()
+		out := "no changes: "
+		if hasClusters {
+			out += report.Count(s.Clusters.Unchanged, "cluster") + ", "
+		}
+		return out + report.Count(s.Applications.Unchanged, "Application") + s.notFollowed()
 	}
-	out := fmt.Sprintf("clusters: %s; Applications: %s, %d unchanged",
-		cmp.Or(clusters, "none changed"), cmp.Or(applications, "none to change"), s.Applications.Unchanged)
+	out := fmt.Sprintf("Applications: %s, %d unchanged", cmp.Or(applications, "none to change"), s.Applications.Unchanged)
+	if hasClusters {
+		out = "clusters: " + cmp.Or(clusters, "none changed") + "; " + out
+	}
 	if s.Objects > 0 {
 		out += "; " + report.Count(s.Objects, "other object")
 	}

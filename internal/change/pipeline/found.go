@@ -1,0 +1,50 @@
+package pipeline
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/fleet"
+)
+
+// A repository without a fleet is followed from its own Applications and ApplicationSets. It gets a
+// fleet of one hub that registers nothing, which stands for the Argo CD that runs them.
+
+const foundHub = "argocd"
+
+var (
+	foundLayout = []byte("apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups: {fleet: null, monitoring: null, resources: null}\n# of a repository without a fleet\n")
+	foundMember = []byte("clusterName: " + foundHub + "\ntenant: " + foundHub + "\nfleet_member: hub-cluster\n")
+)
+
+// isFleet reports whether a repository has files of a fleet.
+func isFleet(s *snapshot.Snapshot) bool {
+	return len(s.Under("fleet")) > 0 || len(s.Under("versions")) > 0
+}
+
+// isFound reports whether a snapshot is that of a repository without a fleet.
+func isFound(s *snapshot.Snapshot) bool {
+	f := s.File(fleet.LayoutFile)
+	return f != nil && bytes.Equal(f.Data, foundLayout)
+}
+
+// found returns snapshots with the fleet of a repository that has none, but has Applications or
+// ApplicationSets; others as they are.
+func found(all ...*snapshot.Snapshot) []*snapshot.Snapshot {
+	if slices.ContainsFunc(all, isFleet) || !slices.ContainsFunc(all, func(s *snapshot.Snapshot) bool {
+		return slices.ContainsFunc(s.FilesUnder(""), source.MayMakeApplications)
+	}) {
+		return all
+	}
+	out := make([]*snapshot.Snapshot, len(all))
+	for i, s := range all {
+		files := map[string]*snapshot.File{}
+		for name, data := range map[string][]byte{fleet.LayoutFile: foundLayout, "fleet/fleet-members/" + foundHub + "/" + foundHub + ".yaml": foundMember} {
+			files[name] = snapshot.NewFile(name, data, snapshot.MaxFileSize)
+		}
+		out[i] = s.With(files)
+	}
+	return out
+}
