@@ -26,6 +26,7 @@ type renderedCharts struct {
 	// kubeVersion and apiVersions are the versions of the clusters that charts are rendered for.
 	kubeVersion string
 	apiVersions []string
+	roots       []string
 }
 
 func (r *renderedCharts) flags(cmd *cobra.Command) {
@@ -54,7 +55,7 @@ func (r *renderedCharts) check() error {
 // called.
 func (r *renderedCharts) pipelines(ctx context.Context, shared *options, instead []string, clusters []expand.Cluster) (p *pipeline.Pipelines, done func(), err error) {
 	o := pipeline.Options{
-		Repository: shared.repo, Tools: shared.tools(), Secrets: externalsecrets.Read, KubeVersion: r.kubeVersion, APIVersions: r.apiVersions, Instead: instead, Clusters: clusters,
+		Repository: shared.repo, Tools: shared.tools(), Secrets: externalsecrets.Read, KubeVersion: r.kubeVersion, APIVersions: r.apiVersions, Instead: instead, Roots: r.roots, Clusters: clusters,
 	}
 	done = func() {}
 	if r.render {

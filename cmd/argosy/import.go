@@ -31,7 +31,12 @@ func existingFlags(cmd *cobra.Command, s *existing.Source) {
 
 // clustersFlag adds --clusters.
 func clustersFlag(cmd *cobra.Command, to *[]string) {
-	cmd.Flags().StringArrayVar(to, "clusters", nil, "a `file` of cluster Secrets (kubectl get secrets -o yaml), without reading their credentials; may be repeated")
+	cmd.Flags().StringArrayVar(to, "clusters", nil, "a `file` of cluster Secrets, whose credentials are not read; may be repeated")
+}
+
+// rootsFlag adds --root.
+func rootsFlag(cmd *cobra.Command, to *[]string) {
+	cmd.Flags().StringArrayVar(to, "root", nil, "without a fleet: follow only the roots at this `path`; may be repeated")
 }
 
 func newImport(o *options) *cobra.Command {

@@ -44,7 +44,7 @@ func (o *options) released(ctx context.Context, factsFrom, instead []string) (*f
 
 // factsFlag adds --facts.
 func factsFlag(cmd *cobra.Command, to *[]string) {
-	cmd.Flags().StringArrayVar(to, "facts", nil, "facts of the clusters: a `file` of kind Facts, a folder of them (one of each hub), or none; may be repeated")
+	cmd.Flags().StringArrayVar(to, "facts", nil, "facts of the clusters: a `file` of kind Facts, a folder of them, or none; may be repeated")
 }
 
 // revisionFlag adds --revision, which sets the option Instead of a planner.

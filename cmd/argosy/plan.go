@@ -102,6 +102,7 @@ func newPlan(o *options) *cobra.Command {
 	cmd.Flags().StringVar(&q.Hub, "hub", "", "show only this hub")
 	factsFlag(cmd, &factsFrom)
 	clustersFlag(cmd, &clustersFrom)
+	rootsFlag(cmd, &charts.roots)
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with status 1 if there are changes")
 	cmd.Flags().BoolVar(&detailed, "detailed-exit-code", false, "end with status 3 if there are changes, 4 if there are removals beyond the budget")
 	charts.flags(cmd)

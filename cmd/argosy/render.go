@@ -18,7 +18,7 @@ import (
 func newRender(o *options) *cobra.Command {
 	var q pipeline.RenderQuestion
 	var out string
-	var factsFrom, clustersFrom, instead []string
+	var factsFrom, clustersFrom, roots, instead []string
 	cmd := &cobra.Command{
 		Use:   "render --hub HUB --out DIR",
 		Short: "Write the objects of a hub's pipeline as static files",
@@ -50,7 +50,7 @@ empty one. It works in a folder .argosy-new-* beside it, which a killed render l
 			if err != nil {
 				return err
 			}
-			pipelines, err := pipeline.New(cmd.Context(), pipeline.Options{Repository: o.repo, Tools: o.tools(), Instead: instead, Clusters: clusters})
+			pipelines, err := pipeline.New(cmd.Context(), pipeline.Options{Repository: o.repo, Tools: o.tools(), Instead: instead, Roots: roots, Clusters: clusters})
 			if err != nil {
 				return err
 			}
@@ -71,6 +71,7 @@ empty one. It works in a folder .argosy-new-* beside it, which a killed render l
 	choiceFlag(cmd, &q.Form, "form", "", "what to write: ", pipeline.Forms...)
 	factsFlag(cmd, &factsFrom)
 	clustersFlag(cmd, &clustersFrom)
+	rootsFlag(cmd, &roots)
 	revisionFlag(cmd, &instead, "charts")
 	o.completeFleet(cmd, "hub", hubs)
 	o.completeFleet(cmd, "owner", func(st *fleetstate.State) []string { return append([]string{"hub"}, clusters(st, q.Hub)...) })

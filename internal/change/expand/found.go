@@ -1,7 +1,6 @@
 package expand
 
 import (
-	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -13,16 +12,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// A repository without a fleet has no list of roots. Its roots are the ApplicationSets and
-// Applications in its files that none of its own Applications deploys.
-
 // IsFound reports whether the repository has no fleet.
 func (h *Hub) IsFound() bool { return h.o.IsFound }
 
 // Applications counts the Applications that are followed.
 func (h *Hub) Applications() (n int) {
 	h.Walk(false, func(o *object.Object) bool {
-		if o.Application() {
+		if o.Application() && !isFoundFolder(o) {
 			n++
 		}
 		return true
@@ -30,27 +26,54 @@ func (h *Hub) Applications() (n int) {
 	return n
 }
 
-// found returns the roots of a repository without a fleet, and learns its address.
-func (h *Hub) found() (roots []*object.Object) {
+// foundURL stands for the repository in the Application of a folder that is a root.
+const foundURL = "https://repository.invalid"
+
+// isFoundFolder reports whether an object stands for a folder that is a root.
+func isFoundFolder(o *object.Object) bool {
+	return o.Parent == nil && manifest.Text(o.Tree, "spec", "source", "repoURL") == foundURL
+}
+
+// found returns the roots of a repository without a fleet, and learns its address: the Applications
+// and ApplicationSets in its files, and charts that make some, that none of its own deploys.
+func (h *Hub) found() []*object.Object {
+	h.urls[source.Address(foundURL)] = ""
+	var all, named []*object.Object
+	charts, kustomized := map[string]bool{}, map[string]bool{}
+	for _, root := range h.o.Roots {
+		if root = path.Clean(root); source.KustomizationOf(h.o.Snapshot, root) != nil {
+			named = append(named, h.foundFolder(root)...)
+			kustomized[root] = true
+		}
+	}
 	for _, f := range h.o.Snapshot.FilesUnder("") {
-		if !source.MayMakeApplications(f) || source.IsTemplate(h.o.Snapshot, f) {
+		if kustomized[path.Dir(f.Path)] {
+			continue
+		}
+		if source.Transforms(f) && len(source.ApplicationFiles(h.o.Snapshot, path.Dir(f.Path))) > 0 {
+			kustomized[path.Dir(f.Path)] = false
+		}
+		if !source.MayMakeApplications(f) || !h.isNamed(f.Path) {
+			continue
+		}
+		if chart := source.TemplateOf(h.o.Snapshot, f); chart != "" {
+			charts[chart] = true
 			continue
 		}
 		if _, err := manifest.Objects(f); err != nil {
-			p := problem.From(err, problem.InvalidYAML, problem.Pos{File: f.Path})[0]
-			h.report(problem.Problem{Reason: problem.NotExpanded, Severity: problem.Warning, Pos: p.Pos, Subject: p.Pos.String(), Found: "a file is not followed: " + p.Found})
+			h.reportUnread(problem.From(err, problem.InvalidYAML, problem.Pos{File: f.Path})[0])
 			continue
 		}
 		objects, _ := h.writtenObjects(f, nil, ownerHub)
 		for _, o := range objects {
 			if o.Application() || o.ApplicationSet() && manifest.At(o.Tree, "spec", "generators") != nil {
-				roots = append(roots, o)
+				all = append(all, o)
 			}
 		}
 	}
-	h.adoptFound(roots)
+	h.adoptFound(all)
 	deployed := map[string]bool{} // files, by the Applications of other files
-	for _, o := range roots {
+	for _, o := range all {
 		if !o.Application() || deployed[o.Pos.File] {
 			continue
 		}
@@ -62,64 +85,77 @@ func (h *Hub) found() (roots []*object.Object) {
 			}
 		}
 	}
-	return slices.DeleteFunc(roots, func(o *object.Object) bool { return deployed[o.Pos.File] })
-}
-
-// adoptFound learns this repository's address: the one whose paths are here most often.
-func (h *Hub) adoptFound(roots []*object.Object) {
-	here, revisions := map[string]int{}, map[string]map[string]int{}
-	var count func(v any)
-	count = func(v any) {
-		switch v := v.(type) {
-		case []any:
-			for _, x := range v {
-				count(x)
-			}
-		case manifest.Tree:
-			for _, x := range v {
-				count(x)
-			}
-			address := source.Address(manifest.Text(v, "repoURL"))
-			if address == "" || v["chart"] != nil || !h.hasPaths(v) {
-				return
-			}
-			if here[address]++; revisions[address] == nil {
-				revisions[address] = map[string]int{}
-			}
-			revisions[address][cmp.Or(manifest.Text(v, "targetRevision"), manifest.Text(v, "revision"))]++
+	roots := slices.DeleteFunc(slices.Clone(all), func(o *object.Object) bool { return deployed[o.Pos.File] })
+	if len(roots) == len(all) && len(charts)+len(kustomized) == 0 {
+		return append(named, roots...)
+	}
+	reached := map[object.Key]bool{}
+	h.probe(roots).Walk(false, func(o *object.Object) bool {
+		reached[o.Key()] = true
+		for _, s := range o.Sources() {
+			delete(charts, path.Clean(s.Path))
+			kustomized[path.Clean(s.Path)] = true
 		}
-	}
-	for _, o := range roots {
-		count(o.Tree)
-	}
-	most := func(of map[string]int) (out string) {
-		for _, key := range slices.Sorted(maps.Keys(of)) {
-			if out == "" || of[key] > of[out] {
-				out = key
-			}
-		}
-		return out
-	}
-	if address := most(here); address != "" {
-		h.urls[address] = most(revisions[address])
-	}
-}
-
-// hasPaths reports whether this repository has a path of a source or of a generator, as far as it
-// is no template.
-func (h *Hub) hasPaths(of manifest.Tree) bool {
-	paths := []string{manifest.Text(of, "path")}
-	for _, key := range []string{"directories", "files"} {
-		list, _ := of[key].([]any)
-		for _, x := range list {
-			paths = append(paths, manifest.Text(x, "path"))
-		}
-	}
-	return slices.ContainsFunc(paths, func(p string) bool {
-		if i := strings.IndexAny(p, "*{?["); i >= 0 {
-			p = path.Dir(p[:i] + "x")
-		}
-		p = path.Clean(p)
-		return p != "." && (h.o.Snapshot.File(p) != nil || len(h.o.Snapshot.Under(p)) > 0)
+		return true
 	})
+	for _, o := range all {
+		if !reached[o.Key()] { // what deploys its file is not followed
+			roots = append(roots, o)
+		}
+	}
+	for _, chart := range slices.Sorted(maps.Keys(charts)) {
+		roots = append(roots, h.foundFolder(chart)...)
+	}
+	for _, dir := range slices.Sorted(maps.Keys(kustomized)) {
+		if !kustomized[dir] && len(h.o.Roots) == 0 {
+			h.report(problem.Problem{
+				Reason: problem.NotExpanded, Severity: problem.Warning, Pos: problem.Pos{File: source.KustomizationOf(h.o.Snapshot, dir).Path}, Subject: "the kustomization " + dir,
+				Found: "changes Applications, which are followed without it", Hints: []string{"--root " + dir + " follows it"},
+			})
+		}
+	}
+	return append(named, roots...)
+}
+
+// isNamed reports whether a file is at one of the paths of the roots, if there are any.
+func (h *Hub) isNamed(file string) bool {
+	return len(h.o.Roots) == 0 || slices.ContainsFunc(h.o.Roots, func(root string) bool { return strings.HasPrefix(file+"/", path.Clean(root)+"/") || root == "." })
+}
+
+// probe is a hub with the roots, whose problems nobody reads.
+func (h *Hub) probe(roots []*object.Object) *Hub {
+	return &Hub{o: h.o, roots: roots, urls: h.urls, reported: map[string]bool{}}
+}
+
+// foundFolder returns the root that deploys a chart or a kustomization, if it can be rendered.
+func (h *Hub) foundFolder(dir string) []*object.Object {
+	o := &object.Object{Engine: ownerHub, Pos: problem.Pos{File: dir}, Tree: manifest.Tree{
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": manifest.Tree{"name": path.Base(dir)},
+		"spec": manifest.Tree{"source": manifest.Tree{"repoURL": foundURL, "path": dir}, "destination": manifest.Tree{"server": inCluster}},
+	}}
+	p := h.probe(nil)
+	var made []*object.Object
+	p.below(o, true, func(x *object.Object, _ func() *object.Object) bool { made = append(made, x); return true })
+	if found := problem.Errors(p.Problems()); len(found) > 0 {
+		h.reportUnread(found[0])
+		return nil
+	}
+	h.adoptFound(made)
+	return []*object.Object{o}
+}
+
+// reportUnread reports a file that is not followed: all else is.
+func (h *Hub) reportUnread(p problem.Problem) {
+	h.report(problem.Problem{Reason: problem.NotExpanded, Severity: problem.Warning, Pos: p.Pos, Subject: p.Pos.String(), Found: "a file is not followed: " + p.Found})
+}
+
+// adoptFound learns this repository's address.
+func (h *Hub) adoptFound(objects []*object.Object) {
+	trees := make([]any, len(objects))
+	for i, o := range objects {
+		trees[i] = o.Tree
+	}
+	if address, revision := source.AddressOf(h.o.Snapshot, trees); address != "" {
+		h.urls[address] = revision
+	}
 }

@@ -38,9 +38,10 @@ type Options struct {
 	// to Helm's own.
 	KubeVersion string
 	APIVersions []string
-	// IsFound says that the repository has no fleet: its roots are those that are found in its
-	// files. Clusters are the clusters that cluster generators list; nil if they are not followed.
+	// IsFound has roots found in the files of a repository without a fleet, or at the paths Roots.
+	// Cluster generators list Clusters; nil if they are not followed.
 	IsFound  bool
+	Roots    []string
 	Clusters []Cluster
 }
 

@@ -22,7 +22,7 @@ func (h *Hub) Static(owner string) []*object.Object {
 		if p := o.Parent; p != nil && o.ApplicationSet() && o.Engine == p.Engine {
 			brings[p.Key()] = true
 		}
-		if o.Engine == owner && (o.Application() && (o.Parent != nil || h.o.IsFound) || flux.OfArtifact(o)) {
+		if o.Engine == owner && (o.Application() && (o.Parent != nil || h.o.IsFound && !isFoundFolder(o)) || flux.OfArtifact(o)) {
 			out = append(out, o.Unsteered().WithoutDigest())
 		}
 		return true

@@ -112,8 +112,12 @@ func (h *Hub) duplicate(o, first *object.Object) {
 	if o.Pos == first.Pos && o.Parent != nil && first.Parent != nil {
 		found, related = fmt.Sprintf("is made twice, by %s and %s", first.Parent.Key(), o.Parent.Key()), nil
 	}
+	severity := problem.Error
+	if h.o.IsFound { // roots that are found may be those of several hubs
+		severity = problem.Warning
+	}
 	h.report(problem.Problem{
-		Reason: problem.DuplicateName, Severity: problem.Error, Pos: o.Pos, Subject: fmt.Sprintf("%s %q", o.Kind(), o.Name()),
+		Reason: problem.DuplicateName, Severity: severity, Pos: o.Pos, Subject: fmt.Sprintf("%s %q", o.Kind(), o.Name()),
 		Found: found, Expected: "one object of each name", Related: related, Cluster: o.Parameters,
 	})
 }

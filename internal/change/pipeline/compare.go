@@ -76,7 +76,19 @@ func (p *Pipelines) Plan(ctx context.Context, q Question) (planreport.Plan, erro
 // snapshots reads both revisions, concurrently where no mounts are given: the mounts of the head
 // depend on the base. It completes the name of the head.
 func (p *Pipelines) snapshots(ctx context.Context, q *Question) (before, after *snapshot.Snapshot, err error) {
-	base, head := p.o.Repository, p.o.Repository
+	r := p.o.Repository
+	if before, after, err = r.both(ctx, q); err != nil || !isWithoutFleet(before, after) {
+		return before, after, err
+	}
+	r.anyName = true
+	if before, after, err = r.both(ctx, q); err != nil {
+		return nil, nil, err
+	}
+	return found(before), found(after), nil
+}
+
+func (r Repository) both(ctx context.Context, q *Question) (before, after *snapshot.Snapshot, err error) {
+	base, head := r, r
 	var warnings [2]problem.List
 	base.Warn = func(w problem.Problem) { warnings[0] = append(warnings[0], w) }
 	head.Warn = func(w problem.Problem) { warnings[1] = append(warnings[1], w) }
@@ -91,16 +103,12 @@ func (p *Pipelines) snapshots(ctx context.Context, q *Question) (before, after *
 		head.base = newBaseMounts(before)
 		read[1]()
 	}
-	if warn := p.o.Repository.Warn; warn != nil {
+	if warn := r.Warn; warn != nil {
 		for _, w := range slices.Concat(warnings[0], warnings[1]) {
 			warn(w)
 		}
 	}
-	if err := cmp.Or(errs[0], errs[1]); err != nil {
-		return before, after, err
-	}
-	both := found(before, after)
-	return both[0], both[1], nil
+	return before, after, cmp.Or(errs[0], errs[1])
 }
 
 // comparison is a plan, what the guard would decide, and the problems of both revisions.

@@ -30,21 +30,18 @@ func isFound(s *snapshot.Snapshot) bool {
 	return f != nil && bytes.Equal(f.Data, foundLayout)
 }
 
-// found returns snapshots with the fleet of a repository that has none, but has Applications or
-// ApplicationSets; others as they are.
-func found(all ...*snapshot.Snapshot) []*snapshot.Snapshot {
-	if slices.ContainsFunc(all, isFleet) || !slices.ContainsFunc(all, func(s *snapshot.Snapshot) bool {
+// isWithoutFleet reports whether a repository has no fleet, but Applications or ApplicationSets.
+func isWithoutFleet(revisions ...*snapshot.Snapshot) bool {
+	return !slices.ContainsFunc(revisions, isFleet) && slices.ContainsFunc(revisions, func(s *snapshot.Snapshot) bool {
 		return slices.ContainsFunc(s.FilesUnder(""), source.MayMakeApplications)
-	}) {
-		return all
+	})
+}
+
+// found returns the snapshot of a repository without a fleet, with one.
+func found(s *snapshot.Snapshot) *snapshot.Snapshot {
+	files := map[string]*snapshot.File{}
+	for name, data := range map[string][]byte{fleet.LayoutFile: foundLayout, "fleet/fleet-members/" + foundHub + "/" + foundHub + ".yaml": foundMember} {
+		files[name] = snapshot.NewFile(name, data, snapshot.MaxFileSize)
 	}
-	out := make([]*snapshot.Snapshot, len(all))
-	for i, s := range all {
-		files := map[string]*snapshot.File{}
-		for name, data := range map[string][]byte{fleet.LayoutFile: foundLayout, "fleet/fleet-members/" + foundHub + "/" + foundHub + ".yaml": foundMember} {
-			files[name] = snapshot.NewFile(name, data, snapshot.MaxFileSize)
-		}
-		out[i] = s.With(files)
-	}
-	return out
+	return s.With(files)
 }

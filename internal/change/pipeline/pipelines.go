@@ -39,6 +39,8 @@ type Options struct {
 	// Instead names revisions to read in place of the revisions that charts and catalogs name:
 	// NAME=REV.
 	Instead []string
+	// Roots are the files and folders of the roots of a repository without a fleet; default all.
+	Roots []string
 	// Clusters are those that cluster generators list, where the repository has no fleet; nil where
 	// they are not known.
 	Clusters []expand.Cluster
@@ -89,7 +91,7 @@ func (p *Pipelines) hub(st *fleetstate.State, s *snapshot.Snapshot, hub string, 
 		State: st, Snapshot: s, Hub: hub, Tools: tools, Cache: cache, At: p.at, KubeVersion: p.o.KubeVersion, APIVersions: p.o.APIVersions,
 	}
 	if o.IsFound = isFound(s); o.IsFound {
-		o.Clusters = p.o.Clusters
+		o.Roots, o.Clusters = p.o.Roots, p.o.Clusters
 	}
 	return expand.New(o)
 }

@@ -63,7 +63,14 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 	if err != nil {
 		return nil, nil, err
 	}
-	snap = found(snap)[0]
+	if isWithoutFleet(snap) {
+		repository := p.o.Repository
+		repository.anyName = true
+		if snap, err = repository.Snapshot(ctx, repository.limits()); err != nil {
+			return nil, nil, err
+		}
+		snap = found(snap)
+	}
 	st, err := fleetstate.Build(nil, snap, q.Facts)
 	if err == nil && len(st.Problems) > 0 {
 		err = problem.List(st.Problems)
@@ -103,7 +110,7 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 		for _, w := range problems {
 			warn(w) // everything else is followed
 		}
-		problems = problem.Errors(problems)
+		problems = nil
 	}
 	if len(problems) > 0 {
 		return nil, nil, &problem.Failure{Findings: true, Err: problems[0], Problems: problems, Hints: hints}

@@ -34,6 +34,8 @@ type Repository struct {
 	// repository that the layout names. MountBase holds the revisions of those folders for a plan's
 	// base: `PATH=REV`.
 	Mounts, MountBase []string
+	// anyName has files of any name read: kustomizations and charts may have them.
+	anyName bool
 	// base holds the mounts of the base, for the head of a plan: `PATH=git` fetches what they name.
 	base *baseMounts
 	// Warn is called with each problem of something that is left out.
@@ -125,9 +127,16 @@ func (r Repository) revision(ctx context.Context, name *string) (*snapshot.Snaps
 		}
 	}
 	if *name == "" {
-		return r.Snapshot(ctx, Charts)
+		return r.Snapshot(ctx, r.limits())
 	}
 	return r.at(ctx, "--head", *name)
+}
+
+// limits are those of snapshots that are followed to objects.
+func (r Repository) limits() source.Limits {
+	out := Charts
+	out.AnyName = r.anyName
+	return out
 }
 
 // State reads the repository and builds its state with facts.
@@ -145,11 +154,11 @@ func (r Repository) State(ctx context.Context, f facts.Set) (*fleetstate.State, 
 
 // at reads a revision of a clone, which a flag names.
 func (r Repository) at(ctx context.Context, flag, revision string) (*snapshot.Snapshot, error) {
-	s, err := git.Revision(ctx, r.Location, revision, Charts)
+	s, err := git.Revision(ctx, r.Location, revision, r.limits())
 	var e *source.Error
 	switch {
 	case err == nil:
-		return r.complete(ctx, s, Charts, flag == "--base")
+		return r.complete(ctx, s, r.limits(), flag == "--base")
 	case !errors.As(err, &e):
 		return nil, problem.Usage(nil, "%s: %w", flag, err)
 	}

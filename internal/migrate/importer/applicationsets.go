@@ -48,7 +48,7 @@ func (m *importer) applicationSets() []applicationSet {
 		if !isNamed && !manifest.IsFile(f.Path) || !bytes.Contains(f.Data, []byte("argoproj.io/")) {
 			continue
 		}
-		if line := kindLine(f.Data); line > 0 && source.IsTemplate(m.o.Repositories.Own.Snapshot, f) {
+		if line := kindLine(f.Data); line > 0 && source.TemplateOf(m.o.Repositories.Own.Snapshot, f) != "" {
 			m.report(problem.Pos{File: f.Path, Line: line}, "the file", "is a template of a chart", renderHint)
 			continue
 		}
@@ -99,9 +99,6 @@ func isMade(app tree) bool {
 
 const renderHint = "render it (helm template), and give the output: --applicationsets FILE"
 
-// transformers lists the keys of a kustomization that change the ApplicationSets below it.
-var transformers = []string{"patches", "patchesStrategicMerge", "patchesJson6902", "namePrefix", "nameSuffix", "replacements", "vars", "transformers", "components"}
-
 // reportKustomized reports kustomizations that change ApplicationSets, which are read as they are.
 func (m *importer) reportKustomized(sets []applicationSet) {
 	for _, f := range m.o.Repositories.Own.Snapshot.FilesUnder("") {
@@ -110,7 +107,7 @@ func (m *importer) reportKustomized(sets []applicationSet) {
 			continue
 		}
 		doc, _ := yamldoc.ParseLenient(f.Path, f.Data, nil)
-		for _, key := range transformers {
+		for _, key := range source.Transformers {
 			n := doc.Root.Get(key)
 			if n.IsNull() {
 				continue

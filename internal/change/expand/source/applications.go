@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"path"
 	"regexp"
@@ -23,7 +24,7 @@ func MayMakeApplications(f *snapshot.File) bool {
 }
 
 // ApplicationFiles returns the files with Applications or ApplicationSets that a folder or a file
-// deploys, with those of the folders that its kustomizations name.
+// deploys: as a kustomization, a chart, or plain manifests.
 func ApplicationFiles(snap *snapshot.Snapshot, dir string) []string {
 	seen, out := map[string]bool{}, map[string]bool{}
 	applicationFiles(snap, path.Clean(dir), seen, out)
@@ -35,21 +36,36 @@ func applicationFiles(snap *snapshot.Snapshot, dir string, seen, out map[string]
 		return
 	}
 	seen[dir] = true
-	for _, f := range append([]*snapshot.File{snap.File(dir)}, snap.FilesUnder(strings.TrimPrefix(dir, "."))...) {
+	files := append([]*snapshot.File{snap.File(dir)}, snap.FilesUnder(dir)...)
+	if f := KustomizationOf(snap, dir); f != nil {
+		for _, below := range Resources(f) {
+			applicationFiles(snap, below, seen, out)
+		}
+		return
+	}
+	if snap.File(path.Join(dir, "Chart.yaml")) != nil {
+		files = snap.FilesUnder(path.Join(dir, "templates"))
+	}
+	for _, f := range files {
 		if MayMakeApplications(f) {
 			out[f.Path] = true
-		}
-		if f != nil {
-			for _, below := range Resources(f) {
-				applicationFiles(snap, below, seen, out)
-			}
 		}
 	}
 }
 
-// Resources returns the files and folders that a kustomization names; nil for another file.
-func Resources(f *snapshot.File) (out []string) {
-	if !slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, path.Base(f.Path)) {
+// KustomizationOf returns the kustomization of a folder; nil for none.
+func KustomizationOf(snap *snapshot.Snapshot, dir string) *snapshot.File {
+	for _, name := range KustomizationFiles {
+		if f := snap.File(path.Join(dir, name)); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// keysOf returns the keys of a kustomization; nil for another file.
+func keysOf(f *snapshot.File) manifest.Tree {
+	if !slices.Contains(KustomizationFiles, path.Base(f.Path)) {
 		return nil
 	}
 	doc, err := yamldoc.ParseLenient(f.Path, f.Data, nil)
@@ -57,6 +73,21 @@ func Resources(f *snapshot.File) (out []string) {
 		return nil
 	}
 	t, _ := doc.Root.Any().(manifest.Tree)
+	return t
+}
+
+// Transformers are the keys of a kustomization that change the objects below it.
+var Transformers = []string{"patches", "patchesStrategicMerge", "patchesJson6902", "namePrefix", "nameSuffix", "replacements", "vars", "transformers", "components"}
+
+// Transforms reports whether a file is a kustomization that changes the objects below it.
+func Transforms(f *snapshot.File) bool {
+	t := keysOf(f)
+	return slices.ContainsFunc(Transformers, func(key string) bool { return t[key] != nil })
+}
+
+// Resources returns the files and folders that a kustomization names; nil for another file.
+func Resources(f *snapshot.File) (out []string) {
+	t := keysOf(f)
 	for _, key := range []string{"resources", "bases", "components"} {
 		for _, r := range manifest.Strings(t[key]) {
 			out = append(out, path.Join(path.Dir(f.Path), r))
@@ -65,12 +96,69 @@ func Resources(f *snapshot.File) (out []string) {
 	return out
 }
 
-// IsTemplate reports whether Helm renders a file.
-func IsTemplate(snap *snapshot.Snapshot, f *snapshot.File) bool {
+// TemplateOf returns the folder of the chart that a file is a template of; empty for another file.
+func TemplateOf(snap *snapshot.Snapshot, f *snapshot.File) string {
 	for dir := path.Dir(f.Path); dir != path.Dir(dir); dir = path.Dir(dir) {
-		if path.Base(dir) == "templates" && snap.File(path.Join(path.Dir(dir), "Chart.yaml")) != nil {
-			return bytes.Contains(f.Data, []byte("{{"))
+		if path.Base(dir) == "templates" && snap.File(path.Join(path.Dir(dir), "Chart.yaml")) != nil && bytes.Contains(f.Data, []byte("{{")) {
+			return path.Dir(dir)
 		}
 	}
-	return false
+	return ""
+}
+
+// AddressOf returns the address and the revision by which Applications and ApplicationSets name
+// their own repository: the one whose paths it has most often. Empty if it has none.
+func AddressOf(snap *snapshot.Snapshot, applications []any) (address, revision string) {
+	here, revisions := map[string]int{}, map[string]map[string]int{}
+	var count func(v any)
+	count = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, x := range v {
+				count(x)
+			}
+		case manifest.Tree:
+			for _, x := range v {
+				count(x)
+			}
+			address := Address(manifest.Text(v, "repoURL"))
+			if address == "" || v["chart"] != nil || !hasPaths(snap, v) {
+				return
+			}
+			if here[address]++; revisions[address] == nil {
+				revisions[address] = map[string]int{}
+			}
+			revisions[address][cmp.Or(manifest.Text(v, "targetRevision"), manifest.Text(v, "revision"))]++
+		}
+	}
+	count(applications)
+	most := func(of map[string]int) (out string) {
+		for _, key := range slices.Sorted(maps.Keys(of)) {
+			if out == "" || of[key] > of[out] {
+				out = key
+			}
+		}
+		return out
+	}
+	address = most(here)
+	return address, most(revisions[address])
+}
+
+// hasPaths reports whether a repository has a path of a source or of a generator, as far as it is
+// no template.
+func hasPaths(snap *snapshot.Snapshot, of manifest.Tree) bool {
+	paths := []string{manifest.Text(of, "path")}
+	for _, key := range []string{"directories", "files"} {
+		list, _ := of[key].([]any)
+		for _, x := range list {
+			paths = append(paths, manifest.Text(x, "path"))
+		}
+	}
+	return slices.ContainsFunc(paths, func(p string) bool {
+		if i := strings.IndexAny(p, "*{?["); i >= 0 {
+			p = path.Dir(p[:i] + "x")
+		}
+		p = path.Clean(p)
+		return p != "." && (snap.File(p) != nil || len(snap.Under(p)) > 0)
+	})
 }
