@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 	"github.com/argosy-hub/argosy/internal/fleet"
 )
@@ -21,7 +22,7 @@ var (
 
 // isFleet reports whether a repository has files of a fleet.
 func isFleet(s *snapshot.Snapshot) bool {
-	return len(s.Under("fleet")) > 0 || len(s.Under("versions")) > 0
+	return s.File(fleet.LayoutFile) != nil || len(s.Under("fleet/fleet-members"))+len(s.Under(expand.Bootstrap)) > 0 || s.File(fleet.DefaultLayout().ApplicationSets) != nil
 }
 
 // isFound reports whether a snapshot is that of a repository without a fleet.

@@ -47,8 +47,10 @@ func (m *importer) templates(components map[string][]*application) map[*applicat
 		for i, a := range apps {
 			facts := m.phrases[a.Cluster]
 			facts.Own = []factor.Word{
-				{Text: manifest.Text(a.source(), "path"), Template: "{{ .chart.path }}"}, {Text: a.component, Template: "{{ .component }}"},
-				{Text: manifest.Text(a.source(), "helm", "releaseName"), Template: "{{ .releaseName }}"}, {},
+				{Text: manifest.Text(a.source(), "path"), Template: "{{ .chart.path }}"},
+				{Text: a.component, Template: "{{ .component }}"},
+				{Text: manifest.Text(a.source(), "helm", "releaseName"), Template: "{{ .releaseName }}"},
+				{},
 			}
 			if namespaced[a.component] {
 				facts.Own[3] = factor.Word{Text: manifest.Text(a.Spec, "destination", "namespace"), Template: "{{ .namespace }}"}
