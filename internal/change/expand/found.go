@@ -86,18 +86,22 @@ func (h *Hub) found() []*object.Object {
 		}
 	}
 	roots := slices.DeleteFunc(slices.Clone(all), func(o *object.Object) bool { return deployed[o.Pos.File] })
-	if len(roots) == len(all) && len(charts)+len(kustomized) == 0 {
+	if len(roots) == len(all) && len(charts)+len(kustomized) == 0 && len(h.urls) > 1 {
 		return append(named, roots...)
 	}
 	reached := map[object.Key]bool{}
-	h.probe(roots).Walk(false, func(o *object.Object) bool {
-		reached[o.Key()] = true
+	var made []*object.Object
+	(&Hub{o: h.o, roots: roots, urls: h.urls, reported: map[string]bool{}}).Walk(false, func(o *object.Object) bool {
+		reached[o.Key()], made = true, append(made, o)
 		for _, s := range o.Sources() {
 			delete(charts, path.Clean(s.Path))
 			kustomized[path.Clean(s.Path)] = true
 		}
 		return true
 	})
+	if len(h.urls) == 1 { // templates name the repository
+		h.adoptFound(made)
+	}
 	for _, o := range all {
 		if !reached[o.Key()] { // what deploys its file is not followed
 			roots = append(roots, o)
@@ -122,18 +126,13 @@ func (h *Hub) isNamed(file string) bool {
 	return len(h.o.Roots) == 0 || slices.ContainsFunc(h.o.Roots, func(root string) bool { return strings.HasPrefix(file+"/", path.Clean(root)+"/") || root == "." })
 }
 
-// probe is a hub with the roots, whose problems nobody reads.
-func (h *Hub) probe(roots []*object.Object) *Hub {
-	return &Hub{o: h.o, roots: roots, urls: h.urls, reported: map[string]bool{}}
-}
-
 // foundFolder returns the root that deploys a chart or a kustomization, if it can be rendered.
 func (h *Hub) foundFolder(dir string) []*object.Object {
 	o := &object.Object{Engine: ownerHub, Pos: problem.Pos{File: dir}, Tree: manifest.Tree{
-		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": manifest.Tree{"name": path.Base(dir)},
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": manifest.Tree{"name": strings.Trim(path.Base(dir), ".")},
 		"spec": manifest.Tree{"source": manifest.Tree{"repoURL": foundURL, "path": dir}, "destination": manifest.Tree{"server": inCluster}},
 	}}
-	p := h.probe(nil)
+	p := &Hub{o: h.o, urls: h.urls, reported: map[string]bool{}}
 	var made []*object.Object
 	p.below(o, true, func(x *object.Object, _ func() *object.Object) bool { made = append(made, x); return true })
 	if found := problem.Errors(p.Problems()); len(found) > 0 {
@@ -155,7 +154,7 @@ func (h *Hub) adoptFound(objects []*object.Object) {
 	for i, o := range objects {
 		trees[i] = o.Tree
 	}
-	if address, revision := source.AddressOf(h.o.Snapshot, trees); address != "" {
-		h.urls[address] = revision
+	if url, revision, _ := source.AddressOf(h.o.Snapshot, trees); url != "" {
+		h.urls[source.Address(url)] = revision
 	}
 }

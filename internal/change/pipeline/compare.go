@@ -84,7 +84,7 @@ func (p *Pipelines) snapshots(ctx context.Context, q *Question) (before, after *
 	if before, after, err = r.both(ctx, q); err != nil {
 		return nil, nil, err
 	}
-	return found(before), found(after), nil
+	return Found(before), Found(after), nil
 }
 
 func (r Repository) both(ctx context.Context, q *Question) (before, after *snapshot.Snapshot, err error) {

@@ -13,15 +13,16 @@ import (
 // A repository without a fleet is followed from its own Applications and ApplicationSets. It gets a
 // fleet of one hub that registers nothing, which stands for the Argo CD that runs them.
 
-const foundHub = "argocd"
+// FoundHub is the name of that hub.
+const FoundHub = "argocd"
 
 var (
 	foundLayout = []byte("apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups: {fleet: null, monitoring: null, resources: null}\n# of a repository without a fleet\n")
-	foundMember = []byte("clusterName: " + foundHub + "\ntenant: " + foundHub + "\nfleet_member: hub-cluster\n")
+	foundMember = []byte("clusterName: " + FoundHub + "\ntenant: " + FoundHub + "\nfleet_member: hub-cluster\n")
 )
 
-// isFleet reports whether a repository has files of a fleet.
-func isFleet(s *snapshot.Snapshot) bool {
+// IsFleet reports whether a repository has files of a fleet.
+func IsFleet(s *snapshot.Snapshot) bool {
 	return s.File(fleet.LayoutFile) != nil || len(s.Under("fleet/fleet-members"))+len(s.Under(expand.Bootstrap)) > 0 || s.File(fleet.DefaultLayout().ApplicationSets) != nil
 }
 
@@ -33,15 +34,15 @@ func isFound(s *snapshot.Snapshot) bool {
 
 // isWithoutFleet reports whether a repository has no fleet, but Applications or ApplicationSets.
 func isWithoutFleet(revisions ...*snapshot.Snapshot) bool {
-	return !slices.ContainsFunc(revisions, isFleet) && slices.ContainsFunc(revisions, func(s *snapshot.Snapshot) bool {
+	return !slices.ContainsFunc(revisions, IsFleet) && slices.ContainsFunc(revisions, func(s *snapshot.Snapshot) bool {
 		return slices.ContainsFunc(s.FilesUnder(""), source.MayMakeApplications)
 	})
 }
 
-// found returns the snapshot of a repository without a fleet, with one.
-func found(s *snapshot.Snapshot) *snapshot.Snapshot {
+// Found returns the snapshot of a repository without a fleet, with one for expand.Options.IsFound.
+func Found(s *snapshot.Snapshot) *snapshot.Snapshot {
 	files := map[string]*snapshot.File{}
-	for name, data := range map[string][]byte{fleet.LayoutFile: foundLayout, "fleet/fleet-members/" + foundHub + "/" + foundHub + ".yaml": foundMember} {
+	for name, data := range map[string][]byte{fleet.LayoutFile: foundLayout, "fleet/fleet-members/" + FoundHub + "/" + FoundHub + ".yaml": foundMember} {
 		files[name] = snapshot.NewFile(name, data, snapshot.MaxFileSize)
 	}
 	return s.With(files)

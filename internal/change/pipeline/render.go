@@ -69,7 +69,7 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 		if snap, err = repository.Snapshot(ctx, repository.limits()); err != nil {
 			return nil, nil, err
 		}
-		snap = found(snap)
+		snap = Found(snap)
 	}
 	st, err := fleetstate.Build(nil, snap, q.Facts)
 	if err == nil && len(st.Problems) > 0 {

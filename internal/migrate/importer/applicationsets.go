@@ -3,14 +3,22 @@ package importer
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/object"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/change/pipeline"
+	"github.com/argosy-hub/argosy/internal/fleet"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
+	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/migrate/verify"
 )
 
 // applicationSet is an ApplicationSet of the repository, or a plain Application: the set of it
@@ -19,7 +27,24 @@ type applicationSet struct {
 	name, namespace string
 	tree, plain     tree
 	pos             problem.Pos
+	isBuilt         bool // by a kustomization that changes it
 }
+
+// setOf returns an object as an ApplicationSet or a plain Application; not ok for another object.
+func setOf(t tree, pos problem.Pos) (s applicationSet, ok bool) {
+	s = applicationSet{name: manifest.Text(t, "metadata", "name"), namespace: manifest.Text(t, "metadata", "namespace"), tree: t, pos: pos}
+	switch kind := manifest.Text(t, "kind"); {
+	case !strings.HasPrefix(manifest.Text(t, "apiVersion"), "argoproj.io/"):
+	case kind == "ApplicationSet":
+		ok = true
+	case kind == "Application":
+		s.plain, s.tree, ok = t, tree{}, !isMade(t)
+	}
+	return s, ok
+}
+
+// key is the same for two definitions of one object.
+func (s *applicationSet) key() string { return s.subject() + " " + s.namespace }
 
 // subject is what findings call it.
 func (s *applicationSet) subject() string {
@@ -33,7 +58,7 @@ func (s *applicationSet) subject() string {
 // given files, in order of place.
 func (m *importer) applicationSets() []applicationSet {
 	var out []applicationSet
-	seen := map[string]problem.Pos{}
+	seen, templates := map[string]problem.Pos{}, map[string]int{}
 	files := slices.Clone(m.o.ApplicationSets)
 	isNamed := len(files) > 0 // by the user: then whatever a file's name
 	if !isNamed {
@@ -49,7 +74,7 @@ func (m *importer) applicationSets() []applicationSet {
 			continue
 		}
 		if line := kindLine(f.Data); line > 0 && source.TemplateOf(m.o.Repositories.Own.Snapshot, f) != "" {
-			m.report(problem.Pos{File: f.Path, Line: line}, "the file", "is a template of a chart", renderHint)
+			templates[f.Path] = line
 			continue
 		}
 		docs, err := manifest.Documents(f)
@@ -57,20 +82,16 @@ func (m *importer) applicationSets() []applicationSet {
 			root, _ := doc.Root.Any().(tree)
 			found := len(out)
 			for _, t := range objects(root) {
-				s := applicationSet{name: manifest.Text(t, "metadata", "name"), namespace: manifest.Text(t, "metadata", "namespace"), tree: t, pos: doc.Pos(doc.Root)}
-				kind := manifest.Text(t, "kind")
-				if kind == "Application" {
-					s.plain, s.tree = t, tree{}
-				}
-				switch first, twice := seen[s.subject()+s.namespace]; {
-				case !strings.HasPrefix(manifest.Text(t, "apiVersion"), "argoproj.io/"), kind != "ApplicationSet" && (kind != "Application" || isMade(t)):
+				s, ok := setOf(t, doc.Pos(doc.Root))
+				switch first, twice := seen[s.key()]; {
+				case !ok:
 				case s.plain == nil && manifest.At(t, "spec", "generators") == nil:
 					m.report(s.pos, s.subject(), "has no generators: as a patch of another one, it is left out")
 				case twice:
 					m.report(s.pos, s.subject(), "is there twice, the first counts: "+first.String(),
 						"where they belong to several hubs, --applicationsets FILE takes one hub's")
 				default:
-					seen[s.subject()+s.namespace] = s.pos
+					seen[s.key()] = s.pos
 					out = append(out, s)
 				}
 			}
@@ -85,10 +106,52 @@ func (m *importer) applicationSets() []applicationSet {
 				"fix it; or if it is a template of a chart, "+renderHint)
 		}
 	}
-	if !isNamed {
-		m.reportKustomized(out)
+	if isNamed {
+		return out
 	}
+	out = m.rendered(out, templates)
+	for _, file := range slices.Sorted(maps.Keys(templates)) {
+		m.report(problem.Pos{File: file, Line: templates[file]}, "the file", "is a template of a chart", renderHint)
+	}
+	m.reportKustomized(out)
 	return out
+}
+
+// rendered adds what charts of the repository make, found as argosy plan finds it, and takes from
+// kustomizations what they change. It removes the templates that are rendered.
+func (m *importer) rendered(sets []applicationSet, templates map[string]int) []applicationSet {
+	own := m.o.Repositories.Own
+	if m.o.Tools.Charts == nil || pipeline.IsFleet(own.Snapshot) {
+		return sets
+	}
+	snap := pipeline.Found(own.Snapshot)
+	st, err := fleetstate.Build(nil, snap, facts.Set{})
+	if err != nil {
+		return sets
+	}
+	all := maps.Clone(templates)
+	h := expand.New(expand.Options{State: st, Snapshot: snap, Hub: pipeline.FoundHub, Tools: m.o.Tools, At: own.At, IsFound: true, Clusters: m.known})
+	h.Walk(false, func(o *object.Object) bool {
+		s, ok := setOf(o.Tree, o.Pos)
+		if !ok || o.Parent == nil || o.Parent.IsSet() || o.Engine != fleet.OwnerHub {
+			return true
+		}
+		i := slices.IndexFunc(sets, func(other applicationSet) bool { return other.key() == s.key() })
+		switch delete(templates, o.Pos.File); {
+		case i < 0:
+			sets = append(sets, s)
+		case !verify.Equal([]any{sets[i].tree, sets[i].plain}, []any{s.tree, s.plain}):
+			s.pos, s.isBuilt = sets[i].pos, true
+			sets[i] = s
+		}
+		return true
+	})
+	for _, p := range h.Problems() {
+		if p.Reason == problem.DuplicateName && all[p.Pos.File] > 0 {
+			m.problems = append(m.problems, p)
+		}
+	}
+	return sets
 }
 
 // isMade reports whether an ApplicationSet has made an Application.
@@ -113,7 +176,7 @@ func (m *importer) reportKustomized(sets []applicationSet) {
 				continue
 			}
 			for _, s := range sets {
-				if slices.ContainsFunc(below, func(r string) bool { return s.pos.File == r || strings.HasPrefix(s.pos.File, r+"/") }) {
+				if !s.isBuilt && slices.ContainsFunc(below, func(r string) bool { return s.pos.File == r || strings.HasPrefix(s.pos.File, r+"/") }) {
 					m.report(doc.Pos(n), s.subject(), fmt.Sprintf("is changed by %s of a kustomization, and read without it", key),
 						"build it (kustomize build), and give the output: --applicationsets FILE")
 				}
@@ -144,25 +207,5 @@ func (m *importer) root(app tree) string {
 	}
 	return ""
 }
-
-// flux returns what a repository has of Flux; empty for nothing.
-func (m *importer) flux() string {
-	var files []string
-	for _, f := range m.o.Repositories.Own.Snapshot.FilesUnder("") {
-		if manifest.IsFile(f.Path) && fluxKind.Match(f.Data) {
-			files = append(files, f.Path)
-		}
-	}
-	if len(files) == 0 {
-		return ""
-	}
-	have := "1 file has"
-	if len(files) > 1 {
-		have = fmt.Sprintf("%d files have", len(files))
-	}
-	return fmt.Sprintf("%s Kustomizations or HelmReleases of Flux, as %s: import reads Argo CD's Applications and ApplicationSets; argosy init --engine flux begins a fleet for Flux", have, files[0])
-}
-
-var fluxKind = regexp.MustCompile(`(?m)^apiVersion:\s*["']?(?:kustomize|helm)\.toolkit\.fluxcd\.io/`)
 
 func oneLine(text string) string { return problem.OneLine(text, 300) }

@@ -41,7 +41,7 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 		if !o.Application() {
 			return true
 		}
-		a := result{metadata: metadataOf(o.Tree)}
+		a := result{metadata: manifest.LabelsOf(o.Tree)}
 		// As in its template, like the original: with progressive syncs, neither syncs by itself.
 		if a.Application, failed = m.reader.Read(o.Unsteered().Tree); failed != nil {
 			return false

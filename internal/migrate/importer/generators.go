@@ -102,7 +102,7 @@ func listIn(generator tree, kind string, elements []any) tree {
 func (m *importer) run(s *applicationSet) ([]*application, error) {
 	if s.plain != nil {
 		m.all++
-		a, err := m.read(s, withoutTracking(s.plain), nil)
+		a, err := m.read(s, manifest.WithoutTracking(s.plain), nil)
 		return slices.DeleteFunc([]*application{a}, func(a *application) bool { return a == nil }), err
 	}
 	subject := s.subject()
@@ -181,34 +181,12 @@ func (m *importer) read(s *applicationSet, t tree, parameters map[string]any) (*
 	case err != nil:
 		return nil, err
 	}
-	a := &application{Application: normal, set: s, parameters: parameters, metadata: metadataOf(t)}
+	a := &application{Application: normal, set: s, parameters: parameters, metadata: manifest.LabelsOf(t)}
 	if a.main, err = mainSource(a); err != nil {
 		m.report(s.pos, subject, err.Error())
 		return nil, nil
 	}
 	return a, nil
-}
-
-// metadataOf returns an Application's labels and annotations.
-func metadataOf(app tree) tree {
-	out := tree{}
-	for _, key := range []string{"labels", "annotations"} {
-		if v, ok := manifest.At(app, "metadata", key).(tree); ok && len(v) > 0 {
-			out[key] = v
-		}
-	}
-	return out
-}
-
-// withoutTracking returns an Application without the annotations that kubectl and Argo CD write.
-func withoutTracking(app tree) tree {
-	annotations := manifest.Copy(manifest.At(app, "metadata", "annotations"))
-	maps.DeleteFunc(annotations, func(key string, _ any) bool {
-		return slices.Contains([]string{"kubectl.kubernetes.io/last-applied-configuration", "argocd.argoproj.io/tracking-id", "argocd.argoproj.io/refresh", "notified.notifications.argoproj.io"}, key)
-	})
-	out, metadata := maps.Clone(app), manifest.Copy(app["metadata"])
-	out["metadata"], metadata["annotations"] = metadata, annotations
-	return out
 }
 
 // mainSource returns the first source that deploys something.

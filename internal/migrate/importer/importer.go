@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -106,8 +105,20 @@ func Import(o Options) (*Result, error) {
 	m.reader = &verify.Reader{Normalize: o.Tools.ApplicationSets.Normalize, SetParameters: o.SetParameters, Repositories: o.Repositories, Clusters: m.known, Hub: o.Hub}
 	sets := m.applicationSets()
 	if len(sets) == 0 {
-		hint := cmp.Or(m.flux(), "--from names the repository that has them, --applicationsets a file (kubectl get applicationsets,applications -o yaml)")
+		hint := "--from names the repository that has them, --applicationsets a file (kubectl get applicationsets,applications -o yaml)"
+		if flux := source.FluxIn(o.Repositories.Own.Snapshot); flux != "" {
+			hint = flux + ": import reads Argo CD's Applications and ApplicationSets"
+		}
 		return nil, &problem.Failure{Err: errors.New("no ApplicationSet or Application found"), Problems: m.problems, Hints: []string{hint}}
+	}
+	if own := &o.Repositories.Own; own.URL == "" {
+		trees := make([]any, len(sets))
+		for i, s := range sets {
+			trees[i] = []any{s.tree, s.plain}
+		}
+		if url, _, isOnly := source.AddressOf(own.Snapshot, trees); isOnly {
+			own.URL = url
+		}
 	}
 	m.findNamespace(sets)
 	var apps []*application

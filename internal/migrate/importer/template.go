@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -28,6 +29,9 @@ metadata:
 {{- end }}
 `
 
+// maxParts bounds the parts of a path that texts of Applications may name.
+const maxParts = 6
+
 // templates returns the template of each Application. Texts by which the components of one
 // ApplicationSet differ become templates over what their parameter sets say of them.
 func (m *importer) templates(components map[string][]*application) map[*application]tree {
@@ -54,6 +58,14 @@ func (m *importer) templates(components map[string][]*application) map[*applicat
 			}
 			if namespaced[a.component] {
 				facts.Own[3] = factor.Word{Text: manifest.Text(a.Spec, "destination", "namespace"), Template: "{{ .namespace }}"}
+			}
+			parts := strings.Split(manifest.Text(a.source(), "path"), "/")
+			for part := range maxParts {
+				word := factor.Word{Template: fmt.Sprintf(`{{ index (splitList "/" .chart.path) %d }}`, part)}
+				if part < len(parts) {
+					word.Text = parts[part]
+				}
+				facts.Own = append(facts.Own, word)
 			}
 			phrases[strconv.Itoa(i)], of[strconv.Itoa(i)] = facts, out[a]
 		}

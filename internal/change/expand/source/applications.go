@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"maps"
 	"path"
 	"regexp"
@@ -106,10 +107,10 @@ func TemplateOf(snap *snapshot.Snapshot, f *snapshot.File) string {
 	return ""
 }
 
-// AddressOf returns the address and the revision by which Applications and ApplicationSets name
-// their own repository: the one whose paths it has most often. Empty if it has none.
-func AddressOf(snap *snapshot.Snapshot, applications []any) (address, revision string) {
-	here, revisions := map[string]int{}, map[string]map[string]int{}
+// AddressOf returns the URL and the revision by which Applications and ApplicationSets name their
+// own repository: the one whose paths it has most often, or the only one. Empty if it has none.
+func AddressOf(snap *snapshot.Snapshot, applications []any) (url, revision string, isOnly bool) {
+	here, urls, revisions := map[string]int{}, map[string]string{}, map[string]map[string]int{}
 	var count func(v any)
 	count = func(v any) {
 		switch v := v.(type) {
@@ -122,11 +123,11 @@ func AddressOf(snap *snapshot.Snapshot, applications []any) (address, revision s
 				count(x)
 			}
 			address := Address(manifest.Text(v, "repoURL"))
-			if address == "" || v["chart"] != nil || !hasPaths(snap, v) {
+			if address == "" || strings.Contains(address, "{{") || v["chart"] != nil || !hasPaths(snap, v) {
 				return
 			}
 			if here[address]++; revisions[address] == nil {
-				revisions[address] = map[string]int{}
+				urls[address], revisions[address] = manifest.Text(v, "repoURL"), map[string]int{}
 			}
 			revisions[address][cmp.Or(manifest.Text(v, "targetRevision"), manifest.Text(v, "revision"))]++
 		}
@@ -140,8 +141,8 @@ func AddressOf(snap *snapshot.Snapshot, applications []any) (address, revision s
 		}
 		return out
 	}
-	address = most(here)
-	return address, most(revisions[address])
+	address := most(here)
+	return urls[address], most(revisions[address]), len(here) == 1
 }
 
 // hasPaths reports whether a repository has a path of a source or of a generator, as far as it is
@@ -162,3 +163,23 @@ func hasPaths(snap *snapshot.Snapshot, of manifest.Tree) bool {
 		return p != "." && (snap.File(p) != nil || len(snap.Under(p)) > 0)
 	})
 }
+
+// FluxIn says what a repository has of Flux; empty for nothing.
+func FluxIn(snap *snapshot.Snapshot) string {
+	var files []string
+	for _, f := range snap.FilesUnder("") {
+		if manifest.IsFile(f.Path) && fluxKind.Match(f.Data) {
+			files = append(files, f.Path)
+		}
+	}
+	if len(files) == 0 {
+		return ""
+	}
+	have := "1 file has"
+	if len(files) > 1 {
+		have = fmt.Sprintf("%d files have", len(files))
+	}
+	return fmt.Sprintf("%s Kustomizations or HelmReleases of Flux, as %s", have, files[0])
+}
+
+var fluxKind = regexp.MustCompile(`(?m)^apiVersion:\s*["']?(?:kustomize|helm)\.toolkit\.fluxcd\.io/`)
