@@ -451,14 +451,15 @@ func (m *fluxEngine) calm(t *testing.T) {
 	})
 }
 
+// isUpgraded reports what Flux does by itself: it polls Git every ten minutes, and upgrades the
+// fleet's own charts, whose labels name the commit.
+func isUpgraded(c change) bool {
+	return c.what == "changed" && (c.kind == "NodePool" || c.kind == "StorageClass")
+}
+
 // only fails for everything that happened since a mark and that allowed does not take.
 func (m *fluxEngine) only(t *testing.T, mark int, allowed func(change) bool) {
 	t.Helper()
-	// Flux polls Git every ten minutes and upgrades the fleet's own charts. Their labels name the
-	// commit.
-	isUpgraded := func(c change) bool {
-		return c.what == "changed" && (c.kind == "NodePool" || c.kind == "StorageClass")
-	}
 	if wrong := slices.DeleteFunc(slices.DeleteFunc(m.ledger.since(mark), allowed), isUpgraded); len(wrong) > 0 {
 		t.Errorf("these should not have happened:\n%s", lines(wrong))
 	}
