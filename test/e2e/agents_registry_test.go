@@ -39,7 +39,16 @@ func (a *agents) registry(t *testing.T) {
 			if is, _, _ := unstructured.NestedString(app.Object, "status", "sync", "revision"); is != version {
 				return "it has " + is
 			}
-			return missing(a.ledger.get(agent, "Deployment", third))
+			o := a.ledger.get(agent, "Deployment", third)
+			if o == nil {
+				return missing(o)
+			}
+			if is := o.GetLabels()["helm.sh/chart"]; is != third+"-"+version {
+				// Argo CD 3.6 remembers the difference from before it could not pull (useDiffCache).
+				must(t, a.agent.ArgoCD.Refresh(t.Context(), third+"-"+agent, true))
+				return "Argo CD says that it is synced, and runs " + is
+			}
+			return ""
 		}
 	}
 	push("0.1.0")
