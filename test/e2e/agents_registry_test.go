@@ -44,7 +44,7 @@ func (a *agents) registry(t *testing.T) {
 				return missing(o)
 			}
 			if is := o.GetLabels()["helm.sh/chart"]; is != third+"-"+version {
-				// Argo CD 3.6 remembers the difference from before it could not pull (useDiffCache).
+				// Argo CD compares with what it knew before it could not pull (useDiffCache).
 				must(t, a.agent.ArgoCD.Refresh(t.Context(), third+"-"+agent, true))
 				return "Argo CD says that it is synced, and runs " + is
 			}
