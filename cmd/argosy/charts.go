@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/kustomize"
 	"github.com/argosy-hub/argosy/internal/change/externalsecrets"
 	"github.com/argosy-hub/argosy/internal/change/pipeline"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 )
 
 // renderedCharts holds the flags of plan for remote charts.
@@ -26,7 +27,6 @@ type renderedCharts struct {
 	// kubeVersion and apiVersions are the versions of the clusters that charts are rendered for.
 	kubeVersion string
 	apiVersions []string
-	roots       []string
 }
 
 func (r *renderedCharts) flags(cmd *cobra.Command) {
@@ -53,11 +53,14 @@ func (r *renderedCharts) check() error {
 
 // pipelines returns the pipelines of a planner with these charts. They are valid until done is
 // called.
-func (r *renderedCharts) pipelines(ctx context.Context, shared *options, instead []string, clusters []expand.Cluster) (p *pipeline.Pipelines, done func(), err error) {
+func (r *renderedCharts) pipelines(ctx context.Context, shared *options, instead []string, n noFleet, f facts.Set) (p *pipeline.Pipelines, done func(), err error) {
 	o := pipeline.Options{
-		Repository: shared.repo, Tools: shared.tools(), Secrets: externalsecrets.Read, KubeVersion: r.kubeVersion, APIVersions: r.apiVersions, Instead: instead, Roots: r.roots, Clusters: clusters,
+		Repository: shared.repo, Tools: shared.tools(), Secrets: externalsecrets.Read, KubeVersion: r.kubeVersion, APIVersions: r.apiVersions, Instead: instead,
 	}
 	done = func() {}
+	if err := n.of(ctx, &o, f); err != nil {
+		return nil, nil, err
+	}
 	if r.render {
 		dir := r.cache
 		if dir == "" {

@@ -34,11 +34,6 @@ func clustersFlag(cmd *cobra.Command, to *[]string) {
 	cmd.Flags().StringArrayVar(to, "clusters", nil, "a `file` of cluster Secrets, whose credentials are not read; may be repeated")
 }
 
-// rootsFlag adds --root.
-func rootsFlag(cmd *cobra.Command, to *[]string) {
-	cmd.Flags().StringArrayVar(to, "root", nil, "without a fleet: follow only the roots at this `path`; may be repeated")
-}
-
 func newImport(o *options) *cobra.Command {
 	from := existing.Source{Failed: "nothing was written"}
 	options := importer.Options{SetParameters: helm.SetParameters, ChartsVersion: releasedVersion()}

@@ -8,7 +8,9 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 	"github.com/argosy-hub/argosy/internal/change/factsfile"
 	"github.com/argosy-hub/argosy/internal/change/pipeline"
+	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
+	"github.com/argosy-hub/argosy/internal/migrate/existing"
 )
 
 // options holds the flags that all commands share, and the renderer of charts.
@@ -50,4 +52,21 @@ func factsFlag(cmd *cobra.Command, to *[]string) {
 // revisionFlag adds --revision, which sets the option Instead of a planner.
 func revisionFlag(cmd *cobra.Command, to *[]string, what string) {
 	cmd.Flags().StringArrayVar(to, "revision", nil, "read "+what+" at REV instead of revision NAME of this repository: `NAME=REV`, may be repeated")
+}
+
+// noFleet holds the flags for a repository without a fleet.
+type noFleet struct{ clusters, roots []string }
+
+func (n *noFleet) flags(cmd *cobra.Command) {
+	clustersFlag(cmd, &n.clusters)
+	cmd.Flags().StringArrayVar(&n.roots, "root", nil, "without a fleet: follow only the roots at this `path`; may be repeated")
+}
+
+// of sets the options of pipelines. The clusters of facts count, too.
+func (n *noFleet) of(ctx context.Context, o *pipeline.Options, f facts.Set) (err error) {
+	o.Roots = n.roots
+	if o.Clusters, err = (&existing.Source{Clusters: n.clusters}).ReadClusters(ctx); err == nil {
+		o.Clusters = append(o.Clusters, existing.FromFacts(f)...)
+	}
+	return err
 }

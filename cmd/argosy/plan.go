@@ -11,13 +11,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/factsfile"
 	"github.com/argosy-hub/argosy/internal/change/pipeline"
 	"github.com/argosy-hub/argosy/internal/change/report/planreport"
-	"github.com/argosy-hub/argosy/internal/migrate/existing"
 )
 
 func newPlan(o *options) *cobra.Command {
 	var q pipeline.Question
 	var charts renderedCharts
-	var factsFrom, clustersFrom, instead []string
+	var factsFrom, instead []string
+	var without noFleet
 	var output string
 	var exitCode, detailed, short bool
 	var maxChanges int
@@ -50,14 +50,10 @@ func newPlan(o *options) *cobra.Command {
 			if q.Facts, err = factsfile.Read(factsFrom); err != nil {
 				return err
 			}
-			clusters, err := (&existing.Source{Clusters: clustersFrom, Facts: factsFrom}).ReadClusters(cmd.Context())
-			if err != nil {
-				return err
-			}
 			shown := newProgress(cmd.ErrOrStderr())
 			defer shown.Done()
 			shown.Say("reading the revisions")
-			pipelines, done, err := charts.pipelines(cmd.Context(), o, instead, clusters)
+			pipelines, done, err := charts.pipelines(cmd.Context(), o, instead, without, q.Facts)
 			if err != nil {
 				return err
 			}
@@ -101,8 +97,7 @@ func newPlan(o *options) *cobra.Command {
 	cmd.Flags().StringArrayVar(&o.repo.MountBase, "mount-base", nil, "the revision of a mount's folder that the base has: `PATH=REV`, may be repeated")
 	cmd.Flags().StringVar(&q.Hub, "hub", "", "show only this hub")
 	factsFlag(cmd, &factsFrom)
-	clustersFlag(cmd, &clustersFrom)
-	rootsFlag(cmd, &charts.roots)
+	without.flags(cmd)
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "end with status 1 if there are changes")
 	cmd.Flags().BoolVar(&detailed, "detailed-exit-code", false, "end with status 3 if there are changes, 4 if there are removals beyond the budget")
 	charts.flags(cmd)

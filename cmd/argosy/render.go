@@ -12,13 +12,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/pipeline"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
-	"github.com/argosy-hub/argosy/internal/migrate/existing"
 )
 
 func newRender(o *options) *cobra.Command {
 	var q pipeline.RenderQuestion
 	var out string
-	var factsFrom, clustersFrom, roots, instead []string
+	var factsFrom, instead []string
+	var without noFleet
 	cmd := &cobra.Command{
 		Use:   "render --hub HUB --out DIR",
 		Short: "Write the objects of a hub's pipeline as static files",
@@ -46,11 +46,11 @@ empty one. It works in a folder .argosy-new-* beside it, which a killed render l
 			if q.Facts, err = factsfile.Read(factsFrom); err != nil {
 				return err
 			}
-			clusters, err := (&existing.Source{Clusters: clustersFrom, Facts: factsFrom}).ReadClusters(cmd.Context())
-			if err != nil {
+			options := pipeline.Options{Repository: o.repo, Tools: o.tools(), Instead: instead}
+			if err := without.of(cmd.Context(), &options, q.Facts); err != nil {
 				return err
 			}
-			pipelines, err := pipeline.New(cmd.Context(), pipeline.Options{Repository: o.repo, Tools: o.tools(), Instead: instead, Roots: roots, Clusters: clusters})
+			pipelines, err := pipeline.New(cmd.Context(), options)
 			if err != nil {
 				return err
 			}
@@ -70,8 +70,7 @@ empty one. It works in a folder .argosy-new-* beside it, which a killed render l
 	cmd.Flags().StringVar(&out, "out", "", "the `folder` to write (required)")
 	choiceFlag(cmd, &q.Form, "form", "", "what to write: ", pipeline.Forms...)
 	factsFlag(cmd, &factsFrom)
-	clustersFlag(cmd, &clustersFrom)
-	rootsFlag(cmd, &roots)
+	without.flags(cmd)
 	revisionFlag(cmd, &instead, "charts")
 	o.completeFleet(cmd, "hub", hubs)
 	o.completeFleet(cmd, "owner", func(st *fleetstate.State) []string { return append([]string{"hub"}, clusters(st, q.Hub)...) })

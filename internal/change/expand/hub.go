@@ -38,11 +38,11 @@ type Options struct {
 	// to Helm's own.
 	KubeVersion string
 	APIVersions []string
-	// IsFound has roots found in the files of a repository without a fleet, or at the paths Roots.
-	// Cluster generators list Clusters; nil if they are not followed.
-	IsFound  bool
-	Roots    []string
-	Clusters []Cluster
+	// HasNoFleet means that the roots are the repository's own Applications and ApplicationSets, or
+	// the ones at Roots. Cluster generators list Clusters; nil if they are not followed.
+	HasNoFleet bool
+	Roots      []string
+	Clusters   []Cluster
 }
 
 // Hub is the expansion of a hub at one revision. It may be used by several goroutines.
@@ -69,8 +69,8 @@ func New(o Options) *Hub {
 		h.adoptDeclared()
 		return h
 	}
-	if o.IsFound {
-		h.roots = h.found()
+	if o.HasNoFleet {
+		h.roots = h.ownRoots()
 		return h
 	}
 	file, dir := path.Join(Bootstrap, o.Hub+".yaml"), path.Join(Bootstrap, o.Hub)

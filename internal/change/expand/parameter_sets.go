@@ -28,7 +28,7 @@ func (h *Hub) sets(o *object.Object) (out []set, ok bool) { return h.setsOf(o, h
 func (h *Hub) setsOf(o *object.Object, plugin Query) (out []set, ok bool) {
 	if kind := h.unsupported(o); kind != "" {
 		hints := alternatives[kind]
-		if h.o.IsFound && kind == "clusters" {
+		if h.o.HasNoFleet && kind == "clusters" {
 			hints = []string{"--clusters FILE has the cluster Secrets"}
 		}
 		h.reportAt(o, o.Pos, problem.Warning, fmt.Sprintf("generator %s is not followed", kind), hints...)

@@ -22,13 +22,13 @@ func (h *Hub) Static(owner string) []*object.Object {
 		if p := o.Parent; p != nil && o.ApplicationSet() && o.Engine == p.Engine {
 			brings[p.Key()] = true
 		}
-		if o.Engine == owner && (o.Application() && (o.Parent != nil || h.o.IsFound && !isFoundFolder(o)) || flux.OfArtifact(o)) {
+		if o.Engine == owner && (o.Application() && (o.Parent != nil || h.o.HasNoFleet && !isFolderRoot(o)) || flux.OfArtifact(o)) {
 			out = append(out, o.Unsteered().WithoutDigest())
 		}
 		return true
 	})
 	out = slices.DeleteFunc(out, func(o *object.Object) bool { return brings[o.Key()] || h.isBootstrap(o) })
-	if owner == ownerHub && !h.o.IsFound {
+	if owner == ownerHub && !h.o.HasNoFleet {
 		out = append(out, h.rootObjects()...)
 	}
 	slices.SortStableFunc(out, func(a, b *object.Object) int { return object.CompareKeys(a.Key(), b.Key()) })

@@ -113,7 +113,7 @@ func (h *Hub) duplicate(o, first *object.Object) {
 		found, related = fmt.Sprintf("is made twice, by %s and %s", first.Parent.Key(), o.Parent.Key()), nil
 	}
 	severity := problem.Error
-	if h.o.IsFound { // roots that are found may be those of several hubs
+	if h.o.HasNoFleet { // the roots may be of several hubs
 		severity = problem.Warning
 	}
 	h.report(problem.Problem{

@@ -47,7 +47,7 @@ func (p *Pipelines) Plan(ctx context.Context, q Question) (planreport.Plan, erro
 	if err != nil {
 		return planreport.Plan{}, err
 	}
-	if isFound(after) {
+	if hasStandIn(after) {
 		q.Facts = facts.Set{} // its clusters are for generators alone
 	}
 	base := planreport.Revision{Name: q.Base, Revision: before.Revision}
@@ -84,7 +84,7 @@ func (p *Pipelines) snapshots(ctx context.Context, q *Question) (before, after *
 	if before, after, err = r.both(ctx, q); err != nil {
 		return nil, nil, err
 	}
-	return Found(before), Found(after), nil
+	return WithStandIn(before), WithStandIn(after), nil
 }
 
 func (r Repository) both(ctx context.Context, q *Question) (before, after *snapshot.Snapshot, err error) {

@@ -41,8 +41,7 @@ type Options struct {
 	Instead []string
 	// Roots are the files and folders of the roots of a repository without a fleet; default all.
 	Roots []string
-	// Clusters are those that cluster generators list, where the repository has no fleet; nil where
-	// they are not known.
+	// Clusters is what cluster generators list, where the repository has no fleet; nil if unknown.
 	Clusters []expand.Cluster
 }
 
@@ -90,7 +89,7 @@ func (p *Pipelines) hub(st *fleetstate.State, s *snapshot.Snapshot, hub string, 
 	o := expand.Options{
 		State: st, Snapshot: s, Hub: hub, Tools: tools, Cache: cache, At: p.at, KubeVersion: p.o.KubeVersion, APIVersions: p.o.APIVersions,
 	}
-	if o.IsFound = isFound(s); o.IsFound {
+	if o.HasNoFleet = hasStandIn(s); o.HasNoFleet {
 		o.Roots, o.Clusters = p.o.Roots, p.o.Clusters
 	}
 	return expand.New(o)

@@ -69,7 +69,7 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 		if snap, err = repository.Snapshot(ctx, repository.limits()); err != nil {
 			return nil, nil, err
 		}
-		snap = Found(snap)
+		snap = WithStandIn(snap)
 	}
 	st, err := fleetstate.Build(nil, snap, q.Facts)
 	if err == nil && len(st.Problems) > 0 {
@@ -106,7 +106,7 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 	objects := map[string]func(string) []*object.Object{FormApplications: h.Static, FormLists: h.Lists, FormPipeline: h.Pipeline}
 	found := objects[q.Form](q.Owner)
 	problems := h.Problems()
-	if warn := p.o.Repository.Warn; h.IsFound() && warn != nil {
+	if warn := p.o.Repository.Warn; h.HasNoFleet() && warn != nil {
 		for _, w := range problems {
 			warn(w) // everything else is followed
 		}

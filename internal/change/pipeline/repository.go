@@ -132,7 +132,7 @@ func (r Repository) revision(ctx context.Context, name *string) (*snapshot.Snaps
 	return r.at(ctx, "--head", *name)
 }
 
-// limits are those of snapshots that are followed to objects.
+// limits bounds a snapshot that is followed to objects.
 func (r Repository) limits() source.Limits {
 	out := Charts
 	out.AnyName = r.anyName

@@ -64,7 +64,7 @@ func (p *Plan) Expand(before, after *expand.Hub, with ExpandOptions) {
 		return
 	}
 	hub := &p.Hubs[i]
-	if after.IsFound() { // no fleet has counted them
+	if after.HasNoFleet() { // no fleet has counted them
 		hub.UnchangedClusters, hub.UnchangedApplications = 0, before.Applications()
 	}
 	x := &objects{before: before, after: after, changes: changesOf(*hub), components: componentsOf(hub.Clusters)}
@@ -110,7 +110,7 @@ func (x *objects) object(p expand.Pair) (Object, bool) {
 	o := p.Any()
 	k := o.Key()
 	out := Object{
-		Counted: x.after.IsFound() && o.Application(),
+		Counted: x.after.HasNoFleet() && o.Application(),
 		Kind:    k.Kind, Namespace: k.Namespace, Name: k.Name, Owner: k.Engine, Action: Change, Left: p.Left,
 		Cluster: clusterOf(o), HeldBy: x.heldBy(o), From: from(o), Position: o.Pos, Differences: []Difference{},
 	}

@@ -124,21 +124,24 @@ func (m *importer) rendered(sets []applicationSet, templates map[string]int) []a
 	if m.o.Tools.Charts == nil || pipeline.IsFleet(own.Snapshot) {
 		return sets
 	}
-	snap := pipeline.Found(own.Snapshot)
+	snap := pipeline.WithStandIn(own.Snapshot)
 	st, err := fleetstate.Build(nil, snap, facts.Set{})
 	if err != nil {
 		return sets
 	}
-	all := maps.Clone(templates)
-	h := expand.New(expand.Options{State: st, Snapshot: snap, Hub: pipeline.FoundHub, Tools: m.o.Tools, At: own.At, IsFound: true, Clusters: m.known})
+	all, places := maps.Clone(templates), map[string]int{}
+	for i, s := range sets {
+		places[s.key()] = i
+	}
+	h := expand.New(expand.Options{State: st, Snapshot: snap, Hub: pipeline.StandInHub, Tools: m.o.Tools, At: own.At, HasNoFleet: true, Clusters: m.known})
 	h.Walk(false, func(o *object.Object) bool {
 		s, ok := setOf(o.Tree, o.Pos)
 		if !ok || o.Parent == nil || o.Parent.IsSet() || o.Engine != fleet.OwnerHub {
 			return true
 		}
-		i := slices.IndexFunc(sets, func(other applicationSet) bool { return other.key() == s.key() })
+		i, isThere := places[s.key()]
 		switch delete(templates, o.Pos.File); {
-		case i < 0:
+		case !isThere:
 			sets = append(sets, s)
 		case !verify.Equal([]any{sets[i].tree, sets[i].plain}, []any{s.tree, s.plain}):
 			s.pos, s.isBuilt = sets[i].pos, true
@@ -197,15 +200,12 @@ func kindLine(data []byte) int {
 	return 0
 }
 
-// root returns the folder that an Application deploys other Applications or ApplicationSets from;
-// empty if it deploys none. They are in files there, or in the folders of its kustomization.
-func (m *importer) root(app tree) string {
-	for _, s := range source.Of(app) {
-		if snap := m.o.Repositories.Known(s.RepoURL, s.Revision); snap != nil && s.Chart == "" && s.Path != "" && len(source.ApplicationFiles(snap, s.Path)) > 0 {
-			return s.Path
-		}
-	}
-	return ""
+// isRoot reports whether an Application deploys other Applications or ApplicationSets.
+func (m *importer) isRoot(app tree) bool {
+	return slices.ContainsFunc(source.Of(app), func(s source.Source) bool {
+		snap := m.o.Repositories.Known(s.RepoURL, s.Revision)
+		return snap != nil && s.Chart == "" && s.Path != "" && source.MakesApplications(snap, s)
+	})
 }
 
 func oneLine(text string) string { return problem.OneLine(text, 300) }

@@ -41,7 +41,7 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 		if !o.Application() {
 			return true
 		}
-		a := result{metadata: manifest.LabelsOf(o.Tree)}
+		a := result{metadata: manifest.MetadataOf(o.Tree)}
 		// As in its template, like the original: with progressive syncs, neither syncs by itself.
 		if a.Application, failed = m.reader.Read(o.Unsteered().Tree); failed != nil {
 			return false
@@ -66,10 +66,10 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 		}
 		found := verify.Differences(ours.Application, a.Application)
 		for _, key := range []string{"labels", "annotations"} {
-			own := manifest.Copy(ours.metadata[key])
-			maps.DeleteFunc(own, func(key string, _ any) bool { return strings.HasPrefix(key, "argosy.dev/") })
-			was := manifest.Copy(a.metadata[key])
-			maps.DeleteFunc(was, func(key string, _ any) bool { return strings.HasPrefix(key, "argosy.dev/") })
+			own, was := manifest.Copy(ours.metadata[key]), manifest.Copy(a.metadata[key])
+			for _, t := range []tree{own, was} {
+				maps.DeleteFunc(t, func(key string, _ any) bool { return strings.HasPrefix(key, "argosy.dev/") })
+			}
 			if !verify.Equal(own, was) {
 				found = append(found, verify.Difference{Path: []string{"metadata", key}, Ours: own, Live: was})
 			}

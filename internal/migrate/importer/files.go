@@ -139,7 +139,7 @@ func (m *importer) applicationSetFiles(w *writer, components map[string][]*appli
 		}
 		for _, a := range components[name] {
 			if !verify.Equal(policyOf(a.set.tree), b.policy) || !verify.Equal(wavesOf(a.set.tree), b.waves) {
-				m.report(a.set.pos, a.set.subject(), fmt.Sprintf("its strategy, policy or sync wave differs from that of %s, which counts for component %q", components[name][0].set.subject(), name))
+				m.report(a.set.pos, a.set.subject(), fmt.Sprintf("its strategy, policy or sync wave differs from %s, which counts for component %q", components[name][0].set.subject(), name))
 				break
 			}
 		}

@@ -160,7 +160,7 @@ func (m *importer) read(s *applicationSet, t tree, parameters map[string]any) (*
 		m.report(s.pos, subject, fmt.Sprintf("has the text of %s, which looks like %s: it is not written", found.at, found.looks), "keep it in a Secret that the component reads")
 		return nil, nil
 	}
-	if m.root(t) != "" {
+	if m.isRoot(t) {
 		m.all--
 		m.left = append(m.left, fmt.Sprintf("%s (%s)", name, s.pos))
 		return nil, nil
@@ -181,7 +181,7 @@ func (m *importer) read(s *applicationSet, t tree, parameters map[string]any) (*
 	case err != nil:
 		return nil, err
 	}
-	a := &application{Application: normal, set: s, parameters: parameters, metadata: manifest.LabelsOf(t)}
+	a := &application{Application: normal, set: s, parameters: parameters, metadata: manifest.MetadataOf(t)}
 	if a.main, err = mainSource(a); err != nil {
 		m.report(s.pos, subject, err.Error())
 		return nil, nil

@@ -187,7 +187,7 @@ func ended(found []problem.Problem) *problem.Failure {
 }
 
 // reportAway records a repository that cannot be read. What reads it is left out. Where it may be
-// that of --from, all such findings end the import.
+// the repository of --from, all such findings end the import.
 func (m *importer) reportAway(s *applicationSet, away *verify.Away) {
 	p := problemAt(s.pos, s.subject(), away.Text, away.Hint)
 	if !slices.ContainsFunc(m.away, func(q problem.Problem) bool { return q.Found == p.Found && q.Subject == p.Subject && q.Pos == p.Pos }) {

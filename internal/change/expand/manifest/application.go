@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// LabelsOf returns an Application's labels and annotations.
-func LabelsOf(app Tree) Tree {
+// MetadataOf returns an Application's labels and annotations.
+func MetadataOf(app Tree) Tree {
 	out := Tree{}
 	for _, key := range []string{"labels", "annotations"} {
 		if v, ok := At(app, "metadata", key).(Tree); ok && len(v) > 0 {

@@ -24,34 +24,26 @@ func MayMakeApplications(f *snapshot.File) bool {
 	return f != nil && manifest.IsFile(f.Path) && bytes.Contains(f.Data, []byte("argoproj.io/")) && applicationKind.Match(f.Data)
 }
 
-// ApplicationFiles returns the files with Applications or ApplicationSets that a folder or a file
-// deploys: as a kustomization, a chart, or plain manifests.
-func ApplicationFiles(snap *snapshot.Snapshot, dir string) []string {
-	seen, out := map[string]bool{}, map[string]bool{}
-	applicationFiles(snap, path.Clean(dir), seen, out)
-	return slices.Sorted(maps.Keys(out))
+// MakesApplications reports whether what a source deploys from a repository has Applications or
+// ApplicationSets: a kustomization, a chart, or plain manifests.
+func MakesApplications(snap *snapshot.Snapshot, s Source) bool {
+	return makesApplications(snap, path.Clean(s.Path), s.Directory.recurse, map[string]bool{})
 }
 
-func applicationFiles(snap *snapshot.Snapshot, dir string, seen, out map[string]bool) {
-	if seen[dir] {
-		return
+func makesApplications(snap *snapshot.Snapshot, at string, recurse bool, seen map[string]bool) bool {
+	if seen[at] {
+		return false
 	}
-	seen[dir] = true
-	files := append([]*snapshot.File{snap.File(dir)}, snap.FilesUnder(dir)...)
-	if f := KustomizationOf(snap, dir); f != nil {
-		for _, below := range Resources(f) {
-			applicationFiles(snap, below, seen, out)
-		}
-		return
+	seen[at] = true
+	if f := KustomizationOf(snap, at); f != nil {
+		return slices.ContainsFunc(Resources(f), func(below string) bool { return makesApplications(snap, below, recurse, seen) })
 	}
-	if snap.File(path.Join(dir, "Chart.yaml")) != nil {
-		files = snap.FilesUnder(path.Join(dir, "templates"))
+	if snap.File(path.Join(at, "Chart.yaml")) != nil {
+		at, recurse = path.Join(at, "templates"), true
 	}
-	for _, f := range files {
-		if MayMakeApplications(f) {
-			out[f.Path] = true
-		}
-	}
+	return MayMakeApplications(snap.File(at)) || slices.ContainsFunc(snap.FilesUnder(at), func(f *snapshot.File) bool {
+		return MayMakeApplications(f) && (recurse || !strings.Contains(Relative(at, f.Path), "/"))
+	})
 }
 
 // KustomizationOf returns the kustomization of a folder; nil for none.

@@ -11,14 +11,14 @@ import (
 )
 
 // A repository without a fleet is followed from its own Applications and ApplicationSets. It gets a
-// fleet of one hub that registers nothing, which stands for the Argo CD that runs them.
+// stand-in: a fleet of one hub, without clusters, for the Argo CD that runs them.
 
-// FoundHub is the name of that hub.
-const FoundHub = "argocd"
+// StandInHub is the name of the stand-in's hub.
+const StandInHub = "argocd"
 
 var (
-	foundLayout = []byte("apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups: {fleet: null, monitoring: null, resources: null}\n# of a repository without a fleet\n")
-	foundMember = []byte("clusterName: " + FoundHub + "\ntenant: " + FoundHub + "\nfleet_member: hub-cluster\n")
+	standInLayout = []byte("apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups: {fleet: null, monitoring: null, resources: null}\n# of a repository without a fleet\n")
+	standInMember = []byte("clusterName: " + StandInHub + "\ntenant: " + StandInHub + "\nfleet_member: hub-cluster\n")
 )
 
 // IsFleet reports whether a repository has files of a fleet.
@@ -26,10 +26,10 @@ func IsFleet(s *snapshot.Snapshot) bool {
 	return s.File(fleet.LayoutFile) != nil || len(s.Under("fleet/fleet-members"))+len(s.Under(expand.Bootstrap)) > 0 || s.File(fleet.DefaultLayout().ApplicationSets) != nil
 }
 
-// isFound reports whether a snapshot is that of a repository without a fleet.
-func isFound(s *snapshot.Snapshot) bool {
+// hasStandIn reports whether a snapshot has the stand-in instead of a fleet of its own.
+func hasStandIn(s *snapshot.Snapshot) bool {
 	f := s.File(fleet.LayoutFile)
-	return f != nil && bytes.Equal(f.Data, foundLayout)
+	return f != nil && bytes.Equal(f.Data, standInLayout)
 }
 
 // isWithoutFleet reports whether a repository has no fleet, but Applications or ApplicationSets.
@@ -39,10 +39,11 @@ func isWithoutFleet(revisions ...*snapshot.Snapshot) bool {
 	})
 }
 
-// Found returns the snapshot of a repository without a fleet, with one for expand.Options.IsFound.
-func Found(s *snapshot.Snapshot) *snapshot.Snapshot {
+// WithStandIn returns the snapshot of a repository without a fleet, with the stand-in: for
+// expand.Options.HasNoFleet.
+func WithStandIn(s *snapshot.Snapshot) *snapshot.Snapshot {
 	files := map[string]*snapshot.File{}
-	for name, data := range map[string][]byte{fleet.LayoutFile: foundLayout, "fleet/fleet-members/" + FoundHub + "/" + FoundHub + ".yaml": foundMember} {
+	for name, data := range map[string][]byte{fleet.LayoutFile: standInLayout, "fleet/fleet-members/" + StandInHub + "/" + StandInHub + ".yaml": standInMember} {
 		files[name] = snapshot.NewFile(name, data, snapshot.MaxFileSize)
 	}
 	return s.With(files)

@@ -12,13 +12,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
 
-// IsFound reports whether the repository has no fleet.
-func (h *Hub) IsFound() bool { return h.o.IsFound }
+// HasNoFleet reports whether Options say so.
+func (h *Hub) HasNoFleet() bool { return h.o.HasNoFleet }
 
 // Applications counts the Applications that are followed.
 func (h *Hub) Applications() (n int) {
 	h.Walk(false, func(o *object.Object) bool {
-		if o.Application() && !isFoundFolder(o) {
+		if o.Application() && !isFolderRoot(o) {
 			n++
 		}
 		return true
@@ -26,23 +26,24 @@ func (h *Hub) Applications() (n int) {
 	return n
 }
 
-// foundURL stands for the repository in the Application of a folder that is a root.
-const foundURL = "https://repository.invalid"
+// folderURL stands for the repository in the Application that deploys a chart or a kustomization
+// which is a root.
+const folderURL = "https://repository.invalid"
 
-// isFoundFolder reports whether an object stands for a folder that is a root.
-func isFoundFolder(o *object.Object) bool {
-	return o.Parent == nil && manifest.Text(o.Tree, "spec", "source", "repoURL") == foundURL
+// isFolderRoot reports whether an object is such an Application.
+func isFolderRoot(o *object.Object) bool {
+	return o.Parent == nil && manifest.Text(o.Tree, "spec", "source", "repoURL") == folderURL
 }
 
-// found returns the roots of a repository without a fleet, and learns its address: the Applications
-// and ApplicationSets in its files, and charts that make some, that none of its own deploys.
-func (h *Hub) found() []*object.Object {
-	h.urls[source.Address(foundURL)] = ""
+// ownRoots returns the roots of a repository without a fleet, and learns its address: Applications
+// and ApplicationSets in its files, and charts that make some, which no other Application deploys.
+func (h *Hub) ownRoots() []*object.Object {
+	h.urls[source.Address(folderURL)] = ""
 	var all, named []*object.Object
 	charts, kustomized := map[string]bool{}, map[string]bool{}
 	for _, root := range h.o.Roots {
 		if root = path.Clean(root); source.KustomizationOf(h.o.Snapshot, root) != nil {
-			named = append(named, h.foundFolder(root)...)
+			named = append(named, h.folderRoot(root)...)
 			kustomized[root] = true
 		}
 	}
@@ -50,7 +51,7 @@ func (h *Hub) found() []*object.Object {
 		if kustomized[path.Dir(f.Path)] {
 			continue
 		}
-		if source.Transforms(f) && len(source.ApplicationFiles(h.o.Snapshot, path.Dir(f.Path))) > 0 {
+		if source.Transforms(f) && source.MakesApplications(h.o.Snapshot, source.Source{Path: path.Dir(f.Path)}) {
 			kustomized[path.Dir(f.Path)] = false
 		}
 		if !source.MayMakeApplications(f) || !h.isNamed(f.Path) {
@@ -71,44 +72,39 @@ func (h *Hub) found() []*object.Object {
 			}
 		}
 	}
-	h.adoptFound(all)
-	deployed := map[string]bool{} // files, by the Applications of other files
+	h.learnAddress(all)
+	silent := &Hub{o: h.o, urls: h.urls, reported: map[string]bool{}} // nobody reads its problems
+	key := func(o *object.Object) (k object.Key) {                    // a file may leave the namespace to its Application
+		k = o.Key()
+		k.Namespace = ""
+		return k
+	}
+	deployed := map[object.Key]bool{} // by another Application
 	for _, o := range all {
-		if !o.Application() || deployed[o.Pos.File] {
-			continue
-		}
-		for _, s := range o.Sources() {
-			if snap, _ := h.local(s); snap != nil {
-				for _, file := range source.ApplicationFiles(snap, s.Path) {
-					deployed[file] = deployed[file] || file != o.Pos.File
-				}
-			}
+		if o.Application() && !deployed[key(o)] {
+			silent.below(o, false, func(x *object.Object, _ func() *object.Object) bool {
+				deployed[key(x)] = deployed[key(x)] || key(x) != key(o)
+				return true
+			})
 		}
 	}
-	roots := slices.DeleteFunc(slices.Clone(all), func(o *object.Object) bool { return deployed[o.Pos.File] })
-	if len(roots) == len(all) && len(charts)+len(kustomized) == 0 && len(h.urls) > 1 {
+	roots := slices.DeleteFunc(all, func(o *object.Object) bool { return deployed[key(o)] })
+	if len(charts)+len(kustomized) == 0 && len(h.urls) > 1 {
 		return append(named, roots...)
 	}
-	reached := map[object.Key]bool{}
+	silent.roots = roots
 	var made []*object.Object
-	(&Hub{o: h.o, roots: roots, urls: h.urls, reported: map[string]bool{}}).Walk(false, func(o *object.Object) bool {
-		reached[o.Key()], made = true, append(made, o)
+	silent.Walk(false, func(o *object.Object) bool {
+		made = append(made, o)
 		for _, s := range o.Sources() {
 			delete(charts, path.Clean(s.Path))
 			kustomized[path.Clean(s.Path)] = true
 		}
 		return true
 	})
-	if len(h.urls) == 1 { // templates name the repository
-		h.adoptFound(made)
-	}
-	for _, o := range all {
-		if !reached[o.Key()] { // what deploys its file is not followed
-			roots = append(roots, o)
-		}
-	}
+	h.learnAddress(made) // where the files' templates do not name it
 	for _, chart := range slices.Sorted(maps.Keys(charts)) {
-		roots = append(roots, h.foundFolder(chart)...)
+		roots = append(roots, h.folderRoot(chart)...)
 	}
 	for _, dir := range slices.Sorted(maps.Keys(kustomized)) {
 		if !kustomized[dir] && len(h.o.Roots) == 0 {
@@ -126,11 +122,11 @@ func (h *Hub) isNamed(file string) bool {
 	return len(h.o.Roots) == 0 || slices.ContainsFunc(h.o.Roots, func(root string) bool { return strings.HasPrefix(file+"/", path.Clean(root)+"/") || root == "." })
 }
 
-// foundFolder returns the root that deploys a chart or a kustomization, if it can be rendered.
-func (h *Hub) foundFolder(dir string) []*object.Object {
+// folderRoot returns the root that deploys a chart or a kustomization, if it can be rendered.
+func (h *Hub) folderRoot(dir string) []*object.Object {
 	o := &object.Object{Engine: ownerHub, Pos: problem.Pos{File: dir}, Tree: manifest.Tree{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": manifest.Tree{"name": strings.Trim(path.Base(dir), ".")},
-		"spec": manifest.Tree{"source": manifest.Tree{"repoURL": foundURL, "path": dir}, "destination": manifest.Tree{"server": inCluster}},
+		"spec": manifest.Tree{"source": manifest.Tree{"repoURL": folderURL, "path": dir}, "destination": manifest.Tree{"server": inCluster}},
 	}}
 	p := &Hub{o: h.o, urls: h.urls, reported: map[string]bool{}}
 	var made []*object.Object
@@ -139,7 +135,7 @@ func (h *Hub) foundFolder(dir string) []*object.Object {
 		h.reportUnread(found[0])
 		return nil
 	}
-	h.adoptFound(made)
+	h.learnAddress(made)
 	return []*object.Object{o}
 }
 
@@ -148,8 +144,11 @@ func (h *Hub) reportUnread(p problem.Problem) {
 	h.report(problem.Problem{Reason: problem.NotExpanded, Severity: problem.Warning, Pos: p.Pos, Subject: p.Pos.String(), Found: "a file is not followed: " + p.Found})
 }
 
-// adoptFound learns this repository's address.
-func (h *Hub) adoptFound(objects []*object.Object) {
+// learnAddress learns this repository's address, if it is not known yet.
+func (h *Hub) learnAddress(objects []*object.Object) {
+	if len(h.urls) > 1 {
+		return
+	}
 	trees := make([]any, len(objects))
 	for i, o := range objects {
 		trees[i] = o.Tree
