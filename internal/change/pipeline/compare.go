@@ -77,7 +77,10 @@ func (p *Pipelines) Plan(ctx context.Context, q Question) (planreport.Plan, erro
 // depend on the base. It completes the name of the head.
 func (p *Pipelines) snapshots(ctx context.Context, q *Question) (before, after *snapshot.Snapshot, err error) {
 	r := p.o.Repository
-	if before, after, err = r.both(ctx, q); err != nil || !isWithoutFleet(before, after) {
+	if before, after, err = r.both(ctx, q); err == nil {
+		err = checkRoots(p.o.Roots, before, after)
+	}
+	if err != nil || !isWithoutFleet(before, after) {
 		return before, after, err
 	}
 	r.anyName = true
@@ -179,7 +182,7 @@ func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *s
 		}
 		was, is := p.hub(base, from, hub, cache, baseRemote), p.hub(head, after, hub, cache, headRemote)
 		c.dropUndeliveredGrants(hubs[hub])
-		if len(was.Roots())+len(is.Roots()) == 0 {
+		if len(was.Roots())+len(is.Roots()) == 0 && !is.HasNoFleet() {
 			c.head = append(c.head, unlistedComponents(c.plan, head, hub)...)
 			continue // the fleet is bootstrapped from another repository: a plan knows only its responses
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
@@ -47,4 +48,18 @@ func WithStandIn(s *snapshot.Snapshot) *snapshot.Snapshot {
 		files[name] = snapshot.NewFile(name, data, snapshot.MaxFileSize)
 	}
 	return s.With(files)
+}
+
+// checkRoots returns an error for a root that no revision has.
+func checkRoots(roots []string, revisions ...*snapshot.Snapshot) error {
+	for _, root := range roots {
+		if !isWithoutFleet(revisions...) {
+			return problem.Usage(nil, "--root %s: a fleet has its roots in %s", root, expand.Bootstrap)
+		}
+		all := source.Source{Path: root, Directory: source.Directory{Recurse: true}}
+		if !slices.ContainsFunc(revisions, func(s *snapshot.Snapshot) bool { return source.MakesApplications(s, all) }) {
+			return problem.Usage([]string{"it names a file, or the folder of a chart, a kustomization or manifests"}, "--root %s: no Application or ApplicationSet there", root)
+		}
+	}
+	return nil
 }

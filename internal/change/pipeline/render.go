@@ -63,6 +63,9 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := checkRoots(p.o.Roots, snap); err != nil {
+		return nil, nil, err
+	}
 	if isWithoutFleet(snap) {
 		repository := p.o.Repository
 		repository.anyName = true

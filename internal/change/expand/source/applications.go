@@ -27,7 +27,7 @@ func MayMakeApplications(f *snapshot.File) bool {
 // MakesApplications reports whether what a source deploys from a repository has Applications or
 // ApplicationSets: a kustomization, a chart, or plain manifests.
 func MakesApplications(snap *snapshot.Snapshot, s Source) bool {
-	return makesApplications(snap, path.Clean(s.Path), s.Directory.recurse, map[string]bool{})
+	return makesApplications(snap, path.Clean(s.Path), s.Directory.Recurse, map[string]bool{})
 }
 
 func makesApplications(snap *snapshot.Snapshot, at string, recurse bool, seen map[string]bool) bool {

@@ -77,7 +77,7 @@ func (s Source) Kind(f *Folder) (string, error) {
 
 // Directory selects the files of a folder that Argo CD reads as manifests: spec.source.directory.
 type Directory struct {
-	recurse          bool
+	Recurse          bool
 	include, exclude string
 }
 
@@ -87,7 +87,7 @@ func directoryOf(source manifest.Tree) Directory {
 }
 
 // Options returns all options, for a key.
-func (d Directory) Options() any { return []any{d.recurse, d.include, d.exclude} }
+func (d Directory) Options() any { return []any{d.Recurse, d.include, d.exclude} }
 
 // skipMarker makes Argo CD 3.0 and later leave a file out.
 const skipMarker = "+argocd:skip-file-rendering"
@@ -108,7 +108,7 @@ func (d Directory) Files(f *Folder) (manifests, jsonnet []*snapshot.File) {
 		relative := Relative(f.Dir, file.Path)
 		switch {
 		case !program && !manifest.IsFile(file.Path):
-		case !d.recurse && strings.Contains(relative, "/"):
+		case !d.Recurse && strings.Contains(relative, "/"):
 		case slices.ContainsFunc(linked, func(l string) bool { return strings.HasPrefix(file.Path, l) }):
 		case d.exclude != "" && exclude.Match(relative):
 		case d.include != "" && !include.Match(relative):
