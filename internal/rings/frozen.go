@@ -90,7 +90,7 @@ func (r *Rings) freeze(v *view) {
 		f.split[at.group] = f.split[at.group] || at.component != fleet.Any
 	}
 	if !r.holdsRead {
-		f.lacks = "the record of holds has not been read yet"
+		f.lacks, v.isUnread = "the record of holds has not been read yet", true
 		return
 	}
 	for at, revision := range f.cells {
@@ -299,6 +299,7 @@ func (r *Rings) lookAtHolds(ctx context.Context, st *fleetstate.State) (changed 
 		err = r.restore(ctx, *log)
 	}
 	if err != nil && !store.IsDamaged(err) {
+		r.hasStarted.Store(true)
 		r.o.Logger.Warn("the record of holds cannot be read yet", "error", err)
 		return false
 	}

@@ -97,6 +97,7 @@ func (r *Rings) read(ctx context.Context, st *fleetstate.State) (changed bool) {
 				p.isRead, p.isLost, p.problem = true, isLost, err.Error()
 			case err != nil:
 				p.problem = err.Error()
+				r.hasStarted.Store(true)
 			case log == nil && newestOf(st, name) == nil && (isEnded || !p.isRead && p.before == ""):
 				p.isEnded, changed = true, true
 			case isEnded && p.isRead && !p.isLost:

@@ -88,7 +88,9 @@ type Rings struct {
 	holdsRead bool
 	// hasNoFrozen reports that the record is there without any cell, or not there.
 	hasNoFrozen bool
-	views       []*view // of the newest states, newest first
+	// hasStarted reports that a state has had all that records say, or that one could not be read.
+	hasStarted atomic.Bool
+	views      []*view // of the newest states, newest first
 	// serving is the view of the served state; nil where nothing is kept.
 	serving atomic.Pointer[view]
 	tried   map[string]time.Time // when the files of announced revisions were asked for last

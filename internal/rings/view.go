@@ -28,6 +28,8 @@ type view struct {
 	held []*revision
 	at   map[string]int // places by revision
 
+	// isUnread reports that it lacks what a record says that has not been read.
+	isUnread bool
 	// holds are the manual holds that have not ended, and frozen is what they keep.
 	holds  []*fleet.Hold
 	frozen frozenView
@@ -129,7 +131,7 @@ func (r *Rings) viewBy(st *fleetstate.State) *view {
 		}
 		switch {
 		case !known.isRead:
-			ring.lacks = fmt.Sprintf("the records of rollout %q have not been read yet", p.Name)
+			ring.lacks, v.isUnread = fmt.Sprintf("the records of rollout %q have not been read yet", p.Name), true
 		case known.isLost:
 			ring.lacks = fmt.Sprintf("the records of rollout %q are lost, and what runs is not revision %s: pin its rings (argosy rollout rollback)", p.Name, st.Revision)
 		}
@@ -299,6 +301,16 @@ func (r *Rings) hasView(st *fleetstate.State) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.ContainsFunc(r.views, func(v *view) bool { return v.st == st })
+}
+
+// IsStarting reports whether responses of the first states wait for records that are being read.
+// Where the store is away, other responses do not wait for it.
+func (r *Rings) IsStarting(st *fleetstate.State) bool {
+	if !r.hasStarted.Load() && r.keepsAnything(st) && r.viewOf(st).isUnread {
+		return true
+	}
+	r.hasStarted.Store(true)
+	return false
 }
 
 // keepsCells reports whether a hold may keep a cell of a state.

@@ -156,7 +156,7 @@ func (m *monitored) causes(t *testing.T) []cause {
 		},
 		{
 			name: "a commit removes too much", begin: commit(dnsCatalog, "dns: {enabled: false, chart: {repoURL: r, name: dns, version: 1.0.0}}\n"), end: restored, counts: true,
-			alerts: []string{"ArgosyErrors", "ArgosyRemovalsRefused"},
+			alerts: []string{"ArgosyRemovalsRefused"},
 		},
 		{
 			name: "the state cannot be written",

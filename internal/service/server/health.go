@@ -102,6 +102,7 @@ func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) *failure {
 // The messages of a Probe.
 const (
 	notReady  = "not ready: no commit has been accepted with its facts yet; with a token /readyz says why"
+	reading   = "not ready: what holds and rings keep is being read"
 	noMembers = "the hub has no member files; with a token /readyz names it"
 	stopping  = "draining: this instance is being stopped"
 )
@@ -184,6 +185,9 @@ func (s *Server) unready() (open, why string) {
 	}
 	if err := s.refresher.Status().Err(); err != nil {
 		return notReady, err.Error()
+	}
+	if s.rings.IsStarting(s.refresher.State()) {
+		return reading, reading
 	}
 	if f := s.refresher.State().Fleet; s.o.Hub != "" && len(f.Members(s.o.Hub)) == 0 {
 		return noMembers, fmt.Sprintf("hub %q has no member files; the repository has the member files of %s", s.o.Hub, strings.Join(f.Hubs(), ", "))

@@ -8,7 +8,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/base/store"
@@ -164,4 +166,43 @@ func TestNoReasonBeforeTheFirstStateForRestrictedTokens(t *testing.T) {
 		t.Errorf("%d %s", r.code, r.body)
 	}
 	s.get("/api/v1/fleet").is(t, 503, "", "s3cret-key")
+}
+
+// TestReplicaIsReadyOnceItReadItsRecords: a replica that starts while a member is held gets no
+// requests before it can respond to all of them. One whose store goes away meanwhile does get them.
+func TestReplicaIsReadyOnceItReadItsRecords(t *testing.T) {
+	t.Parallel()
+	broken := repository(map[string]string{fileA: memberA + "tenant: twice\n"})
+	for what, away := range map[string]error{"slow": nil, "away": errors.New("it is away")} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			kept, memory := storetest.New()
+			serving(t, in(kept)).say(broken)
+			second := start(t, in(kept))
+			begun, goOn := make(chan struct{}), make(chan struct{})
+			var once sync.Once
+			memory.OnGet(func(name string) error {
+				if !strings.Contains(name, "_holds") || second.Refresher().State() == nil {
+					return nil
+				}
+				once.Do(func() { close(begun) })
+				<-goOn
+				return away
+			})
+			second.say(broken)
+			<-begun
+			second.get("/readyz").is(t, http.StatusServiceUnavailable, "while it reads", "is being read")
+			close(goOn)
+			for deadline := time.Now().Add(patient); second.get("/readyz").code != http.StatusOK; {
+				if time.Now().After(deadline) {
+					t.Fatal("it never gets ready")
+				}
+			}
+			code := http.StatusOK
+			if away != nil {
+				code = http.StatusServiceUnavailable
+			}
+			second.ask(`{"view":"members"}`).is(t, code, "the members once it is ready")
+		})
+	}
 }

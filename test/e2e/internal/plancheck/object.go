@@ -79,6 +79,18 @@ func normalized(t testing.TB, o *unstructured.Unstructured) map[string]any {
 	return same
 }
 
+// annotated returns an Application as the removal budget keeps it: its annotation says so.
+func annotated(application map[string]any) map[string]any {
+	out := (&unstructured.Unstructured{Object: application}).DeepCopy()
+	annotations := out.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations["argosy.dev/hold"] = "removal"
+	out.SetAnnotations(annotations)
+	return out.Object
+}
+
 // automatedOrNot returns a spec without an automated policy that is switched off, as Argo CD 3.5
 // does where 2.14 and 3.2 remove it: while an ApplicationSet syncs in steps.
 func automatedOrNot(spec any) any {
