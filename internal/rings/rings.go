@@ -1,6 +1,7 @@
 package rings
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -167,9 +168,7 @@ func New(o Options) *Rings {
 	if o.Check == nil {
 		o.Check = noChecks
 	}
-	if o.CheckInterval == 0 {
-		o.CheckInterval = checkInterval
-	}
+	o.CheckInterval = cmp.Or(o.CheckInterval, checkInterval)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

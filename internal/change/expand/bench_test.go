@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
+	"github.com/argosy-hub/argosy/internal/change/expand/rendercache"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
@@ -60,7 +61,7 @@ func BenchmarkPlan(b *testing.B) {
 				require.NoError(b, err)
 				after, err := fleetstate.Build(before, head, facts.Set{})
 				require.NoError(b, err)
-				cache := &expand.RenderCache{}
+				cache := &rendercache.Cache{}
 				hub := func(st *fleetstate.State, s *snapshot.Snapshot) *expand.Hub {
 					return expand.New(expand.Options{State: st, Snapshot: s, Hub: fleettest.Hub, Tools: tools(), Cache: cache})
 				}

@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
+	"github.com/argosy-hub/argosy/internal/change/expand/rendercache"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/inventory"
 	"github.com/argosy-hub/argosy/internal/testkit/assert"
@@ -110,7 +111,7 @@ var same = []string{"nothing", "moved root"}
 
 // Compare finds what a comparison of everything finds, nothing else, and each once (rule 5).
 func TestCompareFindsAll(t *testing.T) {
-	base, cache := commit(t, nil), &expand.RenderCache{}
+	base, cache := commit(t, nil), &rendercache.Cache{}
 	st := state(t, nil, base)
 	for _, hub := range hubs[:min(len(hubs), cases.Times(1))] { // the second one is of the same kind
 		before := everything(t, revision(t, st, base, hub, cache))
@@ -160,11 +161,11 @@ func TestCompareFindsAll(t *testing.T) {
 func TestCompareIsLazy(t *testing.T) {
 	base := commit(t, nil)
 	st := state(t, nil, base)
-	whole := &expand.RenderCache{}
+	whole := &rendercache.Cache{}
 	revision(t, st, base, "hub-eu", whole).All(false)
 	all, _ := whole.Counts()
 	head := commit(t, changes(t)["tenant override"])
-	cache, sets := &expand.RenderCache{}, map[string]int{}
+	cache, sets := &rendercache.Cache{}, map[string]int{}
 	counted := func(st *fleetstate.State, s *snapshot.Snapshot) *expand.Hub {
 		with := tools()
 		with.ApplicationSets = countedSets{with.ApplicationSets, sets}

@@ -32,7 +32,7 @@
 //     skips equal templates with equal responses, unless they name a chart or folder that changed
 //     or that makes further followed objects.
 //  6. Renderings are cached by the digests of everything that they depend on. Revisions that share
-//     a RenderCache share them.
+//     a rendercache.Cache share them.
 //  7. The same input gives the same objects in the same order. Objects must not be changed.
 //  8. Remote charts, folders and value files are rendered with Tools.Remote: where an Application
 //     differs, and where it deploys to its own engine, which may find Applications in it. A chart

@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/change/expand/argocd"
 	"github.com/argosy-hub/argosy/internal/change/expand/helm"
 	"github.com/argosy-hub/argosy/internal/change/expand/kustomize"
+	"github.com/argosy-hub/argosy/internal/change/expand/rendercache"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/source"
@@ -98,7 +99,7 @@ func state(t *testing.T, previous *fleetstate.State, s *snapshot.Snapshot) *flee
 }
 
 // revision expands a hub at a snapshot; the branch of the canary releases is as the base.
-func revision(t *testing.T, st *fleetstate.State, s *snapshot.Snapshot, hub string, cache *expand.RenderCache) *expand.Hub {
+func revision(t *testing.T, st *fleetstate.State, s *snapshot.Snapshot, hub string, cache *rendercache.Cache) *expand.Hub {
 	t.Helper()
 	files, err := repository()
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
+	"github.com/argosy-hub/argosy/internal/change/expand/rendercache"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/testkit/assert"
@@ -17,7 +18,7 @@ import (
 // Of two objects of one name, Argo CD applies the last (controller/state.go,
 // DeduplicateTargetObjects): what that one changes differs, and that there are two is reported.
 func TestCompareFindsTwins(t *testing.T) {
-	base, cache := commit(t, nil), &expand.RenderCache{}
+	base, cache := commit(t, nil), &rendercache.Cache{}
 	head := commit(t, func(f map[string]string) {
 		f["fleet/bootstrap/hub-us/more.yaml"] = strings.Replace(f["fleet/bootstrap/hub-us/members.yaml"], "project: platform", "project: default", 1)
 	})
@@ -88,7 +89,7 @@ PATCH`
 				with(f)
 				f[c.changed] = map[string]string{manifestFile: configMap("base") + "data: {x: two}\n", valuesFile: "x: two\n"}[c.changed]
 			})
-			st, cache := state(t, nil, base), &expand.RenderCache{}
+			st, cache := state(t, nil, base), &rendercache.Cache{}
 			before, after := revision(t, st, base, "hub-us", cache), revision(t, state(t, st, head), head, "hub-us", cache)
 			engines := map[string]bool{}
 			for p := range expand.Compare(before, after) {
@@ -137,7 +138,7 @@ spec:
 				with(f)
 				f["addons/tenants/retail/defaults/addons/external-dns/values.yaml"] += "\nlogLevel: debug\n"
 			})
-			st, cache := state(t, nil, base), &expand.RenderCache{}
+			st, cache := state(t, nil, base), &rendercache.Cache{}
 			differ := 0
 			for p := range expand.Compare(revision(t, st, base, "hub-us", cache), revision(t, state(t, st, head), head, "hub-us", cache)) {
 				if strings.HasPrefix(p.Any().Name(), "marks-") {
@@ -231,7 +232,7 @@ spec:
 				with(f)
 				replace(t, "fleet/fleet-members/hub-us/payments-prod-us-1.yaml", "labels:\n", "labels:\n  more: label\n")(f)
 			})
-			st, cache := state(t, nil, base), &expand.RenderCache{}
+			st, cache := state(t, nil, base), &rendercache.Cache{}
 			hub := func(st *fleetstate.State, s *snapshot.Snapshot) *expand.Hub {
 				with := tools()
 				with.Remote = remoteSets{inner}
@@ -251,7 +252,7 @@ spec:
 // twoRevisions compares two snapshots, and returns what becomes of the objects of a name.
 func twoRevisions(t *testing.T, base, head *snapshot.Snapshot, name string, say func(*object.Object) string) (got []string) {
 	t.Helper()
-	st, cache := state(t, nil, base), &expand.RenderCache{}
+	st, cache := state(t, nil, base), &rendercache.Cache{}
 	hub := func(st *fleetstate.State, s *snapshot.Snapshot) *expand.Hub {
 		return expand.New(expand.Options{State: st, Snapshot: s, Hub: "hub", Tools: tools(), Cache: cache})
 	}
@@ -365,7 +366,7 @@ func TestHydratorsAreNamed(t *testing.T) {
 
 // Two Applications of one name of one ApplicationSet are an error, as they are to render.
 func TestCompareFindsTwinsOfAnApplicationSet(t *testing.T) {
-	base, cache := commit(t, nil), &expand.RenderCache{}
+	base, cache := commit(t, nil), &rendercache.Cache{}
 	head := commit(t, replace(t, "fleet/bootstrap/hub-us/members.yaml", "name: '{{ .applicationName }}'", "name: 'of-{{ .environment }}'"))
 	st := state(t, nil, base)
 	after := revision(t, state(t, st, head), head, "hub-us", cache)

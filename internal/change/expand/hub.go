@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
+	"github.com/argosy-hub/argosy/internal/change/expand/rendercache"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -31,7 +32,7 @@ type Options struct {
 	Hub      string
 	Tools    Tools
 	// Cache is shared with other revisions. It defaults to a new cache.
-	Cache *RenderCache
+	Cache *rendercache.Cache
 	// At reads another revision of this repository. Without it, other revisions cannot be read.
 	At func(revision string) (*snapshot.Snapshot, error)
 	// KubeVersion and APIVersions are what Argo CD finds on the clusters, for charts. They default
@@ -61,7 +62,7 @@ type Hub struct {
 // A hub that runs Flux has its artifact as root.
 func New(o Options) *Hub {
 	if o.Cache == nil {
-		o.Cache = &RenderCache{}
+		o.Cache = &rendercache.Cache{}
 	}
 	h := &Hub{o: o, urls: map[string]string{}, reported: map[string]bool{}}
 	if o.State.HubEngine(o.Hub) == fleet.EngineFlux {
@@ -70,7 +71,7 @@ func New(o Options) *Hub {
 		return h
 	}
 	if o.HasNoFleet {
-		h.roots = h.ownRoots()
+		h.roots = append(h.ownRoots(), h.fluxRoots()...)
 		return h
 	}
 	file, dir := path.Join(Bootstrap, o.Hub+".yaml"), path.Join(Bootstrap, o.Hub)

@@ -15,10 +15,10 @@ import (
 // HasNoFleet reports whether Options say so.
 func (h *Hub) HasNoFleet() bool { return h.o.HasNoFleet }
 
-// Applications counts the Applications that are followed.
-func (h *Hub) Applications() (n int) {
+// Deployers counts the Applications, Kustomizations and HelmReleases that are followed.
+func (h *Hub) Deployers() (n int) {
 	h.Walk(false, func(o *object.Object) bool {
-		if o.Application() && !isFolderRoot(o) {
+		if o.Deploys() && !isFolderRoot(o) {
 			n++
 		}
 		return true
@@ -26,13 +26,12 @@ func (h *Hub) Applications() (n int) {
 	return n
 }
 
-// folderURL stands for the repository in the Application that deploys a chart or a kustomization
-// which is a root.
+// folderURL stands for the repository in what deploys a folder that is a root.
 const folderURL = "https://repository.invalid"
 
-// isFolderRoot reports whether an object is such an Application.
+// isFolderRoot reports whether an object is made for that.
 func isFolderRoot(o *object.Object) bool {
-	return o.Parent == nil && manifest.Text(o.Tree, "spec", "source", "repoURL") == folderURL
+	return o.Parent == nil && o.Deploys() && o.Sources()[0].RepoURL == folderURL
 }
 
 // ownRoots returns the roots of a repository without a fleet, and learns its address: Applications

@@ -17,7 +17,7 @@ import (
 type set struct {
 	name       string // of the parameter set
 	parameters Parameters
-	key        string // in the RenderCache
+	key        string // in the rendercache.Cache
 }
 
 // sets returns an ApplicationSet's parameter sets. Without ok the generators failed, which is
@@ -113,7 +113,7 @@ func readsRevision(o *object.Object) bool { return revisionField.Match(manifest.
 
 // application renders a set. It reports an error and returns nil.
 func (h *Hub) application(o *object.Object, s set) *object.Object {
-	tree, err := h.o.Cache.application(s.key, func() (manifest.Tree, error) { return h.o.Tools.ApplicationSets.Application(s.parameters) })
+	tree, err := h.o.Cache.Application(s.key, func() (manifest.Tree, error) { return h.o.Tools.ApplicationSets.Application(s.parameters) })
 	if err != nil {
 		h.report(problem.Problem{
 			Reason: problem.ExpansionFailed, Severity: problem.Error, Pos: o.Pos, Subject: fmt.Sprintf("%s %q", o.Kind(), o.Name()), Cluster: s.name,

@@ -16,7 +16,7 @@ import (
 // manifests renders a part that is a chart, a kustomization or remote. A failure affects only that
 // part.
 func (h *Hub) manifests(p part) ([]manifest.Manifest, error) {
-	return h.o.Cache.chart(p.key, func() ([]manifest.Manifest, error) {
+	return h.o.Cache.Chart(p.key, func() ([]manifest.Manifest, error) {
 		if p.built != nil {
 			return h.o.Tools.Kustomizations.Build(h.kustomization(p.source, p.folder))
 		}

@@ -22,7 +22,8 @@ func (h *Hub) Static(owner string) []*object.Object {
 		if p := o.Parent; p != nil && o.ApplicationSet() && o.Engine == p.Engine {
 			brings[p.Key()] = true
 		}
-		if o.Engine == owner && (o.Application() && (o.Parent != nil || h.o.HasNoFleet && !isFolderRoot(o)) || flux.OfArtifact(o)) {
+		isOwn := o.Application() && (o.Parent != nil || h.o.HasNoFleet && !isFolderRoot(o)) || flux.OfArtifact(o)
+		if o.Engine == owner && isOwn || h.o.HasNoFleet && o.Flux != nil && !isFolderRoot(o) {
 			out = append(out, o.Unsteered().WithoutDigest())
 		}
 		return true

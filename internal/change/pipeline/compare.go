@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/run"
 	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/change/expand/rendercache"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 	"github.com/argosy-hub/argosy/internal/change/plan"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -87,7 +88,8 @@ func (p *Pipelines) snapshots(ctx context.Context, q *Question) (before, after *
 	if before, after, err = r.both(ctx, q); err != nil {
 		return nil, nil, err
 	}
-	return WithStandIn(before), WithStandIn(after), nil
+	hub := StandInHub(before, after)
+	return WithStandIn(before, hub), WithStandIn(after, hub), nil
 }
 
 func (r Repository) both(ctx context.Context, q *Question) (before, after *snapshot.Snapshot, err error) {
@@ -153,7 +155,7 @@ func states(before, after *snapshot.Snapshot, f facts.Set) (base, head *fleetsta
 
 // compareStates compares the states of both snapshots. Clusters that both share take little time.
 func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *snapshot.Snapshot, q Question) *comparison {
-	cache := &expand.RenderCache{}
+	cache := &rendercache.Cache{}
 	baseRemote, headRemote := p.remotes(base, before, cache)
 	base = base.WithCatalogs(p.catalogsOf(base, before, baseRemote))
 	head = head.WithCatalogs(p.catalogsOf(head, after, headRemote))
@@ -199,7 +201,7 @@ func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *s
 }
 
 // remotes returns the remotes that the base and the head fetch with; nil without Options.Remotes.
-func (p *Pipelines) remotes(base *fleetstate.State, s *snapshot.Snapshot, cache *expand.RenderCache) (before, after source.Remote) {
+func (p *Pipelines) remotes(base *fleetstate.State, s *snapshot.Snapshot, cache *rendercache.Cache) (before, after source.Remote) {
 	if p.o.Remotes == nil {
 		return nil, nil
 	}

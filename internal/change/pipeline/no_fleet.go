@@ -11,16 +11,24 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleet"
 )
 
-// A repository without a fleet is followed from its own Applications and ApplicationSets. It gets a
-// stand-in: a fleet of one hub, without clusters, for the Argo CD that runs them.
+// A repository without a fleet is followed from its own Applications and ApplicationSets, and the
+// Kustomizations of Flux. It gets a stand-in: a fleet of one hub, without clusters, for the engine
+// that runs them.
 
-// StandInHub is the name of the stand-in's hub.
-const StandInHub = "argocd"
+var standInLayout = []byte("apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups: {fleet: null, monitoring: null, resources: null}\n# of a repository without a fleet\n")
 
-var (
-	standInLayout = []byte("apiVersion: argosy.dev/v1alpha1\nkind: Layout\ngroups: {fleet: null, monitoring: null, resources: null}\n# of a repository without a fleet\n")
-	standInMember = []byte("clusterName: " + StandInHub + "\ntenant: " + StandInHub + "\nfleet_member: hub-cluster\n")
-)
+// StandInHub returns the name of the stand-in's hub at all of these revisions.
+func StandInHub(revisions ...*snapshot.Snapshot) string {
+	if hasFile(source.MayMakeApplications, revisions...) {
+		return "argocd"
+	}
+	return expand.FluxAlone
+}
+
+// hasFile reports whether one of the revisions has such a file.
+func hasFile(is func(*snapshot.File) bool, revisions ...*snapshot.Snapshot) bool {
+	return slices.ContainsFunc(revisions, func(s *snapshot.Snapshot) bool { return slices.ContainsFunc(s.FilesUnder(""), is) })
+}
 
 // IsFleet reports whether a repository has files of a fleet.
 func IsFleet(s *snapshot.Snapshot) bool {
@@ -33,18 +41,18 @@ func hasStandIn(s *snapshot.Snapshot) bool {
 	return f != nil && bytes.Equal(f.Data, standInLayout)
 }
 
-// isWithoutFleet reports whether a repository has no fleet, but Applications or ApplicationSets.
+// isWithoutFleet reports whether a repository has no fleet, but Applications, ApplicationSets or
+// Kustomizations of Flux.
 func isWithoutFleet(revisions ...*snapshot.Snapshot) bool {
-	return !slices.ContainsFunc(revisions, IsFleet) && slices.ContainsFunc(revisions, func(s *snapshot.Snapshot) bool {
-		return slices.ContainsFunc(s.FilesUnder(""), source.MayMakeApplications)
-	})
+	return !slices.ContainsFunc(revisions, IsFleet) && (hasFile(source.MayMakeApplications, revisions...) || hasFile(source.MayBeKustomization, revisions...))
 }
 
 // WithStandIn returns the snapshot of a repository without a fleet, with the stand-in: for
 // expand.Options.HasNoFleet.
-func WithStandIn(s *snapshot.Snapshot) *snapshot.Snapshot {
+func WithStandIn(s *snapshot.Snapshot, hub string) *snapshot.Snapshot {
 	files := map[string]*snapshot.File{}
-	for name, data := range map[string][]byte{fleet.LayoutFile: standInLayout, "fleet/fleet-members/" + StandInHub + "/" + StandInHub + ".yaml": standInMember} {
+	member := []byte("clusterName: " + hub + "\ntenant: " + hub + "\nfleet_member: hub-cluster\n")
+	for name, data := range map[string][]byte{fleet.LayoutFile: standInLayout, "fleet/fleet-members/" + hub + "/" + hub + ".yaml": member} {
 		files[name] = snapshot.NewFile(name, data, snapshot.MaxFileSize)
 	}
 	return s.With(files)
@@ -57,8 +65,10 @@ func checkRoots(roots []string, revisions ...*snapshot.Snapshot) error {
 			return problem.Usage(nil, "--root %s: a fleet has its roots in %s", root, expand.Bootstrap)
 		}
 		all := source.Source{Path: root, Directory: source.Directory{Recurse: true}}
-		if !slices.ContainsFunc(revisions, func(s *snapshot.Snapshot) bool { return source.MakesApplications(s, all) }) {
-			return problem.Usage([]string{"it names a file, or the folder of a chart, a kustomization or manifests"}, "--root %s: no Application or ApplicationSet there", root)
+		if !slices.ContainsFunc(revisions, func(s *snapshot.Snapshot) bool {
+			return source.MakesApplications(s, all) || source.HasKustomizations(s, root)
+		}) {
+			return problem.Usage([]string{"it names a file, or the folder of a chart, a kustomization or manifests"}, "--root %s: no Application or ApplicationSet there, and no Kustomization of Flux", root)
 		}
 	}
 	return nil

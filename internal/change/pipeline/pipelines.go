@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/bootstrap"
 	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/change/expand/rendercache"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 	"github.com/argosy-hub/argosy/internal/change/plan"
 	"github.com/argosy-hub/argosy/internal/fleet"
@@ -57,7 +58,7 @@ type Pipelines struct {
 	o         Options
 	context   context.Context //nolint:containedctx // of the command, which ends with it; expand reads revisions without one
 	instead   map[string]string
-	cache     expand.RenderCache
+	cache     rendercache.Cache
 	mu        sync.Mutex
 	revisions map[string]revision
 	catalogs  map[string]*catalog.ReleaseCatalog // of other revisions, by revision and file
@@ -83,7 +84,7 @@ func New(ctx context.Context, o Options) (*Pipelines, error) {
 }
 
 // hub returns the expansion of a hub's pipeline. Without remote, nothing remote is followed.
-func (p *Pipelines) hub(st *fleetstate.State, s *snapshot.Snapshot, hub string, cache *expand.RenderCache, remote source.Remote) *expand.Hub {
+func (p *Pipelines) hub(st *fleetstate.State, s *snapshot.Snapshot, hub string, cache *rendercache.Cache, remote source.Remote) *expand.Hub {
 	tools := p.o.Tools
 	tools.Remote = remote
 	o := expand.Options{

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
+	"github.com/argosy-hub/argosy/internal/change/expand/rendercache"
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -53,7 +54,7 @@ func (p *Pipelines) Render(ctx context.Context, q RenderQuestion) (map[string][]
 		problems[0].Severity = problem.Error
 		return nil, &problem.Failure{Findings: true, Err: problems[0], Problems: problems, Hints: []string{hint}}
 	}
-	return manifests(found, q.Form == FormPipeline)
+	return manifests(found, q.Form == FormPipeline, hasStandIn(st.Resolver().Snapshot))
 }
 
 // Objects returns the objects that Render writes, and the state that they are made from. Its errors
@@ -72,7 +73,7 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 		if snap, err = repository.Snapshot(ctx, repository.limits()); err != nil {
 			return nil, nil, err
 		}
-		snap = WithStandIn(snap)
+		snap = WithStandIn(snap, StandInHub(snap))
 	}
 	st, err := fleetstate.Build(nil, snap, q.Facts)
 	if err == nil && len(st.Problems) > 0 {
@@ -102,7 +103,7 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 	case !owner.Remote:
 		return nil, nil, problem.Usage(append([]string{"--owner hub renders what the hub deploys to it"}, hints...), "--owner: member %q has no engine of its own", q.Owner)
 	}
-	h := p.hub(st, snap, q.Hub, &expand.RenderCache{}, nil)
+	h := p.hub(st, snap, q.Hub, &rendercache.Cache{}, nil)
 	if problems := chartRoots(p.hub(st, snap, q.Hub, &p.cache, nil)); len(problems) > 0 {
 		return nil, nil, &problem.Failure{Findings: true, Err: problems[0], Problems: problems, Hints: hints}
 	}
@@ -154,7 +155,7 @@ func OnlyHub(st *fleetstate.State) (string, error) {
 
 // manifests returns a file for each object, by kind and name. With byMaker, the Applications of
 // each ApplicationSet are in a folder of its name.
-func manifests(objects []*object.Object, byMaker bool) (map[string][]byte, error) {
+func manifests(objects []*object.Object, byMaker, hasNoFleet bool) (map[string][]byte, error) {
 	out := make(map[string][]byte, len(objects))
 	for _, o := range objects {
 		data, err := yamldoc.FromAny(nil, o.Tree).YAML()
@@ -162,6 +163,9 @@ func manifests(objects []*object.Object, byMaker bool) (map[string][]byte, error
 			return nil, fmt.Errorf("%s: %w", o.Key(), err)
 		}
 		folder := []string{plural(strings.ToLower(o.Kind()))}
+		if hasNoFleet && o.Engine != fleet.OwnerHub { // the folder that a cluster of Flux begins with
+			folder = append(strings.Split(o.Engine, "/"), folder...)
+		}
 		if byMaker && o.Application() && o.Parent.IsSet() {
 			folder = append(folder, o.Parent.Name())
 		}

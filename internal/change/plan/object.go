@@ -65,7 +65,8 @@ func (p *Plan) Expand(before, after *expand.Hub, with ExpandOptions) {
 	}
 	hub := &p.Hubs[i]
 	if after.HasNoFleet() { // no fleet has counted them
-		hub.UnchangedClusters, hub.UnchangedApplications = 0, before.Applications()
+		hub.IsOfFluxAlone = hub.Name == expand.FluxAlone
+		hub.UnchangedClusters, hub.UnchangedApplications = 0, before.Deployers()
 	}
 	x := &objects{before: before, after: after, changes: changesOf(*hub), components: componentsOf(hub.Clusters)}
 	steps, visited := rollouts{}, 0
@@ -110,7 +111,7 @@ func (x *objects) object(p expand.Pair) (Object, bool) {
 	o := p.Any()
 	k := o.Key()
 	out := Object{
-		Counted: x.after.HasNoFleet() && o.Application(),
+		Counted: x.after.HasNoFleet() && o.Deploys(),
 		Kind:    k.Kind, Namespace: k.Namespace, Name: k.Name, Owner: k.Engine, Action: Change, Left: p.Left,
 		Cluster: clusterOf(o), HeldBy: x.heldBy(o), From: from(o), Position: o.Pos, Differences: []Difference{},
 	}

@@ -3,8 +3,10 @@ package plan
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
@@ -57,7 +59,7 @@ func (x *objects) version(d Difference, p expand.Pair) (old, updated problem.Pos
 		return old, updated, false
 	}
 	for _, c := range expand.Rendered(x.before, x.after, b.Parent, a.Parent) {
-		for _, v := range changedValues(c) {
+		for _, v := range changedValues(c, nil) {
 			if path.Base(c.Path()) == chartFile && v.Old != nil && v.New != nil && strings.Contains(was, fmt.Sprint(v.Old.Value)) && strings.Contains(is, fmt.Sprint(v.New.Value)) {
 				return v.Old.Position, v.New.Position, true
 			}
@@ -81,8 +83,10 @@ func (x *objects) place(p expand.Pair, path []string) (old, updated problem.Pos)
 	if x.after.Renders() && len(files) == 0 {
 		return x.changedInput(expand.Pair{Before: b.Parent, After: a.Parent}, path[max(0, len(path)-1):])
 	}
-	if b, a, ok := changedKey(files, component, path[max(0, len(path)-1):]); ok {
-		return b, a
+	for _, of := range []*object.Object{a, nil} {
+		if b, a, ok := changedKey(files, of, component, path[max(0, len(path)-1):]); ok {
+			return b, a
+		}
 	}
 	inputs := len(fieldsOf(&object.Object{Tree: helmOf(b.Parent)}, &object.Object{Tree: helmOf(a.Parent)})) > 0
 	if b, a, ok := changedAt(files, component, a.Pos.File); ok && !inputs {
@@ -163,7 +167,7 @@ func changedAt(files []expand.Change, component, template string) (old, updated 
 		}
 		if path.Ext(c.Path()) != ".yaml" || inTemplates(c.Path()) {
 			old, updated = changedLine(c)
-		} else if d := changedValue(c, component, ""); d != nil {
+		} else if d := changedValue(c, nil, component, ""); d != nil {
 			old, updated = posOf(d.Old), posOf(d.New)
 		} else {
 			continue
@@ -190,12 +194,13 @@ const chartFile = "Chart.yaml"
 func inTemplates(name string) bool { return strings.Contains(name, "/templates/") }
 
 // changedKey returns the place of a changed value in a chart's files that has the field's name.
-func changedKey(files []expand.Change, component string, key []string) (old, updated problem.Pos, ok bool) {
+// With an object, only its own manifests and patches count.
+func changedKey(files []expand.Change, of *object.Object, component string, key []string) (old, updated problem.Pos, ok bool) {
 	for _, c := range files {
 		if len(key) == 0 || inTemplates(c.Path()) {
 			continue
 		}
-		if d := changedValue(c, component, key[0]); d != nil {
+		if d := changedValue(c, of, component, key[0]); d != nil {
 			return posOf(d.Old), posOf(d.New), true
 		}
 	}
@@ -204,8 +209,8 @@ func changedKey(files []expand.Change, component string, key []string) (old, upd
 
 // changedValue returns the first difference in a values file that may concern a component, and has
 // a name if one is given.
-func changedValue(c expand.Change, component, name string) *Difference {
-	all := changedValues(c)
+func changedValue(c expand.Change, of *object.Object, component, name string) *Difference {
+	all := changedValues(c, of)
 	i := slices.IndexFunc(all, func(d Difference) bool {
 		return (name == "" || strings.HasSuffix("."+d.Name, "."+name)) && concerns(d.Name, component)
 	})
@@ -215,12 +220,19 @@ func changedValue(c expand.Change, component, name string) *Difference {
 	return &all[i]
 }
 
-// changedValues returns the differences in a YAML file.
-func changedValues(c expand.Change) []Difference {
+// changedValues returns the differences in the documents of a YAML file; with an object, of those
+// that have its kind and name.
+func changedValues(c expand.Change, of *object.Object) (out []Difference) {
 	if path.Ext(c.Path()) != ".yaml" {
 		return nil
 	}
-	return values(rootOf(c.Before), rootOf(c.After), nil)
+	before, after := documentsOf(c.Before), documentsOf(c.After)
+	for _, key := range slices.Sorted(maps.Keys(merged(before, after))) {
+		if of == nil || key == of.Kind()+" "+of.Name() {
+			out = append(out, values(before[key], after[key], nil)...)
+		}
+	}
+	return out
 }
 
 // concerns reports whether a value of a catalog may concern a component: it does not belong to
@@ -236,15 +248,24 @@ func posOf(s *Side) problem.Pos {
 	return s.Position
 }
 
-func rootOf(f *snapshot.File) *yamldoc.Node {
+// documentsOf returns the documents of a file by their objects' kind and name, others by number.
+func documentsOf(f *snapshot.File) map[string]*yamldoc.Node {
+	out := map[string]*yamldoc.Node{}
 	if f == nil || f.Err != nil {
-		return nil
+		return out
 	}
-	doc, err := yamldoc.Parse(f.Path, f.Data)
+	docs, err := manifest.Documents(f)
 	if err != nil {
-		return nil
+		return out
 	}
-	return root(doc.Root)
+	for i, doc := range docs {
+		key := strconv.Itoa(i)
+		if tree := doc.Root.Any(); manifest.Text(tree, "metadata", "name") != "" {
+			key = manifest.Text(tree, "kind") + " " + manifest.Text(tree, "metadata", "name")
+		}
+		out[key] = root(doc.Root)
+	}
+	return out
 }
 
 // changedLine returns the first line of a file that differs.

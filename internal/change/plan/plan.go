@@ -92,6 +92,8 @@ type Hub struct {
 	// UnchangedClusters and UnchangedApplications count all others.
 	UnchangedClusters     int `json:"-"`
 	UnchangedApplications int `json:"-"`
+	// IsOfFluxAlone means that they are Kustomizations and HelmReleases, without a fleet.
+	IsOfFluxAlone bool `json:"-"`
 }
 
 // NotRequested counts the Applications of a view, and of a group where the view has groups, that no

@@ -124,7 +124,7 @@ func (m *importer) rendered(sets []applicationSet, templates map[string]int) []a
 	if m.o.Tools.Charts == nil || pipeline.IsFleet(own.Snapshot) {
 		return sets
 	}
-	snap := pipeline.WithStandIn(own.Snapshot)
+	snap := pipeline.WithStandIn(own.Snapshot, m.o.Hub)
 	st, err := fleetstate.Build(nil, snap, facts.Set{})
 	if err != nil {
 		return sets
@@ -133,7 +133,7 @@ func (m *importer) rendered(sets []applicationSet, templates map[string]int) []a
 	for i, s := range sets {
 		places[s.key()] = i
 	}
-	h := expand.New(expand.Options{State: st, Snapshot: snap, Hub: pipeline.StandInHub, Tools: m.o.Tools, At: own.At, HasNoFleet: true, Clusters: m.known})
+	h := expand.New(expand.Options{State: st, Snapshot: snap, Hub: m.o.Hub, Tools: m.o.Tools, At: own.At, HasNoFleet: true, Clusters: m.known})
 	h.Walk(false, func(o *object.Object) bool {
 		s, ok := setOf(o.Tree, o.Pos)
 		if !ok || o.Parent == nil || o.Parent.IsSet() || o.Engine != fleet.OwnerHub {

@@ -18,7 +18,11 @@ const besideIt = "what comes with it is found, or with what makes it"
 func (l Linker) fluxKustomization(o *object.Object) (s source.Source, applies bool) {
 	spec, _ := o.Tree["spec"].(manifest.Tree)
 	kind, name := manifest.Text(spec, "sourceRef", "kind"), manifest.Text(spec, "sourceRef", "name")
+	folder := manifest.Text(spec, "path")
 	from := l.refers(o, kind, cmp.Or(manifest.Text(spec, "sourceRef", "namespace"), o.Namespace()), name)
+	if kind == "ExternalArtifact" {
+		from, folder = l.copied(o, name, folder)
+	}
 	notFollowed := func(why, hint string) (source.Source, bool) {
 		return source.Source{Err: source.NotFollowed{Text: "what it applies is not followed: " + why, Hint: hint}}, true
 	}
@@ -27,13 +31,13 @@ func (l Linker) fluxKustomization(o *object.Object) (s source.Source, applies bo
 		return notFollowed(fmt.Sprintf("nothing that is makes %s %q", kind, name), besideIt)
 	case ArtifactOwner(from) != nil:
 		return source.Source{}, false
-	case kind != "GitRepository":
+	case from.Kind() != "GitRepository":
 		return notFollowed(fmt.Sprintf("it is in %s %q", kind, name), "a GitRepository is")
 	case manifest.At(from.Tree, "spec", "include") != nil, manifest.At(from.Tree, "spec", "sparseCheckout") != nil:
-		return notFollowed(fmt.Sprintf("GitRepository %q has spec.include or spec.sparseCheckout", name), "")
+		return notFollowed(fmt.Sprintf("GitRepository %q has spec.include or spec.sparseCheckout", from.Name()), "")
 	}
 	s = gitSource(from)
-	s.Path, s.Explicit = inRepository(manifest.Text(spec, "path")), []string{source.KindKustomize}
+	s.Path, s.Explicit = inRepository(folder), []string{source.KindKustomize}
 	s.Flux = &source.Flux{Spec: buildSpec(spec), Ignore: manifest.Text(from.Tree, "spec", "ignore")}
 	s.Flux.Variables, s.Flux.Unknown = l.variables(o)
 	return s, true

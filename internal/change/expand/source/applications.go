@@ -174,4 +174,17 @@ func FluxIn(snap *snapshot.Snapshot) string {
 	return fmt.Sprintf("%s Kustomizations or HelmReleases of Flux, as %s", have, files[0])
 }
 
+// MayBeKustomization reports whether a file may have a Kustomization of Flux.
+func MayBeKustomization(f *snapshot.File) bool {
+	return manifest.IsFile(f.Path) && kustomizationKind.Match(f.Data)
+}
+
+// HasKustomizations reports whether a file is one, or a folder has some.
+func HasKustomizations(snap *snapshot.Snapshot, at string) bool {
+	f := snap.File(path.Clean(at))
+	return f != nil && MayBeKustomization(f) || slices.ContainsFunc(snap.FilesUnder(path.Clean(at)), MayBeKustomization)
+}
+
+var kustomizationKind = regexp.MustCompile(`(?m)^apiVersion:\s*["']?kustomize\.toolkit\.fluxcd\.io/`)
+
 var fluxKind = regexp.MustCompile(`(?m)^apiVersion:\s*["']?(?:kustomize|helm)\.toolkit\.fluxcd\.io/`)

@@ -28,6 +28,8 @@ type Summary struct {
 	// NotFollowed counts the Problems with something that the plan does not follow; absent if there
 	// are none.
 	NotFollowed int `json:"notFollowed,omitempty"`
+
+	ofFlux bool // the Applications are Kustomizations and HelmReleases
 }
 
 // Counts are numbers of clusters or Applications. A cluster counts as changed when it changes
@@ -52,6 +54,7 @@ func summaryOf(hubs []plan.Hub) Summary {
 	var s Summary
 	for _, hub := range hubs {
 		unchanged := hub.UnchangedApplications
+		s.ofFlux = s.ofFlux || hub.IsOfFluxAlone
 		for _, o := range hub.Objects {
 			if !o.Counted {
 				s.Objects++
@@ -141,9 +144,9 @@ func (s Summary) String() string {
 		if hasClusters {
 			out += report.Count(s.Clusters.Unchanged, "cluster") + ", "
 		}
-		return out + report.Count(s.Applications.Unchanged, "Application") + s.notFollowed()
+		return out + report.Count(s.Applications.Unchanged, s.noun()) + s.notFollowed()
 	}
-	out := fmt.Sprintf("Applications: %s, %d unchanged", cmp.Or(applications, "none to change"), s.Applications.Unchanged)
+	out := fmt.Sprintf("%ss: %s, %d unchanged", s.noun(), cmp.Or(applications, "none to change"), s.Applications.Unchanged)
 	if hasClusters {
 		out = "clusters: " + cmp.Or(clusters, "none changed") + "; " + out
 	}
@@ -172,6 +175,14 @@ func phrase(all []planpage.Count) string {
 	return strings.Join(parts, ", ")
 }
 
+// noun is what the Applications are called.
+func (s Summary) noun() string {
+	if s.ofFlux {
+		return "Flux object"
+	}
+	return "Application"
+}
+
 // counts returns the numbers that are not zero.
 func (s Summary) counts() (out []planpage.Count) {
 	add := func(noun string, all ...planpage.Count) {
@@ -184,7 +195,7 @@ func (s Summary) counts() (out []planpage.Count) {
 		}
 	}
 	add("cluster", s.clusters()...)
-	add("Application", s.applications()...)
+	add(s.noun(), s.applications()...)
 	add("further object", planpage.Count{Action: planpage.Change, Number: s.Objects, What: "changed"})
 	return out
 }

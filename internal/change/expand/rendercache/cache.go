@@ -1,4 +1,5 @@
-package expand
+// Package rendercache keeps rendered Applications and charts for revisions that share them.
+package rendercache
 
 import (
 	"sync"
@@ -13,9 +14,8 @@ const (
 	maxText     = 24 << 20
 )
 
-// RenderCache reuses rendered Applications and charts, for all Hubs that share it. The zero value
-// is ready for use.
-type RenderCache struct {
+// Cache reuses rendered Applications and charts. The zero value is ready for use.
+type Cache struct {
 	mu           sync.Mutex
 	applications map[string]manifest.Tree
 	charts       map[string][]manifest.Manifest
@@ -25,13 +25,14 @@ type RenderCache struct {
 }
 
 // Counts returns how many Applications and charts have been rendered.
-func (m *RenderCache) Counts() (applications, charts int) {
+func (m *Cache) Counts() (applications, charts int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.rendered, m.templated
 }
 
-func (m *RenderCache) application(key string, render func() (manifest.Tree, error)) (manifest.Tree, error) {
+// Application returns the Application of a key, or renders it. Failures are not cached.
+func (m *Cache) Application(key string, render func() (manifest.Tree, error)) (manifest.Tree, error) {
 	return cached(m, &m.applications, key, render, func(manifest.Tree) {
 		m.rendered++
 		if len(m.applications) >= maxRendered {
@@ -40,7 +41,8 @@ func (m *RenderCache) application(key string, render func() (manifest.Tree, erro
 	})
 }
 
-func (m *RenderCache) chart(key string, render func() ([]manifest.Manifest, error)) ([]manifest.Manifest, error) {
+// Chart is Application for the objects of a chart.
+func (m *Cache) Chart(key string, render func() ([]manifest.Manifest, error)) ([]manifest.Manifest, error) {
 	return cached(m, &m.charts, key, render, func(found []manifest.Manifest) {
 		m.templated++
 		size := 1 << 10 // a chart that makes nothing is cached, too
@@ -55,7 +57,7 @@ func (m *RenderCache) chart(key string, render func() ([]manifest.Manifest, erro
 
 // cached returns the value of a key, or finds it; it does not cache failures. If two goroutines
 // find the same value, the second result is dropped. room makes room for a value.
-func cached[V any](m *RenderCache, in *map[string]V, key string, find func() (V, error), room func(V)) (V, error) {
+func cached[V any](m *Cache, in *map[string]V, key string, find func() (V, error), room func(V)) (V, error) {
 	m.mu.Lock()
 	known, ok := (*in)[key]
 	m.mu.Unlock()
