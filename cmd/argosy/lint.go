@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"slices"
@@ -40,38 +41,10 @@ a hint. With any problem the exit status is 1.`,
   argosy lint --records records            # also what Terraform is about to write into the secret manager`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f, err := factsfile.Read(factsFrom)
+			r, err := o.lint(cmd.Context(), factsFrom, severity, records)
 			if err != nil {
 				return err
 			}
-			s, err := o.repo.Snapshot(cmd.Context(), source.Limits{})
-			var ofMounts *problem.Failure
-			if err != nil && (s == nil || !errors.As(err, &ofMounts)) {
-				return err
-			}
-			var problems []problem.Problem
-			hubCount, clusterCount := 0, 0
-			st, err := fleetstate.Build(nil, s, f)
-			if err != nil {
-				problems = problem.From(err, problem.InvalidLayout, problem.Pos{})
-			} else {
-				problems = problem.Relocate(o.findings(st), s.Locate)
-				hubCount, clusterCount = len(st.Fleet.Hubs()), len(inventory.Summaries(st))
-			}
-			if records != "" {
-				ofRecords, err := factsfile.CheckRecords(records, membersOf(st))
-				if err != nil {
-					return err
-				}
-				problems = problem.Sorted(slices.Concat(problems, ofRecords))
-			}
-			if ofMounts != nil {
-				problems = problem.Sorted(slices.Concat(problems, ofMounts.Problems))
-			}
-			if severity == "error" {
-				problems = problem.Errors(problems)
-			}
-			r := lintreport.New(s.Revision, problems, hubCount, clusterCount)
 			if err := writeLint(cmd, r, output); err != nil {
 				return err
 			}
@@ -84,8 +57,49 @@ a hint. With any problem the exit status is 1.`,
 	outputFlag(cmd, &output, "text", "json", "yaml", "sarif")
 	factsFlag(cmd, &factsFrom)
 	cmd.Flags().StringVar(&records, "records", "", "`folder` with the members' records, FOLDER/SECRET.json by the names of their secrets, which are checked as well")
-	choiceFlag(cmd, &severity, "severity", "", "the least severity that counts: ", "warning", "error")
+	severityFlag(cmd, &severity)
 	return cmd
+}
+
+// severityFlag adds --severity.
+func severityFlag(cmd *cobra.Command, to *string) {
+	choiceFlag(cmd, to, "severity", "", "the least severity that counts: ", "warning", "error")
+}
+
+// lint reads the folder as it is, and returns its findings of a severity; records may be empty.
+func (o *options) lint(ctx context.Context, factsFrom []string, severity, records string) (out lintreport.Report, _ error) {
+	f, err := factsfile.Read(factsFrom)
+	if err != nil {
+		return out, err
+	}
+	s, err := o.repo.Snapshot(ctx, source.Limits{})
+	var ofMounts *problem.Failure
+	if err != nil && (s == nil || !errors.As(err, &ofMounts)) {
+		return out, err
+	}
+	var problems []problem.Problem
+	hubCount, clusterCount := 0, 0
+	st, err := fleetstate.Build(nil, s, f)
+	if err != nil {
+		problems = problem.From(err, problem.InvalidLayout, problem.Pos{})
+	} else {
+		problems = problem.Relocate(o.findings(st), s.Locate)
+		hubCount, clusterCount = len(st.Fleet.Hubs()), len(inventory.Summaries(st))
+	}
+	if records != "" {
+		ofRecords, err := factsfile.CheckRecords(records, membersOf(st))
+		if err != nil {
+			return out, err
+		}
+		problems = problem.Sorted(slices.Concat(problems, ofRecords))
+	}
+	if ofMounts != nil {
+		problems = problem.Sorted(slices.Concat(problems, ofMounts.Problems))
+	}
+	if severity == "error" {
+		problems = problem.Errors(problems)
+	}
+	return lintreport.New(s.Revision, problems, hubCount, clusterCount), nil
 }
 
 // membersOf returns the members of all hubs; none if the repository cannot be read.

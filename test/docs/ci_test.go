@@ -4,181 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/internal/testkit/require"
 )
-
-const reviewMarker = "<!-- argosy-review -->\n"
-
-// newest is the newest commit of the change.
-const newest = "c0ffee0000000000000000000000000000000000"
-
-// branch is the change's, of a fork of mallory's; its name is no command.
-const branch = `x"; exit 1; $(exit 1) '&state=all`
-
-// forge has the comments of pull request 7, as GitHub or GitLab gives and takes them.
-type forge struct {
-	gitlab bool
-
-	mu       sync.Mutex
-	comments []forgeComment
-	refuses  bool
-}
-
-type forgeComment struct {
-	ID           int
-	Author, Body string
-}
-
-func (f *forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	list, one, me := "/repos/acme/fleet/issues/7/comments", "/repos/acme/fleet/issues/comments/", "github-actions[bot]"
-	change := map[string]any{"head": map[string]string{"sha": newest}}
-	authorized, update := r.Header.Get("Authorization") == "Bearer s3cret", http.MethodPatch
-	if f.gitlab {
-		list, one, me = "/projects/12/merge_requests/7/notes", "/projects/12/merge_requests/7/notes/", "project_bot"
-		change = map[string]any{"sha": newest}
-		authorized, update = r.Header.Get("PRIVATE-TOKEN") == "s3cret", http.MethodPut
-	}
-	var sent struct{ Body string }
-	if r.Method != http.MethodGet {
-		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
-			w.WriteHeader(http.StatusBadRequest)
-			return
-		}
-	}
-	id, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, one))
-	switch {
-	case !authorized:
-		w.WriteHeader(http.StatusUnauthorized)
-	case f.refuses && r.Method != http.MethodGet:
-		w.WriteHeader(http.StatusForbidden)
-	case r.Method == http.MethodGet && (r.URL.Path == "/repos/acme/fleet/pulls/7" || r.URL.Path == "/projects/12/merge_requests/7"):
-		_ = json.NewEncoder(w).Encode(change)
-	case r.URL.Path == "/repos/acme/fleet/pulls" && r.URL.Query().Get("state") == "open":
-		list := []map[string]any{{"number": 6, "head": map[string]string{"sha": "0ther"}}}
-		if r.URL.Query().Get("head") == "mallory:"+branch {
-			list = append(list, map[string]any{"number": 7, "head": change["head"]})
-		}
-		_ = json.NewEncoder(w).Encode(list)
-	case r.URL.Path == "/user" && f.gitlab:
-		fmt.Fprintf(w, `{"username":%q}`, me)
-	case r.Method == http.MethodGet && r.URL.Path == list:
-		page, _ := strconv.Atoi(r.URL.Query().Get("page"))
-		size, _ := strconv.Atoi(r.URL.Query().Get("per_page"))
-		out := []map[string]any{}
-		for _, c := range f.comments[min((page-1)*size, len(f.comments)):min(page*size, len(f.comments))] {
-			author := map[string]string{"login": c.Author}
-			if f.gitlab {
-				author = map[string]string{"username": c.Author}
-			}
-			out = append(out, map[string]any{"id": c.ID, map[bool]string{false: "user", true: "author"}[f.gitlab]: author, "body": c.Body})
-		}
-		_ = json.NewEncoder(w).Encode(out)
-	case r.Method == http.MethodPost && r.URL.Path == list:
-		f.comments = append(f.comments, forgeComment{len(f.comments) + 1, me, sent.Body})
-		w.WriteHeader(http.StatusCreated)
-	case r.Method == update && id > 0 && id <= len(f.comments):
-		f.comments[id-1].Body = sent.Body
-	default:
-		w.WriteHeader(http.StatusNotFound)
-	}
-}
-
-// docs/ci/argosy-comment.sh writes one comment and updates it, its own and no other's, however many
-// there are; it says so when there is no review; and what is not taken is a failure.
-func TestReviewComment(t *testing.T) {
-	t.Parallel()
-	for _, command := range []string{"sh", "curl", "jq"} {
-		if _, err := exec.LookPath(command); err != nil {
-			t.Skipf("there is no %s here", command)
-		}
-	}
-	for _, gitlab := range []bool{false, true} {
-		f := &forge{gitlab: gitlab}
-		for i := range 120 {
-			f.comments = append(f.comments, forgeComment{i + 1, "somebody", reviewMarker + "mine!"})
-		}
-		server := httptest.NewServer(f)
-		t.Cleanup(server.Close)
-		env := []string{"PATH=" + os.Getenv("PATH"), "GITHUB_API_URL=" + server.URL, "GITHUB_REPOSITORY=acme/fleet", "GITHUB_TOKEN=s3cret"}
-		if gitlab {
-			env = []string{"PATH=" + os.Getenv("PATH"), "CI_API_V4_URL=" + server.URL, "CI_PROJECT_ID=12", "ARGOSY_COMMENT_TOKEN=s3cret"}
-		}
-		comment := func(number, text string, more ...string) (string, error) {
-			file := filepath.Join(t.TempDir(), "comment.md")
-			if text != "" {
-				require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-			}
-			cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "docs/ci/argosy-comment.sh"), number, file)
-			cmd.Env = slices.Concat(env, more)
-			out, err := cmd.CombinedOutput()
-			return string(out), err
-		}
-		for _, text := range []string{"first\n", "second `$(x)` \"quoted\"\n", "third " + strings.Repeat("ü", 70_000)} {
-			if out, err := comment("7", reviewMarker+text); err != nil || out != "" {
-				t.Fatalf("%v: %s", err, out)
-			}
-			if len(f.comments) != 121 {
-				t.Fatalf("%d comments", len(f.comments))
-			}
-			got := f.comments[120].Body
-			if want := reviewMarker + text; len(text) < 1000 && got != want {
-				t.Errorf("got %q, want %q", got, want)
-			} else if n := len([]rune(got)); n > 65_000 || len(text) > 1000 && (n < 64_000 || !strings.Contains(got, "left out")) {
-				t.Errorf("%d characters", n)
-			}
-		}
-		// A run that left no review is reported; what was reviewed is said in each; and of an older
-		// commit than the newest nothing is.
-		of := []string{"COMMIT=" + newest, "RUN=https://forge.example/runs/1"}
-		foot := "\nOf commit " + newest + ", [run](https://forge.example/runs/1)\n"
-		for text, want := range map[string]string{"": "### No review\n", reviewMarker + "### Plan\n": "### Plan\n"} {
-			out, err := comment("7", text, of...)
-			if got := f.comments[120].Body; err != nil || !strings.HasPrefix(got, reviewMarker+want) || !strings.HasSuffix(got, foot) {
-				t.Errorf("%v: %s: got %q, want %q and %q", err, out, got, want, foot)
-			}
-		}
-		before := f.comments[120].Body
-		if out, err := comment("7", reviewMarker+"older\n", "COMMIT=0ld"); err != nil || !strings.Contains(out, "newer commit") || f.comments[120].Body != before {
-			t.Errorf("%v: %s: %q", err, out, f.comments[120].Body)
-		}
-		if len(f.comments) != 121 {
-			t.Errorf("%d comments", len(f.comments))
-		}
-		for i, c := range f.comments[:120] {
-			if c.Body != reviewMarker+"mine!" {
-				t.Errorf("comment %d of somebody's was changed: %.40q", i, c.Body)
-			}
-		}
-		for want, fails := range map[string]func() (string, error){
-			"is no number":       func() (string, error) { return comment("7/../8", reviewMarker) },
-			"does not begin":     func() (string, error) { return comment("7", "something else") },
-			"does not take it":   func() (string, error) { return comment("8", reviewMarker) },
-			"is not set":         func() (string, error) { return comment("7", reviewMarker, "GITHUB_TOKEN=", "ARGOSY_COMMENT_TOKEN=") },
-			"the forge does not": func() (string, error) { f.refuses = true; return comment("7", reviewMarker) },
-		} {
-			if out, err := fails(); err == nil || !strings.Contains(out, want) || strings.Contains(out, "s3cret") {
-				t.Errorf("%s: %v: %s", want, err, out)
-			}
-			f.refuses = false
-		}
-	}
-}
 
 // TestReleaseTestsBesideSigning: of a release's jobs the one that may write runs no test and no
 // build of the release. It signs the files whose digest the job that builds them has computed, and
@@ -236,11 +70,14 @@ func TestReleaseTestsBesideSigning(t *testing.T) {
 type job struct {
 	Permissions map[string]string
 	Needs       needs
-	Steps       []struct {
-		Name, Uses, Run, Shell string
-		With                   map[string]any
-		Env                    map[string]string
-	}
+	Steps       []workflowStep
+}
+
+// workflowStep is a step of a job.
+type workflowStep struct {
+	Name, Uses, Run, Shell string
+	With                   map[string]any
+	Env                    map[string]string
 }
 
 // needs are the jobs that one waits for: a name, or a list of them.

@@ -135,7 +135,7 @@ func replaceable(dir string) error {
 			return err
 		}
 		if !ours[filepath.ToSlash(rel)] {
-			return fmt.Errorf("%s is not what render has written; choose another folder, or empty it", rel)
+			return fmt.Errorf("%s is not what argosy has written; choose another folder, or empty it", rel)
 		}
 		return nil
 	})

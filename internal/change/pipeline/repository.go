@@ -155,12 +155,26 @@ func (r Repository) State(ctx context.Context, f facts.Set) (*fleetstate.State, 
 // at reads a revision of a clone, which a flag names.
 func (r Repository) at(ctx context.Context, flag, revision string) (*snapshot.Snapshot, error) {
 	s, err := git.Revision(ctx, r.Location, revision, r.limits())
+	if err != nil {
+		return nil, revisionError(flag, err)
+	}
+	return r.complete(ctx, s, r.limits(), flag == "--base")
+}
+
+// MergeBase returns the commit of a clone where HEAD has parted from a revision.
+func (r Repository) MergeBase(ctx context.Context, revision string) (string, error) {
+	commit, err := git.MergeBase(ctx, r.Location, revision)
+	if err != nil {
+		return "", revisionError("BASE", err, "fetch the whole history (fetch-depth: 0, GIT_DEPTH: 0)")
+	}
+	return commit, nil
+}
+
+// revisionError explains a revision that a flag or an argument names, with further hints.
+func revisionError(flag string, err error, more ...string) error {
 	var e *source.Error
-	switch {
-	case err == nil:
-		return r.complete(ctx, s, r.limits(), flag == "--base")
-	case !errors.As(err, &e):
-		return nil, problem.Usage(nil, "%s: %w", flag, err)
+	if !errors.As(err, &e) {
+		return problem.Usage(nil, "%s: %w", flag, err)
 	}
 	var hints []string
 	if e.Hint != "" {
@@ -169,7 +183,7 @@ func (r Repository) at(ctx context.Context, flag, revision string) (*snapshot.Sn
 	if e.Reason == source.NotFound || e.Reason == source.InvalidOptions {
 		hints = []string{"--repo takes the root folder of a clone; revisions are read from its Git repository"}
 	}
-	return nil, problem.Usage(hints, "%s: %s: %s", flag, e.Source, e.Detail)
+	return problem.Usage(append(hints, more...), "%s: %s: %s", flag, e.Source, e.Detail)
 }
 
 // ReadError adds a hint to the error of the fleet repository. Errors of commands and nil stay as

@@ -188,6 +188,24 @@ func Names(ctx context.Context, dir string) ([]string, error) {
 	return names, errors.Join(err, g.Close())
 }
 
+// MergeBase returns the commit where HEAD has parted from another revision of a local repository.
+func MergeBase(ctx context.Context, dir, rev string) (string, error) {
+	g := &Repository{name: fmt.Sprintf("repository %q", dir), program: "git", slot: make(chan struct{}, 1)}
+	if err := g.prepare(""); err != nil {
+		return "", err
+	}
+	commit, err := g.adopt(ctx, dir, rev)
+	if err == nil && commit == "" {
+		err = g.unknownRevision(ctx, rev)
+	}
+	if err == nil {
+		if commit, err = g.output(ctx, maxRefs, "--git-dir="+g.mirror, "merge-base", commit, "HEAD"); err != nil && ctx.Err() == nil {
+			err = &source.Error{Reason: source.UnknownRef, Source: g.name, Detail: fmt.Sprintf("%q and HEAD have no commit in common", rev)}
+		}
+	}
+	return strings.TrimSpace(commit), errors.Join(err, g.Close())
+}
+
 func (r *Repository) refNames(ctx context.Context) ([]string, error) {
 	out, err := r.output(ctx, maxRefs, "--git-dir="+r.mirror, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags", "refs/remotes")
 	return strings.Fields(out), err

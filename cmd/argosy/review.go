@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/report"
+	"github.com/argosy-hub/argosy/internal/change/factsfile"
+	"github.com/argosy-hub/argosy/internal/change/report/lintreport"
+	"github.com/argosy-hub/argosy/internal/change/review"
+)
+
+func newReview(o *options) *cobra.Command {
+	var charts renderedCharts
+	var without noFleet
+	var out, severity string
+	var factsFrom []string
+	cmd := &cobra.Command{
+		Use:   "review BASE",
+		Short: "Review a change: its findings and its plan, as a comment",
+		Long: `Review lints the folder, and plans from the commit where HEAD parted from BASE to HEAD. It needs no token.
+review post shows what it writes in the pull or merge request.`,
+		Example: `  argosy review origin/main
+  argosy review origin/main --out review && argosy review post review/comment.md`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			reviewed := func() (review.Files, bool, error) {
+				f, err := factsfile.Read(factsFrom)
+				if err == nil {
+					err = charts.check()
+				}
+				if err != nil {
+					return nil, false, err
+				}
+				pipelines, done, err := charts.pipelines(cmd.Context(), o, nil, without, f)
+				if err != nil {
+					return nil, false, err
+				}
+				defer done()
+				return review.Review(cmd.Context(), review.Options{
+					Repository: o.repo, Base: args[0], Facts: f, Pipelines: pipelines, Version: programVersion(),
+					Lint: func() (lintreport.Report, error) { return o.lint(cmd.Context(), factsFrom, severity, "") },
+					Explain: func(err error) (text string, isFinding bool) {
+						var b bytes.Buffer
+						status := writeError(report.PrintableWriter{W: &b}, err)
+						return b.String(), status == exitFindings
+					},
+				})
+			}
+			files, hasFindings, err := reviewed()
+			var found error
+			if hasFindings {
+				found = &quiet{exitFindings}
+			}
+			if err != nil { // the comment says so, too
+				var why bytes.Buffer
+				writeError(report.PrintableWriter{W: &why}, err)
+				files = review.Files{review.CommentFile: []byte(review.None(why.String()))}
+			}
+			w := cmd.OutOrStdout()
+			switch {
+			case out == "" && err == nil:
+				_, err = w.Write(files[review.CommentFile])
+			case out != "":
+				if failed := files.Write(out); failed != nil {
+					return errors.Join(err, problem.Usage([]string{"nothing was written"}, "--out %w", failed))
+				}
+				fmt.Fprintf(report.PrintableWriter{W: w}, "%s: %d files\n", out, len(files))
+			}
+			return errors.Join(err, found)
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "write the `folder` with comment.md, plan.md, plan.html, lint.txt and lint.sarif; default: the comment to standard output")
+	severityFlag(cmd, &severity)
+	factsFlag(cmd, &factsFrom)
+	without.flags(cmd)
+	charts.flags(cmd)
+	cmd.AddCommand(newReviewPost())
+	return cmd
+}
+
+func newReviewPost() *cobra.Command {
+	var request review.Request
+	cmd := &cobra.Command{
+		Use:   "post FILE",
+		Short: "Show the comment of a review in its pull or merge request",
+		Long: `Post writes the comment that argosy review has written, or updates it: on GitHub, Forgejo, Gitea, GitLab or
+Azure DevOps, by the environment of their pipelines. It reads nothing of the change. Without the file, the
+comment says that there is no review. The token is ARGOSY_REVIEW_TOKEN, by default the pipeline's own
+(GITHUB_TOKEN, SYSTEM_ACCESSTOKEN).`,
+		Example: "  argosy review post review/comment.md",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			forge, err := review.ForgeOf(os.Getenv)
+			if err != nil {
+				return err
+			}
+			if request.Number == 0 {
+				request.Number = forge.Number
+			}
+			if request.Number <= 0 && (request.Head == "" || request.Commit == "") {
+				return problem.Usage(nil, "no --number, and the pipeline is of no pull or merge request")
+			}
+			comment, err := review.Read(args[0])
+			if err != nil {
+				return problem.Usage(nil, "%w", err)
+			}
+			err = forge.Post(cmd.Context(), request, comment)
+			if errors.Is(err, review.ErrOlder) {
+				fmt.Fprintf(cmd.OutOrStdout(), "argosy: %v\n", err)
+				return nil
+			}
+			return err
+		},
+	}
+	cmd.Flags().IntVar(&request.Number, "number", 0, "the pull or merge request's number; default: the one whose pipeline runs")
+	cmd.Flags().StringVar(&request.Head, "head", "", "on GitHub, in place of the number: its `OWNER:BRANCH`, with --commit")
+	cmd.Flags().StringVar(&request.Commit, "commit", "", "the reviewed commit: the comment names it; of an older one nothing is posted")
+	cmd.Flags().StringVar(&request.Run, "run", "", "the `URL` of the run with the whole review")
+	return cmd
+}
