@@ -27,8 +27,8 @@ func script(t *testing.T, dir string, shell []string, text, argosy string, env .
 	require.NoError(t, os.MkdirAll(filepath.Dir(program), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "review"), 0o700))
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" >\"$HERE/arguments\"\necho plan >\"$HERE/review/comment.md\"\nexit \"${STATUS:-0}\"\n"), 0o700))
-	cmd := exec.CommandContext(t.Context(), shell[0], append(shell[1:], "-c", text)...)
-	cmd.Dir, cmd.Env = dir, append(env, "HERE="+dir)
+	cmd := exec.CommandContext(t.Context(), shell[0], slices.Concat(shell[1:], []string{"-c", text})...)
+	cmd.Dir, cmd.Env = dir, slices.Concat(env, []string{"HERE=" + dir})
 	if out, err := cmd.CombinedOutput(); err != nil && !slices.Contains(env, "STATUS=1") {
 		t.Fatalf("%v: %s", err, out)
 	} else if err == nil && slices.Contains(env, "STATUS=1") {
