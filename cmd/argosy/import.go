@@ -22,16 +22,17 @@ func existingFlags(cmd *cobra.Command, s *existing.Source) {
 	flags.StringVar(&s.Ref, "from-ref", "", "of a Git URL: branch, tag or commit; default: main")
 	flags.StringVar(&s.URL, "from-url", "", "the `URL` by which ApplicationSets name the repository of --from; default: the one in them")
 	flags.StringArrayVar(&s.Repositories, "repository", nil, "another repository to read: `URL=DIR`; may be repeated")
-	clustersFlag(cmd, &s.Clusters)
+	clustersFlags(cmd, &s.Clusters, &s.Named)
 	factsFlag(cmd, &s.Facts)
 	flags.StringVar(&s.Context, "context", "", "the kubeconfig's context of a live hub, for its cluster Secrets")
 	flags.StringVar(&s.Kubeconfig, "kubeconfig", "", "with --context: the `file`; default: KUBECONFIG, or ~/.kube/config")
 	flags.StringVarP(&s.Namespace, "namespace", "n", "argocd", "with --context: the `namespace` of Argo CD")
 }
 
-// clustersFlag adds --clusters.
-func clustersFlag(cmd *cobra.Command, to *[]string) {
-	cmd.Flags().StringArrayVar(to, "clusters", nil, "a `file` of cluster Secrets, whose credentials are not read; may be repeated")
+// clustersFlags adds --clusters and --cluster.
+func clustersFlags(cmd *cobra.Command, files, named *[]string) {
+	cmd.Flags().StringArrayVar(files, "clusters", nil, "a `file` of cluster Secrets, whose credentials are not read; may be repeated")
+	cmd.Flags().StringArrayVar(named, "cluster", nil, "a cluster by its `NAME`, or NAME=LABEL=VALUE for each label; may be repeated")
 }
 
 func newImport(o *options) *cobra.Command {

@@ -55,17 +55,17 @@ func revisionFlag(cmd *cobra.Command, to *[]string, what string) {
 }
 
 // noFleet holds the flags for a repository without a fleet.
-type noFleet struct{ clusters, roots []string }
+type noFleet struct{ clusters, named, roots []string }
 
 func (n *noFleet) flags(cmd *cobra.Command) {
-	clustersFlag(cmd, &n.clusters)
+	clustersFlags(cmd, &n.clusters, &n.named)
 	cmd.Flags().StringArrayVar(&n.roots, "root", nil, "without a fleet: follow only the roots at this `path`; may be repeated")
 }
 
 // of sets the options of pipelines. The clusters of facts count, too.
 func (n *noFleet) of(ctx context.Context, o *pipeline.Options, f facts.Set) (err error) {
 	o.Roots = n.roots
-	if o.Clusters, err = (&existing.Source{Clusters: n.clusters}).ReadClusters(ctx); err == nil {
+	if o.Clusters, err = (&existing.Source{Clusters: n.clusters, Named: n.named}).ReadClusters(ctx); err == nil {
 		o.Clusters = append(o.Clusters, existing.FromFacts(f)...)
 	}
 	return err

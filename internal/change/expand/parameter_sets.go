@@ -29,7 +29,7 @@ func (h *Hub) setsOf(o *object.Object, plugin Query) (out []set, ok bool) {
 	if kind := h.unsupported(o); kind != "" {
 		hints := alternatives[kind]
 		if h.o.HasNoFleet && kind == "clusters" {
-			hints = []string{"--clusters FILE has the cluster Secrets"}
+			hints = []string{"--clusters FILE has the cluster Secrets, or --cluster NAME=LABEL=VALUE"}
 		}
 		h.reportAt(o, o.Pos, problem.Warning, fmt.Sprintf("generator %s is not followed", kind), hints...)
 		return nil, false

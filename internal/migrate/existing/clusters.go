@@ -3,6 +3,7 @@ package existing
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/change/expand"
@@ -11,8 +12,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/hub"
 )
 
-// ReadClusters reads the clusters of files of Secrets, of facts, and of a live hub; nil if none are
-// given.
+// ReadClusters reads the clusters of files of Secrets, those that are named, of facts, and of a
+// live hub; nil if none are given.
 func (s *Source) ReadClusters(ctx context.Context) ([]expand.Cluster, error) {
 	files, err := readFiles("clusters", s.Clusters)
 	if err != nil {
@@ -28,6 +29,23 @@ func (s *Source) ReadClusters(ctx context.Context) ([]expand.Cluster, error) {
 			return nil, problem.Usage([]string{"kubectl get secrets -n argocd -l argocd.argoproj.io/secret-type=cluster -o yaml"}, "--clusters %s: no cluster Secret in it", file.Path)
 		}
 		out = append(out, found...)
+	}
+	for _, text := range s.Named {
+		name, label, isLabelled := strings.Cut(text, "=")
+		key, value, isPair := strings.Cut(label, "=")
+		if name == "" || isLabelled && (!isPair || key == "") {
+			return nil, problem.Usage([]string{"for example --cluster prod-eu=environment=prod"}, "--cluster %q; expected NAME or NAME=LABEL=VALUE", text)
+		}
+		i := slices.IndexFunc(out, func(c expand.Cluster) bool { return c.Name == name })
+		if i < 0 {
+			i, out = len(out), append(out, expand.Cluster{Name: name, Server: "https://" + name + ".invalid"})
+		}
+		if isPair {
+			if out[i].Labels == nil {
+				out[i].Labels = map[string]string{}
+			}
+			out[i].Labels[key] = value
+		}
 	}
 	if len(s.Facts) > 0 {
 		known, err := factsfile.Read(s.Facts)

@@ -27,8 +27,9 @@ type Source struct {
 	From, Ref, URL string
 	// Repositories are other repositories, as URL=DIR.
 	Repositories []string
-	// Clusters are files of cluster Secrets, and Facts files of kind Facts.
-	Clusters, Facts []string
+	// Clusters are files of cluster Secrets, and Facts files of kind Facts. Named are clusters by
+	// their names and labels alone: NAME or NAME=LABEL=VALUE.
+	Clusters, Facts, Named []string
 	// Context names a live hub in Kubeconfig, and Namespace is Argo CD's. Without a context no hub
 	// is read.
 	Context, Kubeconfig, Namespace string
