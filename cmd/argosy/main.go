@@ -31,6 +31,10 @@ func main() {
 		stop() // a second signal ends it at once
 		time.AfterFunc(grace, func() { os.Exit(exitInterrupted) })
 	})
-	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stderr := os.Stderr
+	if nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
+		os.Stderr = nowhere // kustomize writes there of keys that it calls deprecated
+	}
+	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, stderr)
 	os.Exit(status)
 }

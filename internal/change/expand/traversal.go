@@ -101,7 +101,7 @@ func isTwin(o *object.Object) bool {
 // again reports an object whose name another object has, unless both are the same: a root is also
 // in the folder that its own Application reads.
 func (h *Hub) again(o, first *object.Object) {
-	if isTwin(o) && (o.Pos != first.Pos || first.Parent != nil && first.Parent.Key() != o.Parent.Key()) {
+	if isTwin(o) && (o.Parent.IsSet() || o.Pos != first.Pos || first.Parent != nil && first.Parent.Key() != o.Parent.Key()) {
 		h.duplicate(o, first)
 	}
 }

@@ -104,6 +104,9 @@ func (a *answered) queriesOf(hub string, o *object.Object) {
 	}
 	generators, _ := manifest.At(o.Tree, "spec", "generators").([]any)
 	for _, g := range generators {
+		if manifest.At(g, "plugin") == nil {
+			continue
+		}
 		parameters, _ := json.Marshal(manifest.At(g, "plugin", "input", "parameters"))
 		if q, err := query.Parse(parameters, hub); err == nil && q.View != query.Grants {
 			a.queries[hub][fmt.Sprint(q)] = q
