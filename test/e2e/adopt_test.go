@@ -67,6 +67,9 @@ func TestAdopt(t *testing.T) {
 	a.allSynced(t, "the plain ApplicationSets' Applications", 4*len(a.spokes))
 	plain := a.names()
 	lap("the plain ApplicationSets deploy")
+	a.plansPlain(t)
+	a.allSynced(t, "the plain ApplicationSets' Applications as they were", 4*len(a.spokes))
+	lap("planned without a fleet")
 
 	fleet := a.importFleet(t)
 	lap("imported and verified")
@@ -229,6 +232,38 @@ func plainSets(a *adopted) []string {
       source: {repoURL: %[1]s, chart: metrics-server, targetRevision: 3.12.0, helm: {releaseName: metrics-server, values: 'resolution: {{ .resolution }}'}}
       syncPolicy: %[2]s
 `, charts, policy, strings.Join(overrides, ", ")),
+	}
+}
+
+// plansPlain: without a fleet, render has what the ApplicationSet controller makes of a matrix of
+// clusters and Git files, a list and a merge, and plan what it does to a change of them and back.
+func (a *adopted) plansPlain(t *testing.T) {
+	t.Helper()
+	p := plannedOn(a.hub, argosy, filepath.Join(a.dir, "plain"), "", nil)
+	p.check.Hub = "argocd"
+	p.check.Engines[0].Ours = func(o *unstructured.Unstructured) bool { return o.GetKind() == "Application" }
+	_, err := gitcmd.Run(t.Context(), a.dir, "clone", "--quiet", filepath.Join(a.dir, "platform"), p.fleet)
+	must(t, err)
+	all := p.check.Engines[0].All
+	p.check.Engines[0].All = func(t testing.TB) []*unstructured.Unstructured {
+		return slices.DeleteFunc(all(t), func(o *unstructured.Unstructured) bool { return o.GetKind() != "Application" })
+	}
+	as := plainSets(a)
+	changed := slices.Clone(as)
+	changed[0] = strings.Replace(as[0], "releaseName: '{{ .app }}'", "releaseName: '{{ .app }}', skipCrds: true", 1)
+	changed[1] = strings.Replace(as[1], "class: nginx", "class: '{{ .cluster }}'", 1)
+	changed[2] = strings.Replace(as[2], "resolution: 15s", "resolution: 20s", 1)
+	for _, sets := range [][]string{as, changed, as} {
+		must(t, os.MkdirAll(filepath.Join(p.fleet, "sets"), 0o700))
+		for i, text := range sets {
+			must(t, a.hub.Client.Apply(t.Context(), argocd.Namespace, []byte(text)))
+			must(t, os.WriteFile(filepath.Join(p.fleet, "sets", adoptedSets[i]+".yaml"), []byte(text), 0o600))
+		}
+		for _, args := range [][]string{{"add", "--all"}, {"-c", "user.name=user", "-c", "user.email=user@example.com", "commit", "--quiet", "--message", "Another"}} {
+			_, err := gitcmd.Run(t.Context(), p.fleet, args...)
+			must(t, err)
+		}
+		p.holds(t)
 	}
 }
 

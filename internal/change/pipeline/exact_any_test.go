@@ -43,8 +43,8 @@ func anyRepository() fleettest.Tree {
 		"base/kustomization.yaml": "resources: [config.yaml]\n", "base/config.yaml": fmt.Sprintf(aConfig, "kust", 1),
 		"overlays/prod/kustomization.yaml": "resources: [../../base]\npatches:\n- path: patch.yaml\n", "overlays/prod/patch.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kust}\ndata: {more: \"1\"}\n",
 
-		"sets/list.yaml": fmt.Sprintf(aSet, "list", "list: {elements: [{name: x, size: 1}, {name: y, size: 1}]}", "list-{{.name}}", "list-{{.name}}", "lists/{{.name}}"),
-		"sets/dirs.yaml": fmt.Sprintf(aSet, "dirs", "git: {repoURL: "+itsURL+", revision: HEAD, directories: [{path: dirs/*}]}", "{{.path.basename}}", "{{.path.basename}}", "{{.path.path}}"),
+		"sets/list.yaml":  fmt.Sprintf(aSet, "list", "list: {elements: [{name: x, size: 1}, {name: y, size: 1}]}", "list-{{.name}}", "list-{{.name}}", "lists/{{.name}}"),
+		"sets/dirs.yaml":  fmt.Sprintf(aSet, "dirs", "git: {repoURL: "+itsURL+", revision: HEAD, directories: [{path: dirs/*}]}", "{{.path.basename}}", "{{.path.basename}}", "{{.path.path}}"),
 		"sets/files.yaml": fmt.Sprintf(aSet, "files", "git: {repoURL: "+itsURL+", revision: HEAD, files: [{path: envs/*/config.yaml}]}", "env-{{.path.basename}}", "env-{{.path.basename}}", "{{.folder}}"),
 
 		"clusters/dev/flux-system/gotk-sync.yaml": "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: flux-system, namespace: flux-system}\nspec: {url: " + itsURL + ", ref: {branch: HEAD}}\n---\n" + fmt.Sprintf(aSync, "flux-system", 1, "./clusters/dev"),
