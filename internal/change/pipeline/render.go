@@ -50,11 +50,12 @@ func (p *Pipelines) Render(ctx context.Context, q RenderQuestion) (map[string][]
 	if q.Hub == "" {
 		q.Hub = st.Fleet.Hubs()[0]
 	}
-	if problems, strange := unregistered(st, q.Hub); len(strange) > 0 && len(q.Facts.Names()) > 0 { // a new hub's facts may know nothing yet
+	hasNoFleet := hasStandIn(st.Resolver().Snapshot)
+	if problems, strange := unregistered(st, q.Hub); !hasNoFleet && len(strange) > 0 && len(q.Facts.Names()) > 0 { // a new hub's facts may know nothing yet
 		problems[0].Severity = problem.Error
 		return nil, &problem.Failure{Findings: true, Err: problems[0], Problems: problems, Hints: []string{hint}}
 	}
-	return manifests(found, q.Form == FormPipeline, hasStandIn(st.Resolver().Snapshot))
+	return manifests(found, q.Form == FormPipeline, hasNoFleet)
 }
 
 // Objects returns the objects that Render writes, and the state that they are made from. Its errors
@@ -73,7 +74,7 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 		if snap, err = repository.Snapshot(ctx, repository.limits()); err != nil {
 			return nil, nil, err
 		}
-		snap = WithStandIn(snap, StandInHub(snap))
+		snap, q.Facts = WithStandIn(snap, StandInHub(snap)), facts.Set{} // its clusters are for generators alone
 	}
 	st, err := fleetstate.Build(nil, snap, q.Facts)
 	if err == nil && len(st.Problems) > 0 {
