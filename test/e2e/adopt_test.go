@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-hub/argosy/test/e2e/internal/argocd"
 	"github.com/argosy-hub/argosy/test/e2e/internal/chartserver"
@@ -244,6 +245,20 @@ func (a *adopted) plansPlain(t *testing.T) {
 	p.check.Engines[0].Ours = func(o *unstructured.Unstructured) bool { return o.GetKind() == "Application" }
 	_, err := gitcmd.Run(t.Context(), a.dir, "clone", "--quiet", filepath.Join(a.dir, "platform"), p.fleet)
 	must(t, err)
+	export := p.check.Facts
+	p.check.Facts = func(t testing.TB) []byte { // with the addresses, which an export leaves in the Secrets
+		var facts map[string]any
+		must(t, yaml.Unmarshal(export(t), &facts))
+		for _, x := range facts["clusters"].([]any) {
+			cluster := x.(map[string]any)
+			if i := slices.IndexFunc(a.spokes, func(c *testcluster.Cluster) bool { return c.Name == cluster["name"] }); i >= 0 {
+				cluster["server"] = a.spokes[i].URL
+			}
+		}
+		out, err := yaml.Marshal(facts)
+		must(t, err)
+		return out
+	}
 	all := p.check.Engines[0].All
 	p.check.Engines[0].All = func(t testing.TB) []*unstructured.Unstructured {
 		return slices.DeleteFunc(all(t), func(o *unstructured.Unstructured) bool { return o.GetKind() != "Application" })

@@ -140,7 +140,7 @@ func (h *Hub) folderRoot(dir string) []*object.Object {
 
 // reportUnread reports a file that is not followed: all else is.
 func (h *Hub) reportUnread(p problem.Problem) {
-	h.report(problem.Problem{Reason: problem.NotExpanded, Severity: problem.Warning, Pos: p.Pos, Subject: p.Pos.String(), Found: "a file is not followed: " + p.Found})
+	h.report(problem.Problem{Reason: problem.NotExpanded, Severity: problem.Warning, Pos: p.Pos, Found: "a file is not followed: " + p.Found})
 }
 
 // learnAddress learns this repository's address, if it is not known yet.

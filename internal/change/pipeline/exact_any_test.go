@@ -108,8 +108,8 @@ func anyEdit(r *rand.Rand, files fleettest.Tree) string {
 		files["clusters/next/apps.yaml"] = files["clusters/prod/apps.yaml"]
 		return "a cluster comes"
 	default:
-		change := [][2]string{{"prune: true", "prune: false"}, {"namespace: nested", "namespace: other"}, {"namespace: argocd", "namespace: other"}, {"size: 1", "size: 3"}}[r.IntN(4)]
-		return replace(pick("apps/web.yaml", "nested/one.yaml", "apps/nested.yaml"), change[0], change[1])
+		from, to, _ := strings.Cut(pick("prune: true -> prune: false", "namespace: nested -> namespace: other", "namespace: argocd -> namespace: other", "size: 1 -> size: 3"), " -> ")
+		return replace(pick("apps/web.yaml", "nested/one.yaml", "apps/nested.yaml"), from, to)
 	}
 }
 

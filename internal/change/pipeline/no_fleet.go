@@ -2,11 +2,14 @@ package pipeline
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand"
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/object"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 	"github.com/argosy-hub/argosy/internal/fleet"
 )
@@ -56,6 +59,23 @@ func WithStandIn(s *snapshot.Snapshot, hub string) *snapshot.Snapshot {
 		files[name] = snapshot.NewFile(name, data, snapshot.MaxFileSize)
 	}
 	return s.With(files)
+}
+
+// unknownServer stands for the address of a cluster whose Secret is not at hand.
+func unknownServer(cluster string) string { return "https://" + cluster + ".invalid" }
+
+// warnOfServers names the clusters whose addresses objects would have, if they were known.
+func (p *Pipelines) warnOfServers(objects []*object.Object) {
+	for _, c := range p.o.Clusters {
+		if server := unknownServer(c.Name); c.Server == server && slices.ContainsFunc(objects, func(o *object.Object) bool {
+			return manifest.Text(o.Tree, "spec", "destination", "server") == server
+		}) {
+			p.o.Repository.Warn(problem.Problem{
+				Reason: problem.NotExpanded, Severity: problem.Warning, Subject: fmt.Sprintf("cluster %q", c.Name),
+				Found: "its address is not known: " + server + " stands for it", Hints: []string{"--clusters FILE has the cluster Secrets"},
+			})
+		}
+	}
 }
 
 // checkRoots returns an error for a root that no revision has.

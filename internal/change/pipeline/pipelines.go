@@ -1,9 +1,11 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -43,6 +45,7 @@ type Options struct {
 	// Roots are the files and folders of the roots of a repository without a fleet; default all.
 	Roots []string
 	// Clusters is what cluster generators list, where the repository has no fleet; nil if unknown.
+	// One without a server gets a name that nobody has.
 	Clusters []expand.Cluster
 }
 
@@ -73,6 +76,10 @@ type revision struct {
 // New checks the options. The context bounds everything that the pipelines read.
 func New(ctx context.Context, o Options) (*Pipelines, error) {
 	p := &Pipelines{o: o, context: ctx, instead: map[string]string{}, revisions: map[string]revision{}, catalogs: map[string]*catalog.ReleaseCatalog{}}
+	p.o.Clusters = slices.Clone(o.Clusters)
+	for i, c := range o.Clusters {
+		p.o.Clusters[i].Server = cmp.Or(c.Server, unknownServer(c.Name))
+	}
 	for _, pair := range o.Instead {
 		name, rev, ok := strings.Cut(pair, "=")
 		if !ok || name == "" || rev == "" {

@@ -115,6 +115,7 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 		for _, w := range problems {
 			warn(w) // everything else is followed
 		}
+		p.warnOfServers(found)
 		problems = nil
 	}
 	if len(problems) > 0 {

@@ -38,7 +38,7 @@ func (s *Source) ReadClusters(ctx context.Context) ([]expand.Cluster, error) {
 		}
 		i := slices.IndexFunc(out, func(c expand.Cluster) bool { return c.Name == name })
 		if i < 0 {
-			i, out = len(out), append(out, expand.Cluster{Name: name, Server: "https://" + name + ".invalid"})
+			i, out = len(out), append(out, expand.Cluster{Name: name})
 		}
 		if isPair {
 			if out[i].Labels == nil {
