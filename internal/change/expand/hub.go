@@ -52,6 +52,7 @@ type Hub struct {
 	roots   []*object.Object
 	folders source.Folders
 	urls    map[string]string // the tracked revision, by this repository's addresses
+	resumes bool              // it follows what Flux has suspended, too
 
 	mu       sync.Mutex
 	problems []problem.Problem

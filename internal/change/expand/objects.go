@@ -65,5 +65,5 @@ func (h *Hub) setNamespaces(o *object.Object, objects []*object.Object) []*objec
 
 // linkFlux sets what Flux's objects deploy.
 func (h *Hub) linkFlux(objects []*object.Object) []*object.Object {
-	return flux.Linker{Renders: h.Renders(), Artifact: h.artifacts}.Link(objects)
+	return flux.Linker{Renders: h.Renders(), Resumes: h.resumes, Artifact: h.artifacts}.Link(objects)
 }

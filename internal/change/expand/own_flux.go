@@ -19,9 +19,10 @@ const FluxAlone = "flux"
 // folder, and one for each other folder whose Kustomizations none of them applies. A cluster is
 // named like its folder.
 func (h *Hub) fluxRoots() (out []*object.Object) {
-	var others []string
+	var others, begun []string
+	var all []*object.Object
 	for _, f := range h.o.Snapshot.FilesUnder("") {
-		if !source.MayBeKustomization(f) || !h.isNamed(f.Path) || source.TemplateOf(h.o.Snapshot, f) != "" {
+		if !source.MayBeOfFlux(f) || !h.isNamed(f.Path) || source.TemplateOf(h.o.Snapshot, f) != "" {
 			continue
 		}
 		if _, err := manifest.Objects(f); err != nil {
@@ -29,26 +30,27 @@ func (h *Hub) fluxRoots() (out []*object.Object) {
 			continue
 		}
 		objects, _ := h.writtenObjects(f, nil, "")
+		all = append(all, objects...)
 		for _, o := range objects {
 			switch dir := flux.Begins(o); {
 			case dir != "":
-				for _, x := range objects {
-					x.Engine = dir
+				begun = append(begun, dir)
+				if h.linkFlux(flux.Begin(objects, o, dir, folderURL)); o.Flux != nil { // not suspended
+					h.urls[source.Address(o.Flux.Source.RepoURL)] = o.Flux.Source.Revision
 				}
-				h.linkFlux(objects)
-				h.urls[source.Address(o.Flux.Source.RepoURL)] = o.Flux.Source.Revision
 				out = append(out, o)
 			case flux.IsKustomization(o) && path.Dir(f.Path) != ".":
 				others = append(others, path.Dir(f.Path))
 			}
 		}
 	}
+	if url, revision := flux.Address(all, h.o.Snapshot); url != "" && len(begun) == 0 {
+		h.urls[source.Address(url)] = revision
+	}
 	isBelow := func(dir string, roots ...string) bool {
 		return slices.ContainsFunc(roots, func(root string) bool { return strings.HasPrefix(dir, root+"/") })
 	}
-	for _, o := range out {
-		others = slices.DeleteFunc(others, func(dir string) bool { return isBelow(dir+"/", o.Engine) })
-	}
+	others = slices.DeleteFunc(others, func(dir string) bool { return isBelow(dir+"/", begun...) })
 	slices.Sort(others)
 	others = slices.Compact(others)
 	others = slices.DeleteFunc(slices.Clone(others), func(dir string) bool { return isBelow(dir, others...) })
@@ -63,9 +65,10 @@ func (h *Hub) fluxRoots() (out []*object.Object) {
 	return append(out, slices.DeleteFunc(standIns, func(o *object.Object) bool { return applied[o.Engine] })...)
 }
 
-// applies notes the folders of this repository that a Kustomization leads to, except its own.
+// applies notes the folders of this repository that a Kustomization leads to, except its own; also
+// by what is suspended now.
 func (h *Hub) applies(o *object.Object, to map[string]bool) {
-	silent := &Hub{o: h.o, urls: h.urls, reported: map[string]bool{}, roots: []*object.Object{o}}
+	silent := &Hub{o: h.o, urls: h.urls, reported: map[string]bool{}, roots: []*object.Object{o}, resumes: true}
 	silent.Walk(false, func(x *object.Object) bool {
 		for _, p := range silent.parts(x) {
 			for _, f := range p.folders() {

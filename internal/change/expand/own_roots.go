@@ -18,7 +18,7 @@ func (h *Hub) HasNoFleet() bool { return h.o.HasNoFleet }
 // Deployers counts the Applications, Kustomizations and HelmReleases that are followed.
 func (h *Hub) Deployers() (n int) {
 	h.Walk(false, func(o *object.Object) bool {
-		if o.Deploys() && !isFolderRoot(o) {
+		if o.IsDeployer() && !isFolderRoot(o) {
 			n++
 		}
 		return true
@@ -31,7 +31,7 @@ const folderURL = "https://repository.invalid"
 
 // isFolderRoot reports whether an object is made for that.
 func isFolderRoot(o *object.Object) bool {
-	return o.Parent == nil && o.Deploys() && o.Sources()[0].RepoURL == folderURL
+	return o.Parent == nil && !o.Written() && o.Deploys() && slices.ContainsFunc(o.Sources(), func(s source.Source) bool { return s.RepoURL == folderURL })
 }
 
 // ownRoots returns the roots of a repository without a fleet, and learns its address: Applications

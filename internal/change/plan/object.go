@@ -111,7 +111,7 @@ func (x *objects) object(p expand.Pair) (Object, bool) {
 	o := p.Any()
 	k := o.Key()
 	out := Object{
-		Counted: x.after.HasNoFleet() && o.Deploys(),
+		Counted: x.after.HasNoFleet() && o.IsDeployer(),
 		Kind:    k.Kind, Namespace: k.Namespace, Name: k.Name, Owner: k.Engine, Action: Change, Left: p.Left,
 		Cluster: clusterOf(o), HeldBy: x.heldBy(o), From: from(o), Position: o.Pos, Differences: []Difference{},
 	}

@@ -257,14 +257,16 @@ func (r *refusal) Error() string {
 
 // call asks the forge.
 func (f *Forge) call(ctx context.Context, method, address string, body, to any) error {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return err
+	var sent bytes.Buffer
+	if body != nil {
+		if err := json.NewEncoder(&sent).Encode(body); err != nil {
+			return err
+		}
 	}
 	if f.azure && !strings.Contains(address, "connectionData") { // it has no other version
 		address += map[bool]string{true: "&", false: "?"}[strings.Contains(address, "?")] + "api-version=7.1"
 	}
-	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(data))
+	r, err := http.NewRequestWithContext(ctx, method, address, &sent)
 	if err != nil {
 		return err
 	}

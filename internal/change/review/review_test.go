@@ -87,7 +87,7 @@ func (f *forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Body, Content string
 		Comments      []struct{ Content string }
 	}
-	if r.Method != http.MethodGet && json.NewDecoder(r.Body).Decode(&sent) != nil {
+	if (r.Method == http.MethodGet) != (json.NewDecoder(r.Body).Decode(&sent) != nil) { // none has both
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}

@@ -27,6 +27,8 @@ func (l Linker) fluxKustomization(o *object.Object) (s source.Source, applies bo
 		return source.Source{Err: source.NotFollowed{Text: "what it applies is not followed: " + why, Hint: hint}}, true
 	}
 	switch {
+	case from == nil && kind == "ExternalArtifact":
+		return notFollowed(fmt.Sprintf("it is in ExternalArtifact %q", name), "one is that copies folders of a GitRepository with the paths that they have there")
 	case from == nil:
 		return notFollowed(fmt.Sprintf("nothing that is makes %s %q", kind, name), besideIt)
 	case ArtifactOwner(from) != nil:

@@ -19,9 +19,10 @@ func ofFlux(o *object.Object) bool {
 }
 
 // Linker finds what Flux's objects deploy. Renders means that remote charts are rendered; Artifact
-// returns the objects of an engine's artifact.
+// returns the objects of an engine's artifact. Resumes follows suspended objects, too.
 type Linker struct {
 	Renders  bool
+	Resumes  bool
 	Artifact func(*object.Object, fleetstate.ID) []*object.Object
 }
 
@@ -38,7 +39,7 @@ func (l Linker) Link(objects []*object.Object) []*object.Object {
 		o.Siblings = all
 	}
 	for _, o := range objects {
-		if suspended, _ := manifest.At(o.Tree, "spec", "suspend").(bool); suspended {
+		if suspended, _ := manifest.At(o.Tree, "spec", "suspend").(bool); suspended && !l.Resumes {
 			continue
 		}
 		var s source.Source

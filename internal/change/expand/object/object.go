@@ -153,6 +153,11 @@ type Deployed struct {
 // objects that is not suspended.
 func (o *Object) Deploys() bool { return o.Application() || o.Flux != nil }
 
+// IsDeployer reports whether an object deploys others, unless it is suspended.
+func (o *Object) IsDeployer() bool {
+	return o.Application() || o.Is("kustomize.toolkit.fluxcd.io", "Kustomization") || o.Is("helm.toolkit.fluxcd.io", "HelmRelease")
+}
+
 // Siblings are the objects that came together, by kind and name.
 type Siblings map[[2]string][]*Object
 

@@ -174,6 +174,13 @@ func FluxIn(snap *snapshot.Snapshot) string {
 	return fmt.Sprintf("%s Kustomizations or HelmReleases of Flux, as %s", have, files[0])
 }
 
+// MayBeOfFlux reports whether a file may have a Kustomization or a source of Flux.
+func MayBeOfFlux(f *snapshot.File) bool {
+	return manifest.IsFile(f.Path) && kustomizationOrSource.Match(f.Data)
+}
+
+var kustomizationOrSource = regexp.MustCompile(`(?m)^apiVersion:\s*["']?(?:kustomize|source)\.toolkit\.fluxcd\.io/`)
+
 // MayBeKustomization reports whether a file may have a Kustomization of Flux.
 func MayBeKustomization(f *snapshot.File) bool {
 	return manifest.IsFile(f.Path) && kustomizationKind.Match(f.Data)
