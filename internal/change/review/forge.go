@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,11 +34,11 @@ var ErrOlder = errors.New("the pull request has a newer commit, or is closed: no
 
 // Forge has pull or merge requests.
 type Forge struct {
-	api     string // of its repository
-	request string // the path of one, %d for its number
-	notes   string // the path of its comments
-	user    string // the URL of the token's own account
-	author  string // the account where nobody may ask for it
+	api     string   // of its repository
+	request string   // the path of one, %d for its number
+	notes   string   // the path of its comments
+	user    string   // the URL of the token's own account
+	bots    []string // the accounts of pipelines whose tokens may not ask for it
 	header  [2]string
 	// Number is that of the request whose pipeline runs, 0 for none.
 	Number int
@@ -105,12 +106,9 @@ func ForgeOf(env func(string) string) (*Forge, error) {
 		}
 		token = cmp.Or(token, env("GITHUB_TOKEN"))
 		api := cmp.Or(env("GITHUB_API_URL"), "https://api.github.com")
-		f.api, f.request, f.notes, f.user, f.author = api+"/repos/"+env("GITHUB_REPOSITORY"), "/pulls/%d", "/issues/%d/comments", api+"/user", "github-actions[bot]"
-		switch {
-		case env("FORGEJO_ACTIONS") != "":
-			f.author = "forgejo-actions"
-		case env("GITEA_ACTIONS") != "":
-			f.author = "gitea-actions"
+		f.api, f.request, f.notes, f.user, f.bots = api+"/repos/"+env("GITHUB_REPOSITORY"), "/pulls/%d", "/issues/%d/comments", api+"/user", []string{"github-actions[bot]"}
+		if strings.HasSuffix(api, "/api/v1") { // names that nobody may register there
+			f.bots = []string{"forgejo-actions", "gitea-actions"}
 		}
 		f.header = [2]string{"Authorization", "Bearer " + token}
 		f.update = func(_ int, c comment) (string, string) {
@@ -135,11 +133,11 @@ func (f *Forge) Post(ctx context.Context, r Request, text string) error {
 	if err := f.find(ctx, &r); err != nil {
 		return err
 	}
-	author, err := f.own(ctx)
+	authors, err := f.own(ctx)
 	if err != nil {
 		return err
 	}
-	before, err := f.before(ctx, r.Number, author)
+	before, err := f.before(ctx, r.Number, authors)
 	if err != nil {
 		return err
 	}
@@ -192,25 +190,25 @@ func (f *Forge) find(ctx context.Context, r *Request) error {
 	return nil
 }
 
-// own returns the account that the token comments as.
-func (f *Forge) own(ctx context.Context) (string, error) {
+// own returns the accounts that the token may comment as.
+func (f *Forge) own(ctx context.Context) ([]string, error) {
 	var is struct {
 		Login, Username   string
 		AuthenticatedUser struct{ ID string }
 	}
 	err := f.call(ctx, http.MethodGet, f.user, nil, &is)
 	var refused *refusal
-	if errors.As(err, &refused) && f.author != "" && refused.code != http.StatusUnauthorized { // a job's token is no user's
-		return f.author, nil
+	if errors.As(err, &refused) && len(f.bots) > 0 && refused.code != http.StatusUnauthorized { // a job's token is no user's
+		return f.bots, nil
 	}
-	return cmp.Or(is.Login, is.Username, is.AuthenticatedUser.ID), err
+	return []string{cmp.Or(is.Login, is.Username, is.AuthenticatedUser.ID)}, err
 }
 
 // before returns the comment of an earlier review; nil for none.
-func (f *Forge) before(ctx context.Context, number int, author string) (*comment, error) {
+func (f *Forge) before(ctx context.Context, number int, authors []string) (*comment, error) {
 	isOurs := func(c comment) bool {
 		id, _ := c.Author.ID.(string) // a number on GitLab
-		return cmp.Or(c.User.Login, c.Author.Username, id) == author && strings.HasPrefix(cmp.Or(c.Body, c.Content), Marker)
+		return slices.Contains(authors, cmp.Or(c.User.Login, c.Author.Username, id)) && strings.HasPrefix(cmp.Or(c.Body, c.Content), Marker)
 	}
 	seen := map[int]bool{}
 	for page := 1; page <= maxPages; page++ {

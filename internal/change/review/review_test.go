@@ -47,13 +47,22 @@ var kinds = map[string]kind{
 		}, me: "github-actions[bot]", other: "somebody",
 	},
 	"Forgejo": {
-		env:    map[string]string{"FORGEJO_ACTIONS": "true", "GITHUB_API_URL": "URL/api/v1", "GITHUB_REPOSITORY": "acme/fleet", "GITHUB_REF": "refs/pull/7/head", "ARGOSY_REVIEW_TOKEN": secret},
+		env:    map[string]string{"GITHUB_API_URL": "URL/api/v1", "GITHUB_REPOSITORY": "acme/fleet", "GITHUB_REF": "refs/pull/7/head", "ARGOSY_REVIEW_TOKEN": secret},
 		header: "Authorization", value: "Bearer " + secret, user: "/api/v1/user", account: `{"login": "argosy"}`,
 		request: "/api/v1/repos/acme/fleet/pulls/7", says: `{"head": {"sha": "` + newest + `"}}`,
 		notes: "/api/v1/repos/acme/fleet/issues/7/comments", update: "PATCH /api/v1/repos/acme/fleet/issues/comments/%d",
 		note: func(id int, author, body string) any {
 			return map[string]any{"id": id, "user": map[string]any{"login": author, "id": 5}, "body": body}
 		}, me: "argosy", other: "somebody",
+	},
+	"Gitea": {
+		env:    map[string]string{"GITHUB_API_URL": "URL/api/v1", "GITHUB_REPOSITORY": "acme/fleet", "GITHUB_REF": "refs/pull/7/head", "GITHUB_TOKEN": secret},
+		header: "Authorization", value: "Bearer " + secret, user: "/api/v1/user",
+		request: "/api/v1/repos/acme/fleet/pulls/7", says: `{"head": {"sha": "` + newest + `"}}`,
+		notes: "/api/v1/repos/acme/fleet/issues/7/comments", update: "PATCH /api/v1/repos/acme/fleet/issues/comments/%d",
+		note: func(id int, author, body string) any {
+			return map[string]any{"id": id, "user": map[string]any{"login": author, "id": -2}, "body": body}
+		}, me: "gitea-actions", other: "github-actions[bot]",
 	},
 	"GitLab": {
 		env:    map[string]string{"CI_API_V4_URL": "URL/api/v4", "CI_PROJECT_ID": "12", "CI_MERGE_REQUEST_IID": "7", "ARGOSY_REVIEW_TOKEN": secret},
