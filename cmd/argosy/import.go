@@ -21,12 +21,17 @@ func existingFlags(cmd *cobra.Command, s *existing.Source) {
 	flags.StringVar(&s.From, "from", "", "the repository of the ApplicationSets and their value files: a folder, or a Git `URL`")
 	flags.StringVar(&s.Ref, "from-ref", "", "of a Git URL: branch, tag or commit; default: main")
 	flags.StringVar(&s.URL, "from-url", "", "the `URL` by which ApplicationSets name the repository of --from; default: the one in them")
-	flags.StringArrayVar(&s.Repositories, "repository", nil, "another repository to read: `URL=DIR`; may be repeated")
+	repositoryFlag(cmd, &s.Repositories)
 	clustersFlags(cmd, &s.Clusters, &s.Named)
 	factsFlag(cmd, &s.Facts)
 	flags.StringVar(&s.Context, "context", "", "the kubeconfig's context of a live hub, for its cluster Secrets")
 	flags.StringVar(&s.Kubeconfig, "kubeconfig", "", "with --context: the `file`; default: KUBECONFIG, or ~/.kube/config")
 	flags.StringVarP(&s.Namespace, "namespace", "n", "argocd", "with --context: the `namespace` of Argo CD")
+}
+
+// repositoryFlag adds --repository.
+func repositoryFlag(cmd *cobra.Command, to *[]string) {
+	cmd.Flags().StringArrayVar(to, "repository", nil, "another repository to read: `URL=DIR`; may be repeated")
 }
 
 // clustersFlags adds --clusters and --cluster.

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"sync"
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 	"github.com/argosy-hub/argosy/internal/change/factsfile"
 	"github.com/argosy-hub/argosy/internal/change/pipeline"
@@ -55,18 +57,38 @@ func revisionFlag(cmd *cobra.Command, to *[]string, what string) {
 }
 
 // noFleet holds the flags for a repository without a fleet.
-type noFleet struct{ clusters, named, roots []string }
+type noFleet struct{ clusters, named, roots, repositories []string }
 
 func (n *noFleet) flags(cmd *cobra.Command) {
 	clustersFlags(cmd, &n.clusters, &n.named)
+	repositoryFlag(cmd, &n.repositories)
 	cmd.Flags().StringArrayVar(&n.roots, "root", nil, "without a fleet: follow only the roots at this `path`; may be repeated")
 }
 
 // of sets the options of pipelines. The clusters of facts count, too.
-func (n *noFleet) of(ctx context.Context, o *pipeline.Options, f facts.Set) (err error) {
-	o.Roots = n.roots
-	if o.Clusters, err = (&existing.Source{Clusters: n.clusters, Named: n.named}).ReadClusters(ctx); err == nil {
-		o.Clusters = append(o.Clusters, existing.FromFacts(f)...)
+func (n *noFleet) of(ctx context.Context, o *pipeline.Options, f facts.Set) error {
+	from := existing.Source{Clusters: n.clusters, Named: n.named, Repositories: n.repositories}
+	clusters, err := from.ReadClusters(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	o.Roots, o.Clusters = n.roots, append(clusters, existing.FromFacts(f)...)
+	others, err := from.Open(ctx)
+	if err != nil || len(others.Others) == 0 {
+		return err
+	}
+	var mu sync.Mutex
+	o.Other = func(repoURL, revision string) (*snapshot.Snapshot, string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if others.Known(repoURL, "") == nil {
+			return nil, ""
+		}
+		snap, err := others.Open(repoURL, revision)
+		if err != nil {
+			return nil, err.Error()
+		}
+		return snap, ""
+	}
+	return nil
 }

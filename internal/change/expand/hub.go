@@ -44,6 +44,9 @@ type Options struct {
 	HasNoFleet bool
 	Roots      []string
 	Clusters   []Cluster
+	// Other reads another repository that is at hand; nil for one that is not. missing says why a
+	// revision of it cannot be read. It defaults to none.
+	Other func(repoURL, revision string) (snap *snapshot.Snapshot, missing string)
 }
 
 // Hub is the expansion of a hub at one revision. It may be used by several goroutines.
@@ -215,7 +218,11 @@ func (h *Hub) openRepository(repoURL, revision string) (*snapshot.Snapshot, erro
 	case missing != "":
 		return nil, missingRevision("generator git", revision, missing)
 	case snap == nil:
-		return nil, source.NotFollowed{Text: "generator git is not followed: it reads " + source.Shown(repoURL) + ", which is a different repository"}
+		hint := ""
+		if h.o.HasNoFleet {
+			hint = "--repository " + source.Shown(repoURL) + "=DIR names a clone of it"
+		}
+		return nil, source.NotFollowed{Text: "generator git is not followed: it reads " + source.Shown(repoURL) + ", which is a different repository", Hint: hint}
 	}
 	return snap, nil
 }

@@ -32,6 +32,8 @@ func (h *Hub) local(s source.Source) (snap *snapshot.Snapshot, missing string) {
 func (h *Hub) revision(s source.Source) (snap *snapshot.Snapshot, missing string) {
 	tracked, ours := h.urls[source.Address(s.RepoURL)]
 	switch {
+	case !ours && h.o.Other != nil:
+		return h.o.Other(s.RepoURL, s.Revision)
 	case !ours:
 		return nil, ""
 	case s.Revision == tracked, s.Revision == "", s.Revision == "HEAD":

@@ -47,6 +47,8 @@ type Options struct {
 	// Clusters is what cluster generators list, where the repository has no fleet; nil if unknown.
 	// One without a server gets a name that nobody has.
 	Clusters []expand.Cluster
+	// Other reads other repositories there (expand.Options.Other); default none.
+	Other func(repoURL, revision string) (snap *snapshot.Snapshot, missing string)
 }
 
 // Remotes fetches for two revisions. The base may fetch what it names, and the head only what the
@@ -98,7 +100,7 @@ func (p *Pipelines) hub(st *fleetstate.State, s *snapshot.Snapshot, hub string, 
 		State: st, Snapshot: s, Hub: hub, Tools: tools, Cache: cache, At: p.at, KubeVersion: p.o.KubeVersion, APIVersions: p.o.APIVersions,
 	}
 	if o.HasNoFleet = hasStandIn(s); o.HasNoFleet {
-		o.Roots, o.Clusters = p.o.Roots, p.o.Clusters
+		o.Roots, o.Clusters, o.Other = p.o.Roots, p.o.Clusters, p.o.Other
 	}
 	return expand.New(o)
 }
