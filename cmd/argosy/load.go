@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -72,7 +73,7 @@ func (n *noFleet) of(ctx context.Context, o *pipeline.Options, f facts.Set) erro
 	if err != nil {
 		return err
 	}
-	o.Roots, o.Clusters = n.roots, append(clusters, existing.FromFacts(f)...)
+	o.Roots, o.Clusters = n.roots, slices.Concat(clusters, existing.FromFacts(f))
 	others, err := from.Open(ctx)
 	if err != nil || len(others.Others) == 0 {
 		return err
