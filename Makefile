@@ -128,7 +128,7 @@ e2e: build bin/hub bin/release $(PROMTOOL) $(COSIGN) $(GOTESTSUM) $(if $(IMAGE),
 
 .PHONY: browser
 browser: bin/generator-plugin ## Drive Chromium through the pages of the service
-	cd test/browser && $(GO_TEST) -count=1 -timeout 5m $(TESTFLAGS) .
+	cd test/browser && $(GO_TEST) -count=1 -timeout 15m $(TESTFLAGS) .
 
 .PHONY: screenshots
 screenshots: bin/generator-plugin ## Write the pictures of the documentation (docs/images)

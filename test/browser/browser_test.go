@@ -197,7 +197,7 @@ func open(t *testing.T, s *service, first ...step) *tab {
 		t.Fatal(err)
 	}
 	var cancel context.CancelFunc
-	b.Context, cancel = context.WithTimeout(ctx, 2*patient)
+	b.Context, cancel = context.WithTimeout(ctx, 6*patient)
 	t.Cleanup(func() {
 		cancel()
 		end()
