@@ -529,11 +529,12 @@ func agentKeepsThePolicy(t *testing.T, engine, policy string) {
 	f.sync(healthy)
 	f.show()
 	f.hub.until("the change is in force", func(refresh.Status) bool { return f.hub.inForce() == "" })
-	f.deliver()
+	want := map[bool]string{true: "all=" + second}[strings.Contains(policy, "web")]
+	f.hub.until("announces "+want, func(refresh.Status) bool { // once it serves what is in force
+		f.deliver()
+		return f.grant.Rings == want
+	})
 	f.agent.looks()
-	if want := map[bool]string{true: "all=" + second}[strings.Contains(policy, "web")]; f.grant.Rings != want {
-		t.Errorf("the hub announces %q; expected %q", f.grant.Rings, want)
-	}
 	f.say(files("8"))
 	f.agent.until("follows no ring any more", func(refresh.Status) bool { return strings.Contains(f.body(), "replicas: 8") })
 }

@@ -39,7 +39,9 @@ func newSituation(t *testing.T) *situation {
 	t.Helper()
 	now := newClock("2026-11-21T12:00:00Z")
 	s := &situation{orderly: newOrderly(t, now.option), clock: now, files: repository(nil)}
+	s.sets.mu.Lock() // the service reads them already
 	s.sets.sets = []facts.ApplicationSet{{Name: ofAddons, Requests: []json.RawMessage{[]byte(askAddons)}}}
+	s.sets.mu.Unlock()
 	delete(s.files, fileA)
 	delete(s.files, "fleet/fleet-members/hub-1/b.yaml")
 	s.files["fleet/layout.yaml"] = "guard: {maxRemovals: 1}\n"
