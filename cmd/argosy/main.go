@@ -33,7 +33,7 @@ func main() {
 	})
 	stderr := os.Stderr
 	if nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
-		os.Stderr = nowhere // kustomize writes there of keys that it calls deprecated
+		os.Stderr = nowhere // kustomize writes its warnings about deprecated keys there
 	}
 	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, stderr)
 	os.Exit(status)

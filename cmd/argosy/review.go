@@ -29,12 +29,10 @@ review post shows what it writes in the pull or merge request.`,
   argosy review origin/main --out review && argosy review post review/comment.md`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// reviewed makes the files; its error means that nothing is known of the change.
 			reviewed := func() (review.Files, bool, error) {
 				f, err := factsfile.Read(factsFrom)
-				if err == nil {
-					err = charts.check()
-				}
-				if err != nil {
+				if err := errors.Join(err, charts.check()); err != nil {
 					return nil, false, err
 				}
 				pipelines, done, err := charts.pipelines(cmd.Context(), o, nil, without, f)
@@ -44,35 +42,28 @@ review post shows what it writes in the pull or merge request.`,
 				defer done()
 				return review.Review(cmd.Context(), review.Options{
 					Repository: o.repo, Base: args[0], Facts: f, Pipelines: pipelines, Version: programVersion(),
-					Lint: func() (lintreport.Report, error) { return o.lint(cmd.Context(), factsFrom, severity, "") },
-					Explain: func(err error) (text string, isFinding bool) {
-						var b bytes.Buffer
-						status := writeError(report.PrintableWriter{W: &b}, err)
-						return b.String(), status == exitFindings
-					},
+					Lint:    func() (lintreport.Report, error) { return o.lint(cmd.Context(), factsFrom, severity, "") },
+					Explain: errorText,
 				})
 			}
 			files, hasFindings, err := reviewed()
-			var found error
-			if hasFindings {
-				found = &quiet{exitFindings}
+			if err != nil {
+				why, _ := errorText(err)
+				files, err = review.Files{review.CommentFile: []byte(review.None(why))}, asFailure(err)
 			}
-			if err != nil { // the comment says so, too
-				var why bytes.Buffer
-				writeError(report.PrintableWriter{W: &why}, err)
-				files = review.Files{review.CommentFile: []byte(review.None(why.String()))}
-			}
-			w := cmd.OutOrStdout()
 			switch {
-			case out == "" && err == nil:
-				_, err = w.Write(files[review.CommentFile])
 			case out != "":
 				if failed := files.Write(out); failed != nil {
-					return errors.Join(err, problem.Usage([]string{"nothing was written"}, "--out %w", failed))
+					return errors.Join(problem.Usage([]string{"nothing was written"}, "--out %w", failed), err)
 				}
-				fmt.Fprintf(report.PrintableWriter{W: w}, "%s: %d files\n", out, len(files))
+				fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "%s: %d files\n", out, len(files))
+			case err == nil:
+				_, err = cmd.OutOrStdout().Write(files[review.CommentFile])
 			}
-			return errors.Join(err, found)
+			if err == nil && hasFindings {
+				err = &quiet{exitFindings}
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "write the `folder` with comment.md, plan.md, plan.html, lint.txt and lint.sarif; default: the comment to standard output")
@@ -82,6 +73,24 @@ review post shows what it writes in the pull or merge request.`,
 	charts.flags(cmd)
 	cmd.AddCommand(newReviewPost())
 	return cmd
+}
+
+// errorText returns what a command writes of an error, and whether its status is that of findings.
+func errorText(err error) (text string, isFinding bool) {
+	var b bytes.Buffer
+	status := writeError(report.PrintableWriter{W: &b}, err)
+	return b.String(), status == exitFindings
+}
+
+// asFailure returns an error with the exit status of a failure: nothing has been reviewed.
+func asFailure(err error) error {
+	var f *problem.Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	out := *f
+	out.Findings = false
+	return &out
 }
 
 func newReviewPost() *cobra.Command {
@@ -104,7 +113,7 @@ comment says that there is no review. The token is ARGOSY_REVIEW_TOKEN, by defau
 				request.Number = forge.Number
 			}
 			if request.Number <= 0 && (request.Head == "" || request.Commit == "") {
-				return problem.Usage(nil, "no --number, and the pipeline is of no pull or merge request")
+				return problem.Usage(nil, "no --number, and the pipeline does not run for a pull or merge request")
 			}
 			comment, err := review.Read(args[0])
 			if err != nil {

@@ -239,10 +239,12 @@ func plainSets(a *adopted) []string {
 // clusters and Git files, a list and a merge, and plan what it does to a change of them and back.
 func (a *adopted) plansPlain(t *testing.T) {
 	t.Helper()
-	p := plannedOn(a.hub, argosy, filepath.Join(a.dir, "plain"), "", nil)
+	_, err := a.git.Create("plain")
+	must(t, err)
+	p := plannedOn(a.hub, argosy, filepath.Join(a.dir, "plain"), a.git.URL("plain"), func() {})
 	p.check.Hub = "argocd"
 	p.check.Engines[0].Ours = func(o *unstructured.Unstructured) bool { return o.GetKind() == "Application" }
-	_, err := gitcmd.Run(t.Context(), a.dir, "clone", "--quiet", filepath.Join(a.dir, "platform"), p.fleet)
+	_, err = gitcmd.Run(t.Context(), a.dir, "clone", "--quiet", filepath.Join(a.dir, "platform"), p.fleet)
 	must(t, err)
 	export := p.check.Facts
 	p.check.Facts = func(t testing.TB) []byte { // with the addresses, which an export leaves in the Secrets
@@ -267,17 +269,13 @@ func (a *adopted) plansPlain(t *testing.T) {
 	changed[0] = strings.Replace(as[0], "releaseName: '{{ .app }}'", "releaseName: '{{ .app }}', skipCrds: true", 1)
 	changed[1] = strings.Replace(as[1], "class: nginx", "class: '{{ .cluster }}'", 1)
 	changed[2] = strings.Replace(as[2], "resolution: 15s", "resolution: 20s", 1)
-	for _, sets := range [][]string{as, changed, as} {
-		must(t, os.MkdirAll(filepath.Join(p.fleet, "sets"), 0o700))
+	for i, sets := range [][]string{as, changed, as} {
+		files := map[string]string{}
 		for i, text := range sets {
 			must(t, a.hub.Client.Apply(t.Context(), argocd.Namespace, []byte(text)))
-			must(t, os.WriteFile(filepath.Join(p.fleet, "sets", adoptedSets[i]+".yaml"), []byte(text), 0o600))
+			files["sets/"+adoptedSets[i]+".yaml"] = text
 		}
-		for _, args := range [][]string{{"add", "--all"}, {"-c", "user.name=user", "-c", "user.email=user@example.com", "commit", "--quiet", "--message", "Another"}} {
-			_, err := gitcmd.Run(t.Context(), p.fleet, args...)
-			must(t, err)
-		}
-		p.holds(t)
+		p.commit(t, fmt.Sprintf("Commit %d", i), files)
 	}
 }
 

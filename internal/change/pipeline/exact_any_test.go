@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
@@ -117,9 +118,12 @@ func anyEdit(r *rand.Rand, files fleettest.Tree) string {
 // complete expansions differ in, and nothing else.
 func TestPlanOfAnyRepositoryIsExact(t *testing.T) {
 	t.Parallel()
+	var mu sync.Mutex
+	var sum tally
 	var all errgroup.Group
 	all.SetLimit(runtime.GOMAXPROCS(0))
-	for seed := range uint64(cases.Times(60)) {
+	n := cases.Times(60)
+	for seed := range uint64(n) {
 		all.Go(func() error {
 			r := rand.New(rand.NewPCG(12, seed))
 			before := anyRepository()
@@ -131,9 +135,16 @@ func TestPlanOfAnyRepositoryIsExact(t *testing.T) {
 			for range 1 + r.IntN(3) {
 				done = append(done, anyEdit(r, after))
 			}
-			checkCommit(t, fmt.Sprintf("seed %d: %s", seed, strings.Join(done, "; ")), before, after, nil)
+			found := checkCommit(t, fmt.Sprintf("seed %d: %s", seed, strings.Join(done, "; ")), before, after, nil)
+			mu.Lock()
+			defer mu.Unlock()
+			sum.add(found)
 			return nil
 		})
 	}
 	_ = all.Wait()
+	t.Logf("%+v", &sum)
+	if sum.objects < n || sum.nothing == 0 || sum.refused > 0 {
+		t.Error("the commits try too little")
+	}
 }

@@ -45,7 +45,7 @@ type Options struct {
 	// Roots are the files and folders of the roots of a repository without a fleet; default all.
 	Roots []string
 	// Clusters is what cluster generators list, where the repository has no fleet; nil if unknown.
-	// One without a server gets a name that nobody has.
+	// A cluster without a server gets the address of unknownServer.
 	Clusters []expand.Cluster
 	// Other reads other repositories there (expand.Options.Other); default none.
 	Other func(repoURL, revision string) (snap *snapshot.Snapshot, missing string)

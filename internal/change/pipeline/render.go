@@ -165,7 +165,7 @@ func manifests(objects []*object.Object, byMaker, hasNoFleet bool) (map[string][
 			return nil, fmt.Errorf("%s: %w", o.Key(), err)
 		}
 		folder := []string{plural(strings.ToLower(o.Kind()))}
-		if hasNoFleet && o.Engine != fleet.OwnerHub { // the folder that a cluster of Flux begins with
+		if hasNoFleet && o.Engine != fleet.OwnerHub { // named like the folder of its root Kustomization
 			folder = append(strings.Split(o.Engine, "/"), folder...)
 		}
 		if byMaker && o.Application() && o.Parent.IsSet() {

@@ -20,7 +20,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/source"
 )
 
-// Files are those of a review by name: comment.md, plan.md, plan.html, lint.txt and lint.sarif.
+// Files holds the files of a review by name: comment.md, plan.md, plan.html, lint.txt and
+// lint.sarif.
 type Files map[string][]byte
 
 // CommentFile is the name of the comment.
@@ -29,13 +30,13 @@ const CommentFile = "comment.md"
 // Options configure a review. All are required.
 type Options struct {
 	Repository pipeline.Repository
-	// Base is the revision that HEAD has parted from.
+	// Base is the branch or commit to merge into.
 	Base      string
 	Facts     facts.Set
 	Pipelines *pipeline.Pipelines
 	// Lint returns the findings about the folder.
 	Lint func() (lintreport.Report, error)
-	// Explain returns an error's text, and whether it is one of the change.
+	// Explain returns an error's text, and whether the change causes it.
 	Explain func(error) (text string, isFinding bool)
 	// Version is this program's.
 	Version string

@@ -19,12 +19,12 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/problem"
 )
 
-// Request is a pull or merge request, and what its comment is of.
+// Request names a pull or merge request, and the review whose comment it gets.
 type Request struct {
 	Number int
 	// Head is the branch of a GitHub pull request without a number, OWNER:BRANCH.
 	Head string
-	// Commit is the newest commit that was reviewed: of an older one nothing is posted. Run is the
+	// Commit is the reviewed commit: if the request has a newer one, nothing is posted. Run is the
 	// URL of the whole review. Both may be empty.
 	Commit, Run string
 }
@@ -37,10 +37,10 @@ type Forge struct {
 	api     string   // of its repository
 	request string   // the path of one, %d for its number
 	notes   string   // the path of its comments
-	user    string   // the URL of the token's own account
-	bots    []string // the accounts of pipelines whose tokens may not ask for it
+	user    string   // the URL that describes the token's account
+	bots    []string // the pipelines' accounts, if the token may not query user
 	header  [2]string
-	// Number is that of the request whose pipeline runs, 0 for none.
+	// Number is the pull or merge request's for which the pipeline runs, 0 for none.
 	Number int
 	azure  bool
 	// update returns method and path for a change of a comment.
@@ -61,8 +61,8 @@ type comment struct {
 	Comments []comment
 }
 
-// timeout is of one call, limit bounds its response, and maxPages how many of 100 comments are
-// looked through.
+// timeout and limit bound a call and its response; maxPages bounds the pages of 100 comments that
+// are searched.
 const (
 	timeout  = time.Minute
 	limit    = 64 << 20
@@ -107,7 +107,7 @@ func ForgeOf(env func(string) string) (*Forge, error) {
 		token = cmp.Or(token, env("GITHUB_TOKEN"))
 		api := cmp.Or(env("GITHUB_API_URL"), "https://api.github.com")
 		f.api, f.request, f.notes, f.user, f.bots = api+"/repos/"+env("GITHUB_REPOSITORY"), "/pulls/%d", "/issues/%d/comments", api+"/user", []string{"github-actions[bot]"}
-		if strings.HasSuffix(api, "/api/v1") { // names that nobody may register there
+		if strings.HasSuffix(api, "/api/v1") { // Gitea and Forgejo reserve these names
 			f.bots = []string{"forgejo-actions", "gitea-actions"}
 		}
 		f.header = [2]string{"Authorization", "Bearer " + token}
@@ -143,7 +143,7 @@ func (f *Forge) Post(ctx context.Context, r Request, text string) error {
 	}
 	method, path, body := http.MethodPost, f.notesOf(r.Number), any(map[string]string{"body": r.body(text)})
 	switch {
-	case f.azure && before == nil: // as a thread that waits for nobody
+	case f.azure && before == nil: // a closed thread: it does not block the merge
 		body = map[string]any{"status": "closed", "comments": []any{map[string]any{"parentCommentId": 0, "commentType": "text", "content": r.body(text)}}}
 	case f.azure:
 		body = map[string]string{"content": r.body(text)}

@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-hub/argosy/internal/hub"
 )
 
-// ReadClusters reads the clusters of files of Secrets, those that are named, of facts, and of a
-// live hub; nil if none are given.
+// ReadClusters returns the clusters of Named, of the files of cluster Secrets and facts, and of a
+// live hub; nil without any.
 func (s *Source) ReadClusters(ctx context.Context) ([]expand.Cluster, error) {
 	files, err := readFiles("clusters", s.Clusters)
 	if err != nil {

@@ -160,7 +160,7 @@ func hasPaths(snap *snapshot.Snapshot, of manifest.Tree) bool {
 func FluxIn(snap *snapshot.Snapshot) string {
 	var files []string
 	for _, f := range snap.FilesUnder("") {
-		if manifest.IsFile(f.Path) && fluxKind.Match(f.Data) {
+		if HasFlux(f, "kustomize", "helm") {
 			files = append(files, f.Path)
 		}
 	}
@@ -174,24 +174,17 @@ func FluxIn(snap *snapshot.Snapshot) string {
 	return fmt.Sprintf("%s Kustomizations or HelmReleases of Flux, as %s", have, files[0])
 }
 
-// MayBeOfFlux reports whether a file may have a Kustomization or a source of Flux.
-func MayBeOfFlux(f *snapshot.File) bool {
-	return manifest.IsFile(f.Path) && kustomizationOrSource.Match(f.Data)
+// HasFlux reports whether a file may have an object of one of Flux's API groups, such as kustomize.
+func HasFlux(f *snapshot.File, groups ...string) bool {
+	return f != nil && manifest.IsFile(f.Path) && slices.ContainsFunc(fluxGroup.FindAllSubmatch(f.Data, -1), func(m [][]byte) bool { return slices.Contains(groups, string(m[1])) })
 }
 
-var kustomizationOrSource = regexp.MustCompile(`(?m)^apiVersion:\s*["']?(?:kustomize|source)\.toolkit\.fluxcd\.io/`)
+var fluxGroup = regexp.MustCompile(`(?m)^apiVersion:\s*["']?(\w+)\.toolkit\.fluxcd\.io/`)
 
 // MayBeKustomization reports whether a file may have a Kustomization of Flux.
-func MayBeKustomization(f *snapshot.File) bool {
-	return manifest.IsFile(f.Path) && kustomizationKind.Match(f.Data)
-}
+func MayBeKustomization(f *snapshot.File) bool { return HasFlux(f, "kustomize") }
 
-// HasKustomizations reports whether a file is one, or a folder has some.
+// HasKustomizations reports whether a file may have one, or a folder such a file.
 func HasKustomizations(snap *snapshot.Snapshot, at string) bool {
-	f := snap.File(path.Clean(at))
-	return f != nil && MayBeKustomization(f) || slices.ContainsFunc(snap.FilesUnder(path.Clean(at)), MayBeKustomization)
+	return MayBeKustomization(snap.File(path.Clean(at))) || slices.ContainsFunc(snap.FilesUnder(path.Clean(at)), MayBeKustomization)
 }
-
-var kustomizationKind = regexp.MustCompile(`(?m)^apiVersion:\s*["']?kustomize\.toolkit\.fluxcd\.io/`)
-
-var fluxKind = regexp.MustCompile(`(?m)^apiVersion:\s*["']?(?:kustomize|helm)\.toolkit\.fluxcd\.io/`)

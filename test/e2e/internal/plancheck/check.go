@@ -72,7 +72,7 @@ func (f *Checker) CheckExcept(t testing.TB, await func(what string, pending func
 		o.leaves(plan.left(engine.Owner), was)
 		holds := plan.held(engine.Owner)
 		for name := range holds {
-			o.want[id("Application", name)], o.makers[id("Application", name)] = annotated(was.have[id("Application", name)]), was.makers[id("Application", name)]
+			o.want[id("Application", name)], o.makers[id("Application", name)] = heldByBudget(was.have[id("Application", name)]), was.makers[id("Application", name)]
 		}
 		for _, name := range exceptions.Stay {
 			holds[name] = true
@@ -91,7 +91,7 @@ func (f *Checker) CheckExcept(t testing.TB, await func(what string, pending func
 		}
 		if plan != nil && was != nil {
 			live := deployments(changes(was.have, o.have))
-			maps.DeleteFunc(live, func(name string, _ string) bool { return holds[name] }) // as wanted above
+			maps.DeleteFunc(live, func(name string, _ string) bool { return holds[name] }) // compared above
 			if diff := cmp.Diff(plan.effects(engine.Owner, holds), live); diff != "" {
 				t.Errorf("%s: the plan from %.7s to %.7s differs from the live changes (-plan +API server):\n%s", engine.Owner, f.last.head, now.head, diff)
 			}

@@ -79,8 +79,8 @@ func normalized(t testing.TB, o *unstructured.Unstructured) map[string]any {
 	return same
 }
 
-// annotated returns an Application as the removal budget keeps it: its annotation says so.
-func annotated(application map[string]any) map[string]any {
+// heldByBudget returns an Application as the removal budget keeps it: its annotation says so.
+func heldByBudget(application map[string]any) map[string]any {
 	out := (&unstructured.Unstructured{Object: application}).DeepCopy()
 	annotations := out.GetAnnotations()
 	if annotations == nil {

@@ -1,0 +1,98 @@
+package flux
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/object"
+)
+
+const (
+	// ofBootstrap is how `flux bootstrap` names a cluster's root Kustomization and its source.
+	ofBootstrap   = "flux-system"
+	gitRepository = "GitRepository"
+)
+
+// RootFolder returns the folder of a cluster's root Kustomization: the one that applies the folder
+// of its own file, as `flux bootstrap` writes it. It is empty for any other object.
+func RootFolder(o *object.Object) string {
+	dir := folderOf(o)
+	if dir == "." || !strings.HasPrefix(o.Pos.File, dir+"/") {
+		return ""
+	}
+	return dir
+}
+
+// folderOf returns the folder that a Kustomization applies from a GitRepository, "." for any other
+// object.
+func folderOf(o *object.Object) string {
+	if !IsKustomization(o) || manifest.Text(o.Tree, "spec", "sourceRef", "kind") != gitRepository {
+		return "."
+	}
+	return inRepository(manifest.Text(o.Tree, "spec", "path"))
+}
+
+// IsKustomization reports whether an object is a Kustomization of Flux.
+func IsKustomization(o *object.Object) bool {
+	return o.Is("kustomize.toolkit.fluxcd.io", "Kustomization")
+}
+
+// WithSource returns a root Kustomization, the other objects of its file, and the GitRepository
+// that it names. If the GitRepository is not in the file, it gets the URL: another file may have
+// it, or a FluxInstance may make it. All objects run on the cluster that is named like the folder.
+func WithSource(root *object.Object, file []*object.Object, dir, url string) []*object.Object {
+	name := manifest.Text(root.Tree, "spec", "sourceRef", "name")
+	out := []*object.Object{root}
+	hasSource := false
+	for _, x := range file {
+		x.Engine = dir
+		hasSource = hasSource || x.Kind() == gitRepository && x.Name() == name
+		if x != root {
+			out = append(out, x)
+		}
+	}
+	if !hasSource {
+		out = append(out, repository(url, name, cmp.Or(manifest.Text(root.Tree, "spec", "sourceRef", "namespace"), root.Namespace()), dir))
+	}
+	return out
+}
+
+// Bootstrap returns what `flux bootstrap` would write for a cluster's folder in the repository with
+// a URL: the root Kustomization and its GitRepository.
+func Bootstrap(url, dir string) []*object.Object {
+	root := &object.Object{Engine: dir, Pos: problem.Pos{File: dir}, Tree: manifest.Tree{
+		"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": manifest.Tree{"name": ofBootstrap, "namespace": ofBootstrap},
+		"spec": manifest.Tree{"path": "./" + dir, "prune": true, "sourceRef": manifest.Tree{"kind": gitRepository, "name": ofBootstrap}},
+	}}
+	return []*object.Object{root, repository(url, ofBootstrap, ofBootstrap, dir)}
+}
+
+// repository returns a GitRepository of a cluster.
+func repository(url, name, namespace, engine string) *object.Object {
+	return &object.Object{Engine: engine, Tree: manifest.Tree{
+		"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": gitRepository, "metadata": manifest.Tree{"name": name, "namespace": namespace},
+		"spec": manifest.Tree{"url": url, "ref": manifest.Tree{"branch": "HEAD"}},
+	}}
+}
+
+// Address returns URL and revision of the repository's own GitRepository: the one from which most
+// Kustomizations apply folders that the repository has. It returns an empty URL without any.
+func Address(objects []*object.Object, of *snapshot.Snapshot) (url, revision string) {
+	count := map[string]int{}
+	for _, o := range objects {
+		if dir := folderOf(o); dir != "." && len(of.Under(dir)) > 0 {
+			count[manifest.Text(o.Tree, "spec", "sourceRef", "name")]++
+		}
+	}
+	most := 0
+	for _, o := range objects {
+		if n := count[o.Name()]; o.Kind() == gitRepository && n > most {
+			s := gitSource(o)
+			most, url, revision = n, s.RepoURL, s.Revision
+		}
+	}
+	return url, revision
+}
