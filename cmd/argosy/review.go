@@ -56,7 +56,7 @@ review post shows what it writes in the pull or merge request.`,
 				if failed := files.Write(out); failed != nil {
 					return errors.Join(problem.Usage([]string{"nothing was written"}, "--out %w", failed), err)
 				}
-				fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "%s: %d files\n", out, len(files))
+				fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "%s: %s\n", out, report.Count(len(files), "file"))
 			case err == nil:
 				_, err = cmd.OutOrStdout().Write(files[review.CommentFile])
 			}
