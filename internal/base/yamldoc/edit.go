@@ -265,7 +265,8 @@ func (e *Editor) rewrite(chain []entry, isBlock bool) error {
 // its first line.
 func (e *Editor) span(chain []entry) (from, to int, prefix string) {
 	s := chain[len(chain)-1]
-	line, column := s.first().Line, s.first().Column
+	// The value of a key that has none is behind the last line.
+	line, column := min(s.first().Line, len(e.lines)), s.first().Column
 	if s.key == nil {
 		column = s.parent.Column // of the dash
 	}
@@ -282,7 +283,7 @@ func (e *Editor) span(chain []entry) (from, to int, prefix string) {
 			break
 		}
 	}
-	return line - 1, to, e.lines[line-1][:column-1]
+	return line - 1, to, e.lines[line-1][:min(column-1, len(e.lines[line-1]))]
 }
 
 // splice replaces lines, and checks that the file then has the values of the changed tree.

@@ -54,6 +54,7 @@ func TestEditorKeepsTheRest(t *testing.T) {
 		"without a key":                  {"a: 1\n\n# of b\nb: [\n  1]\nc: 2\n", remove("b"), "a: 1\n\n# of b\nc: 2\n"},
 		"comments behind a value":        {"a: x  # why:\n      # not yet\nb: 1\n", set("y", "a"), "a: y  # why:\n      # not yet\nb: 1\n"},
 		"a tab before a comment":         {"a: x\t# why\n", set("y", "a"), "a: y\t# why\n"},
+		"a key without a value":          {"? a", set("2", "b"), "? a\nb: 2\n"},
 		"another line separator":         {"a: \"\u2028\"\nb: 1\n", set("2", "b"), "a: \"\u2028\"\nb: 2\n"},
 	} {
 		e, err := NewEditor("f", tt.text)
@@ -83,7 +84,7 @@ func TestEditorKeepsTheRest(t *testing.T) {
 
 // FuzzEditor: an edit is refused, or it sets one value and no other.
 func FuzzEditor(f *testing.F) {
-	for _, s := range []string{"a: 1\n", "a: &x {b: [yes, 0123, ~]}\nc: *x\n", "a: # x\n  # y\n  b: {c: 1} # z\n", "a:\n  b: |\n    c: 1\n    d: 2\n", "{a: 1}", "a: {}\n---\nb\n", "? a\n: b\n", "a:\r\n  b: \"\u2028\"\r\n"} {
+	for _, s := range []string{"a: 1\n", "a: &x {b: [yes, 0123, ~]}\nc: *x\n", "a: # x\n  # y\n  b: {c: 1} # z\n", "a:\n  b: |\n    c: 1\n    d: 2\n", "{a: 1}", "a: {}\n---\nb\n", "? a\n: b\n", "? a", "a:\r\n  b: \"\u2028\"\r\n"} {
 		f.Add(s, "a/b", true)
 		f.Add(s, "c", false)
 	}
