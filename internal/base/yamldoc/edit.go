@@ -290,7 +290,11 @@ func (e *Editor) span(chain []entry) (from, to int, prefix string) {
 func (e *Editor) splice(from, to int, text string) error {
 	was, want := e.lines, e.root
 	e.lines = slices.Concat(was[:from], slices.Collect(strings.Lines(text)), was[to:])
-	if err := e.parse(); err != nil || !equal(want, e.root) {
+	err := e.parse()
+	if err == nil {
+		_, err = Parse(e.file, []byte(e.String())) // which refuses 00 beside 0
+	}
+	if err != nil || !equal(want, e.root) {
 		e.lines = was
 		return ErrForm
 	}
