@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -113,7 +114,7 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 			_, err = fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "%s: %s, %s, %s\n%d of %d Applications are equal in spec\n%s\n",
 				out, planpage.Plural(result.Members, "member"), planpage.Plural(result.Components, "component"), planpage.Plural(len(result.Files), "file"), result.Equal, result.Applications, values)
 			if err == nil && len(result.Left) > 0 {
-				_, err = fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "these deploy Applications of before, and stay as they are; remove them without what they deploy when the fleet has taken over: %s\n", strings.Join(result.Left, ", "))
+				_, err = fmt.Fprintf(report.PrintableWriter{W: cmd.OutOrStdout()}, "these deploy Applications of before, and stay as they are; remove them without what they deploy when the fleet has taken over: %s\n", strings.Join(slices.Compact(result.Left), ", "))
 			}
 			if err == nil && len(result.Problems) > 0 {
 				return &quiet{exitFindings}

@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// listName is the file in a written folder that lists all others: WriteFolder may replace them.
-const listName = ".argosy-rendered"
+// ListName is the file in a written folder that lists all others: WriteFolder may replace them.
+const ListName = ".argosy-rendered"
 
 // WriteFolder writes a folder of files in one step: it fills a folder next to it, then renames it.
 // It replaces only a folder that WriteFolder wrote.
 func WriteFolder(dir string, files map[string][]byte) error {
 	listed := maps.Clone(files)
-	listed[listName] = []byte(strings.Join(slices.Sorted(maps.Keys(files)), "\n") + "\n")
+	listed[ListName] = []byte(strings.Join(slices.Sorted(maps.Keys(files)), "\n") + "\n")
 	return writeFolder(dir, listed, replaceable)
 }
 
@@ -115,8 +115,8 @@ func fill(dir string, files map[string][]byte) error {
 
 // replaceable returns an error for a folder with a file that WriteFolder has not written.
 func replaceable(dir string) error {
-	list, err := os.ReadFile(filepath.Join(dir, listName))
-	ours := map[string]bool{listName: true}
+	list, err := os.ReadFile(filepath.Join(dir, ListName))
+	ours := map[string]bool{ListName: true}
 	for _, name := range strings.Split(string(list), "\n") {
 		ours[name] = true
 	}

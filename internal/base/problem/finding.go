@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -66,6 +67,31 @@ func OnePerPlace(ps []Problem) []Problem {
 		case out[i].Cluster != p.Cluster || out[i].Hub != p.Hub:
 			out[i].Hub, out[i].Cluster = "", ""
 			several[i] = true
+		}
+	}
+	return out
+}
+
+// PerCause merges warnings that differ in place, subject and hints only. The first has the place
+// and the hints; it names the first subjects and counts the others.
+func PerCause(ps []Problem) []Problem {
+	const most = 3
+	var out []Problem
+	at, subjects := map[string]int{}, map[int][]string{}
+	for _, p := range ps {
+		key := string(p.Reason) + "\x00" + p.Found
+		i, known := at[key]
+		if !known || p.Severity == Error || p.Subject == "" {
+			at[key], i = len(out), len(out)
+			out = append(out, p)
+		}
+		subjects[i] = append(subjects[i], p.Subject)
+	}
+	for i, all := range subjects {
+		if n := len(all) - most; n > 1 {
+			out[i].Subject = fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), n)
+		} else {
+			out[i].Subject = strings.Join(all, ", ")
 		}
 	}
 	return out

@@ -70,10 +70,8 @@ func (h *Hub) fluxRoots() (out []*object.Object) {
 func (h *Hub) markApplied(root *object.Object, applied map[string]bool) {
 	silent := &Hub{o: h.o, urls: h.urls, reported: map[string]bool{}, roots: []*object.Object{root}, resumes: true}
 	silent.Walk(false, func(o *object.Object) bool {
-		for _, p := range silent.parts(o) {
-			for _, f := range p.folders() {
-				applied[f.Dir] = applied[f.Dir] || f.Dir != root.Engine
-			}
+		for _, dir := range silent.foldersOf(o) {
+			applied[dir] = applied[dir] || dir != root.Engine
 		}
 		return true
 	})

@@ -213,10 +213,11 @@ func (h *Hub) query(applicationSet string, parameters json.RawMessage) (json.Raw
 
 // openRepository opens a repository for the git generator; only this repository is read.
 func (h *Hub) openRepository(repoURL, revision string) (*snapshot.Snapshot, error) {
-	snap, missing := h.revision(source.Source{RepoURL: repoURL, Revision: revision})
+	s := source.Source{RepoURL: repoURL, Revision: revision}
+	snap, missing := h.revision(s)
 	switch {
 	case missing != "":
-		return nil, missingRevision("generator git", revision, missing)
+		return nil, h.missingRevision("generator git", s, missing)
 	case snap == nil:
 		hint := ""
 		if h.o.HasNoFleet {

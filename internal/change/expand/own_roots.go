@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/base/disk"
 	"github.com/argosy-hub/argosy/internal/base/problem"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
@@ -42,8 +43,9 @@ func (h *Hub) ownRoots() []*object.Object {
 	charts, kustomized := map[string]bool{}, map[string]bool{}
 	for _, root := range h.o.Roots {
 		if root = path.Clean(root); source.KustomizationOf(h.o.Snapshot, root) != nil {
-			named = append(named, h.folderRoot(root)...)
-			kustomized[root] = true
+			found, below := h.folderRoot(root)
+			h.learnAddress(below)
+			named, kustomized[root] = append(named, found...), true
 		}
 	}
 	for _, f := range h.o.Snapshot.FilesUnder("") {
@@ -56,7 +58,11 @@ func (h *Hub) ownRoots() []*object.Object {
 		if !source.MayMakeApplications(f) || !h.isNamed(f.Path) {
 			continue
 		}
-		if chart := source.TemplateOf(h.o.Snapshot, f); chart != "" {
+		chart := source.TemplateOf(h.o.Snapshot, f)
+		if source.MakesByDependency(f) {
+			chart = path.Dir(f.Path)
+		}
+		if chart != "" {
 			charts[chart] = true
 			continue
 		}
@@ -72,39 +78,25 @@ func (h *Hub) ownRoots() []*object.Object {
 		}
 	}
 	h.learnAddress(all)
-	silent := &Hub{o: h.o, urls: h.urls, reported: map[string]bool{}} // nobody reads its problems
-	key := func(o *object.Object) (k object.Key) {                    // a file may leave the namespace to its Application
-		k = o.Key()
-		k.Namespace = ""
-		return k
-	}
-	deployed := map[object.Key]bool{} // by another Application
-	for _, o := range all {
-		if o.Application() && !deployed[key(o)] {
-			silent.below(o, false, func(x *object.Object, _ func() *object.Object) bool {
-				deployed[key(x)] = deployed[key(x)] || key(x) != key(o)
-				return true
-			})
+	made, deployed := h.madeBy(all)
+	if len(h.urls) == 1 {
+		if h.learnAddress(made); len(h.urls) > 1 { // where the files' templates do not name it
+			made, deployed = h.madeBy(all)
 		}
 	}
-	roots := slices.DeleteFunc(all, func(o *object.Object) bool { return deployed[key(o)] })
-	if len(charts)+len(kustomized) == 0 && len(h.urls) > 1 {
-		return append(named, roots...)
-	}
-	silent.roots = roots
-	var made []*object.Object
-	silent.Walk(false, func(o *object.Object) bool {
-		made = append(made, o)
+	roots := slices.DeleteFunc(all, func(o *object.Object) bool { return deployed(o) })
+	for _, o := range made {
 		for _, s := range o.Sources() {
 			delete(charts, path.Clean(s.Path))
 			kustomized[path.Clean(s.Path)] = true
 		}
-		return true
-	})
-	h.learnAddress(made) // where the files' templates do not name it
-	for _, chart := range slices.Sorted(maps.Keys(charts)) {
-		roots = append(roots, h.folderRoot(chart)...)
 	}
+	var rendered []*object.Object
+	for _, chart := range slices.Sorted(maps.Keys(charts)) {
+		root, below := h.folderRoot(chart)
+		roots, rendered = append(roots, root...), append(rendered, below...)
+	}
+	h.learnAddress(rendered)
 	for _, dir := range slices.Sorted(maps.Keys(kustomized)) {
 		if !kustomized[dir] && len(h.o.Roots) == 0 {
 			h.report(problem.Problem{
@@ -116,26 +108,72 @@ func (h *Hub) ownRoots() []*object.Object {
 	return append(named, roots...)
 }
 
-// isNamed reports whether a file is at one of the paths of the roots, if there are any.
-func (h *Hub) isNamed(file string) bool {
-	return len(h.o.Roots) == 0 || slices.ContainsFunc(h.o.Roots, func(root string) bool { return strings.HasPrefix(file+"/", path.Clean(root)+"/") || root == "." })
+// madeBy returns the objects that candidates for roots are and make, and whether one of them is
+// deployed by another: by an Application that reads the folder of its file, and makes its like.
+func (h *Hub) madeBy(candidates []*object.Object) (made []*object.Object, deployed func(*object.Object) bool) {
+	type like struct{ kind, name, dir string }
+	all := map[like]bool{}
+	deployed = func(o *object.Object) bool {
+		for dir := path.Dir(o.Pos.File); ; dir = path.Dir(dir) {
+			if isTop := dir == path.Dir(dir); all[like{o.Kind(), o.Name(), dir}] || isTop {
+				return !isTop || all[like{o.Kind(), o.Name(), dir}]
+			}
+		}
+	}
+	silent := &Hub{o: h.o, urls: h.urls, reported: map[string]bool{}} // nobody reads its problems
+	for _, o := range candidates {
+		if deployed(o) {
+			continue
+		}
+		silent.roots = []*object.Object{o}
+		silent.Walk(false, func(x *object.Object) bool {
+			made = append(made, x)
+			if p := x.Parent; p != nil && !p.IsSet() && (x.Kind() != o.Kind() || x.Name() != o.Name()) {
+				for _, dir := range silent.foldersOf(p) {
+					all[like{x.Kind(), x.Name(), dir}] = true
+				}
+			}
+			return true
+		})
+	}
+	return made, deployed
 }
 
-// folderRoot returns the root that deploys a chart or a kustomization, if it can be rendered.
-func (h *Hub) folderRoot(dir string) []*object.Object {
+// foldersOf returns the folders that an Application reads.
+func (h *Hub) foldersOf(o *object.Object) (out []string) {
+	for _, p := range h.parts(o) {
+		for _, f := range p.folders() {
+			out = append(out, f.Dir)
+		}
+	}
+	return out
+}
+
+// isNamed reports whether a file is at one of the paths of the roots. Without any, it is all files
+// but those in a folder that render has written.
+func (h *Hub) isNamed(file string) bool {
+	for dir := path.Dir(file); len(h.o.Roots) == 0; dir = path.Dir(dir) {
+		if isTop := dir == "."; isTop || h.o.Snapshot.File(path.Join(dir, disk.ListName)) != nil {
+			return isTop
+		}
+	}
+	return slices.ContainsFunc(h.o.Roots, func(root string) bool { return strings.HasPrefix(file+"/", path.Clean(root)+"/") || root == "." })
+}
+
+// folderRoot returns the root that deploys a chart or a kustomization, if it can be rendered, and
+// what it makes.
+func (h *Hub) folderRoot(dir string) (root, made []*object.Object) {
 	o := &object.Object{Engine: ownerHub, Pos: problem.Pos{File: dir}, Tree: manifest.Tree{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": manifest.Tree{"name": strings.Trim(path.Base(dir), ".")},
 		"spec": manifest.Tree{"source": manifest.Tree{"repoURL": folderURL, "path": dir}, "destination": manifest.Tree{"server": inCluster}},
 	}}
 	p := &Hub{o: h.o, urls: h.urls, reported: map[string]bool{}}
-	var made []*object.Object
 	p.below(o, true, func(x *object.Object, _ func() *object.Object) bool { made = append(made, x); return true })
 	if found := problem.Errors(p.Problems()); len(found) > 0 {
 		h.reportUnread(found[0])
-		return nil
+		return nil, nil
 	}
-	h.learnAddress(made)
-	return []*object.Object{o}
+	return []*object.Object{o}, made
 }
 
 // reportUnread reports a file that is not followed: all else is.

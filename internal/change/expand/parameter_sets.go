@@ -29,12 +29,12 @@ func (h *Hub) setsOf(o *object.Object, plugin Query) (out []set, ok bool) {
 	if kind := h.unsupported(o); kind != "" {
 		hints := alternatives[kind]
 		if h.o.HasNoFleet && kind == "clusters" {
-			hints = []string{"--clusters FILE has the cluster Secrets, or --cluster NAME=LABEL=VALUE"}
+			hints = []string{"--clusters FILE has the cluster Secrets, or" + source.ClusterFlags(o.Tree)}
 		}
 		h.reportAt(o, o.Pos, problem.Warning, fmt.Sprintf("generator %s is not followed", kind), hints...)
 		return nil, false
 	}
-	parameters, err := h.o.Tools.ApplicationSets.Parameters(o.Tree, Inputs{Plugin: plugin, Git: h.openRepository, Clusters: h.o.Clusters})
+	parameters, err := h.o.Tools.ApplicationSets.Parameters(o.Tree, Inputs{Plugin: plugin, Git: h.openRepository, Clusters: h.clustersOf(o.Engine)})
 	var beyond source.NotFollowed
 	switch {
 	case errors.As(err, &beyond):
@@ -43,6 +43,12 @@ func (h *Hub) setsOf(o *object.Object, plugin Query) (out []set, ok bool) {
 	case err != nil:
 		h.reportFailure(o, err)
 		return nil, false
+	}
+	if o.Engine != ownerHub && len(parameters) > 0 && source.ClusterLabels(o.Tree) != nil {
+		h.report(problem.Problem{
+			Reason: problem.NotExpanded, Severity: problem.Warning, Subject: fmt.Sprintf("cluster %q", o.Engine),
+			Found: "its own Argo CD is taken to know itself alone, by the labels that its Secret has here",
+		})
 	}
 	revision, digest := readsRevision(o), o.Digest()
 	out = make([]set, len(parameters))

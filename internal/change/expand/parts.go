@@ -71,9 +71,12 @@ func (h *Hub) part(o *object.Object, s source.Source) (p part, ok bool) {
 		p.err = s.Err
 		return p, true
 	case missing != "":
-		p.err = missingRevision(s.Path, s.Revision, missing)
+		p.err = h.missingRevision(s.Path, s, missing)
 		return p, true
 	case snap == nil && (h.o.Tools.Remote == nil || s.Chart+s.Path == ""):
+		if h.o.HasNoFleet && o.Application() && s.Chart == "" && s.Path != "" {
+			h.reportAt(o, o.Pos, problem.Warning, source.Shown(s.RepoURL)+" is not read, which it deploys from", "--repository "+source.Shown(s.RepoURL)+"=DIR names a clone of it")
+		}
 		return p, false
 	case s.Err != nil:
 		p.err = s.Err
@@ -88,7 +91,7 @@ func (h *Hub) part(o *object.Object, s source.Source) (p part, ok bool) {
 	}
 	f := h.folders.Folder(snap, dir)
 	if !f.Exists {
-		p.err = errors.New(missingFolder(s, snap))
+		p.err = errors.New(missingFolder(s))
 		return p, true
 	}
 	if o.Application() {
@@ -119,11 +122,15 @@ func (h *Hub) part(o *object.Object, s source.Source) (p part, ok bool) {
 	return p, true
 }
 
-// missingRevision says why a path of this repository at another revision is not followed.
-func missingRevision(what, revision, missing string) source.NotFollowed {
+// missingRevision says why a path at another revision of a repository is not followed.
+func (h *Hub) missingRevision(what string, s source.Source, missing string) source.NotFollowed {
+	of := "this repository"
+	if _, ours := h.urls[source.Address(s.RepoURL)]; !ours {
+		of = source.Shown(s.RepoURL)
+	}
 	return source.NotFollowed{
-		Text: fmt.Sprintf("%s at revision %s of this repository is not followed: %s", what, revision, missing),
-		Hint: fmt.Sprintf("fetch that revision, or take another one for it: --revision %s=REV", revision),
+		Text: fmt.Sprintf("%s at revision %s of %s is not followed: %s", what, s.Revision, of, missing),
+		Hint: fmt.Sprintf("fetch that revision, or take another one for it: --revision %s=REV", s.Revision),
 	}
 }
 

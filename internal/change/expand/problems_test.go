@@ -34,7 +34,7 @@ func TestProblemsAreNamed(t *testing.T) {
 		},
 		"a folder that is not there": {
 			replace(t, "fleet/bootstrap/hub-us/agents.yaml", "path: charts/agent-bootstrap", "path: charts/agent-bootstrep"), 80,
-			`error: fleet/bootstrap/hub-us/agents.yaml:55:11: Application "agent-payments-prod-us-1": path "charts/agent-bootstrep" is not in this repository at revision HEAD`,
+			`error: fleet/bootstrap/hub-us/agents.yaml:55:11: Application "agent-payments-prod-us-1": path "charts/agent-bootstrep" is not in this repository at revision main`,
 		},
 		"a revision that cannot be had": {
 			replace(t, "fleet/bootstrap/hub-us/agents.yaml", "path: charts/agent-bootstrap\n          targetRevision: main", "path: charts/agent-bootstrap\n          targetRevision: v9"), 80,

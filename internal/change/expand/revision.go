@@ -3,6 +3,7 @@ package expand
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
@@ -54,10 +55,16 @@ func (h *Hub) runsOn(o *object.Object) string {
 		return cmp.Or(o.Flux.Cluster, o.Engine)
 	}
 	name, server := manifest.Text(o.Tree, "spec", "destination", "name"), manifest.Text(o.Tree, "spec", "destination", "server")
+	is := func(c Cluster) bool { return name != "" && c.Name == name || name == "" && c.Server == server }
 	switch self := h.o.State.HubMember(h.o.Hub); {
 	case name == "in-cluster", name == "" && (server == inCluster || server == ""):
 		return o.Engine
 	case self != nil && name == self.Name:
+		return ownerHub
+	case slices.ContainsFunc(h.o.Clusters, is):
+		if c := h.o.Clusters[slices.IndexFunc(h.o.Clusters, is)]; c.Server != inCluster {
+			return c.Name
+		}
 		return ownerHub
 	case name != "":
 		return name
@@ -65,7 +72,22 @@ func (h *Hub) runsOn(o *object.Object) string {
 	return server
 }
 
+// clustersOf returns the clusters that an engine deploys to. An engine beside the hub's knows its
+// own, which has the labels of the hub's Secret.
+func (h *Hub) clustersOf(engine string) []Cluster {
+	i := slices.IndexFunc(h.o.Clusters, func(c Cluster) bool { return c.Name == engine })
+	if engine == ownerHub || h.o.Clusters == nil {
+		return h.o.Clusters
+	}
+	if i < 0 {
+		return []Cluster{}
+	}
+	own := h.o.Clusters[i]
+	own.Server = inCluster
+	return []Cluster{own}
+}
+
 // missingFolder describes a source whose folder does not exist.
-func missingFolder(s source.Source, where *snapshot.Snapshot) string {
-	return fmt.Sprintf("path %q is not in this repository at revision %s", s.Path, where.Revision)
+func missingFolder(s source.Source) string {
+	return fmt.Sprintf("path %q is not in this repository at revision %s", s.Path, cmp.Or(s.Revision, "HEAD"))
 }

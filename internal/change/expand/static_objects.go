@@ -23,7 +23,7 @@ func (h *Hub) Static(owner string) []*object.Object {
 			brings[p.Key()] = true
 		}
 		isOwn := o.Application() && (o.Parent != nil || h.o.HasNoFleet && !isFolderRoot(o)) || flux.OfArtifact(o)
-		if o.Engine == owner && isOwn || h.o.HasNoFleet && o.Flux != nil && !isFolderRoot(o) {
+		if isOwn && (o.Engine == owner || h.o.HasNoFleet) || h.o.HasNoFleet && o.Flux != nil && !isFolderRoot(o) {
 			out = append(out, o.Unsteered().WithoutDigest())
 		}
 		return true
@@ -55,7 +55,7 @@ func (h *Hub) isBootstrap(o *object.Object) bool {
 func (h *Hub) Pipeline(owner string) []*object.Object {
 	var out []*object.Object
 	h.Walk(false, func(o *object.Object) bool {
-		if o.Engine == owner && (follows(o) && !h.isPlaceholder(o) || flux.OfArtifact(o)) {
+		if (o.Engine == owner || h.o.HasNoFleet) && (follows(o) && !h.isPlaceholder(o) && !isFolderRoot(o) || flux.OfArtifact(o)) {
 			out = append(out, o.WithoutDigest())
 		}
 		return true

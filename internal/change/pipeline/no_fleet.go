@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -35,7 +36,7 @@ func hasFile(is func(*snapshot.File) bool, revisions ...*snapshot.Snapshot) bool
 
 // IsFleet reports whether a repository has files of a fleet.
 func IsFleet(s *snapshot.Snapshot) bool {
-	return s.File(fleet.LayoutFile) != nil || len(s.Under("fleet/fleet-members"))+len(s.Under(expand.Bootstrap)) > 0 || s.File(fleet.DefaultLayout().ApplicationSets) != nil
+	return s.File(fleet.LayoutFile) != nil || len(s.Under("fleet/fleet-members")) > 0 || s.File(fleet.DefaultLayout().ApplicationSets) != nil
 }
 
 // hasStandIn reports whether a snapshot has the stand-in instead of a fleet of its own.
@@ -78,8 +79,11 @@ func (p *Pipelines) warnOfServers(objects []*object.Object) {
 	}
 }
 
-// checkRoots returns an error for a root that no revision has.
+// checkRoots returns an error for a root that no revision has, and for a repository without any.
 func checkRoots(roots []string, revisions ...*snapshot.Snapshot) error {
+	if !isWithoutFleet(revisions...) && !slices.ContainsFunc(revisions, IsFleet) {
+		return problem.FailureOf(errors.New("the repository has no fleet, and no Application, ApplicationSet or Kustomization of Flux"), problem.NoMembers, problem.Pos{}, "argosy init starts a fleet; --repo names another folder")
+	}
 	for _, root := range roots {
 		if !isWithoutFleet(revisions...) {
 			return problem.Usage(nil, "--root %s: a fleet has its roots in %s", root, expand.Bootstrap)

@@ -100,7 +100,12 @@ func (p *Pipelines) hub(st *fleetstate.State, s *snapshot.Snapshot, hub string, 
 		State: st, Snapshot: s, Hub: hub, Tools: tools, Cache: cache, At: p.at, KubeVersion: p.o.KubeVersion, APIVersions: p.o.APIVersions,
 	}
 	if o.HasNoFleet = hasStandIn(s); o.HasNoFleet {
-		o.Roots, o.Clusters, o.Other = p.o.Roots, p.o.Clusters, p.o.Other
+		o.Roots, o.Clusters = p.o.Roots, p.o.Clusters
+		if p.o.Other != nil {
+			o.Other = func(repoURL, revision string) (*snapshot.Snapshot, string) {
+				return p.o.Other(repoURL, cmp.Or(p.instead[revision], revision))
+			}
+		}
 	}
 	return expand.New(o)
 }

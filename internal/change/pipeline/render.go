@@ -112,7 +112,7 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 	found := objects[q.Form](q.Owner)
 	problems := h.Problems()
 	if warn := p.o.Repository.Warn; h.HasNoFleet() && warn != nil {
-		for _, w := range problems {
+		for _, w := range problem.PerCause(problems) {
 			warn(w) // everything else is followed
 		}
 		p.warnOfServers(found)
@@ -165,8 +165,12 @@ func manifests(objects []*object.Object, byMaker, hasNoFleet bool) (map[string][
 			return nil, fmt.Errorf("%s: %w", o.Key(), err)
 		}
 		folder := []string{plural(strings.ToLower(o.Kind()))}
-		if hasNoFleet && o.Engine != fleet.OwnerHub { // named like the folder of its root Kustomization
+		switch {
+		case !hasNoFleet || o.Engine == fleet.OwnerHub:
+		case o.Flux != nil: // named like the folder of its root Kustomization
 			folder = append(strings.Split(o.Engine, "/"), folder...)
+		default: // a cluster, or its address
+			folder = append([]string{"on-" + strings.NewReplacer("://", "-", "/", "-", ":", "-").Replace(o.Engine)}, folder...)
 		}
 		if byMaker && o.Application() && o.Parent.IsSet() {
 			folder = append(folder, o.Parent.Name())

@@ -64,8 +64,8 @@ func (r Repository) withLayout(s *snapshot.Snapshot) (*snapshot.Snapshot, error)
 }
 
 // Root returns the root of the fleet repository around a folder, as a relative path. It is the
-// nearest folder, up to the root of the clone, that has a layout or a members folder. Without one
-// it is the folder itself.
+// nearest folder that has a layout or a members folder, or the root of the clone; outside of a
+// clone it is the folder itself.
 func Root(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -73,9 +73,9 @@ func Root(dir string) string {
 	}
 	for at, up := abs, dir; ; at, up = filepath.Dir(at), filepath.Join(up, "..") {
 		switch {
-		case exists(at, fleet.LayoutFile), exists(at, "fleet/fleet-members"):
+		case exists(at, fleet.LayoutFile), exists(at, "fleet/fleet-members"), exists(at, ".git"):
 			return up
-		case exists(at, ".git"), at == filepath.Dir(at):
+		case at == filepath.Dir(at):
 			return dir
 		}
 	}

@@ -19,9 +19,17 @@ import (
 var applicationKind = regexp.MustCompile(`(?m)^\s*(?:-\s+)?["']?kind["']?\s*:\s*["']?Application(?:Set)?["']?\s*(?:#.*|,\s*)?$`)
 
 // MayMakeApplications reports whether a file has Applications or ApplicationSets, also as a chart's
-// template.
+// template, or is a chart with a dependency that makes them of values.
 func MayMakeApplications(f *snapshot.File) bool {
-	return f != nil && manifest.IsFile(f.Path) && bytes.Contains(f.Data, []byte("argoproj.io/")) && applicationKind.Match(f.Data)
+	return MakesByDependency(f) || f != nil && manifest.IsFile(f.Path) && bytes.Contains(f.Data, []byte("argoproj.io/")) && applicationKind.Match(f.Data)
+}
+
+// appsChart matches Argo CD's own chart for that in a Chart.yaml.
+var appsChart = regexp.MustCompile(`(?m)^\s*(?:-\s+)?name\s*:\s*["']?argocd-apps["']?\s*$`)
+
+// MakesByDependency reports whether a file is a chart with such a dependency.
+func MakesByDependency(f *snapshot.File) bool {
+	return f != nil && path.Base(f.Path) == "Chart.yaml" && appsChart.Match(f.Data)
 }
 
 // MakesApplications reports whether what a source deploys from a repository has Applications or
@@ -39,6 +47,9 @@ func makesApplications(snap *snapshot.Snapshot, at string, recurse bool, seen ma
 		return slices.ContainsFunc(Resources(f), func(below string) bool { return makesApplications(snap, below, recurse, seen) })
 	}
 	if snap.File(path.Join(at, "Chart.yaml")) != nil {
+		if MakesByDependency(snap.File(path.Join(at, "Chart.yaml"))) {
+			return true
+		}
 		at, recurse = path.Join(at, "templates"), true
 	}
 	return MayMakeApplications(snap.File(at)) || slices.ContainsFunc(snap.FilesUnder(at), func(f *snapshot.File) bool {

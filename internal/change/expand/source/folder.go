@@ -56,7 +56,7 @@ func (x *Folders) Folder(snap *snapshot.Snapshot, dir string) *Folder {
 		f.helm = f.helm || relative == "Chart.yaml"
 		f.kustomize = f.kustomize || slices.Contains(KustomizationFiles, relative)
 		if !strings.HasSuffix(p, ".md") {
-			f.Followed = f.Followed || IsFollowed(file.Data)
+			f.Followed = f.Followed || IsFollowed(file.Data) || MakesByDependency(file)
 		}
 	}
 	f.Digest = manifest.Digest(digests...)
