@@ -22,7 +22,7 @@ func (h *Hub) fluxRoots() (out []*object.Object) {
 	var folders, others []string
 	var all []*object.Object
 	for _, f := range h.o.Snapshot.FilesUnder("") {
-		if !source.HasFlux(f, "kustomize", "source") || !h.isNamed(f.Path) || source.TemplateOf(h.o.Snapshot, f) != "" {
+		if !source.HasFlux(f, "kustomize", "source", "fluxcd") || !h.isNamed(f.Path) || source.TemplateOf(h.o.Snapshot, f) != "" {
 			continue
 		}
 		if _, err := manifest.Objects(f); err != nil {
@@ -32,7 +32,11 @@ func (h *Hub) fluxRoots() (out []*object.Object) {
 		objects, _ := h.writtenObjects(f, nil, "")
 		all = append(all, objects...)
 		for _, o := range objects {
+			synced, at, url, revision := flux.Synced(o)
 			switch dir := flux.RootFolder(o); {
+			case synced != nil && !slices.Contains(folders, at) && len(h.o.Snapshot.Under(at)) > 0:
+				h.urls[source.Address(url)] = revision
+				folders, out = append(folders, at), append(out, h.linkFlux(synced)[0])
 			case dir != "":
 				folders = append(folders, dir)
 				if h.linkFlux(flux.WithSource(o, objects, dir, folderURL)); o.Flux != nil { // not suspended

@@ -65,5 +65,10 @@ func (h *Hub) setNamespaces(o *object.Object, objects []*object.Object) []*objec
 
 // linkFlux sets what Flux's objects deploy.
 func (h *Hub) linkFlux(objects []*object.Object) []*object.Object {
-	return flux.Linker{Renders: h.Renders(), Resumes: h.resumes, Artifact: h.artifacts}.Link(objects)
+	warn := func(o *object.Object, found string) {
+		if h.o.HasNoFleet { // a fleet's ResourceSets get its parameter sets, which are followed
+			h.reportOf(o, problem.Warning, found)
+		}
+	}
+	return flux.Linker{Renders: h.Renders(), Resumes: h.resumes, Artifact: h.artifacts, IsOwn: h.isOwn, Warn: warn}.Link(objects)
 }

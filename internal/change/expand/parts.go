@@ -125,7 +125,7 @@ func (h *Hub) part(o *object.Object, s source.Source) (p part, ok bool) {
 // missingRevision says why a path at another revision of a repository is not followed.
 func (h *Hub) missingRevision(what string, s source.Source, missing string) source.NotFollowed {
 	of := "this repository"
-	if _, ours := h.urls[source.Address(s.RepoURL)]; !ours {
+	if !h.isOwn(s.RepoURL) {
 		of = source.Shown(s.RepoURL)
 	}
 	return source.NotFollowed{

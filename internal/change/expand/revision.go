@@ -29,6 +29,12 @@ func (h *Hub) local(s source.Source) (snap *snapshot.Snapshot, missing string) {
 	return h.revision(s)
 }
 
+// isOwn reports whether an address is this repository's.
+func (h *Hub) isOwn(url string) bool {
+	_, ours := h.urls[source.Address(url)]
+	return ours
+}
+
 // revision is local for a source without a path.
 func (h *Hub) revision(s source.Source) (snap *snapshot.Snapshot, missing string) {
 	tracked, ours := h.urls[source.Address(s.RepoURL)]

@@ -89,7 +89,7 @@ func (x *objects) place(p expand.Pair, path []string) (old, updated problem.Pos)
 		}
 	}
 	inputs := len(fieldsOf(&object.Object{Tree: helmOf(b.Parent)}, &object.Object{Tree: helmOf(a.Parent)})) > 0
-	if b, a, ok := changedAt(files, component, a.Pos.File); ok && !inputs {
+	if b, a, ok := changedAt(files, component, a.Pos.File, path[max(0, len(path)-1):]); ok && !inputs {
 		return b, a
 	}
 	// The chart is the same: its values differ.
@@ -155,10 +155,17 @@ func (x *objects) placeOfChange(o *object.Object) problem.Pos {
 }
 
 // changedAt returns the place among a chart's changed files that most likely changes a component.
-// It prefers the component's own catalog entry or a value for all. Then come the object's template,
-// a named template, and the chart's own file. Values that only concern other components do not
-// count.
-func changedAt(files []expand.Change, component, template string) (old, updated problem.Pos, ok bool) {
+// It prefers a changed line of a template that names the field, then the component's own catalog
+// entry or a value for all. Then come the object's template, a named template, and the chart's own
+// file. Values that only concern other components do not count.
+func changedAt(files []expand.Change, component, template string, field []string) (old, updated problem.Pos, ok bool) {
+	for _, c := range files {
+		if inTemplates(c.Path()) && len(field) > 0 {
+			if old, updated, ok = changedLine(c, field[0]+":"); ok {
+				return old, updated, true
+			}
+		}
+	}
 	likely := len(ranks)
 	for _, c := range files {
 		r := slices.IndexFunc(ranks, func(is func(name, template string) bool) bool { return is(c.Path(), template) })
@@ -166,7 +173,7 @@ func changedAt(files []expand.Change, component, template string) (old, updated 
 			continue
 		}
 		if path.Ext(c.Path()) != ".yaml" || inTemplates(c.Path()) {
-			old, updated = changedLine(c)
+			old, updated, _ = changedLine(c, "")
 		} else if d := changedValue(c, nil, component, ""); d != nil {
 			old, updated = posOf(d.Old), posOf(d.New)
 		} else {
@@ -268,8 +275,8 @@ func documentsOf(f *snapshot.File) map[string]*yamldoc.Node {
 	return out
 }
 
-// changedLine returns the first line of a file that differs.
-func changedLine(c expand.Change) (old, updated problem.Pos) {
+// changedLine returns the first line of a file that differs and has a text, or else differs.
+func changedLine(c expand.Change, text string) (old, updated problem.Pos, ok bool) {
 	lines := func(f *snapshot.File) [][]byte {
 		if f == nil {
 			return nil
@@ -281,11 +288,20 @@ func changedLine(c expand.Change) (old, updated problem.Pos) {
 	for n < len(a) && n < len(b) && bytes.Equal(a[n], b[n]) {
 		n++
 	}
-	if c.Before != nil {
-		old = problem.Pos{File: c.Before.Path, Line: min(n+1, max(len(a), 1))}
+	same := 0 // at the end
+	for same < min(len(a), len(b))-n && bytes.Equal(a[len(a)-1-same], b[len(b)-1-same]) {
+		same++
 	}
-	if c.After != nil {
-		updated = problem.Pos{File: c.After.Path, Line: min(n+1, max(len(b), 1))}
+	place := func(f *snapshot.File, lines [][]byte) (at problem.Pos) {
+		if f == nil {
+			return at
+		}
+		at = problem.Pos{File: f.Path, Line: min(n+1, max(len(lines), 1))}
+		if i := slices.IndexFunc(lines[n:len(lines)-same], func(line []byte) bool { return bytes.Contains(line, []byte(text)) }); i >= 0 {
+			at.Line, ok = n+i+1, true
+		}
+		return at
 	}
-	return old, updated
+	old, updated = place(c.Before, a), place(c.After, b)
+	return old, updated, ok
 }

@@ -60,6 +60,27 @@ func WithSource(root *object.Object, file []*object.Object, dir, url string) []*
 	return out
 }
 
+// Synced returns what a FluxInstance of the Flux Operator makes of its spec.sync: a cluster's root
+// Kustomization and its source, whose address and revision it returns, too. The cluster is named
+// like the folder. It returns nil for any other object.
+func Synced(o *object.Object) (objects []*object.Object, dir, url, revision string) {
+	sync, _ := manifest.At(o.Tree, "spec", "sync").(manifest.Tree)
+	kind := manifest.Text(sync, "kind")
+	if !o.Is(ofOperator, "FluxInstance") || kind != gitRepository && kind != "OCIRepository" {
+		return nil, "", "", ""
+	}
+	dir, name := inRepository(manifest.Text(sync, "path")), cmp.Or(manifest.Text(sync, "name"), o.Namespace(), ofBootstrap)
+	root := Bootstrap("", dir)[0]
+	root.Pos = o.Pos
+	root.Tree["metadata"] = manifest.Tree{"name": name, "namespace": cmp.Or(o.Namespace(), ofBootstrap)}
+	root.Tree["spec"] = manifest.Tree{"path": "./" + dir, "prune": true, "sourceRef": manifest.Tree{"kind": kind, "name": name}}
+	from := repository(manifest.Text(sync, "url"), name, root.Namespace(), dir)
+	from.Tree["kind"] = kind
+	from.Tree["spec"] = manifest.Tree{"url": manifest.Text(sync, "url"), "ref": manifest.Tree{"name": manifest.Text(sync, "ref")}}
+	s := gitSource(from)
+	return []*object.Object{root, from}, dir, s.RepoURL, s.Revision
+}
+
 // Bootstrap returns what `flux bootstrap` would write for a cluster's folder in the repository with
 // a URL: the root Kustomization and its GitRepository.
 func Bootstrap(url, dir string) []*object.Object {

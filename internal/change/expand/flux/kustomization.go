@@ -33,7 +33,7 @@ func (l Linker) fluxKustomization(o *object.Object) (s source.Source, applies bo
 		return notFollowed(fmt.Sprintf("nothing that is makes %s %q", kind, name), besideIt)
 	case ArtifactOwner(from) != nil:
 		return source.Source{}, false
-	case from.Kind() != "GitRepository":
+	case from.Kind() != gitRepository && (from.Kind() != "OCIRepository" || !l.IsOwn(manifest.Text(from.Tree, "spec", "url"))):
 		return notFollowed(fmt.Sprintf("it is in %s %q", kind, name), "a GitRepository is")
 	case manifest.At(from.Tree, "spec", "include") != nil, manifest.At(from.Tree, "spec", "sparseCheckout") != nil:
 		return notFollowed(fmt.Sprintf("GitRepository %q has spec.include or spec.sparseCheckout", from.Name()), "")

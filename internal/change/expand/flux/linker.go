@@ -15,12 +15,15 @@ import (
 // ofFlux reports whether an object is one of Flux's.
 func ofFlux(o *object.Object) bool {
 	group, _, _ := strings.Cut(o.APIVersion(), "/")
-	return strings.HasSuffix(group, ".toolkit.fluxcd.io")
+	return strings.HasSuffix(group, ".toolkit.fluxcd.io") || group == ofOperator
 }
 
 // Linker finds what Flux's objects deploy. Renders means that remote charts are rendered; Artifact
-// returns the objects of an engine's artifact. Resumes follows suspended objects, too.
+// returns the objects of an engine's artifact. Resumes follows suspended objects, too. IsOwn
+// reports whether an address is this repository's. Warn is called with what is not followed.
 type Linker struct {
+	IsOwn    func(url string) bool
+	Warn     func(o *object.Object, found string)
 	Renders  bool
 	Resumes  bool
 	Artifact func(*object.Object, fleetstate.ID) []*object.Object
@@ -32,6 +35,7 @@ func (l Linker) Link(objects []*object.Object) []*object.Object {
 	if !slices.ContainsFunc(objects, ofFlux) {
 		return objects
 	}
+	objects = l.withResources(objects)
 	all := object.Siblings{}
 	for _, o := range objects {
 		key := [2]string{o.Kind(), o.Name()}
@@ -106,10 +110,14 @@ func (l Linker) pulled(from *object.Object, engine, name string) *object.Object 
 // it.
 func maySame(a, b string) bool { return a == "" || b == "" || a == b }
 
-// gitSource returns the source that a GitRepository reads, without a path.
+// gitSource returns the source that a GitRepository reads, without a path. An OCIRepository has
+// what is pushed from its repository: its tags are no revisions there.
 func gitSource(from *object.Object) source.Source {
-	// Flux reads the branch master by default.
-	return source.Source{RepoURL: manifest.Text(from.Tree, "spec", "url"), Revision: cmp.Or(reference(from.Tree), "master")}
+	revision := "HEAD"
+	if from.Kind() == gitRepository {
+		revision = cmp.Or(reference(from.Tree), "master") // Flux's default
+	}
+	return source.Source{RepoURL: manifest.Text(from.Tree, "spec", "url"), Revision: revision}
 }
 
 // reference returns the revision in the spec.ref of a source of any kind.

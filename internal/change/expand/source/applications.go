@@ -185,12 +185,13 @@ func FluxIn(snap *snapshot.Snapshot) string {
 	return fmt.Sprintf("%s Kustomizations or HelmReleases of Flux, as %s", have, files[0])
 }
 
-// HasFlux reports whether a file may have an object of one of Flux's API groups, such as kustomize.
+// HasFlux reports whether a file may have an object of one of Flux's API groups, such as kustomize,
+// or fluxcd for its operator's.
 func HasFlux(f *snapshot.File, groups ...string) bool {
 	return f != nil && manifest.IsFile(f.Path) && slices.ContainsFunc(fluxGroup.FindAllSubmatch(f.Data, -1), func(m [][]byte) bool { return slices.Contains(groups, string(m[1])) })
 }
 
-var fluxGroup = regexp.MustCompile(`(?m)^apiVersion:\s*["']?(\w+)\.toolkit\.fluxcd\.io/`)
+var fluxGroup = regexp.MustCompile(`(?m)^apiVersion:\s*["']?(\w+)\.(?:toolkit\.fluxcd|controlplane)\.io/`)
 
 // MayBeKustomization reports whether a file may have a Kustomization of Flux.
 func MayBeKustomization(f *snapshot.File) bool { return HasFlux(f, "kustomize") }

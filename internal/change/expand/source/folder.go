@@ -98,7 +98,7 @@ func Relative(dir, p string) string {
 
 // IsFollowed reports whether a text may make objects that expansion follows: it names their API.
 func IsFollowed[T string | []byte](text T) bool {
-	return contains(text, "argoproj.io/v1") || contains(text, ".toolkit.fluxcd.io/v") || contains(text, `\`) && escapedText.MatchString(string(text))
+	return contains(text, "argoproj.io/v1") || contains(text, ".toolkit.fluxcd.io/v") || contains(text, "fluxcd.controlplane.io/v") || contains(text, `\`) && escapedText.MatchString(string(text))
 }
 
 // escapedText matches a quoted text with an escape, which may hide an apiVersion.

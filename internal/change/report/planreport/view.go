@@ -24,6 +24,8 @@ const (
 	// maxNames is how many names, or lines about the guard, text and Markdown list before they
 	// count.
 	maxNames = 8
+	// maxTitles is how many equal changes text names before it does so.
+	maxTitles = 50
 	// maxClusters is how many clusters of a section a page names before it counts.
 	maxClusters = 200
 )
@@ -165,9 +167,14 @@ var markdown = template.Must(template.New("markdown").Funcs(functions).Parse(mar
 
 var functions = template.FuncMap{
 	"count": report.Count, "named": named, "codes": codes, "code": code, "md": escape, "join": strings.Join, "places": places,
-	"add":   func(a, b int) int { return a + b },
-	"cut":   func() string { return "" }, // blocks sets it
-	"names": func(links []planpage.Link) string { return strings.Join(names(links), ", ") },
+	"add": func(a, b int) int { return a + b },
+	"cut": func() string { return "" }, // blocks sets it
+	"names": func(links []planpage.Link) string {
+		if len(links) <= maxTitles {
+			return strings.Join(names(links), ", ")
+		}
+		return Named(names(links))
+	},
 	"side": func(s *planpage.Side) string {
 		if s == nil {
 			return "(none)"
