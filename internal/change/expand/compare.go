@@ -115,7 +115,7 @@ func (c *comparison) objects(b, a *object.Object) {
 		c.seen[a.Key()] = a.Stub()
 	}
 	switch {
-	case b.Digest() != a.Digest():
+	case b.Digest() != a.Digest(), c.givesOthers(b, a):
 		c.visit(Pair{Before: b, After: a})
 	case a.OfExternalSecrets() && b.Parent != nil && a.Parent != nil:
 		c.visitMoved(b, a)

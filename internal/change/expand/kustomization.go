@@ -45,7 +45,7 @@ func (h *Hub) remoteKustomization(p source.Place, s source.Source) ([]manifest.M
 	if _, err := h.built(s, h.folders.Folder(snap, p.Path)); err != nil {
 		return nil, err
 	}
-	return h.o.Tools.Kustomizations.Build(h.kustomization(s, h.folders.Folder(snap, p.Path)))
+	return h.build(h.kustomization(s, h.folders.Folder(snap, p.Path)))
 }
 
 // folders returns the folders of this repository that make up a part.

@@ -116,6 +116,12 @@ func (h *Hub) part(o *object.Object, s source.Source) (p part, ok bool) {
 		p.folder = f
 		p.built, p.err = h.built(s, f)
 		p.key = h.kustomization(s, f).Key(p.built)
+		if charts, _ := h.o.Tools.Kustomizations.Charts(h.kustomization(s, f)); len(charts) > 0 {
+			p.key = manifest.Digest(p.key, h.Renders(), h.o.KubeVersion, h.o.APIVersions)
+			if h.isAway(f.Snapshot, charts) && p.err == nil {
+				h.reportAt(o, problem.Pos{File: charts[0].File}, problem.Warning, "Helm charts of its kustomization are not rendered: their values are compared", "--render renders them")
+			}
+		}
 	default:
 		p.folder, p.key = f, manifest.Digest(f.Dir, f.Digest, s.Directory.Options())
 	}

@@ -18,7 +18,7 @@ import (
 func (h *Hub) manifests(p part) ([]manifest.Manifest, error) {
 	return h.o.Cache.Chart(p.key, func() ([]manifest.Manifest, error) {
 		if p.built != nil {
-			return h.o.Tools.Kustomizations.Build(h.kustomization(p.source, p.folder))
+			return h.build(h.kustomization(p.source, p.folder))
 		}
 		c := *p.chart
 		switch {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -142,7 +143,30 @@ func (x *objects) object(p expand.Pair) (Object, bool) {
 		x.cause(&d, p)
 		out.Differences = append(out.Differences, d)
 	}
+	out.Differences = append(out.Differences, x.given(p)...)
 	return out, len(out.Differences) > 0
+}
+
+// given returns the differences of the values that an Application gives to charts that are not
+// rendered. With several charts, the names begin with the chart's.
+func (x *objects) given(p expand.Pair) (out []Difference) {
+	before, after := x.before.GivenValues(p.Before), x.after.GivenValues(p.After)
+	for _, chart := range slices.Sorted(maps.Keys(after)) {
+		was, known := before[chart]
+		if !known {
+			continue // another chart, which its fields say
+		}
+		for _, d := range values(root(was), root(after[chart]), nil) {
+			if posOf(d.Old).File == "" && posOf(d.New).File == "" {
+				continue // of the Application itself
+			}
+			if len(after) > 1 {
+				d.Name = chart + "." + d.Name
+			}
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // chartChanged reports whether the chart that makes an object has other files. An object that is

@@ -89,7 +89,7 @@ func (x *objects) place(p expand.Pair, path []string) (old, updated problem.Pos)
 		}
 	}
 	inputs := len(fieldsOf(&object.Object{Tree: helmOf(b.Parent)}, &object.Object{Tree: helmOf(a.Parent)})) > 0
-	if b, a, ok := changedAt(files, component, a.Pos.File, path[max(0, len(path)-1):]); ok && !inputs {
+	if b, a, ok := changedAt(files, component, a, path[max(0, len(path)-1):]); ok && !inputs {
 		return b, a
 	}
 	// The chart is the same: its values differ.
@@ -158,7 +158,7 @@ func (x *objects) placeOfChange(o *object.Object) problem.Pos {
 // It prefers a changed line of a template that names the field, then the component's own catalog
 // entry or a value for all. Then come the object's template, a named template, and the chart's own
 // file. Values that only concern other components do not count.
-func changedAt(files []expand.Change, component, template string, field []string) (old, updated problem.Pos, ok bool) {
+func changedAt(files []expand.Change, component string, of *object.Object, field []string) (old, updated problem.Pos, ok bool) {
 	for _, c := range files {
 		if inTemplates(c.Path()) && len(field) > 0 {
 			if old, updated, ok = changedLine(c, field[0]+":"); ok {
@@ -168,8 +168,8 @@ func changedAt(files []expand.Change, component, template string, field []string
 	}
 	likely := len(ranks)
 	for _, c := range files {
-		r := slices.IndexFunc(ranks, func(is func(name, template string) bool) bool { return is(c.Path(), template) })
-		if r >= likely {
+		r := slices.IndexFunc(ranks, func(is func(name, template string) bool) bool { return is(c.Path(), of.Pos.File) })
+		if r >= likely || isOfOthers(c, of) {
 			continue
 		}
 		if path.Ext(c.Path()) != ".yaml" || inTemplates(c.Path()) {
@@ -182,6 +182,23 @@ func changedAt(files []expand.Change, component, template string, field []string
 		likely, ok = r, true
 	}
 	return old, updated, ok
+}
+
+// isOfOthers reports whether a file has objects, and none of an object's kind.
+func isOfOthers(c expand.Change, of *object.Object) bool {
+	documents := documentsOf(c.After)
+	if c.After == nil {
+		documents = documentsOf(c.Before)
+	}
+	hasOthers := false
+	for key := range documents {
+		kind, _, isObject := strings.Cut(key, " ")
+		if !isObject || kind == of.Kind() || kind == "Kustomization" {
+			return false
+		}
+		hasOthers = true
+	}
+	return hasOthers
 }
 
 // ranks classify a chart's changed files, the likeliest cause of an object's change first.

@@ -7,8 +7,8 @@
 //	objects[0].Tree // {"kind": "Deployment", "metadata": {"name": "dns"}, ...}
 //
 // It reads only the given snapshot. The library would fetch a URL or a Git repository that a
-// kustomization names, so each name is looked up before. A name outside the snapshot, a plugin, or
-// a chart is not followed.
+// kustomization names, so each name is looked up before. A name outside the snapshot, or a plugin,
+// is not followed. Helm charts are replaced by what the caller says that they make.
 package kustomize
 
 import (
@@ -58,6 +58,9 @@ func (Kustomizations) Build(k source.Kustomization) ([]manifest.Manifest, error)
 	if err != nil {
 		return nil, err
 	}
+	if err := t.writeCharts(folders, k.Inflated); err != nil {
+		return nil, err
+	}
 	files, err := t.files(folders)
 	if err != nil {
 		return nil, err
@@ -83,7 +86,7 @@ const root = "/"
 // treeOf returns what a kustomization is built from.
 func treeOf(k source.Kustomization) (tree, overlay, error) {
 	if k.Flux == nil {
-		return tree{Snapshot: k.Snapshot}, overlay{}, nil
+		return tree{Snapshot: k.Snapshot, written: map[string][]byte{}, charts: true}, overlay{}, nil
 	}
 	return fluxTree(k)
 }
@@ -139,6 +142,9 @@ func run(options *krusty.Options, files filesys.FileSystem, dir string) (made re
 func manifests(made resmap.ResMap, file func(*resource.Resource) string) ([]manifest.Manifest, error) {
 	var out []manifest.Manifest
 	for _, r := range made.Resources() {
+		if r.GetKind() == placeholder {
+			continue
+		}
 		text, err := r.MarshalJSON()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.CurId(), err)
@@ -161,10 +167,10 @@ func isRemote(name, joined string) bool {
 	return strings.Contains(name, ":") || userOf.MatchString(name) || strings.HasPrefix(strings.ToLower(name), "github.com") || path.IsAbs(name) || joined == ".." || strings.HasPrefix(joined, "../")
 }
 
-// beyond names a feature of a kustomization that is not followed.
-func beyond(k types.Kustomization) string {
+// beyond names a feature of a kustomization that is not followed. Flux builds none with charts.
+func beyond(k types.Kustomization, charts bool) string {
 	switch {
-	case len(k.HelmCharts)+len(k.HelmChartInflationGenerator) > 0 || k.HelmGlobals != nil:
+	case !charts && (len(k.HelmCharts) > 0 || k.HelmGlobals != nil):
 		return "Helm charts"
 	case len(k.Generators)+len(k.Transformers)+len(k.Validators) > 0:
 		return "plugins"
@@ -190,6 +196,9 @@ func filesOf(k types.Kustomization) []string {
 		if decodes(provider.NewDefaultDepProvider().GetResourceFactory(), []byte(p)) != nil {
 			out = append(out, string(p))
 		}
+	}
+	for _, c := range k.HelmCharts {
+		out = append(out, valueFiles(c)...)
 	}
 	for _, r := range k.Replacements {
 		if r.Path != "" {

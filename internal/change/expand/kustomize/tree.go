@@ -18,6 +18,7 @@ type tree struct {
 	*snapshot.Snapshot
 	ignored func(p string) bool // nil ignores nothing
 	written map[string][]byte
+	charts  bool // kustomizations may have Helm charts
 }
 
 // data returns a file's text; ok is false if there is none.
@@ -82,7 +83,7 @@ func (t tree) visit(dir string, found map[string]bool) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	k.FixKustomization() // makes bases resources, and one env a list
-	if what := beyond(k); what != "" {
+	if what := beyond(k, t.charts); what != "" {
 		return source.NotFollowed{Text: fmt.Sprintf("%s has %s, which are not followed", file, what)}
 	}
 	for _, name := range slices.Concat(k.Resources, k.Components) {

@@ -122,7 +122,10 @@ func AddressOf(snap *snapshot.Snapshot, applications []any) (url, revision strin
 				count(x)
 			}
 		case manifest.Tree:
-			for _, x := range v {
+			for key, x := range v {
+				if sources, is := x.([]any); is && key == "sources" {
+					x = withValueFiles(sources)
+				}
 				count(x)
 			}
 			address := Address(manifest.Text(v, "repoURL"))
@@ -146,6 +149,29 @@ func AddressOf(snap *snapshot.Snapshot, applications []any) (url, revision strin
 	}
 	address := most(here)
 	return urls[address], most(revisions[address]), len(here) == 1
+}
+
+// withValueFiles returns sources with the value files that others name by a source's ref as its
+// files.
+func withValueFiles(sources []any) []any {
+	out := slices.Clone(sources)
+	for i, s := range out {
+		ref := manifest.Text(s, "ref")
+		if ref == "" {
+			continue
+		}
+		var files []any
+		for _, other := range sources {
+			for _, name := range manifest.Strings(manifest.At(other, "helm", "valueFiles")) {
+				if rest, is := strings.CutPrefix(name, "$"+ref+"/"); is {
+					files = append(files, manifest.Tree{"path": rest})
+				}
+			}
+		}
+		named := manifest.Copy(s)
+		named["files"], out[i] = files, named
+	}
+	return out
 }
 
 // hasPaths reports whether a repository has a path of a source or of a generator, as far as it is

@@ -98,6 +98,20 @@ type Kustomization struct {
 	Snapshot *snapshot.Snapshot
 	Dir      string
 	Flux     *Flux // nil for Argo CD
+	// Inflated is what the charts of a kustomization make, by its file. They make nothing without.
+	Inflated map[string][]string
+}
+
+// InflatedChart is one of a kustomization's helmCharts. Chart has no files and no values.
+type InflatedChart struct {
+	File        string // of the kustomization, with the chart at Index
+	Index       int
+	Home        string // the folder of charts that are in the repository
+	Reference   Reference
+	Chart       Chart
+	ValueFiles  []string
+	Inline      string // values; they win, or come first
+	InlineFirst bool
 }
 
 // Flux holds what one of Flux's Kustomizations adds to a build.
@@ -119,6 +133,8 @@ type Flux struct {
 type Kustomizations interface {
 	// Folders returns the folders from which a kustomization is built, including its own.
 	Folders(k Kustomization) ([]string, error)
+	// Charts returns the Helm charts of a kustomization and of what it is built from.
+	Charts(k Kustomization) ([]InflatedChart, error)
 	// Build returns the objects that a kustomization makes.
 	Build(k Kustomization) ([]manifest.Manifest, error)
 }

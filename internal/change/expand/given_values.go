@@ -1,0 +1,132 @@
+package expand
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
+	"github.com/argosy-hub/argosy/internal/change/expand/object"
+	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/hierarchy"
+)
+
+// unrendered is a chart that is not rendered, with the name that it has in any version and
+// repository, and what an Application gives it. entry is a kustomization's.
+type unrendered struct {
+	*source.Chart
+	entry *yamldoc.Node
+}
+
+// unrendered returns an Application's charts that are not rendered. For a fleet, it returns those
+// of kustomizations: other values are known without its Applications.
+func (h *Hub) unrendered(o *object.Object) (out []unrendered) {
+	if h.Renders() || !o.Application() {
+		return nil
+	}
+	for _, p := range h.parts(o) {
+		if p.built == nil || p.err != nil {
+			continue
+		}
+		charts, _ := h.o.Tools.Kustomizations.Charts(h.kustomization(p.source, p.folder)) // parts reports errors
+		for _, x := range charts {
+			c, err := h.kustomized(p.folder.Snapshot, x)
+			switch {
+			case err != nil:
+				h.reportUnmade(o, p.source, err)
+			case c.Files == nil:
+				out = append(out, unrendered{c, entryOf(p.folder.Snapshot.File(x.File), x.Index)})
+			}
+		}
+	}
+	for _, s := range o.Sources() {
+		if !h.o.HasNoFleet {
+			break
+		}
+		if snap, missing := h.local(s); snap != nil || missing != "" || s.Chart+s.Path == "" || s.Err != nil {
+			continue
+		}
+		if c, err := h.chart(o, s, nil); err != nil {
+			h.reportUnmade(o, s, err)
+		} else {
+			c.Name = cmp.Or(s.Chart, s.Path)
+			if slices.ContainsFunc(out, func(x unrendered) bool { return x.Name == c.Name }) {
+				c.Name += "-" + c.ReleaseName
+			}
+			out = append(out, unrendered{Chart: c})
+		}
+	}
+	return out
+}
+
+// GivenValues returns the values that an Application gives to each chart that is not rendered, by
+// the chart's name and merged as Helm does. They have their places; ones that the Application
+// itself holds have none. A chart without values has nil. One with values that cannot be read is
+// left out, and reported.
+func (h *Hub) GivenValues(o *object.Object) map[string]*yamldoc.Node {
+	out := map[string]*yamldoc.Node{}
+	for _, c := range h.unrendered(o) {
+		files, tree, broken := c.Own, (*hierarchy.Tree)(nil), []problem.Problem(nil)
+		for _, v := range c.Values {
+			name := ""
+			if len(files) > 0 && string(files[0].Data) == v.Text {
+				name, files = files[0].Path, files[1:]
+			}
+			doc, err := yamldoc.ParseLenient(name, []byte(v.Text), nil)
+			if err != nil {
+				broken = append(broken, problem.From(err, problem.InvalidYAML, problem.Pos{File: name})...)
+				continue
+			}
+			l := hierarchy.Layer{Path: name, Root: doc.Root}
+			if p, isNot := hierarchy.NotMap(l); isNot {
+				broken = append(broken, p)
+				continue
+			}
+			tree = tree.With(l, nil)
+		}
+		for _, p := range broken {
+			h.reportAt(o, p.Pos, problem.Error, problem.Problem{Found: p.Found, Expected: p.Expected}.Message())
+		}
+		if c.entry != nil {
+			out["helmCharts."+c.Name] = c.entry
+		}
+		if broken == nil {
+			out[c.Name] = nil
+			if tree != nil {
+				out[c.Name] = tree.Root
+			}
+		}
+	}
+	return out
+}
+
+// entryOf returns one of a kustomization's helmCharts.
+func entryOf(f *snapshot.File, i int) *yamldoc.Node {
+	doc, err := yamldoc.ParseLenient(f.Path, f.Data, nil)
+	if err != nil {
+		return nil
+	}
+	all := cmp.Or(doc.Root.Get("helmCharts"), doc.Root.Get("helmChartInflationGenerator")) // its older name
+	if all == nil || i >= len(all.Items()) {
+		return nil
+	}
+	return all.Items()[i]
+}
+
+// givesOthers reports whether an Application gives other values to charts that are not rendered.
+func (c *comparison) givesOthers(b, a *object.Object) bool {
+	sameFiles := func(x, y unrendered) bool {
+		return hierarchy.Equal(x.entry, y.entry) && slices.EqualFunc(x.Own, y.Own, func(x, y *snapshot.File) bool { return x.Path == y.Path && x.Digest == y.Digest })
+	}
+	if slices.EqualFunc(c.before.unrendered(b), c.after.unrendered(a), sameFiles) {
+		return false
+	}
+	before, after := c.before.GivenValues(b), c.after.GivenValues(a)
+	for name, values := range after {
+		if was, known := before[name]; known && !hierarchy.Equal(was, values) {
+			return true
+		}
+	}
+	return false
+}
