@@ -85,7 +85,9 @@ func PerCause(ps []Problem) []Problem {
 			at[key], i = len(out), len(out)
 			out = append(out, p)
 		}
-		subjects[i] = append(subjects[i], p.Subject)
+		if !slices.Contains(subjects[i], p.Subject) {
+			subjects[i] = append(subjects[i], p.Subject)
+		}
 	}
 	for i, all := range subjects {
 		if n := len(all) - most; n > 1 {

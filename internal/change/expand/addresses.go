@@ -14,6 +14,12 @@ func (h *Hub) Addresses() map[string]bool {
 			return true
 		}
 		for _, p := range h.parts(o) {
+			if p.built != nil {
+				kustomized, _ := h.o.Tools.Kustomizations.Charts(h.kustomization(p.source, p.folder)) // parts reports errors
+				for _, x := range kustomized {
+					out[x.Reference.RepoURL] = true
+				}
+			}
 			if p.chart == nil || p.err != nil {
 				continue
 			}

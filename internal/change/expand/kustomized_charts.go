@@ -29,7 +29,7 @@ func (h *Hub) build(k source.Kustomization) ([]manifest.Manifest, error) {
 		case c.Files == nil && !h.Renders():
 			continue // part has reported it
 		case c.Files == nil:
-			archive, err := h.o.Tools.Remote.Chart(x.Reference)
+			archive, err := source.Fetched(h.o.Tools.Remote, "chart", x.Reference)
 			if err != nil {
 				return nil, err
 			}
@@ -80,5 +80,7 @@ func (h *Hub) kustomized(snap *snapshot.Snapshot, x source.InflatedChart) (*sour
 
 // isAway reports whether one of a kustomization's charts is not rendered.
 func (h *Hub) isAway(snap *snapshot.Snapshot, charts []source.InflatedChart) bool {
-	return !h.Renders() && slices.ContainsFunc(charts, func(x source.InflatedChart) bool { return !h.folders.Folder(snap, path.Join(x.Home, x.Chart.Name)).Exists })
+	return !h.Renders() && slices.ContainsFunc(charts, func(x source.InflatedChart) bool {
+		return !h.folders.Folder(snap, path.Join(x.Home, x.Chart.Name)).Exists
+	})
 }

@@ -81,8 +81,9 @@ func (h *Hub) reportUnrendered(o *object.Object, p part, err error) {
 		h.reportUnmade(o, p.source, err)
 		return
 	}
-	found := problem.Problem{
-		Reason: problem.ChartUnavailable, Severity: problem.Error, Pos: h.chartPos(o, p.source), Subject: fmt.Sprintf("chart %q", p.chart.Name), Found: away.Detail,
+	found := problem.Problem{Reason: problem.ChartUnavailable, Severity: problem.Error, Pos: h.chartPos(o, p.source), Found: away.Detail}
+	if p.chart != nil {
+		found.Subject = fmt.Sprintf("chart %q", p.chart.Name)
 	}
 	if away.Hint != "" {
 		found.Hints = []string{away.Hint}

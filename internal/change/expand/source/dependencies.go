@@ -73,6 +73,16 @@ func dependenciesIn(files []*snapshot.File, name string) ([]manifest.Tree, error
 	return out, nil
 }
 
+// Fetched returns a remote chart that something else has. An error names it.
+func Fetched(remote Remote, what string, r Reference) (Archive, error) {
+	archive, err := remote.Chart(r)
+	var away *Unavailable
+	if errors.As(err, &away) {
+		err = &Unavailable{Detail: fmt.Sprintf("%s %s %s of %s: %s", what, r.Name, r.Version, Shown(r.RepoURL), away.Detail), Hint: away.Hint}
+	}
+	return archive, err
+}
+
 // WithDependencies adds to a chart's files the archives of the dependencies that are not in its
 // folder.
 func WithDependencies(remote Remote, files []*snapshot.File) ([]*snapshot.File, error) {
@@ -85,11 +95,7 @@ func WithDependencies(remote Remote, files []*snapshot.File) ([]*snapshot.File, 
 	}
 	out := slices.Clone(files)
 	for _, r := range wanted {
-		archive, err := remote.Chart(r)
-		var away *Unavailable
-		if errors.As(err, &away) {
-			return nil, &Unavailable{Detail: fmt.Sprintf("dependency %s %s of %s: %s", r.Name, r.Version, Shown(r.RepoURL), away.Detail), Hint: away.Hint}
-		}
+		archive, err := Fetched(remote, "dependency", r)
 		if err != nil {
 			return nil, err
 		}
