@@ -17,12 +17,13 @@ const FluxAlone = "flux"
 
 // fluxRoots returns the root Kustomizations of the clusters that run Flux. A folder with
 // Kustomizations that no root leads to has not been bootstrapped: it gets the root that `flux
-// bootstrap` would write. Each cluster has the name of its root's folder.
+// bootstrap` would write. So does one with HelmReleases in a repository without Kustomizations.
+// Each cluster has the name of its root's folder.
 func (h *Hub) fluxRoots() (out []*object.Object) {
-	var folders, others []string
+	var folders, others, releases []string
 	var all []*object.Object
 	for _, f := range h.o.Snapshot.FilesUnder("") {
-		if !source.HasFlux(f, "kustomize", "source", "fluxcd") || !h.isNamed(f.Path) || source.TemplateOf(h.o.Snapshot, f) != "" {
+		if !source.HasFlux(f, "kustomize", "source", "helm", "fluxcd") || !h.isNamed(f.Path) || source.TemplateOf(h.o.Snapshot, f) != "" {
 			continue
 		}
 		if _, err := manifest.Objects(f); err != nil {
@@ -45,6 +46,8 @@ func (h *Hub) fluxRoots() (out []*object.Object) {
 				out = append(out, o)
 			case flux.IsKustomization(o) && path.Dir(f.Path) != ".":
 				others = append(others, path.Dir(f.Path))
+			case o.Kind() == "HelmRelease":
+				releases = append(releases, path.Dir(f.Path))
 			}
 		}
 	}
@@ -54,7 +57,10 @@ func (h *Hub) fluxRoots() (out []*object.Object) {
 	isBelow := func(dir string, roots ...string) bool {
 		return slices.ContainsFunc(roots, func(root string) bool { return strings.HasPrefix(dir, root+"/") })
 	}
-	others = slices.DeleteFunc(others, func(dir string) bool { return isBelow(dir+"/", folders...) })
+	if len(folders)+len(others)+len(h.o.Roots) == 0 {
+		others = releases
+	}
+	others = slices.DeleteFunc(others, func(dir string) bool { return isBelow(dir+"/", folders...) || slices.Contains(folders, ".") })
 	slices.Sort(others)
 	others = slices.Compact(others)
 	others = slices.DeleteFunc(slices.Clone(others), func(dir string) bool { return isBelow(dir, others...) })

@@ -6,6 +6,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
+	"github.com/argosy-hub/argosy/internal/fleet"
 )
 
 // built returns the folders from which a folder's kustomization is built.
@@ -30,6 +31,9 @@ func (h *Hub) kustomization(s source.Source, f *source.Folder) source.Kustomizat
 	if s.Flux != nil {
 		flux := *s.Flux
 		flux.SourceIgnore = h.folders.SourceIgnore(f.Snapshot)
+		if h.o.HasNoFleet { // what stands for one
+			flux.Without = []string{"/" + fleet.LayoutFile, "/fleet/fleet-members/"}
+		}
 		k.Flux = &flux
 	}
 	return k

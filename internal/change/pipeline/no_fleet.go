@@ -48,7 +48,7 @@ func hasStandIn(s *snapshot.Snapshot) bool {
 // isWithoutFleet reports whether a repository has no fleet, but Applications, ApplicationSets or
 // Kustomizations of Flux.
 func isWithoutFleet(revisions ...*snapshot.Snapshot) bool {
-	return !slices.ContainsFunc(revisions, IsFleet) && (hasFile(source.MayMakeApplications, revisions...) || hasFile(source.MayBeKustomization, revisions...))
+	return !slices.ContainsFunc(revisions, IsFleet) && (hasFile(source.MayMakeApplications, revisions...) || hasFile(source.MayBeOfFlux, revisions...))
 }
 
 // WithStandIn returns the snapshot of a repository without a fleet, with the stand-in: for

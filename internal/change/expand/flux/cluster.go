@@ -17,20 +17,29 @@ const (
 )
 
 // RootFolder returns the folder of a cluster's root Kustomization: the one that applies the folder
-// of its own file, as `flux bootstrap` writes it. It is empty for any other object.
+// of its own file, as `flux bootstrap` writes it. It is empty for any other object. What is named
+// as `flux bootstrap` does may apply the whole repository.
 func RootFolder(o *object.Object) string {
 	dir := folderOf(o)
-	if dir == "." || !strings.HasPrefix(o.Pos.File, dir+"/") {
-		return ""
+	if dir == "." && o.Name() == ofBootstrap && manifest.Text(o.Tree, "spec", "sourceRef", "name") == ofBootstrap || strings.HasPrefix(o.Pos.File, dir+"/") {
+		return dir
+	}
+	return ""
+}
+
+// cluster returns the name of the cluster whose root Kustomization applies a folder.
+func cluster(dir string) string {
+	if dir == "." {
+		return ofBootstrap
 	}
 	return dir
 }
 
-// folderOf returns the folder that a Kustomization applies from a GitRepository, "." for any other
+// folderOf returns the folder that a Kustomization applies from a GitRepository, "" for any other
 // object.
 func folderOf(o *object.Object) string {
 	if !IsKustomization(o) || manifest.Text(o.Tree, "spec", "sourceRef", "kind") != gitRepository {
-		return "."
+		return ""
 	}
 	return inRepository(manifest.Text(o.Tree, "spec", "path"))
 }
@@ -48,14 +57,14 @@ func WithSource(root *object.Object, file []*object.Object, dir, url string) []*
 	out := []*object.Object{root}
 	hasSource := false
 	for _, x := range file {
-		x.Engine = dir
+		x.Engine = cluster(dir)
 		hasSource = hasSource || x.Kind() == gitRepository && x.Name() == name
 		if x != root {
 			out = append(out, x)
 		}
 	}
 	if !hasSource {
-		out = append(out, repository(url, name, cmp.Or(manifest.Text(root.Tree, "spec", "sourceRef", "namespace"), root.Namespace()), dir))
+		out = append(out, repository(url, name, cmp.Or(manifest.Text(root.Tree, "spec", "sourceRef", "namespace"), root.Namespace()), root.Engine))
 	}
 	return out
 }
@@ -74,7 +83,7 @@ func Synced(o *object.Object) (objects []*object.Object, dir, url, revision stri
 	root.Pos = o.Pos
 	root.Tree["metadata"] = manifest.Tree{"name": name, "namespace": cmp.Or(o.Namespace(), ofBootstrap)}
 	root.Tree["spec"] = manifest.Tree{"path": "./" + dir, "prune": true, "sourceRef": manifest.Tree{"kind": kind, "name": name}}
-	from := repository(manifest.Text(sync, "url"), name, root.Namespace(), dir)
+	from := repository(manifest.Text(sync, "url"), name, root.Namespace(), root.Engine)
 	from.Tree["kind"] = kind
 	from.Tree["spec"] = manifest.Tree{"url": manifest.Text(sync, "url"), "ref": manifest.Tree{"name": manifest.Text(sync, "ref")}}
 	s := gitSource(from)
@@ -84,11 +93,11 @@ func Synced(o *object.Object) (objects []*object.Object, dir, url, revision stri
 // Bootstrap returns what `flux bootstrap` would write for a cluster's folder in the repository with
 // a URL: the root Kustomization and its GitRepository.
 func Bootstrap(url, dir string) []*object.Object {
-	root := &object.Object{Engine: dir, Pos: problem.Pos{File: dir}, Tree: manifest.Tree{
+	root := &object.Object{Engine: cluster(dir), Pos: problem.Pos{File: dir}, Tree: manifest.Tree{
 		"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": manifest.Tree{"name": ofBootstrap, "namespace": ofBootstrap},
 		"spec": manifest.Tree{"path": "./" + dir, "prune": true, "sourceRef": manifest.Tree{"kind": gitRepository, "name": ofBootstrap}},
 	}}
-	return []*object.Object{root, repository(url, ofBootstrap, ofBootstrap, dir)}
+	return []*object.Object{root, repository(url, ofBootstrap, ofBootstrap, root.Engine)}
 }
 
 // repository returns a GitRepository of a cluster.
@@ -104,7 +113,7 @@ func repository(url, name, namespace, engine string) *object.Object {
 func Address(objects []*object.Object, of *snapshot.Snapshot) (url, revision string) {
 	count := map[string]int{}
 	for _, o := range objects {
-		if dir := folderOf(o); dir != "." && len(of.Under(dir)) > 0 {
+		if dir := folderOf(o); dir != "" && dir != "." && len(of.Under(dir)) > 0 {
 			count[manifest.Text(o.Tree, "spec", "sourceRef", "name")]++
 		}
 	}

@@ -104,6 +104,7 @@ func ignored(k source.Kustomization) func(p string) bool {
 		add(strings.Split(string(file.Data), "\n"), domain)
 	}
 	add(strings.Split(f.Ignore, "\n"), nil)
+	add(f.Without, nil)
 	matcher := gitignore.NewMatcher(patterns)
 	return func(p string) bool {
 		parts := strings.Split(p, "/")

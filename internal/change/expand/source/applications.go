@@ -219,10 +219,11 @@ func HasFlux(f *snapshot.File, groups ...string) bool {
 
 var fluxGroup = regexp.MustCompile(`(?m)^apiVersion:\s*["']?(\w+)\.(?:toolkit\.fluxcd|controlplane)\.io/`)
 
-// MayBeKustomization reports whether a file may have a Kustomization of Flux.
-func MayBeKustomization(f *snapshot.File) bool { return HasFlux(f, "kustomize") }
+// MayBeOfFlux reports whether a file may have a Kustomization or a HelmRelease of Flux.
+func MayBeOfFlux(f *snapshot.File) bool { return HasFlux(f, "kustomize", "helm") }
 
-// HasKustomizations reports whether a file may have one, or a folder such a file.
+// HasKustomizations reports whether a file may have a Kustomization, or a folder such a file.
 func HasKustomizations(snap *snapshot.Snapshot, at string) bool {
-	return MayBeKustomization(snap.File(path.Clean(at))) || slices.ContainsFunc(snap.FilesUnder(path.Clean(at)), MayBeKustomization)
+	has := func(f *snapshot.File) bool { return HasFlux(f, "kustomize") }
+	return has(snap.File(path.Clean(at))) || slices.ContainsFunc(snap.FilesUnder(path.Clean(at)), has)
 }

@@ -122,6 +122,8 @@ type Flux struct {
 	// further files to ignore.
 	Ignore       string
 	SourceIgnore []*snapshot.File `json:"-"`
+	// Without names further files that the source does not have, in the form of .sourceignore.
+	Without []string
 	// Variables are from spec.postBuild.substituteFrom. Unknown names an object that may have
 	// others.
 	Variables map[string]string
