@@ -2,6 +2,7 @@ package expand
 
 import (
 	"cmp"
+	"path"
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
@@ -13,19 +14,25 @@ import (
 )
 
 // unrendered is a chart that is not rendered, with the name that it has in any version and
-// repository, and what an Application gives it. entry is a kustomization's.
+// repository, and what an Application gives it. entry is a kustomization's, or a Chart.yaml.
 type unrendered struct {
 	*source.Chart
-	entry *yamldoc.Node
+	entryName string
+	entry     *yamldoc.Node
 }
 
-// unrendered returns an Application's charts that are not rendered. For a fleet, it returns those
-// of kustomizations: other values are known without its Applications.
+// unrendered returns an Application's charts that are not rendered, or lack dependencies. For a
+// fleet, it returns those of kustomizations: other values are known without its Applications.
 func (h *Hub) unrendered(o *object.Object) (out []unrendered) {
 	if h.Renders() || !o.Application() {
 		return nil
 	}
 	for _, p := range h.parts(o) {
+		if p.err == nil && p.chart != nil && p.folder != nil && h.o.HasNoFleet {
+			if wanted, err := source.Dependencies(p.chart.Files); err != nil || len(wanted) > 0 {
+				out = append(out, withOwnValues(*p.chart, p.folder))
+			}
+		}
 		if p.built == nil || p.err != nil {
 			continue
 		}
@@ -36,7 +43,7 @@ func (h *Hub) unrendered(o *object.Object) (out []unrendered) {
 			case err != nil:
 				h.reportUnmade(o, p.source, err)
 			case c.Files == nil:
-				out = append(out, unrendered{c, entryOf(p.folder.Snapshot.File(x.File), x.Index)})
+				out = append(out, unrendered{c, "helmCharts." + c.Name, entryOf(p.folder.Snapshot.File(x.File), x.Index)})
 			}
 		}
 	}
@@ -58,6 +65,21 @@ func (h *Hub) unrendered(o *object.Object) (out []unrendered) {
 		}
 	}
 	return out
+}
+
+// withOwnValues returns a chart of the repository that lacks dependencies. Its own values are files,
+// too.
+func withOwnValues(c source.Chart, dir *source.Folder) unrendered {
+	c.Name = path.Base(dir.Dir)
+	if f := dir.Snapshot.File(path.Join(dir.Dir, "values.yaml")); f != nil && f.Err == nil {
+		c.Own, c.Values = slices.Insert(slices.Clone(c.Own), 0, f), slices.Insert(slices.Clone(c.Values), 0, source.Values{Text: string(f.Data)})
+	}
+	f := dir.Snapshot.File(path.Join(dir.Dir, "Chart.yaml"))
+	doc, err := yamldoc.ParseLenient(f.Path, f.Data, nil)
+	if err != nil {
+		return unrendered{Chart: &c}
+	}
+	return unrendered{&c, "chart", doc.Root}
 }
 
 // GivenValues returns the values that an Application gives to each chart that is not rendered, by
@@ -89,7 +111,7 @@ func (h *Hub) GivenValues(o *object.Object) map[string]*yamldoc.Node {
 			h.reportAt(o, p.Pos, problem.Error, problem.Problem{Found: p.Found, Expected: p.Expected}.Message())
 		}
 		if c.entry != nil {
-			out["helmCharts."+c.Name] = c.entry
+			out[c.entryName] = c.entry
 		}
 		if broken == nil {
 			out[c.Name] = nil

@@ -13,6 +13,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"helm.sh/helm/v3/pkg/chartutil"
+	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/expand/object"
 	"github.com/argosy-hub/argosy/internal/testkit/cases"
 	"github.com/argosy-hub/argosy/internal/testkit/fleettest"
 )
@@ -37,6 +43,10 @@ func anyRepository() fleettest.Tree {
 		"apps/nested.yaml": fmt.Sprintf(anApp, "nested", true, "nested", ""),
 		"nested/one.yaml":  fmt.Sprintf(anApp, "one", true, "one", ""),
 		"one/config.yaml":  fmt.Sprintf(aConfig, "one", 1),
+
+		"apps/remote.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: remote, namespace: argocd}\nspec:\n  project: default\n  destination: {server: https://kubernetes.default.svc, namespace: remote}\n  sources:\n  - {repoURL: " + itsURL + ", targetRevision: HEAD, ref: own}\n" +
+			"  - {repoURL: 'https://charts.example.org', chart: remote, targetRevision: 1.0.0, helm: {ignoreMissingValueFiles: true, valueFiles: [$own/given/a.yaml, $own/given/b.yaml]}}\n",
+		"given/a.yaml": "x: 1\ny: {z: 1, w: [1, 2]}\n", "given/b.yaml": "y: {z: 2, w: null}\n",
 
 		"chart/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n", "chart/values.yaml": "replicas: 1\nsize: 0\n", "values/prod.yaml": "replicas: 2\n",
 		"chart/templates/config.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, labels: {chart: \"{{ .Chart.Version }}\"}}\ndata: {replicas: \"{{ .Values.replicas }}\", size: \"{{ .Values.size }}\"}\n",
@@ -71,7 +81,7 @@ func anyEdit(r *rand.Rand, files fleettest.Tree) string {
 		files[p] = strings.ReplaceAll(files[p], old, text)
 		return fmt.Sprintf("%s: %s -> %s", p, old, text)
 	}
-	switch r.IntN(12) {
+	switch r.IntN(14) {
 	case 0, 1: // a number anywhere
 		return replace(pick(paths...), pick("1", "2"), pick("2", "3", "1"))
 	case 2:
@@ -108,10 +118,33 @@ func anyEdit(r *rand.Rand, files fleettest.Tree) string {
 	case 10:
 		files["clusters/next/apps.yaml"] = files["clusters/prod/apps.yaml"]
 		return "a cluster comes"
+	case 11:
+		return replace(pick("given/a.yaml", "given/b.yaml"), pick("z: 1", "z: 2", "x: 1", ", w: null", "y:"), pick("z: 3", "x: 2, q: 1", "y:"))
+	case 12:
+		files["given/b.yaml"] = pick("", "y: null\n", "y: {z: 1}\n", "x: 1\ny: {w: []}\n")
+		return "given/b.yaml is " + files["given/b.yaml"]
 	default:
 		from, to, _ := strings.Cut(pick("prune: true -> prune: false", "namespace: nested -> namespace: other", "namespace: argocd -> namespace: other", "size: 1 -> size: 3"), " -> ")
 		return replace(pick("apps/web.yaml", "nested/one.yaml", "apps/nested.yaml"), from, to)
 	}
+}
+
+// withGiven adds to an Application of a remote chart what Helm makes of its value files.
+func withGiven(s *snapshot.Snapshot, o *object.Object) *object.Object {
+	if o.Key().Name != "remote" || !o.Application() {
+		return o
+	}
+	values := map[string]any{}
+	for _, p := range []string{"given/b.yaml", "given/a.yaml"} { // the first wins, in Helm's function
+		read := map[string]any{}
+		if f := s.File(p); f != nil && yaml.Unmarshal(f.Data, &read) == nil {
+			values = chartutil.CoalesceTables(values, read)
+		}
+	}
+	out := *o
+	out.Tree, out.Sum = manifest.Copy(o.Tree), nil
+	out.Tree["given"] = values
+	return &out
 }
 
 // TestPlanOfAnyRepositoryIsExact: as for a fleet, a plan of a repository without one names what two
