@@ -67,8 +67,7 @@ func (h *Hub) unrendered(o *object.Object) (out []unrendered) {
 	return out
 }
 
-// withOwnValues returns a chart of the repository that lacks dependencies. Its own values are files,
-// too.
+// withOwnValues returns a chart of the repository that lacks dependencies. Its own values count.
 func withOwnValues(c source.Chart, dir *source.Folder) unrendered {
 	c.Name = path.Base(dir.Dir)
 	if f := dir.Snapshot.File(path.Join(dir.Dir, "values.yaml")); f != nil && f.Err == nil {

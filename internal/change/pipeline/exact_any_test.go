@@ -46,7 +46,7 @@ func anyRepository() fleettest.Tree {
 
 		"apps/remote.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: remote, namespace: argocd}\nspec:\n  project: default\n  destination: {server: https://kubernetes.default.svc, namespace: remote}\n  sources:\n  - {repoURL: " + itsURL + ", targetRevision: HEAD, ref: own}\n" +
 			"  - {repoURL: 'https://charts.example.org', chart: remote, targetRevision: 1.0.0, helm: {ignoreMissingValueFiles: true, valueFiles: [$own/given/a.yaml, $own/given/b.yaml]}}\n",
-		"given/a.yaml": "x: 1\ny: {z: 1, w: [1, 2]}\n", "given/b.yaml": "y: {z: 2, w: null}\n",
+		"given/a.yaml": "x: 1\ndeep: {z: 1, w: [1, 2]}\n", "given/b.yaml": "deep: {z: 2, w: null}\n",
 
 		"chart/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n", "chart/values.yaml": "replicas: 1\nsize: 0\n", "values/prod.yaml": "replicas: 2\n",
 		"chart/templates/config.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, labels: {chart: \"{{ .Chart.Version }}\"}}\ndata: {replicas: \"{{ .Values.replicas }}\", size: \"{{ .Values.size }}\"}\n",
@@ -54,7 +54,7 @@ func anyRepository() fleettest.Tree {
 		"base/kustomization.yaml": "resources: [config.yaml]\n", "base/config.yaml": fmt.Sprintf(aConfig, "kust", 1),
 		"overlays/prod/kustomization.yaml": "resources: [../../base]\npatches:\n- path: patch.yaml\n", "overlays/prod/patch.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kust}\ndata: {more: \"1\"}\n",
 
-		"sets/list.yaml":  fmt.Sprintf(aSet, "list", "list: {elements: [{name: x, size: 1}, {name: y, size: 1}]}", "list-{{.name}}", "list-{{.name}}", "lists/{{.name}}"),
+		"sets/list.yaml":  fmt.Sprintf(aSet, "list", "list: {elements: [{name: x, size: 1}, {name: u, size: 1}]}", "list-{{.name}}", "list-{{.name}}", "lists/{{.name}}"),
 		"sets/dirs.yaml":  fmt.Sprintf(aSet, "dirs", "git: {repoURL: "+itsURL+", revision: HEAD, directories: [{path: dirs/*}]}", "{{.path.basename}}", "{{.path.basename}}", "{{.path.path}}"),
 		"sets/files.yaml": fmt.Sprintf(aSet, "files", "git: {repoURL: "+itsURL+", revision: HEAD, files: [{path: envs/*/config.yaml}]}", "env-{{.path.basename}}", "env-{{.path.basename}}", "{{.folder}}"),
 
@@ -62,7 +62,7 @@ func anyRepository() fleettest.Tree {
 		"clusters/dev/apps.yaml":                  fmt.Sprintf(aSync, "apps", 1, "./base"),
 		"clusters/prod/apps.yaml":                 fmt.Sprintf(aSync, "apps", 1, "./overlays/prod"),
 	}
-	for _, name := range []string{"x", "y", "z"} {
+	for _, name := range []string{"x", "u", "z"} {
 		out["lists/"+name+"/config.yaml"] = fmt.Sprintf(aConfig, "list-"+name, 1)
 	}
 	for _, d := range []string{"d1", "d2"} {
@@ -119,9 +119,9 @@ func anyEdit(r *rand.Rand, files fleettest.Tree) string {
 		files["clusters/next/apps.yaml"] = files["clusters/prod/apps.yaml"]
 		return "a cluster comes"
 	case 11:
-		return replace(pick("given/a.yaml", "given/b.yaml"), pick("z: 1", "z: 2", "x: 1", ", w: null", "y:"), pick("z: 3", "x: 2, q: 1", "y:"))
+		return replace(pick("given/a.yaml", "given/b.yaml"), pick("z: 1", "z: 2", "x: 1", ", w: null", "deep:"), pick("z: 3", "x: 2", "other:"))
 	case 12:
-		files["given/b.yaml"] = pick("", "y: null\n", "y: {z: 1}\n", "x: 1\ny: {w: []}\n")
+		files["given/b.yaml"] = pick("", "deep: null\n", "deep: {z: 1}\n", "x: 1\ndeep: {w: []}\n")
 		return "given/b.yaml is " + files["given/b.yaml"]
 	default:
 		from, to, _ := strings.Cut(pick("prune: true -> prune: false", "namespace: nested -> namespace: other", "namespace: argocd -> namespace: other", "size: 1 -> size: 3"), " -> ")
