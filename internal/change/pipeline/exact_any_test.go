@@ -65,7 +65,7 @@ func anyRepository() fleettest.Tree {
 	for _, name := range []string{"x", "u", "z"} {
 		out["lists/"+name+"/config.yaml"] = fmt.Sprintf(aConfig, "list-"+name, 1)
 	}
-	for _, d := range []string{"d1", "d2"} {
+	for _, d := range []string{"da", "db"} {
 		out["dirs/"+d+"/config.yaml"] = fmt.Sprintf(aConfig, d, 1)
 		out["envs/"+d+"/config.yaml"] = "folder: folders/" + d + "\n"
 		out["folders/"+d+"/config.yaml"] = fmt.Sprintf(aConfig, "folder-"+d, 1)
@@ -89,7 +89,7 @@ func anyEdit(r *rand.Rand, files fleettest.Tree) string {
 	case 3:
 		return replace("sets/list.yaml", "path: 'lists/{{.name}}'", pick("path: './lists/{{.name}}'", "path: 'gone'"))
 	case 4: // a folder is renamed
-		from, to := pick("d1", "d2"), pick("d3", "d4")
+		from, to := pick("da", "db"), pick("dc", "dd")
 		for _, p := range paths {
 			if rest, is := strings.CutPrefix(p, "dirs/"+from+"/"); is {
 				files["dirs/"+to+"/"+rest] = files[p]
@@ -102,7 +102,7 @@ func anyEdit(r *rand.Rand, files fleettest.Tree) string {
 		delete(files, p)
 		return p + " goes"
 	case 6:
-		p := pick("plain/new.yaml", "dirs/d5/new.yaml", "one/new.yaml", "nested/new.yaml", "base/new.yaml")
+		p := pick("plain/new.yaml", "dirs/de/new.yaml", "one/new.yaml", "nested/new.yaml", "base/new.yaml")
 		files[p] = fmt.Sprintf(aConfig, "new-"+strings.ReplaceAll(path.Dir(p), "/", "-"), r.IntN(3))
 		return p + " comes"
 	case 7:

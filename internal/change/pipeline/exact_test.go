@@ -597,7 +597,8 @@ func (x *exactness) objects(h plan.Hub, entries map[string]plan.Application, nam
 		entry, listed := named[plain]
 		switch {
 		case b != nil && a != nil && manifest.Digest(b.WithoutDigest().Tree) == manifest.Digest(a.WithoutDigest().Tree):
-			if listed {
+			isMoved := b.Parent != nil && a.Parent != nil && b.Parent.TargetNamespace() != a.Parent.TargetNamespace()
+			if listed && !isMoved {
 				x.report("%s: %s of %s does not change, and the plan says %q: %s", h.Name, k, k.Engine, entry.Action, names(entry.Differences))
 			}
 		case listed:
