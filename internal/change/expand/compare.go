@@ -114,8 +114,12 @@ func (c *comparison) objects(b, a *object.Object) {
 		}
 		c.seen[a.Key()] = a.Stub()
 	}
+	var before, after []part
+	if a.Deploys() && b.Deploys() {
+		before, after = c.before.parts(b), c.after.parts(a)
+	}
 	switch {
-	case b.Digest() != a.Digest(), c.givesOthers(b, a):
+	case b.Digest() != a.Digest(), c.givesOthers(b, a, before, after):
 		c.visit(Pair{Before: b, After: a})
 	case a.OfExternalSecrets() && b.Parent != nil && a.Parent != nil:
 		c.visitMoved(b, a)
@@ -124,7 +128,7 @@ func (c *comparison) objects(b, a *object.Object) {
 	case a.ApplicationSet():
 		c.sets(b, a)
 	case a.Deploys() && b.Deploys():
-		c.applications(b, a)
+		c.applications(b, a, before, after)
 	default:
 		before, after := flux.ArtifactOwner(b), flux.ArtifactOwner(a)
 		if before != nil && after != nil {
@@ -133,9 +137,8 @@ func (c *comparison) objects(b, a *object.Object) {
 	}
 }
 
-// applications compares the objects that two Applications make.
-func (c *comparison) applications(b, a *object.Object) {
-	before, after := c.before.parts(b), c.after.parts(a)
+// applications compares the objects that two Applications make of their parts.
+func (c *comparison) applications(b, a *object.Object, before, after []part) {
 	if c.isHalfFollowed(b, a, before, after) {
 		return
 	}

@@ -23,11 +23,11 @@ type unrendered struct {
 
 // unrendered returns an Application's charts that are not rendered, or lack dependencies. For a
 // fleet, it returns those of kustomizations: other values are known without its Applications.
-func (h *Hub) unrendered(o *object.Object) (out []unrendered) {
+func (h *Hub) unrendered(o *object.Object, parts []part) (out []unrendered) {
 	if h.Renders() || !o.Application() {
 		return nil
 	}
-	for _, p := range h.parts(o) {
+	for _, p := range parts {
 		if p.err == nil && p.chart != nil && p.folder != nil && h.o.HasNoFleet {
 			if wanted, err := source.Dependencies(p.chart.Files); err != nil || len(wanted) > 0 {
 				out = append(out, withOwnValues(*p.chart, p.folder))
@@ -87,7 +87,7 @@ func withOwnValues(c source.Chart, dir *source.Folder) unrendered {
 // left out, and reported.
 func (h *Hub) GivenValues(o *object.Object) map[string]*yamldoc.Node {
 	out := map[string]*yamldoc.Node{}
-	for _, c := range h.unrendered(o) {
+	for _, c := range h.unrendered(o, h.parts(o)) {
 		files, tree, broken := c.Own, (*hierarchy.Tree)(nil), []problem.Problem(nil)
 		for _, v := range c.Values {
 			name := ""
@@ -136,16 +136,16 @@ func entryOf(f *snapshot.File, i int) *yamldoc.Node {
 }
 
 // givesOthers reports whether an Application gives other values to charts that are not rendered.
-func (c *comparison) givesOthers(b, a *object.Object) bool {
+func (c *comparison) givesOthers(b, a *object.Object, before, after []part) bool {
 	sameFiles := func(x, y unrendered) bool {
 		return hierarchy.Equal(x.entry, y.entry) && slices.EqualFunc(x.Own, y.Own, func(x, y *snapshot.File) bool { return x.Path == y.Path && x.Digest == y.Digest })
 	}
-	if slices.EqualFunc(c.before.unrendered(b), c.after.unrendered(a), sameFiles) {
+	if slices.EqualFunc(c.before.unrendered(b, before), c.after.unrendered(a, after), sameFiles) {
 		return false
 	}
-	before, after := c.before.GivenValues(b), c.after.GivenValues(a)
-	for name, values := range after {
-		if was, known := before[name]; known && !hierarchy.Equal(was, values) {
+	old, updated := c.before.GivenValues(b), c.after.GivenValues(a)
+	for name, values := range updated {
+		if was, known := old[name]; known && !hierarchy.Equal(was, values) {
 			return true
 		}
 	}

@@ -17,8 +17,11 @@ const placeholder = "ArgosyPlaceholder"
 
 // Charts returns the Helm charts of a kustomization and of what it is built from, by folders.
 func (Kustomizations) Charts(k source.Kustomization) (out []source.InflatedChart, err error) {
+	if k.Flux != nil {
+		return nil, nil // kustomize-controller builds none
+	}
 	t, _, err := treeOf(k)
-	if err != nil || k.Flux != nil {
+	if err != nil {
 		return nil, err
 	}
 	folders, err := t.folders(k.Dir)
