@@ -75,7 +75,8 @@ review post shows what it writes in the pull or merge request.`,
 	return cmd
 }
 
-// errorText returns what a command writes of an error, and whether its status is that of findings.
+// errorText returns what a command writes about an error, and whether it ends with the status for
+// findings.
 func errorText(err error) (text string, isFinding bool) {
 	var b bytes.Buffer
 	status := writeError(report.PrintableWriter{W: &b}, err)

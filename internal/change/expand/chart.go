@@ -48,7 +48,7 @@ func (h *Hub) chart(o *object.Object, s source.Source, f *source.Folder) (*sourc
 		case err != nil:
 			return nil, err
 		case file != nil:
-			values.Text = string(file.Data)
+			values.Text, values.Path = string(file.Data), file.Path
 			c.Own = append(c.Own, file)
 		case values == source.Values{} && optional:
 			continue

@@ -119,7 +119,7 @@ func (c *comparison) objects(b, a *object.Object) {
 		before, after = c.before.parts(b), c.after.parts(a)
 	}
 	switch {
-	case b.Digest() != a.Digest(), c.givesOthers(b, a, before, after):
+	case b.Digest() != a.Digest(), c.changesValues(b, a, before, after):
 		c.visit(Pair{Before: b, After: a})
 	case a.OfExternalSecrets() && b.Parent != nil && a.Parent != nil:
 		c.visitMoved(b, a)

@@ -115,12 +115,12 @@ func (h *Hub) madeBy(candidates []*object.Object) (made []*object.Object, deploy
 	all := map[like]bool{}
 	deployed = func(o *object.Object) bool {
 		for dir := path.Dir(o.Pos.File); ; dir = path.Dir(dir) {
-			if isTop := dir == path.Dir(dir); all[like{o.Kind(), o.Name(), dir}] || isTop {
-				return !isTop || all[like{o.Kind(), o.Name(), dir}]
+			if isDeployed := all[like{o.Kind(), o.Name(), dir}]; isDeployed || dir == "." {
+				return isDeployed
 			}
 		}
 	}
-	silent := &Hub{o: h.o, urls: h.urls, reported: map[string]bool{}} // nobody reads its problems
+	silent := &Hub{o: h.o, urls: h.urls, reported: map[string]bool{}} // its problems are left out
 	for _, o := range candidates {
 		if deployed(o) {
 			continue
@@ -152,10 +152,12 @@ func (h *Hub) foldersOf(o *object.Object) (out []string) {
 // isNamed reports whether a file is at one of the paths of the roots. Without any, it is all files
 // but those in a folder that render has written.
 func (h *Hub) isNamed(file string) bool {
-	for dir := path.Dir(file); len(h.o.Roots) == 0; dir = path.Dir(dir) {
-		if isTop := dir == "."; isTop || h.o.Snapshot.File(path.Join(dir, disk.ListName)) != nil {
-			return isTop
+	if len(h.o.Roots) == 0 {
+		dir := path.Dir(file)
+		for dir != "." && h.o.Snapshot.File(path.Join(dir, disk.ListName)) == nil {
+			dir = path.Dir(dir)
 		}
+		return dir == "."
 	}
 	return slices.ContainsFunc(h.o.Roots, func(root string) bool { return strings.HasPrefix(file+"/", path.Clean(root)+"/") || root == "." })
 }

@@ -75,7 +75,7 @@ func (h *Hub) part(o *object.Object, s source.Source) (p part, ok bool) {
 		return p, true
 	case snap == nil && (h.o.Tools.Remote == nil || s.Chart+s.Path == ""):
 		if h.o.HasNoFleet && o.Application() && s.Chart == "" && s.Path != "" {
-			h.reportAt(o, o.Pos, problem.Warning, source.Shown(s.RepoURL)+" is not read, which it deploys from", "--repository "+source.Shown(s.RepoURL)+"=DIR names a clone of it")
+			h.reportAt(o, o.Pos, problem.Warning, "it deploys from "+source.Shown(s.RepoURL)+", which is a different repository", "--repository "+source.Shown(s.RepoURL)+"=DIR names a clone of it")
 		}
 		return p, false
 	case s.Err != nil:
@@ -116,9 +116,10 @@ func (h *Hub) part(o *object.Object, s source.Source) (p part, ok bool) {
 		p.folder = f
 		p.built, p.err = h.built(s, f)
 		p.key = h.kustomization(s, f).Key(p.built)
-		if charts, _ := h.o.Tools.Kustomizations.Charts(h.kustomization(s, f)); len(charts) > 0 {
+		charts, err := h.o.Tools.Kustomizations.Charts(h.kustomization(s, f))
+		if p.err = cmp.Or(p.err, err); len(charts) > 0 {
 			p.key = manifest.Digest(p.key, h.Renders(), h.o.KubeVersion, h.o.APIVersions)
-			if h.isAway(f.Snapshot, charts) && p.err == nil {
+			if h.lacksCharts(f.Snapshot, charts) && p.err == nil {
 				h.reportAt(o, problem.Pos{File: charts[0].File}, problem.Warning, "Helm charts of its kustomization are not rendered: their values are compared", "--render renders them")
 			}
 		}

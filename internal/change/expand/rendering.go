@@ -53,15 +53,19 @@ func (h *Hub) manifests(p part) ([]manifest.Manifest, error) {
 				return nil, source.Within(*p.place, err)
 			}
 		}
-		var err error
-		if c.Files, err = source.WithDependencies(h.o.Tools.Remote, c.Files); err != nil {
-			return nil, err
-		}
-		if c.Values, err = source.ReadValues(h.o.Tools.Remote, c.Values); err != nil {
-			return nil, err
-		}
-		return h.o.Tools.Charts.Template(c)
+		return h.template(c)
 	})
+}
+
+// template renders a chart, with what it names elsewhere.
+func (h *Hub) template(c source.Chart) (_ []manifest.Manifest, err error) {
+	if c.Files, err = source.WithDependencies(h.o.Tools.Remote, c.Files); err != nil {
+		return nil, err
+	}
+	if c.Values, err = source.ReadValues(h.o.Tools.Remote, c.Values); err != nil {
+		return nil, err
+	}
+	return h.o.Tools.Charts.Template(c)
 }
 
 // reportUnmade reports why a source makes no objects: a warning where Argo CD would not fail.

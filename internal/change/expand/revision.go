@@ -61,17 +61,16 @@ func (h *Hub) runsOn(o *object.Object) string {
 		return cmp.Or(o.Flux.Cluster, o.Engine)
 	}
 	name, server := manifest.Text(o.Tree, "spec", "destination", "name"), manifest.Text(o.Tree, "spec", "destination", "server")
-	is := func(c Cluster) bool { return name != "" && c.Name == name || name == "" && c.Server == server }
+	i := slices.IndexFunc(h.o.Clusters, func(c Cluster) bool { return name != "" && c.Name == name || name == "" && c.Server == server })
 	switch self := h.o.State.HubMember(h.o.Hub); {
 	case name == "in-cluster", name == "" && (server == inCluster || server == ""):
 		return o.Engine
 	case self != nil && name == self.Name:
 		return ownerHub
-	case slices.ContainsFunc(h.o.Clusters, is):
-		if c := h.o.Clusters[slices.IndexFunc(h.o.Clusters, is)]; c.Server != inCluster {
-			return c.Name
-		}
+	case i >= 0 && h.o.Clusters[i].Server == inCluster:
 		return ownerHub
+	case i >= 0:
+		return h.o.Clusters[i].Name
 	case name != "":
 		return name
 	}
@@ -81,16 +80,17 @@ func (h *Hub) runsOn(o *object.Object) string {
 // clustersOf returns the clusters that an engine deploys to. An engine beside the hub's knows its
 // own, which has the labels of the hub's Secret.
 func (h *Hub) clustersOf(engine string) []Cluster {
-	i := slices.IndexFunc(h.o.Clusters, func(c Cluster) bool { return c.Name == engine })
 	if engine == ownerHub || h.o.Clusters == nil {
 		return h.o.Clusters
 	}
-	if i < 0 {
-		return []Cluster{}
+	out := []Cluster{}
+	for _, c := range h.o.Clusters {
+		if c.Name == engine {
+			c.Server = inCluster
+			out = append(out, c)
+		}
 	}
-	own := h.o.Clusters[i]
-	own.Server = inCluster
-	return []Cluster{own}
+	return out
 }
 
 // missingFolder describes a source whose folder does not exist.

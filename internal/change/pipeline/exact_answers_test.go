@@ -66,7 +66,7 @@ func answer(p *Pipelines, st, other *fleetstate.State, before *answered) *answer
 		h := p.hub(st, s, hub, nil, nil)
 		a.rooted[hub] = len(h.Roots()) > 0
 		for _, o := range h.All(true) {
-			o = withGiven(s, o)
+			o = withChartValues(s, o)
 			a.objects[hub][o.Key()] = o
 			a.queriesOf(hub, o)
 		}

@@ -129,8 +129,8 @@ func anyEdit(r *rand.Rand, files fleettest.Tree) string {
 	}
 }
 
-// withGiven adds to an Application of a remote chart what Helm makes of its value files.
-func withGiven(s *snapshot.Snapshot, o *object.Object) *object.Object {
+// withChartValues adds to an Application of a remote chart what Helm makes of its value files.
+func withChartValues(s *snapshot.Snapshot, o *object.Object) *object.Object {
 	if o.Key().Name != "remote" || !o.Application() {
 		return o
 	}

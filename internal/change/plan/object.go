@@ -143,14 +143,14 @@ func (x *objects) object(p expand.Pair) (Object, bool) {
 		x.cause(&d, p)
 		out.Differences = append(out.Differences, d)
 	}
-	out.Differences = append(out.Differences, x.given(p)...)
+	out.Differences = append(out.Differences, x.chartValues(p)...)
 	return out, len(out.Differences) > 0
 }
 
-// given returns the differences of the values that an Application gives to charts that are not
-// rendered. With several charts, the names begin with the chart's.
-func (x *objects) given(p expand.Pair) (out []Difference) {
-	before, after := x.before.GivenValues(p.Before), x.after.GivenValues(p.After)
+// chartValues returns the differences of the values that an Application gives to charts that are
+// not rendered. With several charts, the names begin with the chart's.
+func (x *objects) chartValues(p expand.Pair) (out []Difference) {
+	before, after := x.before.ChartValues(p.Before), x.after.ChartValues(p.After)
 	for _, chart := range slices.Sorted(maps.Keys(after)) {
 		was, known := before[chart]
 		if !known {

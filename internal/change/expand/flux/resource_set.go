@@ -25,12 +25,15 @@ const maxResources = 10_000
 // withResources adds what ResourceSets make to objects that came together, as if it had come with
 // them. It reports a ResourceSet that is not followed.
 func (l Linker) withResources(objects []*object.Object) []*object.Object {
-	for i := 0; i < len(objects) && len(objects) < maxResources; i++ {
+	for i := 0; i < len(objects); i++ {
 		o := objects[i]
 		if !o.Is(ofOperator, "ResourceSet") {
 			continue
 		}
 		made, err := resources(o)
+		if err == nil && len(objects)+len(made) > maxResources {
+			err = fmt.Errorf("there are more than %d objects with it", maxResources)
+		}
 		if err != nil {
 			l.Warn(o, "what it makes is not followed: "+err.Error())
 			continue
@@ -70,7 +73,7 @@ func resources(o *object.Object) (out []*object.Object, err error) {
 	seen := map[object.Key]bool{}
 	for _, text := range templates {
 		for _, input := range inputs {
-			objects, err := filled(o, text, input)
+			objects, err := execute(o, text, input)
 			if err != nil {
 				return nil, err
 			}
@@ -85,16 +88,16 @@ func resources(o *object.Object) (out []*object.Object, err error) {
 	return out, nil
 }
 
-// filled returns the objects of one of a ResourceSet's templates.
-func filled(o *object.Object, text string, input any) (out []*object.Object, err error) {
-	t, err := tmpl.Parse(problem.Pos{}, inBraces(text))
+// execute returns the objects of one of a ResourceSet's templates.
+func execute(o *object.Object, text string, input any) (out []*object.Object, err error) {
+	t, err := tmpl.Parse(problem.Pos{}, withBraces(text))
 	if err != nil {
-		return nil, unplaced(err)
+		return nil, withoutPlace(err)
 	}
 	values := manifest.Copy(input)
 	values["provider"] = manifest.Tree{"apiVersion": o.APIVersion(), "kind": o.Kind(), "name": o.Name(), "namespace": o.Namespace()}
 	if text, err = t.Execute(manifest.Tree{"inputs": values}); err != nil {
-		return nil, unplaced(err)
+		return nil, withoutPlace(err)
 	}
 	docs, err := manifest.Documents(snapshot.NewFile(o.Pos.File, []byte(text), int64(len(text))))
 	if err != nil {
@@ -112,9 +115,9 @@ func filled(o *object.Object, text string, input any) (out []*object.Object, err
 	return out, nil
 }
 
-// unplaced returns a template's error without its place, which is one in the text, and without
+// withoutPlace returns a template's error without its place, which is one in the text, and without
 // hints, which are for a fleet's templates.
-func unplaced(err error) error {
+func withoutPlace(err error) error {
 	p := problem.From(err, problem.TemplateFailed, problem.Pos{})[0]
 	return errors.New(strings.ReplaceAll(problem.Problem{Subject: p.Subject, Found: p.Found}.Message(), "$.inputs", "inputs"))
 }
@@ -135,8 +138,8 @@ func addCommon(tree manifest.Tree, common any) {
 // inputsFunction matches the function that returns a set of inputs.
 var inputsFunction = regexp.MustCompile(`(^|[^.\w"])inputs\b`)
 
-// inBraces returns a template with the delimiters of this program's templates.
-func inBraces(text string) string {
+// withBraces returns a template with the delimiters of this program's templates.
+func withBraces(text string) string {
 	var out strings.Builder
 	for {
 		plain, rest, found := strings.Cut(text, "<<")

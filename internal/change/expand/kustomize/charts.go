@@ -36,29 +36,45 @@ func (Kustomizations) Charts(k source.Kustomization) (out []source.InflatedChart
 		for i, c := range of.HelmCharts {
 			x := source.InflatedChart{
 				File: file, Index: i, Home: path.Join(dir, "charts"), Reference: source.Reference{RepoURL: c.Repo, Name: c.Name, Version: c.Version},
-				Chart: source.Chart{Name: c.Name, ReleaseName: c.ReleaseName, Namespace: c.Namespace, SkipCRDs: !c.IncludeCRDs, KubeVersion: c.KubeVersion, APIVersions: c.ApiVersions},
+				Chart:     source.Chart{Name: c.Name, ReleaseName: c.ReleaseName, Namespace: c.Namespace, SkipCRDs: !c.IncludeCRDs, KubeVersion: c.KubeVersion, APIVersions: c.ApiVersions},
+				SkipHooks: c.SkipHooks, SkipTests: c.SkipTests,
 			}
 			if of.HelmGlobals != nil && of.HelmGlobals.ChartHome != "" {
 				x.Home = path.Join(dir, of.HelmGlobals.ChartHome)
 			}
-			for _, name := range valueFiles(c) {
-				x.ValueFiles = append(x.ValueFiles, path.Join(dir, name))
+			if c.ReleaseName == "" || c.NameTemplate != "" {
+				return nil, source.NotFollowed{Text: fmt.Sprintf("chart %s in %s is not followed: Helm makes up the name of its release", c.Name, file), Hint: "releaseName sets it"}
 			}
-			if len(c.ValuesInline) > 0 {
-				text, err := yaml.Marshal(c.ValuesInline)
-				if err != nil {
-					return nil, fmt.Errorf("%s: %w", file, err)
-				}
-				x.Inline = string(text)
-			}
-			x.InlineFirst = c.ValuesMerge == "merge"
-			if c.ValuesMerge == "replace" && x.Inline != "" {
-				x.ValueFiles = nil
+			if x.Values, err = valuesOf(c, dir); err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
 			}
 			out = append(out, x)
 		}
 	}
 	return out, nil
+}
+
+// valuesOf returns a chart's values in the order in which Helm gets them (kustomize api v0.17.2,
+// HelmChartInflationGenerator.go): valuesFile and valuesInline as valuesMerge says, then the
+// additional files.
+func valuesOf(c types.HelmChart, dir string) (out []source.InflatedValues, err error) {
+	files := valueFiles(c)
+	for _, name := range files {
+		out = append(out, source.InflatedValues{File: path.Join(dir, name)})
+	}
+	if len(c.ValuesInline) == 0 {
+		return out, nil
+	}
+	text, err := yaml.Marshal(c.ValuesInline)
+	inline, at, replaced := source.InflatedValues{Text: string(text)}, 0, 0
+	switch {
+	case c.ValuesFile == "" || c.ValuesMerge == "merge": // the file wins
+	case c.ValuesMerge == "replace":
+		replaced = 1
+	default:
+		at = 1
+	}
+	return slices.Replace(out, at, at+replaced, inline), err
 }
 
 func valueFiles(c types.HelmChart) (out []string) {
@@ -77,7 +93,7 @@ func (t tree) kustomization(dir string) (file string, k types.Kustomization, err
 	if err != nil {
 		return file, k, fmt.Errorf("%s: %w", file, err)
 	}
-	k.FixKustomization()
+	k.FixKustomization() // makes bases resources, and one env a list
 	return file, k, nil
 }
 
@@ -85,14 +101,18 @@ func (t tree) kustomization(dir string) (file string, k types.Kustomization, err
 func (t tree) writeCharts(folders []string, inflated map[string][]string) error {
 	for _, dir := range folders {
 		file, k, err := t.kustomization(dir)
-		if err != nil || len(k.HelmCharts) == 0 && k.HelmGlobals == nil || !t.charts {
-			if err != nil {
-				return err
-			}
+		switch {
+		case err != nil:
+			return err
+		case len(k.HelmCharts) == 0 && k.HelmGlobals == nil:
 			continue
 		}
 		k.HelmCharts, k.HelmGlobals = nil, nil
-		for i, text := range append([]string{"apiVersion: argosy.dev/v1\nkind: " + placeholder + "\nmetadata: {name: placeholder}\n"}, inflated[file]...) {
+		texts := inflated[file]
+		if len(texts)+len(k.Resources)+len(k.Components)+len(k.ConfigMapGenerator)+len(k.SecretGenerator) == 0 {
+			texts = []string{"apiVersion: argosy.dev/v1\nkind: " + placeholder + "\nmetadata: {name: placeholder}\n"}
+		}
+		for i, text := range texts {
 			name := fmt.Sprintf("argosy-chart-%d.yaml", i)
 			t.written[path.Join(dir, name)] = []byte(text)
 			k.Resources = append(k.Resources, name)

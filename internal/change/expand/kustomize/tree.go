@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/kustomize/api/types"
-
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
 )
@@ -69,20 +67,14 @@ func (t tree) visit(dir string, found map[string]bool) error {
 	if found[dir] {
 		return nil // the library refuses circles
 	}
-	file := t.fileOf(dir)
-	if file == "" {
+	file, k, err := t.kustomization(dir)
+	switch {
+	case err != nil:
+		return err
+	case file == "":
 		return fmt.Errorf("%s has no kustomization", dir)
 	}
-	data, _, err := t.data(file)
-	if err != nil {
-		return err
-	}
 	found[dir] = true
-	var k types.Kustomization
-	if err := k.Unmarshal(data); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	k.FixKustomization() // makes bases resources, and one env a list
 	if what := beyond(k, t.charts); what != "" {
 		return source.NotFollowed{Text: fmt.Sprintf("%s has %s, which are not followed", file, what)}
 	}

@@ -77,9 +77,11 @@ type Chart struct {
 // file until it is read. An Optional one may be missing.
 type Values struct {
 	Text, File string
-	At         *Place `json:",omitempty"`
-	URL        string `json:",omitempty"`
-	Optional   bool
+	// Path is the file of this repository that has the text, if there is one.
+	Path     string `json:"-"`
+	At       *Place `json:",omitempty"`
+	URL      string `json:",omitempty"`
+	Optional bool
 }
 
 // Parameter is one of source.helm.parameters.
@@ -104,15 +106,18 @@ type Kustomization struct {
 
 // InflatedChart is one of a kustomization's helmCharts. Chart has no files and no values.
 type InflatedChart struct {
-	File        string // of the kustomization, with the chart at Index
-	Index       int
-	Home        string // the folder of charts that are in the repository
-	Reference   Reference
-	Chart       Chart
-	ValueFiles  []string
-	Inline      string // values; they win, or come first
-	InlineFirst bool
+	File      string // of the kustomization, with the chart at Index
+	Index     int
+	Home      string // the folder of charts that are in the repository
+	Reference Reference
+	Chart     Chart
+	Values    []InflatedValues // later ones win
+	// SkipHooks and SkipTests leave out what the chart makes for Helm's hooks, or its tests.
+	SkipHooks, SkipTests bool
 }
+
+// InflatedValues are a value file of the repository, or the text of values.
+type InflatedValues struct{ File, Text string }
 
 // Flux holds what one of Flux's Kustomizations adds to a build.
 type Flux struct {

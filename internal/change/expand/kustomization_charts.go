@@ -1,9 +1,11 @@
 package expand
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
@@ -21,13 +23,15 @@ func (h *Hub) build(k source.Kustomization) ([]manifest.Manifest, error) {
 		return nil, err
 	}
 	k.Inflated = map[string][]string{}
+	isPartial := false
 	for _, x := range charts {
-		c, err := h.kustomized(k.Snapshot, x)
+		c, err := h.kustomizationChart(k.Snapshot, x)
 		switch {
 		case err != nil:
 			return nil, err
 		case c.Files == nil && !h.Renders():
-			continue // part has reported it
+			isPartial = true // part has reported it
+			continue
 		case c.Files == nil:
 			archive, err := source.Fetched(h.o.Tools.Remote, "chart", x.Reference)
 			if err != nil {
@@ -35,11 +39,14 @@ func (h *Hub) build(k source.Kustomization) ([]manifest.Manifest, error) {
 			}
 			c.Archive = &archive
 		}
-		made, err := h.o.Tools.Charts.Template(*c)
+		made, err := h.template(*c)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", x.File, err)
 		}
 		for _, m := range made {
+			if hook := manifest.Text(m.Tree, "metadata", "annotations", "helm.sh/hook"); x.SkipHooks && hook != "" || x.SkipTests && strings.HasPrefix(hook, "test") {
+				continue
+			}
 			text, err := yamldoc.FromAny(nil, m.Tree).YAML()
 			if err != nil {
 				return nil, fmt.Errorf("%s: chart %s: %w", x.File, x.Chart.Name, err)
@@ -47,13 +54,21 @@ func (h *Hub) build(k source.Kustomization) ([]manifest.Manifest, error) {
 			k.Inflated[x.File] = append(k.Inflated[x.File], string(text))
 		}
 	}
-	return h.o.Tools.Kustomizations.Build(k)
+	made, err := h.o.Tools.Kustomizations.Build(k)
+	if err != nil && isPartial { // it may change what a chart makes
+		err = source.NotFollowed{Text: "without what its charts make, a kustomization is not followed: " + oneLine(err), Hint: "--render renders them"}
+	}
+	return made, err
 }
 
-// kustomized returns a kustomization's chart with its values. One that is not in the repository has
-// no files.
-func (h *Hub) kustomized(snap *snapshot.Snapshot, x source.InflatedChart) (*source.Chart, error) {
+// kustomizationChart returns a kustomization's chart with its values. A chart that is not in the
+// repository has no files.
+func (h *Hub) kustomizationChart(snap *snapshot.Snapshot, x source.InflatedChart) (*source.Chart, error) {
 	c := x.Chart
+	c.KubeVersion = cmp.Or(c.KubeVersion, h.o.KubeVersion)
+	if len(c.APIVersions) == 0 {
+		c.APIVersions = h.o.APIVersions
+	}
 	if f := h.folders.Folder(snap, path.Join(x.Home, c.Name)); f.Exists {
 		files, err := source.ChartFiles(f)
 		if err != nil {
@@ -61,25 +76,22 @@ func (h *Hub) kustomized(snap *snapshot.Snapshot, x source.InflatedChart) (*sour
 		}
 		c.Files = files
 	}
-	for _, name := range x.ValueFiles {
-		f := snap.File(name)
+	for _, v := range x.Values {
+		if v.File == "" {
+			c.Values = append(c.Values, source.Values{Text: v.Text})
+			continue
+		}
+		f := snap.File(v.File)
 		if f == nil || f.Err != nil {
-			return nil, fmt.Errorf("%s: value file %s of chart %s is not there", x.File, name, c.Name)
+			return nil, fmt.Errorf("%s: value file %s of chart %s is not there", x.File, v.File, c.Name)
 		}
-		c.Own, c.Values = append(c.Own, f), append(c.Values, source.Values{Text: string(f.Data)})
-	}
-	if x.Inline != "" {
-		at := len(c.Values)
-		if x.InlineFirst {
-			at = 0
-		}
-		c.Values = slices.Insert(c.Values, at, source.Values{Text: x.Inline})
+		c.Own, c.Values = append(c.Own, f), append(c.Values, source.Values{Text: string(f.Data), Path: f.Path})
 	}
 	return &c, nil
 }
 
-// isAway reports whether one of a kustomization's charts is not rendered.
-func (h *Hub) isAway(snap *snapshot.Snapshot, charts []source.InflatedChart) bool {
+// lacksCharts reports whether one of a kustomization's charts is not rendered.
+func (h *Hub) lacksCharts(snap *snapshot.Snapshot, charts []source.InflatedChart) bool {
 	return !h.Renders() && slices.ContainsFunc(charts, func(x source.InflatedChart) bool {
 		return !h.folders.Folder(snap, path.Join(x.Home, x.Chart.Name)).Exists
 	})

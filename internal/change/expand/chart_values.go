@@ -21,8 +21,8 @@ type unrendered struct {
 	entry     *yamldoc.Node
 }
 
-// unrendered returns an Application's charts that are not rendered, or lack dependencies. For a
-// fleet, it returns those of kustomizations: other values are known without its Applications.
+// unrendered returns an Application's charts that are not rendered, or lack dependencies. In a
+// fleet, only charts of kustomizations count: the resolver knows all other values.
 func (h *Hub) unrendered(o *object.Object, parts []part) (out []unrendered) {
 	if h.Renders() || !o.Application() {
 		return nil
@@ -38,7 +38,7 @@ func (h *Hub) unrendered(o *object.Object, parts []part) (out []unrendered) {
 		}
 		charts, _ := h.o.Tools.Kustomizations.Charts(h.kustomization(p.source, p.folder)) // parts reports errors
 		for _, x := range charts {
-			c, err := h.kustomized(p.folder.Snapshot, x)
+			c, err := h.kustomizationChart(p.folder.Snapshot, x)
 			switch {
 			case err != nil:
 				h.reportUnmade(o, p.source, err)
@@ -47,10 +47,10 @@ func (h *Hub) unrendered(o *object.Object, parts []part) (out []unrendered) {
 			}
 		}
 	}
+	if !h.o.HasNoFleet {
+		return out
+	}
 	for _, s := range o.Sources() {
-		if !h.o.HasNoFleet {
-			break
-		}
 		if snap, missing := h.local(s); snap != nil || missing != "" || s.Chart+s.Path == "" || s.Err != nil {
 			continue
 		}
@@ -71,7 +71,7 @@ func (h *Hub) unrendered(o *object.Object, parts []part) (out []unrendered) {
 func withOwnValues(c source.Chart, dir *source.Folder) unrendered {
 	c.Name = path.Base(dir.Dir)
 	if f := dir.Snapshot.File(path.Join(dir.Dir, "values.yaml")); f != nil && f.Err == nil {
-		c.Own, c.Values = slices.Insert(slices.Clone(c.Own), 0, f), slices.Insert(slices.Clone(c.Values), 0, source.Values{Text: string(f.Data)})
+		c.Own, c.Values = slices.Insert(slices.Clone(c.Own), 0, f), slices.Insert(slices.Clone(c.Values), 0, source.Values{Text: string(f.Data), Path: f.Path})
 	}
 	f := dir.Snapshot.File(path.Join(dir.Dir, "Chart.yaml"))
 	doc, err := yamldoc.ParseLenient(f.Path, f.Data, nil)
@@ -81,25 +81,21 @@ func withOwnValues(c source.Chart, dir *source.Folder) unrendered {
 	return unrendered{&c, "chart", doc.Root}
 }
 
-// GivenValues returns the values that an Application gives to each chart that is not rendered, by
+// ChartValues returns the values that an Application gives to each chart that is not rendered, by
 // the chart's name and merged as Helm does. They have their places; ones that the Application
 // itself holds have none. A chart without values has nil. One with values that cannot be read is
 // left out, and reported.
-func (h *Hub) GivenValues(o *object.Object) map[string]*yamldoc.Node {
+func (h *Hub) ChartValues(o *object.Object) map[string]*yamldoc.Node {
 	out := map[string]*yamldoc.Node{}
 	for _, c := range h.unrendered(o, h.parts(o)) {
-		files, tree, broken := c.Own, (*hierarchy.Tree)(nil), []problem.Problem(nil)
+		tree, broken := (*hierarchy.Tree)(nil), []problem.Problem(nil)
 		for _, v := range c.Values {
-			name := ""
-			if len(files) > 0 && string(files[0].Data) == v.Text {
-				name, files = files[0].Path, files[1:]
-			}
-			doc, err := yamldoc.ParseLenient(name, []byte(v.Text), nil)
+			doc, err := yamldoc.ParseLenient(v.Path, []byte(v.Text), nil)
 			if err != nil {
-				broken = append(broken, problem.From(err, problem.InvalidYAML, problem.Pos{File: name})...)
+				broken = append(broken, problem.From(err, problem.InvalidYAML, problem.Pos{File: v.Path})...)
 				continue
 			}
-			l := hierarchy.Layer{Path: name, Root: doc.Root}
+			l := hierarchy.Layer{Path: v.Path, Root: doc.Root}
 			if p, isNot := hierarchy.NotMap(l); isNot {
 				broken = append(broken, p)
 				continue
@@ -135,15 +131,15 @@ func entryOf(f *snapshot.File, i int) *yamldoc.Node {
 	return all.Items()[i]
 }
 
-// givesOthers reports whether an Application gives other values to charts that are not rendered.
-func (c *comparison) givesOthers(b, a *object.Object, before, after []part) bool {
+// changesValues reports whether an Application gives other values to charts that are not rendered.
+func (c *comparison) changesValues(b, a *object.Object, before, after []part) bool {
 	sameFiles := func(x, y unrendered) bool {
 		return hierarchy.Equal(x.entry, y.entry) && slices.EqualFunc(x.Own, y.Own, func(x, y *snapshot.File) bool { return x.Path == y.Path && x.Digest == y.Digest })
 	}
 	if slices.EqualFunc(c.before.unrendered(b, before), c.after.unrendered(a, after), sameFiles) {
 		return false
 	}
-	old, updated := c.before.GivenValues(b), c.after.GivenValues(a)
+	old, updated := c.before.ChartValues(b), c.after.ChartValues(a)
 	for name, values := range updated {
 		if was, known := old[name]; known && !hierarchy.Equal(was, values) {
 			return true
