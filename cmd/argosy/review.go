@@ -75,8 +75,7 @@ review post shows what it writes in the pull or merge request.`,
 	return cmd
 }
 
-// errorText returns what a command writes about an error, and whether it ends with the status for
-// findings.
+// errorText returns a command's text for an error, and whether its exit status means findings.
 func errorText(err error) (text string, isFinding bool) {
 	var b bytes.Buffer
 	status := writeError(report.PrintableWriter{W: &b}, err)
