@@ -2,6 +2,7 @@ package rings
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 	"github.com/argosy-hub/argosy/internal/hold"
 	"github.com/argosy-hub/argosy/internal/lifecycle"
+	"github.com/argosy-hub/argosy/internal/resolve/query"
 	"github.com/argosy-hub/argosy/internal/response"
 	"github.com/argosy-hub/argosy/internal/roster"
 )
@@ -27,7 +29,7 @@ func (r *Rings) Holds(st *fleetstate.State) (out []hold.Hold) {
 		return out
 	}
 	v, report := r.viewOf(st), r.Report()
-	cells, isKnown := v.cellsBehind()
+	cells, isKnown := r.cellsBehind(v)
 	isCoarse := !isKnown || r.isFlux(st)
 	if isCoarse {
 		clear(cells)
@@ -117,8 +119,16 @@ func (v *view) ringOver(c cell) (policy, ring, place int) {
 }
 
 // cellsBehind returns the cells of which a composed response has another row than the newest state.
-// It reports false while nothing was asked for.
-func (v *view) cellsBehind() (map[cell]bool, bool) {
+// It responds to all known queries first: a view is newer than most requests. It reports false where
+// nothing was asked for, nor is known to be.
+func (r *Rings) cellsBehind(v *view) (map[cell]bool, bool) {
+	for _, queries := range r.o.Queries() {
+		for _, q := range queries {
+			if q.Hub == r.o.Hub && (q.View == query.Components || q.View == query.Members) {
+				_, _ = r.Respond(context.Background(), v.st, q) // what lacks its response has a hold of its own
+			}
+		}
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for key, pair := range v.behind {
