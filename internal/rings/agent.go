@@ -281,29 +281,27 @@ func (r *Rings) reports(v *view) map[string]facts.GroupReport {
 // come later than its grant: until they ask for it, nothing of it runs.
 func (r *Rings) agentHealth(v *view, groups map[string]*groupHealth, take func(lifecycle.Item, facts.Application, rollout.Status, string)) {
 	asked := map[string]bool{}
-	for _, queries := range r.o.Queries() {
-		for _, q := range queries {
-			g := groups[q.Group]
-			if q.Hub != r.o.Hub || q.View != query.Components || v.st.OwnerName(q.Hub, q.Owner) != agentOf(v.st) || g == nil {
-				continue
-			}
-			desired, err := r.Respond(context.Background(), v.st, q)
-			if isUnknown(err) {
-				continue
-			}
-			asked[q.Group] = true
-			if err != nil {
-				g.note(rollout.Unknown, err.Error())
-				continue
-			}
-			desired.ParameterSets(func(s response.ParameterSet) {
-				item := s.Item()
-				a, there := v.st.Facts().Application(item.Name)
-				status, why := judge(a, there, item.Name, s.Digest())
-				take(item, a, status, why)
-				g.serve(s)
-			})
+	for _, q := range r.asked(query.Components) {
+		g := groups[q.Group]
+		if v.st.OwnerName(q.Hub, q.Owner) != agentOf(v.st) || g == nil {
+			continue
 		}
+		desired, err := r.Respond(context.Background(), v.st, q)
+		if isUnknown(err) {
+			continue
+		}
+		asked[q.Group] = true
+		if err != nil {
+			g.note(rollout.Unknown, err.Error())
+			continue
+		}
+		desired.ParameterSets(func(s response.ParameterSet) {
+			item := s.Item()
+			a, there := v.st.Facts().Application(item.Name)
+			status, why := judge(a, there, item.Name, s.Digest())
+			take(item, a, status, why)
+			g.serve(s)
+		})
 	}
 	for group, g := range groups {
 		if asked[group] || g.atIt == nil {

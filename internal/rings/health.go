@@ -2,8 +2,6 @@ package rings
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
@@ -140,47 +138,44 @@ func (r *Rings) isIdle(v *view, policy, ring int) bool {
 // applicationsHealth takes in the Applications of all queries. It returns by policy whether a query
 // in its scope has no response: nothing is known of what that names.
 func (r *Rings) applicationsHealth(v *view, members *healths) (unknown []bool) {
-	known := r.o.Queries()
 	before := r.sections
 	if before.roster != v.roster || !before.facts.SharesApplications(v.st.Facts()) {
 		before.of = nil
 	}
 	r.sections = sections{roster: v.roster, facts: v.st.Facts()}
 	unknown = make([]bool, len(v.rings))
-	for _, name := range slices.Sorted(maps.Keys(known)) {
-		for _, q := range known[name] {
-			if q.Hub != r.o.Hub || q.View == query.Releases || q.View == query.Agents || v.st.OwnerName(q.Hub, q.Owner) != fleet.OwnerHub {
-				continue
-			}
-			desired, err := r.Respond(context.Background(), v.st, q)
-			if isUnknown(err) {
-				continue
-			}
-			if err != nil {
-				for n, x := range v.rings {
-					switch q.View {
-					case query.Grants:
-						unknown[n] = unknown[n] || x.policy.Agents
-					case query.Members:
-						unknown[n] = unknown[n] || x.policy.Scope.CoversPart(fleetstate.FleetGroup)
-					default:
-						unknown[n] = unknown[n] || x.concerns(q, q.Group)
-					}
+	for _, q := range r.asked(query.Components, query.Members, query.Grants) {
+		if v.st.OwnerName(q.Hub, q.Owner) != fleet.OwnerHub {
+			continue
+		}
+		desired, err := r.Respond(context.Background(), v.st, q)
+		if isUnknown(err) {
+			continue
+		}
+		if err != nil {
+			for n, x := range v.rings {
+				switch q.View {
+				case query.Grants:
+					unknown[n] = unknown[n] || x.policy.Agents
+				case query.Members:
+					unknown[n] = unknown[n] || x.policy.Scope.CoversPart(fleetstate.FleetGroup)
+				default:
+					unknown[n] = unknown[n] || x.concerns(q, q.Group)
 				}
-				continue
 			}
-			if q.View == query.Grants {
-				desired.ParameterSets(members.noteGrant)
-				continue
+			continue
+		}
+		if q.View == query.Grants {
+			desired.ParameterSets(members.noteGrant)
+			continue
+		}
+		for s := range desired.Sections() {
+			known := before.next(s)
+			if known == nil {
+				known = v.sectionOf(s)
 			}
-			for s := range desired.Sections() {
-				known := before.next(s)
-				if known == nil {
-					known = v.sectionOf(s)
-				}
-				r.sections.of = append(r.sections.of, known)
-				known.tell(members)
-			}
+			r.sections.of = append(r.sections.of, known)
+			known.tell(members)
 		}
 	}
 	return unknown

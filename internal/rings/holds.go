@@ -122,12 +122,8 @@ func (v *view) ringOver(c cell) (policy, ring, place int) {
 // It responds to all known queries first: a view is newer than most requests. It reports false where
 // nothing was asked for, nor is known to be.
 func (r *Rings) cellsBehind(v *view) (map[cell]bool, bool) {
-	for _, queries := range r.o.Queries() {
-		for _, q := range queries {
-			if q.Hub == r.o.Hub && (q.View == query.Components || q.View == query.Members) {
-				_, _ = r.Respond(context.Background(), v.st, q) // what lacks its response has a hold of its own
-			}
-		}
+	for _, q := range r.asked(query.Components, query.Members) {
+		_, _ = r.Respond(context.Background(), v.st, q) // what lacks its response has a hold of its own
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()

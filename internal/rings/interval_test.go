@@ -233,7 +233,7 @@ func TestRingThatOnlyItsRevisionHasAnythingFor(t *testing.T) {
 		"no catalog has it":     {nil, true},
 	} {
 		var st *fleetstate.State
-		r := New(Options{Hub: "hub-1", Responses: new(response.Cache), Logger: slog.New(slog.DiscardHandler), State: func() *fleetstate.State { return st }})
+		r := New(Options{Hub: "hub-1", Responses: new(response.Cache), Logger: slog.New(slog.DiscardHandler), State: func() *fleetstate.State { return st }, Queries: func() map[string][]query.Query { return nil }})
 		for _, files := range []fleettest.Tree{{of("d"): entry, of("p"): entry}, c.newest} {
 			var err error
 			if st, err = fleetstate.Build(st, snapshot.FromMap(fleettest.TwoHubs().With(base).With(files)), facts.NewSet(false).WithApplications().WithHealth()); err != nil {

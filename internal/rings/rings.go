@@ -23,13 +23,13 @@ import (
 	"github.com/argosy-hub/argosy/internal/roster"
 )
 
-// Options configure Rings. Hub and Responses are required.
+// Options configure Rings. Hub, Responses, Queries and State are required.
 type Options struct {
 	// Hub is the hub whose Applications the facts know.
 	Hub string
 	// Responses caches those of newest states.
 	Responses *response.Cache
-	// Queries returns those of all ApplicationSets, by name; default none are known.
+	// Queries returns those of all ApplicationSets, by name.
 	Queries func() map[string][]query.Query
 	// State returns the served state, nil before the first.
 	State func() *fleetstate.State
@@ -147,9 +147,6 @@ const maxRevisions = 8
 
 // New makes Rings that know nothing yet.
 func New(o Options) *Rings {
-	if o.Queries == nil {
-		o.Queries = func() map[string][]query.Query { return nil }
-	}
 	if o.Kept == nil {
 		o.Kept = func(*fleetstate.State) []lifecycle.Item { return nil }
 	}
@@ -337,23 +334,26 @@ func (r *Rings) isSame(p *rollout.Policy, st *fleetstate.State) bool {
 // known.
 func (r *Rings) digests(st *fleetstate.State) (map[string]string, bool) {
 	out := map[string]string{}
-	all := r.o.Queries()
-	for _, queries := range all {
-		for _, q := range queries {
-			if q.Hub != r.o.Hub || q.View != query.Components && q.View != query.Members {
-				continue
-			}
-			resp, err := r.o.Responses.Get(context.Background(), st, q)
-			if isUnknown(err) {
-				continue
-			}
-			if err != nil {
-				return out, false
-			}
-			resp.ParameterSets(func(s response.ParameterSet) { out[s.Item().Name] = s.Digest() })
+	for _, q := range r.asked(query.Components, query.Members) {
+		resp, err := r.o.Responses.Get(context.Background(), st, q)
+		if isUnknown(err) {
+			continue
 		}
+		if err != nil {
+			return out, false
+		}
+		resp.ParameterSets(func(s response.ParameterSet) { out[s.Item().Name] = s.Digest() })
 	}
-	return out, len(all) > 0
+	return out, len(r.o.Queries()) > 0
+}
+
+// asked returns the known queries about the own hub with one of some views.
+func (r *Rings) asked(views ...query.View) (out []query.Query) {
+	known := r.o.Queries()
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		out = append(out, known[name]...)
+	}
+	return slices.DeleteFunc(out, func(q query.Query) bool { return q.Hub != r.o.Hub || !slices.Contains(views, q.View) })
 }
 
 // Run looks after each change, and from time to time, until the context ends.
