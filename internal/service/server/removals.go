@@ -22,13 +22,9 @@ func requesters(o Options, only string) map[string]guard.Queries {
 }
 
 // knownQueries returns a function that returns the queries of this service's ApplicationSets, by
-// name; nil without ApplicationSets. It leaves out an ApplicationSet with a query that only Argo CD
-// knows. With ofAll, one such ApplicationSet makes the result nil, so that no ring advances on
-// partial knowledge.
+// name. It leaves out an ApplicationSet with a query that only Argo CD knows. With ofAll, one such
+// ApplicationSet makes the result nil, so that no ring advances on partial knowledge.
 func knownQueries(o Options, ofAll bool) func() map[string][]query.Query {
-	if o.ApplicationSets == nil {
-		return nil
-	}
 	return func() map[string][]query.Query {
 		out := map[string][]query.Query{}
 		for name, qs := range requesters(o, "") {
