@@ -23,8 +23,9 @@ import (
 )
 
 func newLint(o *options) *cobra.Command {
-	var output, severity, records string
+	var output, records string
 	var factsFrom []string
+	var isStrict bool
 	cmd := &cobra.Command{
 		Use:   "lint",
 		Short: "Report every problem of the repository",
@@ -33,22 +34,22 @@ the whole fleet from being computed. A warning is most likely a mistake. A note 
 not expect. It is not a problem.
 
 Every finding has a place, a stable reason code in brackets (docs/reference/problems.md), and where possible
-a hint. With any problem the exit status is 1.`,
+a hint. With an error the exit status is 1, with --strict also with a warning.`,
 		Example: `  argosy lint
   argosy lint --repo ../fleet -o json
   argosy lint -o sarif > argosy.sarif      # for code scanning
-  argosy lint --severity error             # only errors count
+  argosy lint --strict                     # warnings count as well
   argosy lint --records records            # also what Terraform is about to write into the secret manager`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := o.lint(cmd.Context(), factsFrom, severity, records)
+			r, err := o.lint(cmd.Context(), factsFrom, records)
 			if err != nil {
 				return err
 			}
 			if err := writeLint(cmd, r, output); err != nil {
 				return err
 			}
-			if !r.Summary.IsClean() {
+			if r.Summary.Fails(isStrict) {
 				return &quiet{exitFindings}
 			}
 			return nil
@@ -57,17 +58,17 @@ a hint. With any problem the exit status is 1.`,
 	outputFlag(cmd, &output, "text", "json", "yaml", "sarif")
 	factsFlag(cmd, &factsFrom)
 	cmd.Flags().StringVar(&records, "records", "", "`folder` with the members' records, FOLDER/SECRET.json by the names of their secrets, which are checked as well")
-	severityFlag(cmd, &severity)
+	strictFlag(cmd, &isStrict)
 	return cmd
 }
 
-// severityFlag adds --severity.
-func severityFlag(cmd *cobra.Command, to *string) {
-	choiceFlag(cmd, to, "severity", "", "the least severity that counts: ", "warning", "error")
+// strictFlag adds --strict.
+func strictFlag(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "strict", false, "end with status 1 for warnings, too")
 }
 
-// lint reads the folder as it is, and returns its findings of a severity; records may be empty.
-func (o *options) lint(ctx context.Context, factsFrom []string, severity, records string) (out lintreport.Report, _ error) {
+// lint reads the folder as it is, and returns its findings; records may be empty.
+func (o *options) lint(ctx context.Context, factsFrom []string, records string) (out lintreport.Report, _ error) {
 	f, err := factsfile.Read(factsFrom)
 	if err != nil {
 		return out, err
@@ -95,9 +96,6 @@ func (o *options) lint(ctx context.Context, factsFrom []string, severity, record
 	}
 	if ofMounts != nil {
 		problems = problem.Sorted(slices.Concat(problems, ofMounts.Problems))
-	}
-	if severity == "error" {
-		problems = problem.Errors(problems)
 	}
 	return lintreport.New(s.Revision, problems, hubCount, clusterCount), nil
 }

@@ -147,7 +147,7 @@ func TestLintOfHostileRepositoryIsBounded(t *testing.T) {
 			}
 			lint := func(output string) []byte {
 				peak := filepath.Join(t.TempDir(), "peak")
-				cmd := exec.CommandContext(t.Context(), "argosy", "lint", "--repo", dir, "-o", output)
+				cmd := exec.CommandContext(t.Context(), "argosy", "lint", "--strict", "--repo", dir, "-o", output)
 				// As users run it: without a GOGC of the test's.
 				cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOGC=") })
 				cmd.Env = append(cmd.Env, peakFile+"="+peak)

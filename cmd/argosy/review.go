@@ -18,7 +18,8 @@ import (
 func newReview(o *options) *cobra.Command {
 	var charts renderedCharts
 	var without noFleet
-	var out, severity string
+	var out string
+	var isStrict bool
 	var factsFrom []string
 	cmd := &cobra.Command{
 		Use:   "review BASE",
@@ -41,8 +42,8 @@ review post shows what it writes in the pull or merge request.`,
 				}
 				defer done()
 				return review.Review(cmd.Context(), review.Options{
-					Repository: o.repo, Base: args[0], Facts: f, Pipelines: pipelines, Version: programVersion(),
-					Lint:    func() (lintreport.Report, error) { return o.lint(cmd.Context(), factsFrom, severity, "") },
+					Repository: o.repo, Base: args[0], Facts: f, Pipelines: pipelines, Version: programVersion(), IsStrict: isStrict,
+					Lint:    func() (lintreport.Report, error) { return o.lint(cmd.Context(), factsFrom, "") },
 					Explain: errorText,
 				})
 			}
@@ -67,7 +68,7 @@ review post shows what it writes in the pull or merge request.`,
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "write the `folder` with comment.md, plan.md, plan.html, lint.txt and lint.sarif; default: the comment to standard output")
-	severityFlag(cmd, &severity)
+	strictFlag(cmd, &isStrict)
 	factsFlag(cmd, &factsFrom)
 	without.flags(cmd)
 	charts.flags(cmd)

@@ -11,7 +11,6 @@
 #   CLASSES   classes of clusters, class,...; existing is a cluster that the hub does not make
 #   BRANCH    the branch to merge into
 #   ARGOSY    the command                                      default: argosy
-#   SEVERITY  the least severity of findings that counts       default: warning
 #   FACTS     a file of kind Facts, or a folder of such; none if Git has all labels of all clusters
 #   on GitHub: GITHUB_REPOSITORY, GITHUB_TOKEN (pull-requests: write), GITHUB_API_URL
 #   on GitLab: CI_API_V4_URL, CI_PROJECT_ID, ARGOSY_APPROVE_TOKEN (of a project, scope api, role Developer)
@@ -85,7 +84,7 @@ run() {
 }
 set -- --facts "$FACTS"
 git clone --quiet --bare --shared . "$folder/bare"
-run "$argosy" lint --repo "$folder/bare" --ref "$merged" --severity "${SEVERITY:-warning}" "$@"
+run "$argosy" lint --repo "$folder/bare" --ref "$merged" --strict "$@"
 run "$argosy" plan --base "$(git rev-parse HEAD)" --head "$merged" --only-new-cluster "$CLASSES" "$@"
 
 # Of this commit alone.

@@ -119,8 +119,8 @@ func (v *view) ringOver(c cell) (policy, ring, place int) {
 }
 
 // cellsBehind returns the cells of which a composed response has another row than the newest state.
-// It responds to all known queries first: a view is newer than most requests. It reports false where
-// nothing was asked for, nor is known to be.
+// It responds to all known queries first: a view is newer than most requests. It reports false
+// where nothing was asked for, nor is known to be.
 func (r *Rings) cellsBehind(v *view) (map[cell]bool, bool) {
 	for _, q := range r.asked(query.Components, query.Members) {
 		_, _ = r.Respond(context.Background(), v.st, q) // what lacks its response has a hold of its own

@@ -36,14 +36,16 @@ type Options struct {
 	Pipelines *pipeline.Pipelines
 	// Lint returns the findings about the folder.
 	Lint func() (lintreport.Report, error)
+	// IsStrict has warnings count as well.
+	IsStrict bool
 	// Explain returns an error's text, and whether the change causes it.
 	Explain func(error) (text string, isFinding bool)
 	// Version is this program's.
 	Version string
 }
 
-// Review lints a repository and plans its change. It reports whether the change has findings; an
-// error means that nothing is known of it. A repository without a fleet has no lint.
+// Review lints a repository and plans its change. It reports whether the change has findings that
+// count; an error means that nothing is known of it. A repository without a fleet has no lint.
 func Review(ctx context.Context, o Options) (files Files, hasFindings bool, err error) {
 	q := pipeline.Question{Head: "HEAD", Facts: o.Facts}
 	if q.Base, err = o.Repository.MergeBase(ctx, o.Base); err != nil {
@@ -69,7 +71,7 @@ func Review(ctx context.Context, o Options) (files Files, hasFindings bool, err 
 		}
 		write("lint.txt", func(w io.Writer) error { return lintreport.Write(report.PrintableWriter{W: w}, l, report.Style{}) })
 		write("lint.sarif", func(w io.Writer) error { return report.WriteJSON(w, lintreport.NewSARIF(l, o.Version)) })
-		if hasFindings = !l.Summary.IsClean(); hasFindings {
+		if hasFindings = l.Summary.Fails(o.IsStrict); !l.Summary.IsClean() {
 			findings = string(files["lint.txt"])
 		}
 	}

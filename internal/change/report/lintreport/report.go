@@ -26,6 +26,9 @@ const Kind = "LintReport"
 // IsClean reports that there are no problems; notes do not count.
 func (s Summary) IsClean() bool { return s.Errors+s.Warnings == 0 }
 
+// Fails reports that there are errors; in a strict reading, that there are problems.
+func (s Summary) Fails(isStrict bool) bool { return s.Errors > 0 || isStrict && !s.IsClean() }
+
 // Summary counts findings, hubs and clusters.
 type Summary struct {
 	Errors   int `json:"errors"`
