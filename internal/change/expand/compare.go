@@ -38,7 +38,7 @@ func (p Pair) Any() *object.Object {
 func Compare(before, after *Hub) iter.Seq[Pair] {
 	return func(yield func(Pair) bool) {
 		goesOn := true
-		visit := func(p Pair) { goesOn = goesOn && yield(p) }
+		visit := func(p Pair) { goesOn = goesOn && (isFolderRoot(p.Any()) || yield(p)) }
 		c := &comparison{
 			before: before, after: after, visit: visit, changed: map[string]bool{}, removed: map[object.Key]lazyObject{}, added: map[object.Key]lazyObject{},
 			seen: map[object.Key]*object.Object{}, compared: map[bool]*response.Outlines{},
@@ -89,8 +89,9 @@ func (c *comparison) lists(ap *object.Object, before, after []*object.Object, fo
 	for _, k := range border {
 		if a[k] == nil {
 			o := b[k]
-			byHand := ap == nil // no engine removes what a user applied
-			c.add(c.before, o, lazyObject{func() *object.Object { return o }, flux.Stays(o, ap) || byHand || ap.Application() && (!ap.Prunes() || o.KeepsItself())})
+			stays := flux.Stays(o, ap) || ap == nil && !isFolderRoot(o) || // no engine removes what a user applied
+				ap != nil && ap.Application() && (!ap.Prunes() || o.KeepsItself())
+			c.add(c.before, o, lazyObject{func() *object.Object { return o }, stays})
 		}
 	}
 	var both []Pair

@@ -29,7 +29,10 @@ const Bootstrap = "fleet/bootstrap"
 type Options struct {
 	State    *fleetstate.State
 	Snapshot *snapshot.Snapshot
-	Hub      string
+	// Beside is the snapshot that Snapshot will be compared with, so that both have the same roots;
+	// nil for none.
+	Beside *snapshot.Snapshot
+	Hub    string
 	Tools    Tools
 	// Cache is shared with other revisions. It defaults to a new cache.
 	Cache *rendercache.Cache

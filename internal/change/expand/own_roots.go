@@ -97,15 +97,44 @@ func (h *Hub) ownRoots() []*object.Object {
 		roots, rendered = append(roots, root...), append(rendered, below...)
 	}
 	h.learnAddress(rendered)
-	for _, dir := range slices.Sorted(maps.Keys(kustomized)) {
-		if !kustomized[dir] && len(h.o.Roots) == 0 {
+	maps.DeleteFunc(kustomized, func(_ string, isFollowed bool) bool { return isFollowed || len(h.o.Roots) > 0 })
+	if len(kustomized) > 0 {
+		roots = h.overlays(slices.Sorted(maps.Keys(kustomized)), roots)
+	}
+	return append(named, roots...)
+}
+
+// overlays takes kustomizations that change roots in the place of these, where there is one that
+// alone deploys them, and makes nothing that is there already.
+func (h *Hub) overlays(dirs []string, roots []*object.Object) []*object.Object {
+	all, beside := source.OverlaysOf(h.o.Snapshot), source.Overlays{}
+	if h.o.Beside != nil {
+		beside = source.OverlaysOf(h.o.Beside)
+	}
+	followed := map[string]bool{}
+	for _, dir := range dirs {
+		top := all.Above(dir)
+		if beside[dir] != nil && beside.Above(dir) != top {
+			top = ""
+		}
+		if top != "" && !followed[top] {
+			root, below := h.folderRoot(top)
+			others := slices.DeleteFunc(slices.Clone(roots), func(o *object.Object) bool { return all[top][o.Pos.File] })
+			if followed[top] = root != nil && !slices.ContainsFunc(others, func(o *object.Object) bool {
+				return slices.ContainsFunc(below, func(x *object.Object) bool { return x.Kind() == o.Kind() && x.Name() == o.Name() })
+			}); followed[top] {
+				h.learnAddress(below)
+				roots = append(others, root...)
+			}
+		}
+		if !followed[top] {
 			h.report(problem.Problem{
 				Reason: problem.NotExpanded, Severity: problem.Warning, Pos: problem.Pos{File: source.KustomizationOf(h.o.Snapshot, dir).Path}, Subject: "the kustomization " + dir,
 				Found: "changes Applications, which are followed without it", Hints: []string{"--root " + dir + " follows it"},
 			})
 		}
 	}
-	return append(named, roots...)
+	return roots
 }
 
 // madeBy returns the objects that candidates for roots are and make, and whether one of them is
@@ -166,7 +195,7 @@ func (h *Hub) isNamed(file string) bool {
 // what it makes.
 func (h *Hub) folderRoot(dir string) (root, made []*object.Object) {
 	o := &object.Object{Engine: ownerHub, Pos: problem.Pos{File: dir}, Tree: manifest.Tree{
-		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": manifest.Tree{"name": strings.Trim(path.Base(dir), ".")},
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": manifest.Tree{"name": strings.Trim(path.Base(dir), "."), "namespace": dir},
 		"spec": manifest.Tree{"source": manifest.Tree{"repoURL": folderURL, "path": dir}, "destination": manifest.Tree{"server": inCluster}},
 	}}
 	p := &Hub{o: h.o, urls: h.urls, reported: map[string]bool{}}

@@ -43,7 +43,7 @@ func (p *Pipelines) catalogsOf(st *fleetstate.State, s *snapshot.Snapshot, remot
 			file = catalogs[i]
 		}
 		if hubs[hub] == nil {
-			hubs[hub] = p.hub(st, s, hub, nil, nil)
+			hubs[hub] = p.hub(st, s, nil, hub, nil, nil)
 		}
 		switch other, missing := hubs[hub].At(source.RepoURL, source.TargetRevision, source.Path); {
 		case other != nil && !isListed && other.File(file) == nil:

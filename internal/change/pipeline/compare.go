@@ -182,7 +182,7 @@ func (p *Pipelines) compareStates(base, head *fleetstate.State, before, after *s
 		if isNew {
 			from = snapshot.FromMap(nil) // nothing follows its roots yet, if there are any
 		}
-		was, is := p.hub(base, from, hub, cache, baseRemote), p.hub(head, after, hub, cache, headRemote)
+		was, is := p.hub(base, from, after, hub, cache, baseRemote), p.hub(head, after, before, hub, cache, headRemote)
 		c.dropUndeliveredGrants(hubs[hub])
 		if len(was.Roots())+len(is.Roots()) == 0 && !is.HasNoFleet() {
 			c.head = append(c.head, unlistedComponents(c.plan, head, hub)...)
@@ -209,7 +209,7 @@ func (p *Pipelines) remotes(base *fleetstate.State, s *snapshot.Snapshot, cache 
 	return before, p.o.Remotes.Head(func() map[string]bool {
 		named := map[string]bool{}
 		for _, hub := range base.Fleet.Hubs() {
-			maps.Copy(named, p.hub(base, s, hub, cache, before).Addresses())
+			maps.Copy(named, p.hub(base, s, nil, hub, cache, before).Addresses())
 		}
 		return named
 	})

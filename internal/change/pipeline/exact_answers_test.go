@@ -63,7 +63,7 @@ func answer(p *Pipelines, st, other *fleetstate.State, before *answered) *answer
 	}
 	for _, hub := range st.Fleet.Hubs() {
 		a.queries[hub], a.objects[hub] = map[string]query.Query{}, map[object.Key]*object.Object{}
-		h := p.hub(st, s, hub, nil, nil)
+		h := p.hub(st, s, nil, hub, nil, nil)
 		a.rooted[hub] = len(h.Roots()) > 0
 		for _, o := range h.All(true) {
 			o = withChartValues(s, o)
@@ -95,7 +95,7 @@ func answer(p *Pipelines, st, other *fleetstate.State, before *answered) *answer
 
 // isRooted reports whether a state's snapshot has a hub's roots.
 func isRooted(p *Pipelines, st *fleetstate.State, hub string) bool {
-	return slices.Contains(st.Fleet.Hubs(), hub) && len(p.hub(st, st.Resolver().Snapshot, hub, nil, nil).Roots()) > 0
+	return slices.Contains(st.Fleet.Hubs(), hub) && len(p.hub(st, st.Resolver().Snapshot, nil, hub, nil, nil).Roots()) > 0
 }
 
 // queriesOf are the queries of an ApplicationSet.

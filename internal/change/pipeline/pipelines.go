@@ -92,12 +92,13 @@ func New(ctx context.Context, o Options) (*Pipelines, error) {
 	return p, nil
 }
 
-// hub returns the expansion of a hub's pipeline. Without remote, nothing remote is followed.
-func (p *Pipelines) hub(st *fleetstate.State, s *snapshot.Snapshot, hub string, cache *rendercache.Cache, remote source.Remote) *expand.Hub {
+// hub returns the expansion of a hub's pipeline. Without remote, nothing remote is followed. Beside
+// is what it will be compared with; nil for nothing.
+func (p *Pipelines) hub(st *fleetstate.State, s, beside *snapshot.Snapshot, hub string, cache *rendercache.Cache, remote source.Remote) *expand.Hub {
 	tools := p.o.Tools
 	tools.Remote = remote
 	o := expand.Options{
-		State: st, Snapshot: s, Hub: hub, Tools: tools, Cache: cache, At: p.at, KubeVersion: p.o.KubeVersion, APIVersions: p.o.APIVersions,
+		State: st, Snapshot: s, Beside: beside, Hub: hub, Tools: tools, Cache: cache, At: p.at, KubeVersion: p.o.KubeVersion, APIVersions: p.o.APIVersions,
 	}
 	if o.HasNoFleet = hasStandIn(s); o.HasNoFleet {
 		o.Roots, o.Clusters = p.o.Roots, p.o.Clusters
@@ -116,7 +117,7 @@ func (p *Pipelines) hubs(st *fleetstate.State, s *snapshot.Snapshot, only string
 	out := map[string]*expand.Hub{}
 	for _, hub := range st.Fleet.Hubs() {
 		if only == "" || only == hub {
-			out[hub] = p.hub(st, s, hub, &p.cache, nil)
+			out[hub] = p.hub(st, s, nil, hub, &p.cache, nil)
 		}
 	}
 	return out
@@ -160,7 +161,7 @@ func (p *Pipelines) Explain(st *fleetstate.State, t explain.Target, path []strin
 	if t.Group == fleetstate.FleetGroup && t.Component == fleetstate.Registration {
 		view = query.Members
 	}
-	if !bootstrap.Of(p.hub(st, st.Resolver().Snapshot, e.Hub, &p.cache, nil)).MayAsk(view, t.Group) {
+	if !bootstrap.Of(p.hub(st, st.Resolver().Snapshot, nil, e.Hub, &p.cache, nil)).MayAsk(view, t.Group) {
 		e.State = explain.NotRequested
 	}
 	return e, nil

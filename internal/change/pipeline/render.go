@@ -104,8 +104,8 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 	case !owner.Remote:
 		return nil, nil, problem.Usage(append([]string{"--owner hub renders what the hub deploys to it"}, hints...), "--owner: member %q has no engine of its own", q.Owner)
 	}
-	h := p.hub(st, snap, q.Hub, &rendercache.Cache{}, nil)
-	if problems := chartRoots(p.hub(st, snap, q.Hub, &p.cache, nil)); len(problems) > 0 {
+	h := p.hub(st, snap, nil, q.Hub, &rendercache.Cache{}, nil)
+	if problems := chartRoots(p.hub(st, snap, nil, q.Hub, &p.cache, nil)); len(problems) > 0 {
 		return nil, nil, &problem.Failure{Findings: true, Err: problems[0], Problems: problems, Hints: hints}
 	}
 	objects := map[string]func(string) []*object.Object{FormApplications: h.Static, FormLists: h.Lists, FormPipeline: h.Pipeline}
