@@ -192,12 +192,7 @@ var kindOf = regexp.MustCompile(`^\s*(?:-\s+)?["']?kind["']?\s*:\s*["']?Applicat
 
 // kindLine returns the first line that declares an ApplicationSet; 0 if none does.
 func kindLine(data []byte) int {
-	for i, line := range strings.Split(string(data), "\n") {
-		if kindOf.MatchString(line) {
-			return i + 1
-		}
-	}
-	return 0
+	return slices.IndexFunc(strings.Split(string(data), "\n"), kindOf.MatchString) + 1
 }
 
 // isRoot reports whether an Application deploys other Applications or ApplicationSets.

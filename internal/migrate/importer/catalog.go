@@ -157,13 +157,10 @@ func selectorsOf(generators any) (out []tree) {
 
 // withoutSecretType removes the label that all cluster Secrets have.
 func withoutSecretType(selector tree) tree {
-	out := maps.Clone(selector)
-	if match, ok := out["matchLabels"].(tree); ok {
-		match = maps.Clone(match)
-		delete(match, labels.SecretType)
-		if out["matchLabels"] = match; len(match) == 0 {
-			delete(out, "matchLabels")
-		}
+	out, match := maps.Clone(selector), manifest.Copy(selector["matchLabels"])
+	delete(match, labels.SecretType)
+	if delete(out, "matchLabels"); len(match) > 0 {
+		out["matchLabels"] = match
 	}
 	return out
 }

@@ -24,21 +24,17 @@ var (
 // naming that distinguishes its Applications on one cluster, and has the fewest names in all. Such
 // a naming is the same on each cluster.
 func (m *importer) nameComponents(s *applicationSet, apps []*application) {
-	type naming struct {
-		of    func(*application) string
-		names int
-	}
-	var best *naming
 	if !slices.ContainsFunc(apps, func(a *application) bool { return labelled(a) == "" }) { // Argosy's own Applications
 		for _, a := range apps {
 			a.component = labelled(a)
 		}
 		return
 	}
-	for _, of := range m.namings(s) {
+	of, fewest := m.stem, 0
+	for _, naming := range m.namings(s) {
 		names, taken := map[string]bool{}, map[string]bool{}
 		for _, a := range apps {
-			name := of(a)
+			name := naming(a)
 			key := a.Cluster + "\n" + name
 			if name == "" || taken[key] {
 				names = nil
@@ -46,16 +42,12 @@ func (m *importer) nameComponents(s *applicationSet, apps []*application) {
 			}
 			taken[key], names[name] = true, true
 		}
-		if names != nil && (best == nil || len(names) < best.names) {
-			best = &naming{of, len(names)}
+		if names != nil && (fewest == 0 || len(names) < fewest) {
+			of, fewest = naming, len(names)
 		}
 	}
 	for _, a := range apps {
-		if best != nil {
-			a.component = best.of(a)
-		} else {
-			a.component = m.stem(a)
-		}
+		a.component = of(a)
 	}
 }
 

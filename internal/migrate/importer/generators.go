@@ -20,7 +20,7 @@ type application struct {
 	parameters map[string]any
 	metadata   tree // labels and annotations
 	component  string
-	main       int // the source that is the component's chart or folder
+	main       int // the component's chart or folder: the first source that deploys something
 }
 
 // followed lists the generators that Argo CD's own code runs here.
@@ -56,43 +56,25 @@ func listsClusters(generators any) bool {
 	return !each(generators, func(g tree) bool { return g["clusters"] == nil })
 }
 
-// given replaces generators that cannot be run with lists.
-func given(v any, elements []any) any {
-	switch v := v.(type) {
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = given(v[i], elements)
-		}
-		return out
-	case tree:
-		for kind := range v {
-			if !slices.Contains(followed, kind) && kind != "generators" && kind != "template" && kind != "selector" {
-				return listIn(v, kind, elements)
-			}
-		}
-		out := maps.Clone(v)
-		for _, kind := range []string{"matrix", "merge"} {
-			if below, ok := v[kind].(tree); ok {
-				below = maps.Clone(below)
+// given replaces generators that cannot be run with lists, which keep their template and selector.
+func given(generators any, elements []any) []any {
+	list, _ := generators.([]any)
+	out := make([]any, len(list))
+	for i := range list {
+		g := manifest.Copy(list[i])
+		for kind, of := range g {
+			below := manifest.Copy(of)
+			switch {
+			case of == nil:
+			case kind == "matrix" || kind == "merge":
 				below["generators"] = given(below["generators"], elements)
-				out[kind] = below
+				g[kind] = below
+			case !slices.Contains(followed, kind):
+				delete(g, kind)
+				g["list"] = tree{"elements": elements, "template": below["template"]}
 			}
 		}
-		return out
-	}
-	return v
-}
-
-// listIn returns a list that replaces a generator of a kind, with its template and selector.
-func listIn(generator tree, kind string, elements []any) tree {
-	list := tree{"elements": elements}
-	if template := manifest.At(generator[kind], "template"); template != nil {
-		list["template"] = template
-	}
-	out := tree{"list": list}
-	if selector := generator["selector"]; selector != nil {
-		out["selector"] = selector
+		out[i] = g
 	}
 	return out
 }
@@ -182,21 +164,12 @@ func (m *importer) read(s *applicationSet, t tree, parameters map[string]any) (*
 		return nil, err
 	}
 	a := &application{Application: normal, set: s, parameters: parameters, metadata: manifest.MetadataOf(t)}
-	if a.main, err = mainSource(a); err != nil {
-		m.report(s.pos, subject, err.Error())
+	deploys := func(s any) bool { return manifest.Text(s, "chart") != "" || manifest.Text(s, "path") != "" }
+	if a.main = slices.IndexFunc(a.sources(), deploys); a.main < 0 {
+		m.report(s.pos, subject, "no source has a chart or a path")
 		return nil, nil
 	}
 	return a, nil
-}
-
-// mainSource returns the first source that deploys something.
-func mainSource(a *application) (int, error) {
-	for i, s := range a.sources() {
-		if manifest.Text(s, "chart") != "" || manifest.Text(s, "path") != "" {
-			return i, nil
-		}
-	}
-	return 0, errors.New("no source has a chart or a path")
 }
 
 // sources returns the sources in their normal form.

@@ -198,12 +198,7 @@ func (m *importer) reportAway(s *applicationSet, away *verify.Away) {
 // components groups the Applications by component.
 func (m *importer) components(sets []applicationSet, apps []*application) (map[string][]*application, error) {
 	for i := range sets {
-		var own []*application
-		for _, a := range apps {
-			if a.set == &sets[i] {
-				own = append(own, a)
-			}
-		}
+		own := slices.DeleteFunc(slices.Clone(apps), func(a *application) bool { return a.set != &sets[i] })
 		switch {
 		case sets[i].plain != nil && len(own) > 0:
 			own[0].component = m.stem(own[0])
@@ -219,15 +214,8 @@ func (m *importer) components(sets []applicationSet, apps []*application) (map[s
 		out[a.component] = append(out[a.component], a)
 	}
 	for _, name := range slices.Sorted(maps.Keys(out)) {
-		var charts, folders []*application
-		for _, a := range out[name] {
-			if a.isChart() {
-				charts = append(charts, a)
-			} else {
-				folders = append(folders, a)
-			}
-		}
-		if len(charts) > 0 && len(folders) > 0 {
+		folders := slices.DeleteFunc(slices.Clone(out[name]), (*application).isChart)
+		if len(folders) > 0 && len(folders) < len(out[name]) {
 			other := name + "-manifests"
 			if len(out[other]) > 0 {
 				return nil, m.fail(folders[0].set.pos, fmt.Sprintf("component %q", name), "is a chart on some clusters and a folder of manifests on others", "give the two ApplicationSets other names")
@@ -235,7 +223,7 @@ func (m *importer) components(sets []applicationSet, apps []*application) (map[s
 			for _, a := range folders {
 				a.component = other
 			}
-			out[name], out[other] = charts, folders
+			out[name], out[other] = slices.DeleteFunc(out[name], func(a *application) bool { return !a.isChart() }), folders
 		}
 	}
 	return out, nil

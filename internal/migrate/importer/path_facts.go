@@ -59,9 +59,9 @@ func (m *importer) pathFacts(called string) []fact {
 // templated returns the folder and the file of a list's value file, as templates over the facts of
 // all its Applications.
 func (r recognition) templated(l list, i int) (dir, file string, err error) {
-	parts := make([][]string, len(l.apps))
-	one := l.apps[0].valueFiles()[i].Path
-	for n, a := range l.apps {
+	parts := make([][]string, len(l))
+	one := l[0].valueFiles()[i].Path
+	for n, a := range l {
 		p := a.valueFiles()[i].Path
 		if parts[n] = strings.Split(p, "/"); len(parts[n]) != len(parts[0]) || strings.Contains(p, "{{") {
 			return "", "", unkept(fmt.Sprintf("value files %s and %s of %s are not at the same depth", one, p, a.set.subject()))
@@ -69,14 +69,14 @@ func (r recognition) templated(l list, i int) (dir, file string, err error) {
 	}
 	var before, after []string
 	for j := range parts[0] {
-		texts := make([]string, len(l.apps))
-		for n := range l.apps {
+		texts := make([]string, len(l))
+		for n := range l {
 			texts[n] = parts[n][j]
 		}
-		text, ok := r.part(l.apps, texts, parts[0][:j])
+		text, ok := r.part(l, texts, parts[0][:j])
 		switch {
 		case !ok:
-			return "", "", unkept(fmt.Sprintf("no fact of the clusters says why %s reads %s", l.apps[0].set.subject(), one))
+			return "", "", unkept(fmt.Sprintf("no fact of the clusters says why %s reads %s", l[0].set.subject(), one))
 		case len(after) > 0, strings.Contains(text, r.facts[0].template):
 			after = append(after, text)
 		default:
@@ -84,14 +84,14 @@ func (r recognition) templated(l list, i int) (dir, file string, err error) {
 		}
 	}
 	if j := len(before) - 1; len(after) == 0 { // envs/dev/web.yaml
-		if text := factor.ReplaceWord(before[j], r.facts[0].of(l.apps[0]), r.facts[0].template); text != before[j] {
+		if text := factor.ReplaceWord(before[j], r.facts[0].of(l[0]), r.facts[0].template); text != before[j] {
 			before, after = before[:j], []string{text}
 		}
 	}
 	dir, file = strings.Join(before, "/"), strings.Join(after, "/")
 	switch {
 	case file == "":
-		return "", "", unkept(fmt.Sprintf("value file %s does not name its component, %s", one, l.apps[0].component))
+		return "", "", unkept(fmt.Sprintf("value file %s does not name its component, %s", one, l[0].component))
 	case strings.Contains(strings.ReplaceAll(file, r.facts[0].template, ""), "{{"):
 		return "", "", unkept(fmt.Sprintf("the folder of a component holds the files of several levels, as %s", one))
 	case dir == "":

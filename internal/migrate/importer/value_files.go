@@ -56,7 +56,7 @@ func (m *importer) recognize(components map[string][]*application) (*valueHierar
 		}
 		out = byFolder
 	}
-	snap := lists[0].apps[0].valueFiles()[0].Snapshot
+	snap := lists[0][0].valueFiles()[0].Snapshot
 	out.repository = snap
 	for _, name := range slices.Sorted(maps.Keys(components)) {
 		for _, a := range components[name] {
@@ -76,7 +76,7 @@ func (m *importer) hierarchyOf(lists []list, called string) (*valueHierarchy, er
 	var order []string
 	for _, l := range lists {
 		at := -1
-		for i := range l.apps[0].valueFiles() {
+		for i := range l[0].valueFiles() {
 			dir, file, err := r.templated(l, i)
 			switch {
 			case err != nil:
@@ -91,12 +91,12 @@ func (m *importer) hierarchyOf(lists []list, called string) (*valueHierarchy, er
 				at++
 				order = slices.Insert(order, at, dir)
 			case found < at:
-				return nil, unkept(fmt.Sprintf("%s lists the files of %s in another order than others", l.apps[0].set.subject(), dir))
+				return nil, unkept(fmt.Sprintf("%s lists the files of %s in another order than others", l[0].set.subject(), dir))
 			default:
 				at = found
 			}
 		}
-		for _, a := range l.apps {
+		for _, a := range l {
 			if name := r.facts[0].of(a); name != a.component {
 				out.folders[a.component] = name
 			}
@@ -121,12 +121,12 @@ func (m *importer) hierarchyOf(lists []list, called string) (*valueHierarchy, er
 func (a *application) valueFiles() []verify.ValueFile { return a.Values[a.main].Files }
 
 // list holds Applications of one ApplicationSet with the same number of value files.
-type list struct{ apps []*application }
+type list []*application
 
 // listed groups the Applications by ApplicationSet and number of value files, the longest lists
 // first. All value files are in one repository.
 func listed(components map[string][]*application) ([]list, error) {
-	by, repository := map[string]*list{}, ""
+	by, repository := map[string]list{}, ""
 	for _, name := range slices.Sorted(maps.Keys(components)) {
 		for _, a := range components[name] {
 			files := a.valueFiles()
@@ -136,16 +136,13 @@ func listed(components map[string][]*application) ([]list, error) {
 				}
 			}
 			if key := fmt.Sprintf("%06d %s", 999999-len(files), a.set.name); len(files) > 0 {
-				if by[key] == nil {
-					by[key] = &list{}
-				}
-				by[key].apps = append(by[key].apps, a)
+				by[key] = append(by[key], a)
 			}
 		}
 	}
 	var out []list
 	for _, key := range slices.Sorted(maps.Keys(by)) {
-		out = append(out, *by[key])
+		out = append(out, by[key])
 	}
 	return out, nil
 }
@@ -233,7 +230,7 @@ func (h *valueHierarchy) isShared(lists []list) error {
 	}
 	used := map[string]map[string]bool{}
 	for _, l := range lists {
-		for _, a := range l.apps {
+		for _, a := range l {
 			for _, f := range a.valueFiles() {
 				if f.File != nil {
 					if used[f.Path] == nil {
