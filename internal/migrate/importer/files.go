@@ -163,7 +163,7 @@ func (m *importer) applicationSetFiles(w *writer, components map[string][]*appli
 	for key, names := range sharing {
 		name := m.o.Group + "-" + names[0]
 		if len(sharing) == 1 {
-			name = m.o.Group
+			name, names = m.o.Group, names[:1]
 		}
 		var generators []any
 		for _, component := range names {
@@ -172,9 +172,6 @@ func (m *importer) applicationSetFiles(w *writer, components map[string][]*appli
 				delete(parameters, "component")
 			}
 			generators = append(generators, tree{"plugin": tree{"configMapRef": tree{"name": pluginConfiguration}, "input": tree{"parameters": parameters}}})
-			if len(sharing) == 1 {
-				break
-			}
 		}
 		b := blueprints[key]
 		spec := tree{"goTemplate": true, "goTemplateOptions": []any{"missingkey=error"}, "generators": generators, "template": b.template, "templatePatch": b.patch}

@@ -3,7 +3,6 @@ package importer
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
@@ -40,10 +39,9 @@ func each(generators any, f func(tree) bool) bool {
 // Options.Generated replaces such generators.
 func unfollowed(generators any) (found string) {
 	each(generators, func(g tree) bool {
-		for _, kind := range slices.Sorted(maps.Keys(g)) {
-			if g[kind] != nil && !slices.Contains(followed, kind) {
+		for kind := range g {
+			if g[kind] != nil && !slices.Contains(followed, kind) && (found == "" || kind < found) {
 				found = kind
-				break
 			}
 		}
 		return found == ""

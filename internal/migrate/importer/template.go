@@ -227,11 +227,9 @@ func policyOf(set tree) tree {
 
 // wavesOf returns the annotations of an ApplicationSet that say when and how Argo CD syncs it.
 func wavesOf(set tree) tree {
-	out := tree{}
-	for _, key := range []string{"argocd.argoproj.io/sync-wave", "argocd.argoproj.io/sync-options"} {
-		if text := manifest.Text(set, "metadata", "annotations", key); text != "" {
-			out[key] = text
-		}
-	}
+	out := manifest.Copy(manifest.At(set, "metadata", "annotations"))
+	maps.DeleteFunc(out, func(key string, _ any) bool {
+		return key != "argocd.argoproj.io/sync-wave" && key != "argocd.argoproj.io/sync-options"
+	})
 	return out
 }

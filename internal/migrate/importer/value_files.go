@@ -228,22 +228,17 @@ func (h *valueHierarchy) isShared(lists []list) error {
 	if len(h.levels) < 2 {
 		return unkept("all are at one level, so what clusters have in common stands several times")
 	}
-	used := map[string]map[string]bool{}
+	reader := map[string]string{} // a cluster, by file
 	for _, l := range lists {
 		for _, a := range l {
 			for _, f := range a.valueFiles() {
+				if cluster, isRead := reader[f.Path]; isRead && cluster != a.Cluster {
+					return nil
+				}
 				if f.File != nil {
-					if used[f.Path] == nil {
-						used[f.Path] = map[string]bool{}
-					}
-					used[f.Path][a.Cluster] = true
+					reader[f.Path] = a.Cluster
 				}
 			}
-		}
-	}
-	for _, clusters := range used {
-		if len(clusters) > 1 {
-			return nil
 		}
 	}
 	return unkept("no file is read by more than one cluster")
