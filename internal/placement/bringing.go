@@ -26,6 +26,8 @@ const (
 	labelTrue          = "true"
 	engineAnnotation   = "argosy.dev/engine"
 	engineIsExternally = "external"
+	// ExternalEngine is the annotation of a member whose engine the hub does not bring.
+	ExternalEngine = engineAnnotation + "=" + engineIsExternally
 )
 
 // bringing has, by component of the group fleet, the flag that brings it to a member.

@@ -17,13 +17,13 @@ import (
 // Engines lists the engines that an agent may run.
 var Engines = []string{fleet.EngineArgoCD, fleet.EngineFlux}
 
-// Member describes a new member. Labels and Annotations are key=value.
+// Member describes a new member.
 type Member struct {
 	Hub, Name, Tenant, Environment string
 	HubCluster                     bool
 	Secret, Agent, GitHubSecret    string
 	EnableRemote                   []string
-	Labels, Annotations            []string
+	Flags, Labels, Annotations     []string // key=value
 	// Class, if not empty, is the class of a cluster which the hub provisions.
 	Class, Version, NodesVersion string
 	Account, Region              string

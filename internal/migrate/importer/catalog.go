@@ -129,7 +129,7 @@ func (m *importer) selector(apps []*application) tree {
 	}
 	for cluster, member := range m.members {
 		own := map[string]string{} // as the fleet has them
-		for _, pair := range member.Labels {
+		for _, pair := range slices.Concat(member.Labels, member.Flags) {
 			key, value, _ := strings.Cut(pair, "=")
 			own[key] = value
 		}

@@ -3,6 +3,7 @@ package importer
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
@@ -22,6 +23,9 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 		all[name] = snapshot.NewFile(name, data, snapshot.MaxFileSize)
 	}
 	snap := snapshot.New("import", all)
+	if m.hasFlags {
+		m.findings(snap)
+	}
 	st, err := fleetstate.Build(nil, snap, m.facts())
 	if err != nil {
 		return 0, m.invalid(problem.From(err, problem.InvalidLayout, problem.Pos{}))
@@ -30,18 +34,14 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 		return 0, m.invalid(st.Problems)
 	}
 	m.noteReplaced(st)
-	type result struct {
-		verify.Application
-		metadata tree
-	}
-	made := map[string]result{}
+	made := map[string]application{}
 	hub := expand.New(expand.Options{State: st, Snapshot: snap, Hub: m.o.Hub, Tools: m.o.Tools})
 	var failed error
 	hub.Walk(false, func(o *object.Object) bool {
 		if !o.Application() {
 			return true
 		}
-		a := result{metadata: manifest.MetadataOf(o.Tree)}
+		a := application{metadata: manifest.MetadataOf(o.Tree)}
 		// As in its template, like the original: with progressive syncs, neither syncs by itself.
 		if a.Application, failed = m.reader.Read(o.Unsteered().Tree); failed != nil {
 			return false
@@ -55,13 +55,18 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 	if found := problem.Errors(hub.Problems()); len(found) > 0 {
 		return 0, m.invalid(found)
 	}
+	differs := func(cluster string, pos problem.Pos, name, found string) {
+		subject := fmt.Sprintf("Application %q", name)
+		m.report(pos, subject, found)
+		m.differs[cluster] = append(m.differs[cluster], subject+": "+found)
+	}
 	for _, a := range apps {
-		subject := fmt.Sprintf("Application %q", a.Name)
-		key := m.members[a.Cluster].Name + "\n" + a.component
+		cluster := m.members[a.Cluster].Name
+		key := cluster + "\n" + a.component
 		ours, ok := made[key]
 		delete(made, key)
 		if !ok {
-			m.report(a.set.pos, subject, fmt.Sprintf("the fleet does not make component %q on cluster %q", a.component, a.Cluster))
+			differs(cluster, a.set.pos, a.Name, fmt.Sprintf("the fleet does not make component %q on cluster %q", a.component, a.Cluster))
 			continue
 		}
 		found := verify.Differences(ours.Application, a.Application)
@@ -75,14 +80,15 @@ func (m *importer) check(files map[string][]byte, apps []*application) (equal in
 			}
 		}
 		for _, d := range found {
-			m.report(a.set.pos, subject, fmt.Sprintf("%s is %s, and was %s", strings.Join(d.Path, "."), verify.Shown(d.Ours, 200), verify.Shown(d.Live, 200)))
+			differs(cluster, a.set.pos, a.Name, fmt.Sprintf("%s is %s, and was %s", strings.Join(d.Path, "."), verify.Shown(d.Ours, 200), verify.Shown(d.Live, 200)))
 		}
 		if len(found) == 0 {
 			equal++
 		}
 	}
-	for _, extra := range made {
-		m.report(problem.Pos{}, fmt.Sprintf("Application %q", extra.Name), "no ApplicationSet makes it")
+	for _, key := range slices.Sorted(maps.Keys(made)) {
+		cluster, _, _ := strings.Cut(key, "\n")
+		differs(cluster, problem.Pos{}, made[key].Name, "no ApplicationSet makes it")
 	}
 	return equal, nil
 }

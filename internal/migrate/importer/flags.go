@@ -4,8 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/snapshot"
+	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
+	"github.com/argosy-hub/argosy/internal/change/lint"
+	"github.com/argosy-hub/argosy/internal/change/scaffold"
+	"github.com/argosy-hub/argosy/internal/fleet"
 	"github.com/argosy-hub/argosy/internal/fleet/facts"
 	"github.com/argosy-hub/argosy/internal/fleet/release"
 	"github.com/argosy-hub/argosy/internal/fleetstate"
@@ -13,24 +20,96 @@ import (
 	"github.com/argosy-hub/argosy/internal/placement"
 )
 
-// memberFlags are flags of member files, beside enable_remote_<group>.
-var memberFlags = []string{placement.FlagRemote, "use_external_secrets", "push_argo_secrets", "githubSecret", "use_fleet_ack", "use_argocd_ingress"}
+const enableRemote = "enable_remote_"
 
-// withoutFlags returns a cluster's labels without the labels that a member file has as flags. As
-// flags they would hand the group to an engine of the cluster, away from the imported
-// ApplicationSets, or need components that no ApplicationSet has. They stay on the cluster's
-// Secret, where selectors read them.
+// flagNames returns the names of the flags that the fleet has, in the order of withFlags.
+func (m *importer) flagNames() []string {
+	return append(slices.Clone(fleet.Flags), enableRemote+m.o.Group)
+}
+
+// withoutFlags returns a cluster's labels without those that become flags.
 func (m *importer) withoutFlags(cluster string, of map[string]string) map[string]string {
-	of = maps.Clone(of)
-	for _, flag := range slices.Sorted(maps.Keys(of)) {
-		value := of[flag]
-		if value == "false" || !strings.HasPrefix(flag, "enable_remote_") && !slices.Contains(memberFlags, flag) {
-			continue
+	out := map[string]string{}
+	for key, value := range of {
+		switch group, isRemote := strings.CutPrefix(key, enableRemote); {
+		case slices.Contains(m.flagNames(), key):
+			m.hasFlags = true
+		case isRemote && value != "false":
+			m.note("label %s=%s of %s is not a flag: the fleet has no group %s", key, value, cluster, group)
+			fallthrough
+		default:
+			out[key] = value
 		}
-		delete(of, flag)
-		m.note("left out label %s=%s of %s: the member file has a flag of this name, which changes who deploys what", flag, value, cluster)
 	}
-	return of
+	return out
+}
+
+// withFlags adds each flag to the members that have it as a label, if the fleet then makes the same
+// Applications on them, and lint has no other finding. It notes the others; their labels stay on
+// the clusters' Secrets, where selectors read them. What is false by default is added only if an
+// ApplicationSet reads it.
+func (m *importer) withFlags(r *Result, before []problem.Problem, sets []applicationSet, components map[string][]*application, apps []*application) (*Result, error) {
+	base := m.differs
+	for _, name := range m.flagNames() {
+		isRead := slices.ContainsFunc(sets, func(s applicationSet) bool { return strings.Contains(string(manifest.Canonical(s.tree)), name) })
+		tried := map[*scaffold.Member]scaffold.Member{} // as they were
+		for _, c := range m.known {
+			member := m.members[m.nameOf(c)]
+			byDefault := name == "use_external_secrets" && slices.Contains(member.Flags, placement.FlagRemote+"=true")
+			if value, ok := c.Labels[name]; ok && (value != strconv.FormatBool(byDefault) || isRead && !byDefault) {
+				tried[member] = *member
+				m.setFlag(member, name, value)
+			}
+		}
+		for len(tried) > 0 {
+			next, err := m.made(before, components, apps)
+			count := len(tried)
+			for member, was := range tried {
+				found := slices.DeleteFunc(m.differs[member.Name], func(text string) bool { return slices.Contains(base[member.Name], text) })
+				if len(found) > 0 {
+					m.note("left out label %s of %s; with the flag: %s", member.Flags[len(was.Flags)], member.Name, found[0])
+					*member = was
+					delete(tried, member)
+				}
+			}
+			if len(tried) == count {
+				if err != nil {
+					return nil, err
+				}
+				r = next
+				break
+			}
+		}
+	}
+	r.Notes = slices.Sorted(maps.Keys(m.notes))
+	return r, nil
+}
+
+// setFlag sets a flag of a member. The engine of an agent is there, and not by the group fleet.
+func (m *importer) setFlag(member *scaffold.Member, name, value string) {
+	member.Flags = append(slices.Clip(member.Flags), name+"="+value)
+	if value == "true" && name == placement.FlagRemote && m.o.Group != fleetstate.FleetGroup && !slices.Contains(member.Annotations, placement.ExternalEngine) {
+		member.Annotations = slices.Concat(member.Annotations, []string{placement.ExternalEngine})
+	}
+	for _, pair := range member.Annotations {
+		if secret, ok := strings.CutPrefix(pair, m.o.Group+"_repo_secret="); ok && value == "true" && name == "githubSecret" {
+			member.Flags = append(member.Flags, "githubSecretName="+secret)
+		}
+	}
+}
+
+// findings records what lint reports of the members: without facts, in which the labels that may
+// become flags have effects, too.
+func (m *importer) findings(snap *snapshot.Snapshot) {
+	st, err := fleetstate.Build(nil, snap, facts.Set{})
+	if err != nil {
+		return
+	}
+	for _, p := range lint.Run(st, m.o.Tools) {
+		if p.Reason != problem.NoEffect {
+			m.differs[p.Cluster] = append(m.differs[p.Cluster], p.Message())
+		}
+	}
 }
 
 // facts returns the facts in the clusters' Secrets, by member.

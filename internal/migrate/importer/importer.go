@@ -81,6 +81,8 @@ type importer struct {
 	releases     []string // of the group
 	addsReleases bool     // that labels of clusters name
 	notes        map[string]bool
+	hasFlags     bool                // as labels of clusters
+	differs      map[string][]string // findings of the last check, by member
 	all          int
 	left         []string
 	problems     []problem.Problem
@@ -160,7 +162,7 @@ func Import(o Options) (*Result, error) {
 	if err := m.checkNames(components); err != nil {
 		return nil, err
 	}
-	return m.fleet(components, apps)
+	return m.fleet(sets, components, apps)
 }
 
 // nothing returns the error of an import without any Application.
@@ -230,31 +232,34 @@ func (m *importer) components(sets []applicationSet, apps []*application) (map[s
 }
 
 // fleet creates the files, and checks them: with the value files in their places if that gives the
-// same Applications, else with factored values.
-func (m *importer) fleet(components map[string][]*application, apps []*application) (*Result, error) {
-	before := slices.Clone(m.problems)
+// same Applications, else with factored values. Then it adds the members' flags.
+func (m *importer) fleet(sets []applicationSet, components map[string][]*application, apps []*application) (*Result, error) {
+	before := m.problems
 	kept, why := m.recognize(components)
 	if kept != nil && m.o.Factor {
-		why = unkept("as --factor says")
-	} else if m.kept = kept; kept != nil {
-		r, err := m.made(components, apps)
-		if err == nil && r.Equal == len(apps) {
-			return r, nil
-		}
-		if why = err; err == nil {
-			why = m.problems[len(before):][0]
-		}
-		m.kept, m.problems = nil, before
+		kept, why = nil, unkept("as --factor says")
 	}
-	r, err := m.made(components, apps)
-	if err == nil && why != nil {
+	m.kept = kept
+	r, err := m.made(before, components, apps)
+	if kept != nil && (err != nil || r.Equal < len(apps)) {
+		if why = err; err == nil {
+			why = m.problems[len(before)]
+		}
+		m.kept = nil
+		r, err = m.made(before, components, apps)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r, err = m.withFlags(r, before, sets, components, apps); err == nil && why != nil {
 		r.Unkept = why.Error()
 	}
 	return r, err
 }
 
-// made creates the files, and checks them.
-func (m *importer) made(components map[string][]*application, apps []*application) (*Result, error) {
+// made creates the files, and checks them, with the problems of before.
+func (m *importer) made(before []problem.Problem, components map[string][]*application, apps []*application) (*Result, error) {
+	m.problems, m.differs = slices.Clone(before), map[string][]string{}
 	files, lines, err := m.files(components)
 	if err != nil {
 		return nil, err
@@ -276,6 +281,6 @@ func (m *importer) made(components map[string][]*application, apps []*applicatio
 	if r.Equal, err = m.check(files, apps); err != nil {
 		return nil, err
 	}
-	r.Notes, r.Problems = slices.Sorted(maps.Keys(m.notes)), problem.Sorted(m.problems)
+	r.Problems = problem.Sorted(m.problems)
 	return r, nil
 }

@@ -2,7 +2,6 @@ package importer
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -21,10 +20,10 @@ func (m *importer) readReleases() error {
 	return err
 }
 
-// withReleases returns a cluster's labels with releases that the fleet has. A label with an unknown
-// release gets the first one, to which such a repository's ApplicationSets fall back.
+// withReleases sets releases that the fleet has in a cluster's labels, and returns these. A label
+// with an unknown release gets the first one, to which such a repository's ApplicationSets fall
+// back.
 func (m *importer) withReleases(cluster string, of map[string]string) map[string]string {
-	of = maps.Clone(of)
 	group := release.LabelOf(m.o.Group)
 	if named := of[group]; m.addsReleases && named != "" && !slices.Contains(m.releases, named) {
 		m.releases = append(m.releases, named)
@@ -34,9 +33,6 @@ func (m *importer) withReleases(cluster string, of map[string]string) map[string
 		named, isLabelled := of[label]
 		if slices.Contains(types, named) || !isLabelled && slices.Contains(types, release.DefaultType) {
 			continue
-		}
-		if of == nil {
-			of = map[string]string{}
 		}
 		of[label] = types[0]
 		why := fmt.Sprintf("it named %q, which is not a release", named)
