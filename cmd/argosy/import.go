@@ -126,6 +126,7 @@ Exit status 0: all Applications are equal in spec. 1: the fleet is written, and 
 	cmd.Flags().StringVar(&options.Hub, "hub", "", "the `name` of the hub, whose Argo CD runs the ApplicationSets (required)")
 	cmd.Flags().StringVar(&options.Group, "group", "addons", "the `name` of the components' group")
 	cmd.Flags().StringVar(&out, "out", "", "the new `folder` of the fleet (required)")
+	cmd.Flags().StringArrayVar(&options.Roots, "root", nil, "import only what the roots at this `path` make; may be repeated")
 	cmd.Flags().StringArrayVar(&exported, "applicationsets", nil, "a `file` of ApplicationSets to read instead of the repository's (kubectl get applicationsets -o yaml); may be repeated")
 	cmd.Flags().BoolVar(&options.Factor, "factor", false, "write each value once, at its level, although the repository's value files form a hierarchy")
 	cmd.Flags().BoolVar(&live, "live", false, "with --context: read the hub's ApplicationSets instead of the repository's")

@@ -58,13 +58,8 @@ a hint. With an error the exit status is 1, with --strict also with a warning.`,
 	outputFlag(cmd, &output, "text", "json", "yaml", "sarif")
 	factsFlag(cmd, &factsFrom)
 	cmd.Flags().StringVar(&records, "records", "", "`folder` with the members' records, FOLDER/SECRET.json by the names of their secrets, which are checked as well")
-	strictFlag(cmd, &isStrict)
+	cmd.Flags().BoolVar(&isStrict, "strict", false, "end with status 1 for warnings, too")
 	return cmd
-}
-
-// strictFlag adds --strict.
-func strictFlag(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "strict", false, "end with status 1 for warnings, too")
 }
 
 // lint reads the folder as it is, and returns its findings; records may be empty.

@@ -68,7 +68,7 @@ review post shows what it writes in the pull or merge request.`,
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "write the `folder` with comment.md, plan.md, plan.html, lint.txt and lint.sarif; default: the comment to standard output")
-	strictFlag(cmd, &isStrict)
+	cmd.Flags().BoolVar(&isStrict, "strict", false, "end with status 1 for warnings, too")
 	factsFlag(cmd, &factsFrom)
 	without.flags(cmd)
 	charts.flags(cmd)

@@ -8,32 +8,14 @@ import (
 
 // Finding is a problem as reports write it.
 type Finding struct {
-	// Reason is a stable code; docs/reference/problems.md describes each.
-	Reason   Reason   `json:"reason"`
-	Severity Severity `json:"severity" jsonschema:"enum=error,enum=warning,enum=note"`
-	// Position is where the problem is.
-	Position Pos `json:"position,omitzero"`
+	Problem
 	// Message says what is wrong in one line, without position and hints.
 	Message string `json:"message"`
-	// Subject, Found and Expected are the message's parts.
-	Subject  string `json:"subject,omitempty"`
-	Found    string `json:"found,omitempty"`
-	Expected string `json:"expected,omitempty"`
-	// Hints say how to fix it.
-	Hints []string `json:"hints,omitempty"`
-	// Related are further places that take part.
-	Related []Pos `json:"related,omitempty"`
-	// Hub and Cluster name the member concerned, if it is one member alone.
-	Hub     string `json:"hub,omitempty"`
-	Cluster string `json:"cluster,omitempty"`
 }
 
 // NewFinding reports a problem.
 func NewFinding(p Problem) Finding {
-	f := Finding{
-		Reason: p.Reason, Severity: p.Severity, Position: p.Pos, Subject: p.Subject, Found: p.Found,
-		Expected: p.Expected, Hints: p.Hints, Related: p.Related, Hub: p.Hub, Cluster: p.Cluster,
-	}
+	f := Finding{Problem: p}
 	p.Hints, p.Related = nil, nil
 	f.Message = p.Message()
 	return f

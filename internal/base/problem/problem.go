@@ -158,9 +158,11 @@ const (
 
 // Problem is one finding. Reason and Severity are required; Found and Expected are short phrases.
 type Problem struct {
+	// Reason is a stable code; docs/reference/problems.md describes each.
 	Reason   Reason   `json:"reason"`
-	Severity Severity `json:"severity"`
-	Pos      Pos      `json:"position,omitzero"`
+	Severity Severity `json:"severity" jsonschema:"enum=error,enum=warning,enum=note"`
+	// Pos is where the problem is.
+	Pos Pos `json:"position,omitzero"`
 	// Subject names what the finding is about, for example `member "prod-eu-1"` or `key "tenannt"`.
 	Subject  string `json:"subject,omitempty"`
 	Found    string `json:"found,omitempty"`

@@ -31,8 +31,8 @@ func (p *Printer) Findings(fs []problem.Finding, omitted int) {
 // Finding prints a finding, with its hints and related places on lines of their own.
 func (p *Printer) Finding(f problem.Finding) {
 	where := ""
-	if !f.Position.IsZero() {
-		where = p.Bold(f.Position.String()+":") + " "
+	if !f.Pos.IsZero() {
+		where = p.Bold(f.Pos.String()+":") + " "
 	}
 	severity := p.Yellow(string(f.Severity) + ":")
 	if f.Severity == problem.Error {

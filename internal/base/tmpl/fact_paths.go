@@ -44,22 +44,16 @@ func (r *factReads) node(n parse.Node, top bool) {
 	}
 	switch n := n.(type) {
 	case *parse.ListNode:
-		if n == nil {
-			return
-		}
-		for _, child := range n.Nodes {
-			r.node(child, top)
+		for i := 0; n != nil && i < len(n.Nodes); i++ {
+			r.node(n.Nodes[i], top)
 		}
 	case *parse.ActionNode:
 		r.node(n.Pipe, top)
 	case *parse.TemplateNode:
 		r.node(n.Pipe, top)
 	case *parse.PipeNode:
-		if n == nil {
-			return
-		}
-		for _, c := range n.Cmds {
-			r.command(c, top)
+		for i := 0; n != nil && i < len(n.Cmds); i++ {
+			r.command(n.Cmds[i], top)
 		}
 	case *parse.ChainNode:
 		r.node(n.Node, top)

@@ -119,8 +119,11 @@ func (h *Hub) overlays(dirs []string, roots []*object.Object) []*object.Object {
 		}
 		if top != "" && !followed[top] {
 			root, below := h.folderRoot(top)
+			if root == nil {
+				continue // which is reported
+			}
 			others := slices.DeleteFunc(slices.Clone(roots), func(o *object.Object) bool { return all[top][o.Pos.File] })
-			if followed[top] = root != nil && !slices.ContainsFunc(others, func(o *object.Object) bool {
+			if followed[top] = !slices.ContainsFunc(others, func(o *object.Object) bool {
 				return slices.ContainsFunc(below, func(x *object.Object) bool { return x.Kind() == o.Kind() && x.Name() == o.Name() })
 			}); followed[top] {
 				h.learnAddress(below)

@@ -112,9 +112,12 @@ func (p *Pipelines) hub(st *fleetstate.State, s, beside *snapshot.Snapshot, hub 
 }
 
 // hubs returns the expansions of all hubs of a state, by name, or only of one. They follow nothing
-// remote.
+// remote, and have no roots without a fleet: nothing there queries the service.
 func (p *Pipelines) hubs(st *fleetstate.State, s *snapshot.Snapshot, only string) map[string]*expand.Hub {
 	out := map[string]*expand.Hub{}
+	if hasStandIn(s) {
+		s = snapshot.FromMap(nil)
+	}
 	for _, hub := range st.Fleet.Hubs() {
 		if only == "" || only == hub {
 			out[hub] = p.hub(st, s, nil, hub, &p.cache, nil)

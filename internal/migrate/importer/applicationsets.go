@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
-	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/change/expand"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
@@ -27,7 +26,6 @@ type applicationSet struct {
 	name, namespace string
 	tree, plain     tree
 	pos             problem.Pos
-	isBuilt         bool // by a kustomization that changes it
 }
 
 // setOf returns an object as an ApplicationSet or a plain Application; not ok for another object.
@@ -61,7 +59,7 @@ func (m *importer) applicationSets() []applicationSet {
 	seen, templates := map[string]problem.Pos{}, map[string]int{}
 	files := slices.Clone(m.o.ApplicationSets)
 	isNamed := len(files) > 0 // by the user: then whatever a file's name
-	if !isNamed {
+	if !isNamed && len(m.o.Roots) == 0 {
 		for _, p := range m.o.Repositories.Own.Snapshot.Paths() {
 			files = append(files, m.o.Repositories.Own.Snapshot.File(p))
 		}
@@ -113,7 +111,6 @@ func (m *importer) applicationSets() []applicationSet {
 	for _, file := range slices.Sorted(maps.Keys(templates)) {
 		m.report(problem.Pos{File: file, Line: templates[file]}, "the file", "is a template of a chart", renderHint)
 	}
-	m.reportKustomized(out)
 	return out
 }
 
@@ -133,10 +130,10 @@ func (m *importer) rendered(sets []applicationSet, templates map[string]int) []a
 	for i, s := range sets {
 		places[s.key()] = i
 	}
-	h := expand.New(expand.Options{State: st, Snapshot: snap, Hub: m.o.Hub, Tools: m.o.Tools, At: own.At, HasNoFleet: true, Clusters: m.known})
+	h := expand.New(expand.Options{State: st, Snapshot: snap, Hub: m.o.Hub, Tools: m.o.Tools, At: own.At, HasNoFleet: true, Roots: m.o.Roots, Clusters: m.known})
 	h.Walk(false, func(o *object.Object) bool {
 		s, ok := setOf(o.Tree, o.Pos)
-		if !ok || o.Parent == nil || o.Parent.IsSet() || o.Engine != fleet.OwnerHub {
+		if !ok || o.Parent == nil && (len(m.o.Roots) == 0 || !o.Written()) || o.Parent != nil && o.Parent.IsSet() || o.Engine != fleet.OwnerHub {
 			return true
 		}
 		i, isThere := places[s.key()]
@@ -144,13 +141,15 @@ func (m *importer) rendered(sets []applicationSet, templates map[string]int) []a
 		case !isThere:
 			sets = append(sets, s)
 		case !verify.Equal([]any{sets[i].tree, sets[i].plain}, []any{s.tree, s.plain}):
-			s.pos, s.isBuilt = sets[i].pos, true
+			s.pos = sets[i].pos
 			sets[i] = s
 		}
 		return true
 	})
 	for _, p := range h.Problems() {
-		if p.Reason == problem.DuplicateName && all[p.Pos.File] > 0 {
+		f := own.Snapshot.File(p.Pos.File)
+		isOverlay := f != nil && source.Transforms(f) || source.KustomizationOf(own.Snapshot, p.Pos.File) != nil
+		if p.Reason == problem.DuplicateName && all[p.Pos.File] > 0 || p.Reason == problem.NotExpanded && isOverlay {
 			m.problems = append(m.problems, p)
 		}
 	}
@@ -164,29 +163,6 @@ func isMade(app tree) bool {
 }
 
 const renderHint = "render it (helm template), and give the output: --applicationsets FILE"
-
-// reportKustomized reports kustomizations that change ApplicationSets, which are read as they are.
-func (m *importer) reportKustomized(sets []applicationSet) {
-	for _, f := range m.o.Repositories.Own.Snapshot.FilesUnder("") {
-		below := source.Resources(f)
-		if len(below) == 0 {
-			continue
-		}
-		doc, _ := yamldoc.ParseLenient(f.Path, f.Data, nil)
-		for _, key := range source.Transformers {
-			n := doc.Root.Get(key)
-			if n.IsNull() {
-				continue
-			}
-			for _, s := range sets {
-				if !s.isBuilt && slices.ContainsFunc(below, func(r string) bool { return s.pos.File == r || strings.HasPrefix(s.pos.File, r+"/") }) {
-					m.report(doc.Pos(n), s.subject(), fmt.Sprintf("is changed by %s of a kustomization, and read without it", key),
-						"build it (kustomize build), and give the output: --applicationsets FILE")
-				}
-			}
-		}
-	}
-}
 
 var kindOf = regexp.MustCompile(`^\s*(?:-\s+)?["']?kind["']?\s*:\s*["']?ApplicationSet["']?\s*(?:#.*|,\s*)?$`)
 

@@ -27,8 +27,10 @@ type Options struct {
 	// Repositories are the repositories that ApplicationSets read. Own holds the ApplicationSets
 	// and is required.
 	Repositories *verify.Repositories
-	// ApplicationSets are files to read instead of the repository's ApplicationSets.
+	// ApplicationSets are files to read instead of the repository's ApplicationSets. Roots are the
+	// paths of those of its roots that count; by default all do.
 	ApplicationSets []*snapshot.File
+	Roots           []string
 	// Clusters are the clusters that Argo CD knows; nil for the cluster Secrets in the repository.
 	Clusters []expand.Cluster
 	// Generated are the parameter sets of generators that cannot be run, by ApplicationSet.

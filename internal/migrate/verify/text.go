@@ -38,8 +38,8 @@ func (v Verification) WriteText(w io.Writer) error {
 	}
 	for _, p := range v.Problems {
 		at := ""
-		if !p.Position.IsZero() {
-			at = p.Position.String() + ": "
+		if !p.Pos.IsZero() {
+			at = p.Pos.String() + ": "
 		}
 		fmt.Fprintf(&b, "error: %s%s\n", at, p.Message)
 		for _, hint := range p.Hints {

@@ -2,7 +2,9 @@ package query
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -61,80 +63,46 @@ func Parse(parameters []byte, defaultHub string) (Query, error) {
 	if err := dec.Decode(&raw); err != nil {
 		return Query{}, problem.BadRequest("input.parameters: expected an object")
 	}
-	r := Query{Hub: defaultHub}
+	r := Query{}
+	text := map[string]*string{"view": (*string)(&r.View), "hub": &r.Hub, "group": &r.Group, "component": &r.Component, "release": &r.Release, "owner": &r.Owner}
 	known := []string{"view", "hub", "group", "component", "release", "base", "selector", "owner"}
-	keys := make([]string, 0, len(raw))
-	for key := range raw {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
-		v := raw[key]
-		if v == nil {
-			continue
-		}
-		switch key {
-		case "base":
-			m, ok := v.(map[string]any)
-			if !ok {
-				return Query{}, problem.BadRequest("input.parameters.base: expected an object, a catalog entry")
-			}
-			if deeper(m, yamldoc.MaxDepth) {
-				return Query{}, problem.BadRequest("input.parameters.base: values nested deeper than the limit; expected at most %d levels", yamldoc.MaxDepth)
-			}
-			r.Base = m
-			continue
-		case "selector":
+	for _, key := range slices.Sorted(maps.Keys(raw)) {
+		v, to := raw[key], text[key]
+		s, isText := v.(string)
+		m, isObject := v.(map[string]any)
+		switch {
+		case v == nil:
+		case key == "selector":
 			r.Selector = v
-			continue
-		}
-		s, ok := v.(string)
-		if !ok && slices.Contains(known, key) {
-			return Query{}, problem.BadRequest("input.parameters.%s: expected a string", key)
-		}
-		switch key {
-		case "view":
-			r.View = View(s)
-		case "hub":
-			if s != "" {
-				r.Hub = s
-			}
-		case "group":
-			r.Group = s
-		case "component":
-			r.Component = s
-		case "release":
-			r.Release = s
-		case "owner":
-			r.Owner = s
-		default:
+		case key == "base" && !isObject:
+			return Query{}, problem.BadRequest("input.parameters.base: expected an object, a catalog entry")
+		case key == "base" && deeper(m, yamldoc.MaxDepth):
+			return Query{}, problem.BadRequest("input.parameters.base: values nested deeper than the limit; expected at most %d levels", yamldoc.MaxDepth)
+		case key == "base":
+			r.Base = m
+		case to == nil:
 			return Query{}, problem.BadRequest("input.parameters: unknown key %q%s; expected %s", key, problem.Hint(key, known), strings.Join(known, ", "))
+		case !isText:
+			return Query{}, problem.BadRequest("input.parameters.%s: expected a string", key)
+		default:
+			*to = s
 		}
 	}
+	r.Hub = cmp.Or(r.Hub, defaultHub)
 	return r, nil
 }
 
 // deeper reports whether a value decoded by encoding/json has more than some levels. A request is
 // small, yet its values are written once for each cluster and indented by their depth.
 func deeper(v any, levels int) bool {
-	if levels < 0 {
-		return true
-	}
+	below := func(v any) bool { return deeper(v, levels-1) }
 	switch v := v.(type) {
 	case map[string]any:
-		for _, below := range v {
-			if deeper(below, levels-1) {
-				return true
-			}
-		}
+		return levels < 0 || slices.ContainsFunc(slices.Collect(maps.Values(v)), below)
 	case []any:
-		for _, below := range v {
-			if deeper(below, levels-1) {
-				return true
-			}
-		}
+		return levels < 0 || slices.ContainsFunc(v, below)
 	}
-	return false
+	return levels < 0
 }
 
 // Checked is a query that has been checked.

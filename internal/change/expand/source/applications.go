@@ -80,13 +80,13 @@ func keysOf(f *snapshot.File) manifest.Tree {
 	return t
 }
 
-// Transformers are the keys of a kustomization that change the objects below it.
-var Transformers = []string{"patches", "patchesStrategicMerge", "patchesJson6902", "namePrefix", "nameSuffix", "replacements", "vars", "transformers", "components"}
+// transformers are the keys of a kustomization that change the objects below it.
+var transformers = []string{"patches", "patchesStrategicMerge", "patchesJson6902", "namePrefix", "nameSuffix", "replacements", "vars", "transformers", "components"}
 
 // Transforms reports whether a file is a kustomization that changes the objects below it.
 func Transforms(f *snapshot.File) bool {
 	t := keysOf(f)
-	return slices.ContainsFunc(Transformers, func(key string) bool { return t[key] != nil })
+	return slices.ContainsFunc(transformers, func(key string) bool { return t[key] != nil })
 }
 
 // Resources returns the files and folders that a kustomization names; nil for another file.

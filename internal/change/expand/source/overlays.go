@@ -9,56 +9,50 @@ import (
 )
 
 // Overlays are the kustomizations of a repository by folder, each with the files and folders that
-// it is built from, at any depth.
+// it is made of, at any depth.
 type Overlays map[string]map[string]bool
 
 // OverlaysOf returns the kustomizations of a repository.
 func OverlaysOf(snap *snapshot.Snapshot) Overlays {
-	out := Overlays{}
+	resources, out := map[string][]string{}, Overlays{}
 	for _, f := range snap.FilesUnder("") {
-		if dir := path.Dir(f.Path); len(Resources(f)) > 0 {
-			out[dir] = map[string]bool{}
-			reach(snap, dir, out[dir])
+		if below := Resources(f); len(below) > 0 {
+			resources[path.Dir(f.Path)] = below
+		}
+	}
+	for dir := range resources {
+		out[dir] = map[string]bool{}
+		for next := slices.Clone(resources[dir]); len(next) > 0; next = next[1:] {
+			if !out[dir][next[0]] {
+				out[dir][next[0]] = true
+				next = append(next, resources[next[0]]...)
+			}
 		}
 	}
 	return out
 }
 
-func reach(snap *snapshot.Snapshot, dir string, seen map[string]bool) {
-	f := KustomizationOf(snap, dir)
-	if f == nil {
-		return
-	}
-	for _, below := range Resources(f) {
-		if !seen[below] {
-			seen[below] = true
-			reach(snap, below, seen)
+// Above returns the kustomization of which no other is made, and that is made of the one of a
+// folder, or is that. It is empty where another one is made of the same files.
+func (o Overlays) Above(dir string) string {
+	var tops []string
+	for at, from := range o {
+		sharesFile := func(file string) bool { return from[file] }
+		if (at == dir || from[dir] || slices.ContainsFunc(slices.Collect(maps.Keys(o[dir])), sharesFile)) && !o.isPart(at) {
+			tops = append(tops, at)
 		}
 	}
+	if len(tops) != 1 {
+		return ""
+	}
+	return tops[0]
 }
 
-// Above returns the kustomization that is built from the one of a folder, or is that, and from
-// which no other is built. It is empty where there are several, or where another one is built from
-// the same files.
-func (o Overlays) Above(dir string) (top string) {
-	for at, from := range o {
-		if at != dir && !from[dir] || slices.ContainsFunc(slices.Collect(maps.Values(o)), func(other map[string]bool) bool { return other[at] }) {
-			continue
-		}
-		if top != "" {
-			return ""
-		}
-		top = at
-	}
-	for at, from := range o {
-		if at == top || o[top][at] {
-			continue
-		}
-		for file := range from {
-			if o[top][file] {
-				return ""
-			}
+func (o Overlays) isPart(dir string) bool {
+	for _, from := range o {
+		if from[dir] {
+			return true
 		}
 	}
-	return top
+	return false
 }

@@ -120,12 +120,12 @@ func resultOf(f problem.Finding, rule int) sarifResult {
 		Message:             sarifText{strings.Join(append([]string{f.Message}, f.Hints...), "; ")},
 		PartialFingerprints: map[string]string{"argosy/v1": fingerprint(f)},
 	}
-	if f.Position.Repository != "" { // no file of the checkout: the layout names the mount
-		out.Message.Text = f.Position.String() + ": " + out.Message.Text
-		f.Position = problem.Pos{File: fleet.LayoutFile}
+	if f.Pos.Repository != "" { // no file of the checkout: the layout names the mount
+		out.Message.Text = f.Pos.String() + ": " + out.Message.Text
+		f.Pos = problem.Pos{File: fleet.LayoutFile}
 	}
-	if !f.Position.IsZero() {
-		out.Locations = []sarifLocation{{PhysicalLocation: physical(f.Position)}}
+	if !f.Pos.IsZero() {
+		out.Locations = []sarifLocation{{PhysicalLocation: physical(f.Pos)}}
 	}
 	for i, p := range f.Related {
 		if p.Repository != "" {
@@ -140,7 +140,7 @@ func resultOf(f problem.Finding, rule int) sarifResult {
 
 // fingerprint identifies a finding from commit to commit, whatever its line.
 func fingerprint(f problem.Finding) string {
-	parts := []string{string(f.Reason), problem.Pos{Repository: f.Position.Repository, File: f.Position.File}.String(), f.Message, f.Hub, f.Cluster}
+	parts := []string{string(f.Reason), problem.Pos{Repository: f.Pos.Repository, File: f.Pos.File}.String(), f.Message, f.Hub, f.Cluster}
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:16])
 }

@@ -123,7 +123,7 @@ func TestReportsAreCut(t *testing.T) {
 		ps = append(ps, problem.Problem{Reason: problem.UnknownKey, Severity: severity, Pos: problem.Pos{File: fmt.Sprintf("f%05d", i)}, Found: "x"})
 	}
 	r := New("r", ps, 1, 1)
-	if r.Summary.Errors != 4000 || r.Summary.Warnings != 8000 || r.Summary.Omitted != 11_000 || len(r.Problems) != report.MaxFindings || r.Problems[0].Position.File != "f00000" {
+	if r.Summary.Errors != 4000 || r.Summary.Warnings != 8000 || r.Summary.Omitted != 11_000 || len(r.Problems) != report.MaxFindings || r.Problems[0].Pos.File != "f00000" {
 		t.Errorf("%+v, %d listed", r.Summary, len(r.Problems))
 	}
 	var text, json, sarif, some bytes.Buffer

@@ -94,7 +94,7 @@ func (p Plan) lines(name string) ([]string, error) {
 		"Hubs":   p.Hubs,
 		"Broken": grouped(p.Broken, func(b plan.Broken) string { return fmt.Sprint(b.Hub, " ", b.Revision, " ", b.Kept) }),
 		"Errors": grouped(errors, func(x Problem) string {
-			return strings.Join([]string{x.Revision, x.Position.String(), withoutSubject(x)}, "\n")
+			return strings.Join([]string{x.Revision, x.Pos.String(), withoutSubject(x)}, "\n")
 		}),
 		"NotFollowed": grouped(others, func(x Problem) string { return "found " + x.Found }),
 	})

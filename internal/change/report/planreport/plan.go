@@ -103,7 +103,7 @@ func (p *Plan) AddProblems(revision string, problems []problem.Problem) {
 	for _, x := range problem.OnePerPlace(problem.Sorted(problems)) {
 		f := Problem{revision, problem.NewFinding(x)}
 		same := func(y Problem) bool {
-			return y.Message == f.Message && y.Position == f.Position && y.Cluster == f.Cluster
+			return y.Message == f.Message && y.Pos == f.Pos && y.Cluster == f.Cluster
 		}
 		switch i := slices.IndexFunc(p.Problems, same); {
 		case i < 0:
