@@ -232,14 +232,7 @@ existing application, and a cluster or namespace that is not the team's.`,
 }
 
 // teams returns the names of all teams.
-func teams(st *fleetstate.State) (out []string) {
-	if table := st.Resolver().Teams(); table != nil {
-		for _, t := range table.Teams {
-			out = append(out, t.Name)
-		}
-	}
-	return out
-}
+func teams(st *fleetstate.State) []string { return st.Resolver().Teams().Names() }
 
 func newComponent(o *options) *cobra.Command {
 	var c scaffold.Component

@@ -5,19 +5,12 @@ import "github.com/argosy-hub/argosy/internal/base/problem"
 // FindMember finds a member by its name. An empty hub means the only hub with such a member.
 func (f *Fleet) FindMember(hub, name string) (*Member, *problem.QueryError) {
 	var found []*Member
-	var names []string
 	for _, h := range f.Hubs() {
-		if hub != "" && h != hub {
-			continue
-		}
-		for _, m := range f.Members(h) {
-			names = append(names, m.Name)
-			if m.Name == name {
-				found = append(found, m)
-			}
+		if m := f.Member(h, name); m != nil && (hub == "" || h == hub) {
+			found = append(found, m)
 		}
 	}
-	switch {
+	switch names := f.MemberNames(hub); {
 	case hub != "" && names == nil:
 		return nil, problem.BadRequest("hub %q has no member files%s", hub, problem.Hint(hub, f.Hubs()))
 	case len(found) == 0:
@@ -26,4 +19,16 @@ func (f *Fleet) FindMember(hub, name string) (*Member, *problem.QueryError) {
 		return nil, problem.BadRequest("cluster %q is a member of hubs %s and %s: name the hub", name, found[0].Hub, found[1].Hub)
 	}
 	return found[0], nil
+}
+
+// MemberNames returns the names of a hub's members, or with an empty hub of all.
+func (f *Fleet) MemberNames(hub string) (out []string) {
+	for _, h := range f.Hubs() {
+		for _, m := range f.Members(h) {
+			if hub == "" || h == hub {
+				out = append(out, m.Name)
+			}
+		}
+	}
+	return out
 }

@@ -147,12 +147,7 @@ func (h *Hold) Check(at yamldoc.At) {
 
 // strangersOf reports the clusters and groups that a hold names and the fleet lacks.
 func (f *Fleet) strangersOf(h *Hold) []problem.Problem {
-	var clusters []string
-	for _, hub := range f.Hubs() {
-		for _, m := range f.Members(hub) {
-			clusters = append(clusters, m.Name)
-		}
-	}
+	clusters := f.MemberNames("")
 	var out []problem.Problem
 	known := func(what, name string, names []string, pos problem.Pos) {
 		if !slices.Contains(names, name) {

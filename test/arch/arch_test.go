@@ -152,9 +152,8 @@ func TestBudgets(t *testing.T) {
 	t.Parallel()
 	const packageLimit = 2700
 	// What holds cells grows in rings, until the guard and the order of dependencies are holds,
-	// too. Repositories without a fleet have grown the expansion and the commands, and labels that
-	// become flags the import.
-	larger := map[string]int{"internal/rings": 3600, "internal/guard": 2850, "internal/change/expand": 3080, "internal/migrate/importer": 2720, "cmd/argosy": 2985}
+	// too. Repositories without a fleet have grown the expansion and the commands.
+	larger := map[string]int{"internal/rings": 3600, "internal/guard": 2850, "internal/change/expand": 3115, "cmd/argosy": 2975}
 	var weight struct{ lines, tests, scripts, names, words int }
 	lines := map[string]int{}
 	for _, s := range sources(t) {

@@ -33,7 +33,7 @@ type Options struct {
 	// nil for none.
 	Beside *snapshot.Snapshot
 	Hub    string
-	Tools    Tools
+	Tools  Tools
 	// Cache is shared with other revisions. It defaults to a new cache.
 	Cache *rendercache.Cache
 	// At reads another revision of this repository. Without it, other revisions cannot be read.

@@ -12,7 +12,6 @@ import (
 	"github.com/argosy-hub/argosy/internal/fleetstate"
 
 	"github.com/argosy-hub/argosy/internal/change/report/planreport"
-	"github.com/argosy-hub/argosy/internal/fleet/team"
 	"github.com/argosy-hub/argosy/internal/resolve/query"
 )
 
@@ -36,7 +35,7 @@ func (b Bounds) check(p planreport.Plan, base, head *fleetstate.State) (*planrep
 		var names []string
 		for _, st := range []*fleetstate.State{base, head} {
 			if t := st.Resolver().Teams(); t != nil {
-				names = append(names, teamNames(t)...)
+				names = append(names, t.Names()...)
 			}
 		}
 		if !slices.Contains(names, b.OnlyTeam) {
@@ -131,13 +130,6 @@ func (b Bounds) owns(component string, base, head *fleetstate.State) bool {
 		}
 	}
 	return found
-}
-
-func teamNames(t *team.Table) (out []string) {
-	for _, of := range t.Teams {
-		out = append(out, of.Name)
-	}
-	return out
 }
 
 // maxBeyond is how many changes beyond the bounds an error lists.

@@ -96,11 +96,7 @@ func (p *Pipelines) Objects(ctx context.Context, q RenderQuestion, hints ...stri
 	switch {
 	case q.Owner == fleet.OwnerHub:
 	case owner == nil:
-		var names []string
-		for _, m := range st.Fleet.Members(q.Hub) {
-			names = append(names, m.Name)
-		}
-		return nil, nil, problem.Usage(problem.Nearest(q.Owner, names), "--owner: hub %q has no member %q", q.Hub, q.Owner)
+		return nil, nil, problem.Usage(problem.Nearest(q.Owner, st.Fleet.MemberNames(q.Hub)), "--owner: hub %q has no member %q", q.Hub, q.Owner)
 	case !owner.Remote:
 		return nil, nil, problem.Usage(append([]string{"--owner hub renders what the hub deploys to it"}, hints...), "--owner: member %q has no engine of its own", q.Owner)
 	}

@@ -39,14 +39,8 @@ func NewApp(ctx context.Context, r Repository, a App) (*Draft, error) {
 	if err := a.check(d.layout); err != nil {
 		return nil, err
 	}
-	var known []string
 	table := st.Resolver().Teams()
-	if table != nil {
-		for _, t := range table.Teams {
-			known = append(known, t.Name)
-		}
-	}
-	if err := oneOf("--team", a.Team, "teams", known); err != nil {
+	if err := oneOf("--team", a.Team, "teams", table.Names()); err != nil {
 		return nil, err
 	}
 	owner := table.Team(a.Team)

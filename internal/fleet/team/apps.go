@@ -78,7 +78,7 @@ func (a *Apps) read(name string, catalogs []hierarchy.Layer, t *Table) {
 		a.invalid(place, subject, "has no team", "team: "+t.names())
 		return
 	case named.Kind != yamldoc.String || t.Team(named.Text()) == nil:
-		a.invalid(named.Pos(), subject, fmt.Sprintf("there is no team %q", named.Text()), t.names(), problem.Nearest(named.Text(), t.list())...)
+		a.invalid(named.Pos(), subject, fmt.Sprintf("there is no team %q", named.Text()), t.names(), problem.Nearest(named.Text(), t.Names())...)
 	default:
 		a.teams[name] = t.Team(named.Text())
 	}
@@ -343,8 +343,8 @@ func (t *Table) Team(name string) *Team {
 // IsOnAll reports whether the team is on all clusters of a tenant, future ones included.
 func (t *Team) IsOnAll(tenant string) bool { return tenant == t.Tenant && t.Clusters.IsEmpty() }
 
-// list returns the names of all teams.
-func (t *Table) list() (out []string) {
+// Names returns the names of all teams; none of a nil table.
+func (t *Table) Names() (out []string) {
 	if t != nil {
 		for _, team := range t.Teams {
 			out = append(out, team.Name)
@@ -355,7 +355,7 @@ func (t *Table) list() (out []string) {
 
 // names returns the names of all teams, for an error.
 func (t *Table) names() string {
-	if all := t.list(); len(all) > 0 {
+	if all := t.Names(); len(all) > 0 {
 		return "one of " + problem.Truncate(strings.Join(all, ", "), 200)
 	}
 	return "a file in " + Folder

@@ -133,11 +133,7 @@ func Check(st *fleetstate.State, r Query) (Checked, *problem.QueryError) {
 		return q, problem.BadRequest("hub %q has no member files%s; expected %s", r.Hub, problem.Hint(r.Hub, st.Fleet.Hubs()), st.Fleet.Layout.Members)
 	}
 	if q.Requester = st.OwnerName(r.Hub, r.Owner); q.Requester != fleet.OwnerHub && st.Fleet.Member(r.Hub, q.Requester) == nil {
-		names := make([]string, 0, len(st.Fleet.Members(r.Hub)))
-		for _, m := range st.Fleet.Members(r.Hub) {
-			names = append(names, m.Name)
-		}
-		return q, problem.BadRequest("owner %q is not a member of hub %q%s", q.Requester, r.Hub, problem.Hint(q.Requester, names))
+		return q, problem.BadRequest("owner %q is not a member of hub %q%s", q.Requester, r.Hub, problem.Hint(q.Requester, st.Fleet.MemberNames(r.Hub)))
 	}
 	if err := checkGroup(st, r); err != nil {
 		return q, err

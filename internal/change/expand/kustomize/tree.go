@@ -2,6 +2,7 @@ package kustomize
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -54,12 +55,7 @@ func (t tree) folders(dir string) ([]string, error) {
 	if err := t.visit(dir, found); err != nil {
 		return nil, err
 	}
-	out := make([]string, 0, len(found))
-	for d := range found {
-		out = append(out, d)
-	}
-	slices.Sort(out)
-	return out, nil
+	return slices.Sorted(maps.Keys(found)), nil
 }
 
 // visit adds a folder, and all folders from which it is built.
