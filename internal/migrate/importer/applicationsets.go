@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -60,9 +61,7 @@ func (m *importer) applicationSets() []applicationSet {
 	files := slices.Clone(m.o.ApplicationSets)
 	isNamed := len(files) > 0 // by the user: then whatever a file's name
 	if !isNamed && len(m.o.Roots) == 0 {
-		for _, p := range m.o.Repositories.Own.Snapshot.Paths() {
-			files = append(files, m.o.Repositories.Own.Snapshot.File(p))
-		}
+		files = m.o.Repositories.Own.Snapshot.FilesUnder("")
 	}
 	for _, f := range files {
 		if f.Err != nil && (isNamed || manifest.IsFile(f.Path)) {
@@ -104,10 +103,9 @@ func (m *importer) applicationSets() []applicationSet {
 				"fix it; or if it is a template of a chart, "+renderHint)
 		}
 	}
-	if isNamed {
-		return out
+	if !isNamed {
+		out = m.rendered(out, templates)
 	}
-	out = m.rendered(out, templates)
 	for _, file := range slices.Sorted(maps.Keys(templates)) {
 		m.report(problem.Pos{File: file, Line: templates[file]}, "the file", "is a template of a chart", renderHint)
 	}
@@ -146,12 +144,20 @@ func (m *importer) rendered(sets []applicationSet, templates map[string]int) []a
 		}
 		return true
 	})
+	overlays := source.OverlaysOf(own.Snapshot)
 	for _, p := range h.Problems() {
-		f := own.Snapshot.File(p.Pos.File)
-		isOverlay := f != nil && source.Transforms(f) || source.KustomizationOf(own.Snapshot, p.Pos.File) != nil
-		if p.Reason == problem.DuplicateName && all[p.Pos.File] > 0 || p.Reason == problem.NotExpanded && isOverlay {
-			m.problems = append(m.problems, p)
+		below, isOverlay := overlays[p.Pos.File] // which cannot be built
+		if f := own.Snapshot.File(p.Pos.File); f != nil && source.Transforms(f) {
+			below, isOverlay = overlays[path.Dir(f.Path)]
 		}
+		switch {
+		case p.Reason == problem.NotExpanded && isOverlay:
+			p.Hints = append(p.Hints, "what it is made of is left out")
+			sets = slices.DeleteFunc(sets, func(s applicationSet) bool { return below[s.pos.File] })
+		case p.Reason != problem.DuplicateName || all[p.Pos.File] == 0:
+			continue
+		}
+		m.problems = append(m.problems, p)
 	}
 	return sets
 }
