@@ -1,8 +1,6 @@
 package expand
 
 import (
-	"fmt"
-
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
@@ -11,9 +9,6 @@ import (
 
 // built returns the folders from which a folder's kustomization is built.
 func (h *Hub) built(s source.Source, f *source.Folder) ([]*source.Folder, error) {
-	if len(s.Kustomize) > 0 {
-		return nil, source.NotFollowed{Text: fmt.Sprintf("what the Application has kustomize change in %s is not followed", f.Dir)}
-	}
 	dirs, err := h.o.Tools.Kustomizations.Folders(h.kustomization(s, f))
 	if err != nil {
 		return nil, err
@@ -27,7 +22,7 @@ func (h *Hub) built(s source.Source, f *source.Folder) ([]*source.Folder, error)
 
 // kustomization returns a folder's kustomization as a source builds it.
 func (h *Hub) kustomization(s source.Source, f *source.Folder) source.Kustomization {
-	k := source.Kustomization{Snapshot: f.Snapshot, Dir: f.Dir}
+	k := source.Kustomization{Snapshot: f.Snapshot, Dir: f.Dir, Options: s.Kustomize}
 	if s.Flux != nil {
 		flux := *s.Flux
 		flux.SourceIgnore = h.folders.SourceIgnore(f.Snapshot)

@@ -123,6 +123,11 @@ func anyEdit(r *rand.Rand, files fleettest.Tree) string {
 	case 12:
 		files["given/b.yaml"] = pick("", "deep: null\n", "deep: {z: 1}\n", "x: 1\ndeep: {w: []}\n")
 		return "given/b.yaml is " + files["given/b.yaml"]
+	case 13:
+		options := pick("", "namePrefix: k-", "namespace: other", "commonAnnotations: {a: b}, components: [../../part]", "components: [../../none]")
+		files["apps/kust.yaml"] = fmt.Sprintf(anApp, "kust", true, "overlays/prod", "    kustomize: {"+options+"}\n")
+		files["part/kustomization.yaml"] = "kind: Component\ncommonLabels: {part: " + pick("a", "b") + "}\n"
+		return "kust has " + options
 	default:
 		from, to, _ := strings.Cut(pick("prune: true -> prune: false", "namespace: nested -> namespace: other", "namespace: argocd -> namespace: other", "size: 1 -> size: 3"), " -> ")
 		return replace(pick("apps/web.yaml", "nested/one.yaml", "apps/nested.yaml"), from, to)

@@ -86,7 +86,8 @@ const root = "/"
 // treeOf returns what a kustomization is built from.
 func treeOf(k source.Kustomization) (tree, overlay, error) {
 	if k.Flux == nil {
-		return tree{Snapshot: k.Snapshot, written: map[string][]byte{}, charts: true}, overlay{}, nil
+		t := tree{Snapshot: k.Snapshot, written: map[string][]byte{}, charts: true}
+		return t, overlay{}, t.change(k.Dir, k.Options)
 	}
 	return fluxTree(k)
 }

@@ -100,6 +100,8 @@ type Kustomization struct {
 	Snapshot *snapshot.Snapshot
 	Dir      string
 	Flux     *Flux // nil for Argo CD
+	// Options are those of Argo CD (source.kustomize); nil for none.
+	Options manifest.Tree
 	// Inflated is what the charts of a kustomization make, by its file. They make nothing without.
 	Inflated map[string][]string
 }
@@ -156,7 +158,7 @@ func (c *Chart) Options() any {
 
 // Key returns the same key for kustomizations that build the same objects.
 func (k Kustomization) Key(of []*Folder) string {
-	parts := []any{"kustomize", k.Dir, digests(of)}
+	parts := []any{"kustomize", k.Dir, digests(of), k.Options}
 	if k.Flux != nil {
 		parts = append(parts, k.Flux)
 		for _, f := range k.Flux.SourceIgnore {
