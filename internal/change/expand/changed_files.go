@@ -51,12 +51,7 @@ func Rendered(before, after *Hub, b, a *object.Object) []Change {
 }
 
 // Path returns the path of the file.
-func (c Change) Path() string {
-	if c.After != nil {
-		return c.After.Path
-	}
-	return c.Before.Path
-}
+func (c Change) Path() string { return cmp.Or(c.After, c.Before).Path }
 
 // compareChanges sorts values before templates.
 func compareChanges(a, b string) int {

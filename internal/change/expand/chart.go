@@ -1,6 +1,7 @@
 package expand
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -16,8 +17,9 @@ import (
 // then parameters. A remote chart has no folder.
 func (h *Hub) chart(o *object.Object, s source.Source, f *source.Folder) (*source.Chart, error) {
 	c := &source.Chart{
-		Name: s.Name(), ReleaseName: manifest.Text(s.Helm, "releaseName"), Namespace: manifest.Text(s.Helm, "namespace"),
-		KubeVersion: manifest.Text(s.Helm, "kubeVersion"), APIVersions: manifest.Strings(s.Helm["apiVersions"]),
+		Name: s.Name(), ReleaseName: cmp.Or(manifest.Text(s.Helm, "releaseName"), o.Name()),
+		Namespace:   cmp.Or(manifest.Text(s.Helm, "namespace"), manifest.Text(o.Tree, "spec", "destination", "namespace")),
+		KubeVersion: cmp.Or(manifest.Text(s.Helm, "kubeVersion"), h.o.KubeVersion), APIVersions: manifest.Strings(s.Helm["apiVersions"]),
 	}
 	if f != nil {
 		c.Name = f.Dir
@@ -27,19 +29,11 @@ func (h *Hub) chart(o *object.Object, s source.Source, f *source.Folder) (*sourc
 		}
 		c.Files = files
 	}
-	if c.ReleaseName == "" {
-		c.ReleaseName = o.Name()
-	}
-	if c.Namespace == "" {
-		c.Namespace = manifest.Text(o.Tree, "spec", "destination", "namespace")
-	}
-	if c.KubeVersion == "" {
-		c.KubeVersion = h.o.KubeVersion
-	}
 	if len(c.APIVersions) == 0 {
 		c.APIVersions = h.o.APIVersions
 	}
 	c.SkipCRDs, _ = s.Helm["skipCrds"].(bool)
+	c.SkipTests, _ = s.Helm["skipTests"].(bool)
 	c.SkipSchema, _ = s.Helm["skipSchemaValidation"].(bool)
 	optional, _ := s.Helm["ignoreMissingValueFiles"].(bool)
 	for _, name := range manifest.Strings(s.Helm["valueFiles"]) {
@@ -47,6 +41,10 @@ func (h *Hub) chart(o *object.Object, s source.Source, f *source.Folder) (*sourc
 		switch {
 		case err != nil:
 			return nil, err
+		case file == nil && f != nil && strings.ContainsAny(name, "*?[{"):
+			return nil, source.NotFollowed{Text: fmt.Sprintf("value files by a pattern, which Argo CD 3.6 takes, are not followed: %s", name)}
+		case file != nil && slices.Contains(c.Own, file):
+			continue // Argo CD 3.6 reads it once, 2.14 again
 		case file != nil:
 			values.Text, values.Path = string(file.Data), file.Path
 			c.Own = append(c.Own, file)
@@ -74,8 +72,8 @@ func (h *Hub) chart(o *object.Object, s source.Source, f *source.Folder) (*sourc
 	}
 	parameters, _ := s.Helm["parameters"].([]any)
 	for _, p := range parameters {
-		forced, _ := manifest.At(p, "forceString").(bool)
-		c.Parameters = append(c.Parameters, source.Parameter{Name: manifest.Text(p, "name"), Value: manifest.Text(p, "value"), ForceString: forced})
+		forced, _ := cmp.Or(manifest.At(p, "forceString"), manifest.At(p, "forcestring")).(bool) // as the image updater writes it
+		c.Parameters = append(c.Parameters, source.Parameter{Name: manifest.Text(p, "name"), Value: s.Substituted(o.Tree, manifest.Text(p, "value")), ForceString: forced})
 	}
 	return c, nil
 }
@@ -86,7 +84,10 @@ func (h *Hub) chart(o *object.Object, s source.Source, f *source.Folder) (*sourc
 func (h *Hub) valueFile(o *object.Object, s source.Source, f *source.Folder, name string) (source.Values, *snapshot.File, error) {
 	var snap *snapshot.Snapshot
 	var p string
-	of := s // the source whose repository the file is in
+	of := s                                                // the source whose repository the file is in
+	if !strings.HasPrefix(name, "$") || len(s.Field) < 3 { // the only source has no ref
+		name = s.Substituted(o.Tree, name)
+	}
 	switch scheme, _, isURL := strings.Cut(name, "://"); {
 	case isURL && h.o.Tools.Remote == nil:
 		return source.Values{}, nil, source.NotFollowed{Text: fmt.Sprintf("value file %s is not in this repository, and not followed: --render reads it", source.Shown(name))}
@@ -100,7 +101,7 @@ func (h *Hub) valueFile(o *object.Object, s source.Source, f *source.Folder, nam
 		if i < 0 {
 			return source.Values{}, nil, fmt.Errorf("value file %s: no source of the Application has ref %s", name, ref)
 		}
-		of, p = o.Sources()[i], path.Clean(rest)
+		of, p = o.Sources()[i], path.Clean(s.Substituted(o.Tree, rest))
 		var missing string
 		if snap, missing = h.revision(of); missing != "" {
 			return source.Values{}, nil, fmt.Errorf("value file %s: %s", name, missing)

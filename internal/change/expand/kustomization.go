@@ -61,12 +61,9 @@ func (p part) folders() []*source.Folder {
 // based returns the folders from which a folder's kustomization is built, as far as they are known.
 // It returns none for other folders.
 func (h *Hub) based(s *snapshot.Snapshot, dir string) []string {
-	for _, name := range source.KustomizationFiles {
-		if s.File(dir+"/"+name) != nil {
-			// An error is reported where the kustomization is built.
-			dirs, _ := h.o.Tools.Kustomizations.Folders(source.Kustomization{Snapshot: s, Dir: dir})
-			return dirs
-		}
+	if source.KustomizationOf(s, dir) == nil {
+		return nil
 	}
-	return nil
+	dirs, _ := h.o.Tools.Kustomizations.Folders(source.Kustomization{Snapshot: s, Dir: dir}) // building it reports errors
+	return dirs
 }

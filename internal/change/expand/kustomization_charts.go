@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/argosy-hub/argosy/internal/base/snapshot"
 	"github.com/argosy-hub/argosy/internal/base/yamldoc"
@@ -44,7 +43,7 @@ func (h *Hub) build(k source.Kustomization) ([]manifest.Manifest, error) {
 			return nil, fmt.Errorf("%s: %w", x.File, err)
 		}
 		for _, m := range made {
-			if hook := manifest.Text(m.Tree, "metadata", "annotations", "helm.sh/hook"); x.SkipHooks && hook != "" || x.SkipTests && strings.HasPrefix(hook, "test") {
+			if hook := manifest.Text(m.Tree, "metadata", "annotations", "helm.sh/hook"); x.SkipHooks && hook != "" {
 				continue
 			}
 			text, err := yamldoc.FromAny(nil, m.Tree).YAML()

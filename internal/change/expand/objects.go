@@ -1,6 +1,7 @@
 package expand
 
 import (
+	"fmt"
 	"path"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
@@ -51,6 +52,12 @@ func (h *Hub) objects(o *object.Object, p part) (out []*object.Object, ok bool) 
 func (h *Hub) setNamespaces(o *object.Object, objects []*object.Object) []*object.Object {
 	namespace := manifest.Text(o.Tree, "spec", "destination", "namespace")
 	for i, x := range objects {
+		annotations, _ := manifest.At(x.Tree, "metadata", "annotations").(manifest.Tree)
+		for key, value := range annotations {
+			if _, isText := value.(string); !isText && o.Application() {
+				h.reportAt(o, x.Pos, problem.Error, fmt.Sprintf("annotation %s of %s is not text, which Argo CD does not take", key, x.Key()))
+			}
+		}
 		if namespace == "" || !x.ApplicationSet() && !x.Application() || manifest.Text(x.Tree, "metadata", "namespace") != "" {
 			continue
 		}

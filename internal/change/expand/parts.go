@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/argosy-hub/argosy/internal/base/problem"
@@ -84,7 +85,7 @@ func (h *Hub) part(o *object.Object, s source.Source) (p part, ok bool) {
 	case snap == nil:
 		return h.remotePart(o, s), true
 	}
-	dir, err := snapshot.CleanPath(cmp.Or(s.Path, s.Chart)) // one of our own charts has no path
+	dir, err := snapshot.CleanPath(path.Clean(cmp.Or(s.Path, s.Chart))) // one of our own charts has no path
 	if err != nil {
 		p.err = err
 		return p, true

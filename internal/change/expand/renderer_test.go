@@ -10,6 +10,7 @@ import (
 	"github.com/argoproj/argo-cd/v2/applicationset/generators"
 	"github.com/argoproj/argo-cd/v2/applicationset/utils"
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
+	"github.com/argoproj/argo-cd/v2/util/argo"
 	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -102,6 +103,7 @@ func argoCDs(t *testing.T, set v1alpha1.ApplicationSet, params map[string]any) (
 	if len(apps) != 1 {
 		t.Fatalf("%d Applications of one parameter set", len(apps))
 	}
+	apps[0].Spec = *argo.NormalizeApplicationSpec(&apps[0].Spec) // as the controller does
 	apps[0].APIVersion, apps[0].Kind = "argoproj.io/v1alpha1", "Application"
 	require.NoError(t, json.Unmarshal([]byte(jsonOf(t, &apps[0])), &tree))
 	delete(tree, "status")

@@ -20,7 +20,7 @@ func (h *Hub) writtenObjects(f *snapshot.File, parent *object.Object, engine str
 	}
 	for _, doc := range docs {
 		roots := []*yamldoc.Node{doc.Root}
-		if list := doc.Root.Get("items"); list != nil && list.Kind == yamldoc.List {
+		if list := doc.Root.Get("items"); list != nil && (list.Kind == yamldoc.List || list.IsNull()) {
 			roots = list.Items()
 		}
 		for _, root := range roots {

@@ -22,6 +22,7 @@ import (
 	"github.com/argoproj/argo-cd/v2/applicationset/generators"
 	"github.com/argoproj/argo-cd/v2/applicationset/utils"
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
+	"github.com/argoproj/argo-cd/v2/util/argo"
 	"github.com/jeremywohl/flatten"
 	"github.com/sirupsen/logrus"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -105,6 +106,7 @@ func (a *ApplicationSets) Application(p expand.Parameters) (manifest.Tree, error
 	if len(apps) != 1 {
 		return nil, fmt.Errorf("%d Applications of one parameter set", len(apps))
 	}
+	apps[0].Spec = *argo.NormalizeApplicationSpec(&apps[0].Spec) // as the controller does
 	out, err := encode(&apps[0])
 	if err != nil {
 		return nil, err
@@ -119,6 +121,7 @@ func decode(tree manifest.Tree) (*v1alpha1.ApplicationSet, error) {
 	if err := convert(withExclusions(tree), &set); err != nil {
 		return nil, fmt.Errorf("not an ApplicationSet: %w", err)
 	}
+	set.Spec.ApplyNestedSelectors = true // Argo CD 3 knows nothing else
 	return &set, nil
 }
 

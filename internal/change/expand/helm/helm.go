@@ -15,7 +15,9 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -79,7 +81,7 @@ func render(l *loaded, c source.Chart) (crds, objects []manifest.Manifest, err e
 	if err != nil {
 		return nil, nil, err
 	}
-	release := chartutil.ReleaseOptions{Name: c.ReleaseName, Namespace: c.Namespace, Revision: 1, IsInstall: true}
+	release := chartutil.ReleaseOptions{Name: c.ReleaseName, Namespace: cmp.Or(c.Namespace, "default"), Revision: 1, IsInstall: true}
 	vals, err := chartutil.ToRenderValuesWithSchemaValidation(own, values, release, capabilities, true)
 	if err != nil {
 		return nil, nil, err
@@ -98,7 +100,7 @@ func render(l *loaded, c source.Chart) (crds, objects []manifest.Manifest, err e
 			return nil, nil, err
 		}
 	}
-	objects, err = manifests(own, files)
+	objects, err = manifests(own, files, c.SkipTests)
 	return crds, objects, err
 }
 
@@ -180,17 +182,13 @@ func escaped(value string) string {
 }
 
 // manifests returns the objects of a chart's rendered templates.
-func manifests(c *chart.Chart, files map[string]string) ([]manifest.Manifest, error) {
+func manifests(c *chart.Chart, files map[string]string, skipTests bool) ([]manifest.Manifest, error) {
 	var out []manifest.Manifest
-	names := make([]string, 0, len(files))
-	for name := range files {
-		if path.Base(name) != "NOTES.txt" && !strings.HasPrefix(path.Base(name), "_") {
-			names = append(names, name)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if path.Base(name) == "NOTES.txt" || strings.HasPrefix(path.Base(name), "_") {
+			continue
 		}
-	}
-	sort.Strings(names)
-	for _, name := range names {
-		found, err := decode(strings.TrimPrefix(name, c.Name()+"/"), files[name])
+		found, err := decode(strings.TrimPrefix(name, c.Name()+"/"), files[name], skipTests)
 		if err != nil {
 			return nil, err
 		}
@@ -202,12 +200,9 @@ func manifests(c *chart.Chart, files map[string]string) ([]manifest.Manifest, er
 // decode reads a stream of objects. Helm trims each of them and writes it with a line break behind
 // (helm.sh/helm/v3 v3.18, pkg/action/action.go, renderResources). That line break is the last
 // character of a text that ends there.
-func decode(name, text string) ([]manifest.Manifest, error) {
+func decode(name, text string, skipTests bool) ([]manifest.Manifest, error) {
 	docs := releaseutil.SplitManifests(text)
-	keys := make([]string, 0, len(docs))
-	for k := range docs {
-		keys = append(keys, k)
-	}
+	keys := slices.Collect(maps.Keys(docs))
 	sort.Sort(releaseutil.BySplitManifestsOrder(keys))
 	var out []manifest.Manifest
 	for _, k := range keys {
@@ -215,7 +210,7 @@ func decode(name, text string) ([]manifest.Manifest, error) {
 		if err := yaml.Unmarshal([]byte(docs[k]+"\n"), &tree); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if kind, _ := tree["kind"].(string); kind == "" || isTest(tree) {
+		if kind, _ := tree["kind"].(string); kind == "" || !isDeployed(tree, skipTests) {
 			continue
 		}
 		out = append(out, manifest.New(name, tree, len(docs[k])))
@@ -223,10 +218,16 @@ func decode(name, text string) ([]manifest.Manifest, error) {
 	return out, nil
 }
 
-// isTest reports whether an object is only a Helm test, which Argo CD does not deploy.
-func isTest(tree map[string]any) bool {
-	metadata, _ := tree["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
-	hook, _ := annotations["helm.sh/hook"].(string)
-	return strings.HasPrefix(hook, "test")
+// knownHook matches Helm's hooks (ibid., pkg/releaseutil/manifest_sorter.go).
+var knownHook = regexp.MustCompile(`^\s*(?i:(pre|post)-(install|upgrade|delete|rollback)|test(-success)?)\s*$`)
+
+// isDeployed reports whether Argo CD deploys an object. It ignores tests, and Helm leaves out what
+// has an unknown hook, such as crd-install.
+func isDeployed(tree map[string]any, skipTests bool) bool {
+	annotations, _ := manifest.At(tree, "metadata", "annotations").(map[string]any)
+	hook, isHook := annotations["helm.sh/hook"].(string)
+	all := strings.Split(hook, ",")
+	isTest := func(s string) bool { return strings.HasPrefix(strings.ToLower(strings.TrimSpace(s)), "test") }
+	return !isHook || !slices.ContainsFunc(all, func(s string) bool { return !knownHook.MatchString(s) || skipTests && isTest(s) }) &&
+		slices.ContainsFunc(all, func(s string) bool { return !isTest(s) })
 }

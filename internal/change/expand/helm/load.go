@@ -156,7 +156,7 @@ func (l *loaded) crds(own *chart.Chart) ([]manifest.Manifest, error) {
 		found, known := l.definitions[crd.File]
 		if !known {
 			var err error
-			if found, err = decode(strings.TrimPrefix(crd.Filename, own.Name()+"/"), string(crd.File.Data)); err != nil {
+			if found, err = decode(strings.TrimPrefix(crd.Filename, own.Name()+"/"), string(crd.File.Data), false); err != nil {
 				return nil, err
 			}
 			for i := range found {

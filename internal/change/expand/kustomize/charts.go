@@ -36,8 +36,8 @@ func (Kustomizations) Charts(k source.Kustomization) (out []source.InflatedChart
 		for i, c := range of.HelmCharts {
 			x := source.InflatedChart{
 				File: file, Index: i, Home: path.Join(dir, "charts"), Reference: source.Reference{RepoURL: c.Repo, Name: c.Name, Version: c.Version},
-				Chart:     source.Chart{Name: c.Name, ReleaseName: c.ReleaseName, Namespace: c.Namespace, SkipCRDs: !c.IncludeCRDs, KubeVersion: c.KubeVersion, APIVersions: c.ApiVersions},
-				SkipHooks: c.SkipHooks, SkipTests: c.SkipTests,
+				Chart:     source.Chart{Name: c.Name, ReleaseName: c.ReleaseName, Namespace: c.Namespace, SkipCRDs: !c.IncludeCRDs, SkipTests: c.SkipTests, KubeVersion: c.KubeVersion, APIVersions: c.ApiVersions},
+				SkipHooks: c.SkipHooks,
 			}
 			if of.HelmGlobals != nil && of.HelmGlobals.ChartHome != "" {
 				x.Home = path.Join(dir, of.HelmGlobals.ChartHome)

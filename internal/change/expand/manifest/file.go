@@ -60,13 +60,14 @@ func looksLikeObject(data []byte) bool {
 
 // Items returns the objects of a Kubernetes list of any kind. (Ibid., GenerateManifests)
 func Items(tree Tree) (out []Tree, list bool) {
-	all, list := tree["items"].([]any)
+	value, there := tree["items"]
+	all, list := value.([]any)
 	for _, item := range all {
 		if tree, ok := item.(Tree); ok {
 			out = append(out, tree)
 		}
 	}
-	return out, list
+	return out, list || there && value == nil
 }
 
 // Documents returns the documents of a file, each at its lines. The last of two equal keys counts,

@@ -63,8 +63,9 @@ type Chart struct {
 	Values []Values
 	// Parameters are `--set` and `--set-string`, after Values.
 	Parameters []Parameter
-	// SkipCRDs leaves out the chart's own definitions. SkipSchema does not check the values.
-	SkipCRDs, SkipSchema bool
+	// SkipCRDs leaves out the chart's own definitions, SkipTests what is also a test. SkipSchema does
+	// not check the values.
+	SkipCRDs, SkipTests, SkipSchema bool
 	// KubeVersion and APIVersions describe the cluster. KubeVersion defaults to Helm's own;
 	// APIVersions are added to Helm's own.
 	KubeVersion string
@@ -114,8 +115,8 @@ type InflatedChart struct {
 	Reference Reference
 	Chart     Chart
 	Values    []InflatedValues // later ones win
-	// SkipHooks and SkipTests leave out what the chart makes for Helm's hooks, or its tests.
-	SkipHooks, SkipTests bool
+	// SkipHooks leaves out what the chart makes for Helm's hooks.
+	SkipHooks bool
 }
 
 // InflatedValues are a value file of the repository, or the text of values.
@@ -153,7 +154,7 @@ var KustomizationFiles = []string{"kustomization.yaml", "kustomization.yml", "Ku
 
 // Options returns everything besides the files with which a chart is rendered.
 func (c *Chart) Options() any {
-	return []any{c.ReleaseName, c.Namespace, c.Values, c.Parameters, c.SkipCRDs, c.SkipSchema, c.KubeVersion, c.APIVersions}
+	return []any{c.ReleaseName, c.Namespace, c.Values, c.Parameters, c.SkipCRDs, c.SkipTests, c.SkipSchema, c.KubeVersion, c.APIVersions}
 }
 
 // Key returns the same key for kustomizations that build the same objects.

@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -41,12 +42,7 @@ func explicit(of manifest.Tree, several bool) []string {
 func isZero(v any) bool {
 	switch v := v.(type) {
 	case manifest.Tree:
-		for _, below := range v {
-			if !isZero(below) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(slices.Collect(maps.Values(v)), func(below any) bool { return !isZero(below) })
 	case []any:
 		return len(v) == 0
 	}
@@ -129,14 +125,10 @@ func (d Directory) Files(f *Folder) (manifests, jsonnet []*snapshot.File) {
 func globOf(pattern string) glob.Glob {
 	g, err := glob.Compile(pattern)
 	if err != nil {
-		return nothing{}
+		return glob.MustCompile("") // no path is empty
 	}
 	return g
 }
-
-type nothing struct{}
-
-func (nothing) Match(string) bool { return false }
 
 // JsonnetNotFollowed says that Jsonnet programs are not run.
 func JsonnetNotFollowed(jsonnet []*snapshot.File) string {

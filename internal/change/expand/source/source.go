@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -101,4 +102,21 @@ func Shown(url string) string {
 		return strings.TrimSuffix(scheme+"://"+host[strings.LastIndexByte(host, '@')+1:]+"/"+folder, "/")
 	}
 	return url
+}
+
+// Substituted returns a text with the variables of the build environment that an Application gives
+// a source. Only Argo CD knows the commit: its variables stay. (2.14 has no project's.)
+func (s Source) Substituted(application manifest.Tree, text string) string {
+	known := map[string]string{
+		"$": "$", "ARGOCD_APP_NAME": manifest.Text(application, "metadata", "name"),
+		"ARGOCD_APP_NAMESPACE":    manifest.Text(application, "spec", "destination", "namespace"),
+		"ARGOCD_APP_PROJECT_NAME": manifest.Text(application, "spec", "project"),
+		"ARGOCD_APP_SOURCE_PATH":  s.Path, "ARGOCD_APP_SOURCE_REPO_URL": s.RepoURL, "ARGOCD_APP_SOURCE_TARGET_REVISION": s.Revision,
+	}
+	return os.Expand(text, func(name string) string {
+		if strings.HasPrefix(name, "ARGOCD_APP_REVISION") {
+			return "$" + name
+		}
+		return known[name]
+	})
 }
