@@ -81,7 +81,7 @@ func anyEdit(r *rand.Rand, files fleettest.Tree) string {
 		files[p] = strings.ReplaceAll(files[p], old, text)
 		return fmt.Sprintf("%s: %s -> %s", p, old, text)
 	}
-	switch r.IntN(14) {
+	switch r.IntN(15) {
 	case 0, 1: // a number anywhere
 		return replace(pick(paths...), pick("1", "2"), pick("2", "3", "1"))
 	case 2:

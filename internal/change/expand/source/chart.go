@@ -63,8 +63,8 @@ type Chart struct {
 	Values []Values
 	// Parameters are `--set` and `--set-string`, after Values.
 	Parameters []Parameter
-	// SkipCRDs leaves out the chart's own definitions, SkipTests what is also a test. SkipSchema does
-	// not check the values.
+	// SkipCRDs leaves out the chart's own definitions, SkipTests what is also a test. SkipSchema
+	// does not check the values.
 	SkipCRDs, SkipTests, SkipSchema bool
 	// KubeVersion and APIVersions describe the cluster. KubeVersion defaults to Helm's own;
 	// APIVersions are added to Helm's own.
