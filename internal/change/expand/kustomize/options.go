@@ -51,6 +51,8 @@ func (t tree) change(dir string, options manifest.Tree) error {
 		library := provider.NewDefaultDepProvider()
 		cmd := edit.NewCmdEdit(files, library.GetFieldValidator(), library.GetResourceFactory(), io.Discard)
 		cmd.SetArgs(args)
+		cmd.SetOut(io.Discard)
+		cmd.SetErr(io.Discard)
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		if err := cmd.Execute(); err != nil {
 			return fmt.Errorf("kustomize edit %s: %w", strings.Join(args, " "), err)
@@ -115,7 +117,7 @@ func withLists(data []byte, options manifest.Tree) ([]byte, error) {
 	if len(patches)+len(components) == 0 {
 		return data, nil
 	}
-	var k map[string]any
+	k := map[string]any{"kind": "Kustomization"} // of an empty file, too
 	if err := yaml.Unmarshal(data, &k); err != nil {
 		return nil, err
 	}
