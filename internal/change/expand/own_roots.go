@@ -127,7 +127,7 @@ func (h *Hub) overlays(dirs []string, roots []*object.Object) []*object.Object {
 				return slices.ContainsFunc(below, func(x *object.Object) bool { return x.Kind() == o.Kind() && x.Name() == o.Name() })
 			}); followed[top] {
 				h.learnAddress(below)
-				roots = append(others, root...)
+				roots = slices.Concat(others, root)
 			}
 		}
 		if !followed[top] {
