@@ -46,6 +46,7 @@ type Options struct {
 	Resync  time.Duration     // between comparisons of an Application (rule 3); the default is 30 seconds
 	Config  map[string]string // more of argocd-cm, and instead of what this package sets
 	Prefix  string            // of the processes' names, where there is another Argo CD in the group
+	API     bool              // also start the server of its API
 
 	Env []string // more of all processes' environment
 
@@ -64,6 +65,8 @@ type ArgoCD struct {
 	SetsMetrics string
 	// SetsWebhook is where the ApplicationSet controller takes a forge's webhooks.
 	SetsWebhook string
+	// API is where its API is, if it has been started.
+	API string
 
 	client *kube.Client
 	hub    string // address of the hub's API server

@@ -33,11 +33,11 @@ const (
 )
 
 // ports of 127.0.0.1.
-type ports struct{ redis, repo, repoMetrics, setsMetrics, setsProbe, setsWebhook int }
+type ports struct{ redis, repo, repoMetrics, setsMetrics, setsProbe, setsWebhook, api, apiMetrics int }
 
 func freePorts() (ports, error) {
 	var p ports
-	for _, port := range []*int{&p.redis, &p.repo, &p.repoMetrics, &p.setsMetrics, &p.setsProbe, &p.setsWebhook} {
+	for _, port := range []*int{&p.redis, &p.repo, &p.repoMetrics, &p.setsMetrics, &p.setsProbe, &p.setsWebhook, &p.api, &p.apiMetrics} {
 		free, err := process.FreePort()
 		if err != nil {
 			return ports{}, err
@@ -87,7 +87,12 @@ func (a *ArgoCD) run(ctx context.Context, o Options, r release) error {
 	wg.Go(func() { a.Controller, controllerErr = startController(ctx, o.Group, controller) })
 	wg.Go(func() { a.ApplicationSets, setsErr = o.Group.Start(ctx, s.applicationSetController()) })
 	wg.Wait()
-	return errors.Join(controllerErr, setsErr)
+	if err := errors.Join(controllerErr, setsErr); err != nil || !o.API {
+		return err
+	}
+	a.API = "http://" + address(s.api) + "/api/v1"
+	_, err = o.Group.Start(ctx, s.server())
+	return err
 }
 
 // prepare finds the programs and makes the folders.
@@ -185,6 +190,7 @@ func (s setup) repoServer() process.Spec {
 		// What failed three times is otherwise not tried again for an hour, whatever was fixed
 		// meanwhile.
 		"ARGOCD_PAUSE_GEN_AFTER_FAILED_ATTEMPTS=0",
+		"KUBECONFIG=" + filepath.Join(s.Dir, "none"), // its pod has none, whose namespace Helm would take
 	}, s.release.repoServer...)...)
 	spec.Ports = []int{s.ports.repo, s.repoMetrics}
 	spec.Ready = process.WaitHTTP("http://"+address(s.repoMetrics)+"/healthz?full=true", nil)
@@ -235,6 +241,20 @@ func (s setup) applicationSetController() process.Spec {
 	}
 	spec.Ports = []int{s.setsMetrics, s.setsProbe, s.setsWebhook}
 	spec.Ready = process.WaitTCP(address(s.setsProbe)) // no check is registered there: GETs are answered with 404
+	return spec
+}
+
+// server has the rights of the application controller, and lets everybody in.
+func (s setup) server() process.Spec {
+	spec := s.command("argocd-server", []string{
+		"--namespace", Namespace,
+		"--address", localhost, "--port", strconv.Itoa(s.ports.api), "--insecure", "--disable-auth", "--staticassets", "",
+		"--metrics-address", localhost, "--metrics-port", strconv.Itoa(s.apiMetrics),
+		"--redis", address(s.ports.redis),
+		"--repo-server", address(s.ports.repo), "--repo-server-plaintext",
+	}, "KUBECONFIG="+s.kubeconfig(applicationController))
+	spec.Ports = []int{s.ports.api, s.apiMetrics}
+	spec.Ready = process.WaitHTTP("http://"+address(s.ports.api)+"/healthz?full=true", nil)
 	return spec
 }
 

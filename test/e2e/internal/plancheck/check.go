@@ -150,7 +150,7 @@ func (f *Checker) desired(t testing.TB) comparison {
 				continue
 			}
 			name := id(object.GetKind(), object.GetName())
-			o.want[name] = normalized(t, object)
+			o.want[name] = Normalized(t, object)
 			if maker := filepath.Base(filepath.Dir(path)); maker != "applications" && object.GetKind() == "Application" {
 				o.makers[name] = maker
 			}

@@ -104,7 +104,7 @@ func (e Engine) compare(t testing.TB, o *objectsOf) string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want[name] = normalized(t, applied)
+			want[name] = Normalized(t, applied)
 		}
 	}
 	slices.Sort(misowned)

@@ -24,7 +24,7 @@ func appliedBy(t testing.TB, all map[string][]*unstructured.Unstructured) applie
 			if out[by] == nil {
 				out[by] = objects{}
 			}
-			out[by][id(o.GetKind(), o.GetName())] = normalized(t, o)
+			out[by][id(o.GetKind(), o.GetName())] = Normalized(t, o)
 		}
 	}
 	return out

@@ -39,11 +39,11 @@ var others = map[string][]string{
 	},
 }
 
-// normalized returns what the maker of an object declares. It drops the status, a running
+// Normalized returns what the maker of an object declares. It drops the status, a running
 // operation, the metadata that Kubernetes sets (uid, resourceVersion, generation,
 // creationTimestamp, managedFields), ownerReferences, which need a uid, and what other controllers
 // add.
-func normalized(t testing.TB, o *unstructured.Unstructured) map[string]any {
+func Normalized(t testing.TB, o *unstructured.Unstructured) map[string]any {
 	t.Helper()
 	metadata := map[string]any{"name": o.GetName(), "namespace": o.GetNamespace()}
 	for part, all := range map[string]map[string]string{"labels": o.GetLabels(), "annotations": o.GetAnnotations()} {
@@ -199,7 +199,7 @@ func normalizedAll(t testing.TB, all map[string]*unstructured.Unstructured) obje
 	t.Helper()
 	out := objects{}
 	for name, o := range all {
-		out[name] = normalized(t, o)
+		out[name] = Normalized(t, o)
 	}
 	return out
 }
