@@ -35,8 +35,9 @@ var (
 )
 
 // renderedFiles are the files of a repository without a fleet, each below its name. Those of a
-// second one begin with @other/. REPO and OTHER are their addresses. The first are lines of
-// Applications: the name, the namespace if it is another, and the source or the sources.
+// second one begin with @other/. REPO and OTHER are their addresses, and <CR> ends a line of
+// Windows. The first are lines of Applications: the name, the namespace if it is another, and the
+// source or the sources.
 //
 //go:embed testdata/rendered.txt
 var renderedFiles string
@@ -141,7 +142,7 @@ func newRendering(t *testing.T) *rendering {
 	t.Cleanup(func() { _ = r.git.Close() })
 	other := map[string]string{}
 	add := func(name, text string) {
-		text = strings.NewReplacer("REPO", r.git.URL("apps"), "OTHER", r.git.URL("other")).Replace(text)
+		text = strings.NewReplacer("REPO", r.git.URL("apps"), "OTHER", r.git.URL("other"), "<CR>", "\r").Replace(text)
 		if rest, is := strings.CutPrefix(name, "@other/"); is {
 			other[rest] = text
 		} else if argoCD() != "2.14" || !strings.Contains(text, notIn2) {
