@@ -179,8 +179,5 @@ func (p part) lives() bool {
 	if p.built != nil {
 		return slices.ContainsFunc(p.built, func(f *source.Folder) bool { return f.Followed })
 	}
-	if p.folder.Followed || p.chart == nil {
-		return p.folder.Followed
-	}
-	return slices.ContainsFunc(p.chart.Values, func(v source.Values) bool { return source.IsFollowed([]byte(v.Text)) })
+	return p.folder.Followed || p.chart != nil && slices.ContainsFunc(p.chart.Values, func(v source.Values) bool { return source.IsFollowed([]byte(v.Text)) })
 }

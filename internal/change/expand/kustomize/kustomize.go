@@ -154,6 +154,9 @@ func manifests(made resmap.ResMap, file func(*resource.Resource) string) ([]mani
 		if err := json.Unmarshal(text, &tree); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.CurId(), err)
 		}
+		if metadata, is := tree["metadata"].(manifest.Tree); is && strings.HasPrefix(r.GetKind(), "ValidatingAdmissionPolicy") {
+			delete(metadata, "namespace") // kustomize 5.8.3 knows that they have none
+		}
 		out = append(out, manifest.New(file(r), tree, len(text)))
 	}
 	return out, nil

@@ -19,7 +19,7 @@ import (
 
 // known are the options of an Application's source.kustomize that are followed.
 var known = []string{
-	"namePrefix", "nameSuffix", "images", "replicas", "commonLabels", "forceCommonLabels", "labelWithoutSelector",
+	"namePrefix", "nameSuffix", "images", "replicas", "commonLabels", "forceCommonLabels", "labelWithoutSelector", "labelIncludeTemplates",
 	"commonAnnotations", "forceCommonAnnotations", "commonAnnotationsEnvsubst", "namespace", "patches", "components",
 }
 
@@ -103,7 +103,7 @@ func edits(options manifest.Tree) (out [][]string) {
 		}
 		out = append(out, args)
 	}
-	metadata("commonLabels", "label", flags(map[string]string{"forceCommonLabels": "--force", "labelWithoutSelector": "--without-selector"})...)
+	metadata("commonLabels", "label", flags(map[string]string{"forceCommonLabels": "--force", "labelWithoutSelector": "--without-selector", "labelIncludeTemplates": "--include-templates"})...)
 	metadata("commonAnnotations", "annotation", flags(map[string]string{"forceCommonAnnotations": "--force"})...)
 	text("namespace", "namespace")
 	return out
