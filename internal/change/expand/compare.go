@@ -87,8 +87,7 @@ func (c *comparison) lists(ap *object.Object, before, after []*object.Object, fo
 	b, border := names(c.before, before)
 	a, aorder := names(c.after, after)
 	for _, k := range border {
-		if a[k] == nil {
-			o := b[k]
+		if o := b[k]; a[k] == nil && (ap != nil || !c.after.unread[o.Pos.File]) {
 			stays := flux.Stays(o, ap) || ap == nil && !isFolderRoot(o) || // no engine removes what a user applied
 				ap != nil && ap.Application() && (!ap.Prunes() || o.KeepsItself())
 			c.add(c.before, o, lazyObject{func() *object.Object { return o }, stays})

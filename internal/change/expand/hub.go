@@ -59,6 +59,7 @@ type Hub struct {
 	folders source.Folders
 	urls    map[string]string // the tracked revision, by this repository's addresses
 	resumes bool              // it follows what Flux has suspended, too
+	unread  map[string]bool   // files of roots that cannot be read
 
 	mu       sync.Mutex
 	problems []problem.Problem
@@ -71,7 +72,7 @@ func New(o Options) *Hub {
 	if o.Cache == nil {
 		o.Cache = &rendercache.Cache{}
 	}
-	h := &Hub{o: o, urls: map[string]string{}, reported: map[string]bool{}}
+	h := &Hub{o: o, urls: map[string]string{}, unread: map[string]bool{}, reported: map[string]bool{}}
 	if o.State.HubEngine(o.Hub) == fleet.EngineFlux {
 		h.roots = []*object.Object{h.pulls()}
 		h.adoptDeclared()

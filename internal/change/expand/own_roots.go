@@ -210,9 +210,16 @@ func (h *Hub) folderRoot(dir string) (root, made []*object.Object) {
 	return []*object.Object{o}, made
 }
 
-// reportUnread reports a file that is not followed: all else is.
+// reportUnread reports a file that is not followed: all else is. It is an error if the snapshot
+// beside has it without this mistake.
 func (h *Hub) reportUnread(p problem.Problem) {
-	h.report(problem.Problem{Reason: problem.NotExpanded, Severity: problem.Warning, Pos: p.Pos, Found: "a file is not followed: " + p.Found})
+	severity := problem.Warning
+	if h.unread[p.Pos.File] = true; h.o.Beside != nil && h.o.Beside.File(p.Pos.File) != nil {
+		if _, err := manifest.Objects(h.o.Beside.File(p.Pos.File)); err == nil {
+			severity = problem.Error
+		}
+	}
+	h.report(problem.Problem{Reason: problem.NotExpanded, Severity: severity, Pos: p.Pos, Found: "a file is not followed: " + p.Found})
 }
 
 // learnAddress learns this repository's address, if it is not known yet.

@@ -65,6 +65,7 @@ func (h *Hub) parts(o *object.Object) []part {
 
 // part returns what a source brings. Without ok it brings nothing.
 func (h *Hub) part(o *object.Object, s source.Source) (p part, ok bool) {
+	s = s.WithVariables(o.Tree)
 	p = part{source: s}
 	snap, missing := h.local(s)
 	switch {
@@ -100,6 +101,7 @@ func (h *Hub) part(o *object.Object, s source.Source) (p part, ok bool) {
 			p.err = err
 			return p, true
 		}
+		s = s.WithVariables(o.Tree)
 		p.source = s
 	}
 	kind, err := s.Kind(f)
@@ -160,7 +162,7 @@ func (h *Hub) remotePart(o *object.Object, s source.Source) part {
 		p.chart, p.err = h.chart(o, s, nil)
 	}
 	if p.err == nil {
-		p.key = manifest.Digest(p.reference, p.place, p.overrides, s.Explicit, s.Directory.Options(), p.chart.Options(), s.Flux)
+		p.key = manifest.Digest(p.reference, p.place, p.overrides, s.Explicit, s.Directory.Options(), p.chart.Options(), s.Kustomize, s.Flux)
 	}
 	return p
 }

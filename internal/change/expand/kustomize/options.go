@@ -45,8 +45,8 @@ func (t tree) change(dir string, options manifest.Tree) error {
 		return err
 	}
 	for _, args := range edits(options) {
-		if i := slices.IndexFunc(args, func(arg string) bool { return strings.Contains(arg, "$") }); i >= 0 {
-			return source.NotFollowed{Text: fmt.Sprintf("%q of the options of kustomize is not followed: its variables", args[i])}
+		if i := slices.IndexFunc(args, func(arg string) bool { return strings.Contains(arg, "$ARGOCD_APP_REVISION") }); i >= 0 {
+			return source.NotFollowed{Text: fmt.Sprintf("%q of the options of kustomize is not followed: only Argo CD knows its commit", args[i])}
 		}
 		library := provider.NewDefaultDepProvider()
 		cmd := edit.NewCmdEdit(files, library.GetFieldValidator(), library.GetResourceFactory(), io.Discard)

@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -119,4 +120,31 @@ func (s Source) Substituted(application manifest.Tree, text string) string {
 		}
 		return known[name]
 	})
+}
+
+// WithVariables returns a source whose options of kustomize have these variables substituted, as
+// far as Argo CD does that.
+func (s Source) WithVariables(application manifest.Tree) Source {
+	keys := []string{"images", "commonLabels"}
+	if s.Kustomize["commonAnnotationsEnvsubst"] == true {
+		keys = append(keys, "commonAnnotations")
+	}
+	s.Kustomize = maps.Clone(s.Kustomize)
+	for _, key := range keys {
+		switch of := s.Kustomize[key].(type) {
+		case []any:
+			out := make([]any, len(of))
+			for i, image := range manifest.Strings(of) {
+				out[i] = s.Substituted(application, image)
+			}
+			s.Kustomize[key] = out
+		case manifest.Tree:
+			out := manifest.Tree{}
+			for name, value := range of {
+				out[name] = s.Substituted(application, fmt.Sprint(value))
+			}
+			s.Kustomize[key] = out
+		}
+	}
+	return s
 }
