@@ -121,7 +121,12 @@ func (g *generated) kustomization() {
 		strings.Replace(generator(), "name: conf", g.pick("name: conf, behavior: merge", "name: conf, behavior: replace", "name: more"), 1),
 		"sortOptions: {order: legacy}\n",
 	), ""))
-	g.application(g.pick("/overlay", "/base"), "")
+	options := g.some("namePrefix: q-", "nameSuffix: -t", "namespace: forced", "images: ['nginx="+g.pick("other:3", "*:3", "nginx@sha256:0000000000000000000000000000000000000000000000000000000000000000")+"', 'busybox:$ARGOCD_APP_NAME']",
+		"replicas: [{name: web, count: "+g.pick("3", "'4'")+"}]", "commonLabels: {"+g.pick("own: 'x'", "l: other", "a: $ARGOCD_APP_NAMESPACE")+"}, "+g.pick("forceCommonLabels", "labelWithoutSelector")+": true",
+		"commonAnnotations: {"+g.pick("note: other", "b: $ARGOCD_APP_NAME")+"}, "+g.pick("commonAnnotationsEnvsubst", "forceCommonAnnotations")+": true", "components: [../component]",
+		"patches: [{target: {kind: Deployment}, patch: '- {op: add, path: /spec/minReadySeconds, value: 7}'}, {patch: '{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: LoadBalancer}}'}]")
+	kustomize := ", kustomize: {" + strings.Join(options, ", ") + "}"
+	g.application(g.pick("/overlay", "/base"), g.pick("", kustomize, kustomize))
 }
 
 // manifests adds folders of manifests, and an Application that reads some of them.
