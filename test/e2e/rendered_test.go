@@ -193,11 +193,12 @@ func renderedFile(name, source string) (file, text string) {
 // computed returns what Argosy computes of each Application, and in how many seconds.
 func (r *rendering) computed(t *testing.T) (map[string]deployment, float64) {
 	t.Helper()
-	file, version := filepath.Join(t.TempDir(), "clusters.yaml"), ""
+	file := filepath.Join(t.TempDir(), "clusters.yaml")
 	must(t, os.WriteFile(file, []byte(r.clusters), 0o600))
 	v, err := r.hub.Client.Typed.Discovery().ServerVersion()
 	must(t, err)
-	if version = v.GitVersion; argoCD() == "2.14" { // it leaves out the patch
+	version := v.GitVersion
+	if argoCD() == "2.14" { // it leaves out the patch
 		version = fmt.Sprintf("v%s.%s.0", v.Major, v.Minor)
 	}
 	_, lists, err := r.hub.Client.Typed.Discovery().ServerGroupsAndResources()
