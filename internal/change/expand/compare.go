@@ -38,6 +38,7 @@ func (p Pair) Any() *object.Object {
 func Compare(before, after *Hub) iter.Seq[Pair] {
 	return func(yield func(Pair) bool) {
 		goesOn := true
+		after.breaks(before)
 		visit := func(p Pair) { goesOn = goesOn && (isFolderRoot(p.Any()) || yield(p)) }
 		c := &comparison{
 			before: before, after: after, visit: visit, changed: map[string]bool{}, removed: map[object.Key]lazyObject{}, added: map[object.Key]lazyObject{},

@@ -119,10 +119,11 @@ func (h *Hub) overlays(dirs []string, roots []*object.Object) []*object.Object {
 		}
 		if top != "" && !followed[top] {
 			root, below := h.folderRoot(top)
-			if root == nil {
-				continue // which is reported
-			}
 			others := slices.DeleteFunc(slices.Clone(roots), func(o *object.Object) bool { return all[top][o.Pos.File] })
+			if root == nil { // which is reported: what it is made of says nothing without it
+				roots = others
+				continue
+			}
 			if followed[top] = !slices.ContainsFunc(others, func(o *object.Object) bool {
 				return slices.ContainsFunc(below, func(x *object.Object) bool { return x.Kind() == o.Kind() && x.Name() == o.Name() })
 			}); followed[top] {
@@ -210,16 +211,22 @@ func (h *Hub) folderRoot(dir string) (root, made []*object.Object) {
 	return []*object.Object{o}, made
 }
 
-// reportUnread reports a file that is not followed: all else is. It is an error if the snapshot
-// beside has it without this mistake.
+// reportUnread reports a file or a folder that is not followed: all else is.
 func (h *Hub) reportUnread(p problem.Problem) {
-	severity := problem.Warning
-	if h.unread[p.Pos.File] = true; h.o.Beside != nil && h.o.Beside.File(p.Pos.File) != nil {
-		if _, err := manifest.Objects(h.o.Beside.File(p.Pos.File)); err == nil {
-			severity = problem.Error
+	h.unread[p.Pos.File] = true
+	h.report(problem.Problem{Reason: problem.NotExpanded, Severity: problem.Warning, Pos: p.Pos, Found: "a file is not followed: " + p.Found})
+}
+
+// breaks makes errors of what is not followed here, and was before.
+func (h *Hub) breaks(before *Hub) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, p := range h.problems {
+		at, had := p.Pos.File, before.o.Snapshot
+		if h.unread[at] && !before.unread[at] && (had.File(at) != nil || had.HasDir(at)) {
+			h.problems[i].Severity = problem.Error
 		}
 	}
-	h.report(problem.Problem{Reason: problem.NotExpanded, Severity: severity, Pos: p.Pos, Found: "a file is not followed: " + p.Found})
 }
 
 // learnAddress learns this repository's address, if it is not known yet.
