@@ -8,6 +8,7 @@ import (
 
 	"github.com/argosy-hub/argosy/internal/base/disk"
 	"github.com/argosy-hub/argosy/internal/base/problem"
+	"github.com/argosy-hub/argosy/internal/base/yamldoc"
 	"github.com/argosy-hub/argosy/internal/change/expand/manifest"
 	"github.com/argosy-hub/argosy/internal/change/expand/object"
 	"github.com/argosy-hub/argosy/internal/change/expand/source"
@@ -97,11 +98,11 @@ func (h *Hub) ownRoots() []*object.Object {
 		roots, rendered = append(roots, root...), append(rendered, below...)
 	}
 	h.learnAddress(rendered)
-	maps.DeleteFunc(kustomized, func(_ string, isFollowed bool) bool { return isFollowed || len(h.o.Roots) > 0 })
-	if len(kustomized) > 0 {
-		roots = h.overlays(slices.Sorted(maps.Keys(kustomized)), roots)
+	if len(h.o.Roots) > 0 {
+		return append(named, roots...)
 	}
-	return append(named, roots...)
+	maps.DeleteFunc(kustomized, func(_ string, isFollowed bool) bool { return isFollowed })
+	return h.overlays(slices.Sorted(maps.Keys(kustomized)), roots)
 }
 
 // overlays takes kustomizations that change roots in the place of these, where there is one that
@@ -110,6 +111,18 @@ func (h *Hub) overlays(dirs []string, roots []*object.Object) []*object.Object {
 	all, beside := source.OverlaysOf(h.o.Snapshot), source.Overlays{}
 	if h.o.Beside != nil {
 		beside = source.OverlaysOf(h.o.Beside)
+	}
+	for _, dir := range slices.Sorted(maps.Keys(beside)) {
+		f := source.KustomizationOf(h.o.Snapshot, dir)
+		if f == nil || all[dir] != nil {
+			continue
+		}
+		_, err := yamldoc.ParseLenient(f.Path, f.Data, nil)
+		if top := beside.Above(dir); err != nil && top != "" && source.MakesApplications(h.o.Beside, source.Source{Path: top}) {
+			h.unread[top], h.unread[f.Path] = true, true
+			h.reportUnread(problem.From(err, problem.InvalidYAML, problem.Pos{File: f.Path})[0])
+			roots = slices.DeleteFunc(roots, func(o *object.Object) bool { return beside[top][o.Pos.File] })
+		}
 	}
 	followed := map[string]bool{}
 	for _, dir := range dirs {

@@ -54,7 +54,7 @@ func (Kustomizations) Charts(k source.Kustomization) (out []source.InflatedChart
 	return out, nil
 }
 
-// valuesOf returns a chart's values in the order in which Helm gets them (kustomize api v0.17.2,
+// valuesOf returns a chart's values in the order in which Helm gets them (kustomize api v0.21.1,
 // HelmChartInflationGenerator.go): valuesFile and valuesInline as valuesMerge says, then the
 // additional files.
 func valuesOf(c types.HelmChart, dir string) (out []source.InflatedValues, err error) {

@@ -162,7 +162,7 @@ func manifests(made resmap.ResMap, file func(*resource.Resource) string) ([]mani
 	return out, nil
 }
 
-// userOf matches what the library takes for the user of a Git repository (api v0.17.2,
+// userOf matches what the library takes for the user of a Git repository (api v0.21.1,
 // internal/git/repospec.go, extractUsername). The library tries git before it looks for a folder.
 var userOf = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
 
@@ -195,7 +195,7 @@ func filesOf(k types.Kustomization) []string {
 		}
 	}
 	for _, p := range k.PatchesStrategicMerge { //nolint:staticcheck // the same
-		// The library loads a text that it cannot decode, even from a URL (api v0.17.2,
+		// The library loads a text that it cannot decode, even from a URL (api v0.21.1,
 		// PatchStrategicMergeTransformer.go, loadFromPaths).
 		if decodes(provider.NewDefaultDepProvider().GetResourceFactory(), []byte(p)) != nil {
 			out = append(out, string(p))
